@@ -1,0 +1,3 @@
+module github.com/gallop-http/gallop
+
+go 1.25.0

@@ -1,0 +1,52 @@
+package ascii
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The words below hold one constant in each of their eight bytes.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// controls marks, with the high bit of its byte, bytes of the word w below 0x20
+// and DEL. A byte above a marked one may be marked as well although it is none
+// (the subtraction borrows), so only the lowest mark counts. HTAB is marked too.
+func controls(w uint64) uint64 {
+	below := (w - ones*0x20) &^ w
+	del := w ^ ones*0x7f
+	return (below | (del-ones)&^del) & highs
+}
+
+// IndexControl returns the index of the first byte of b that is a control
+// character (below 0x20, or DEL) other than HTAB, or len(b) without one. Such a
+// byte ends a line of a header, or is an error in it (RFC 9110 §5.5).
+//
+// It looks at eight bytes a step.
+func IndexControl(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		m := controls(binary.LittleEndian.Uint64(b[i:]))
+		if m == 0 {
+			continue
+		}
+		j := i + bits.TrailingZeros64(m)>>3
+		if b[j] != '\t' {
+			return j
+		}
+		// A tab: rare enough to go on byte by byte to the end of this word.
+		for j++; j < i+8; j++ {
+			if classes[b[j]]&classValue == 0 {
+				return j
+			}
+		}
+	}
+	for ; i < len(b); i++ {
+		if classes[b[i]]&classValue == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
