@@ -1,0 +1,250 @@
+package field
+
+import "github.com/gallop-http/gallop/internal/ascii"
+
+// ID stands for a known field name. Unknown is the ID of every other name.
+type ID uint8
+
+// The known names. Those by which a server or a client decides something come
+// first; the rest are here because they are common.
+const (
+	Unknown ID = iota
+	Host
+	ContentLength
+	TransferEncoding
+	Connection
+	ContentType
+	Expect
+	Upgrade
+	Trailer
+	TE
+	ContentEncoding
+	Cookie
+	SetCookie
+	UserAgent
+	Referer
+	Accept
+	AcceptEncoding
+	AcceptLanguage
+	AcceptCharset
+	Authorization
+	Date
+	Server
+	Location
+	KeepAlive
+	Range
+	IfRange
+	IfMatch
+	IfNoneMatch
+	IfModifiedSince
+	IfUnmodifiedSince
+	ETag
+	LastModified
+	CacheControl
+	Expires
+	Age
+	Vary
+	Allow
+	AcceptRanges
+	ContentRange
+	ContentLanguage
+	ContentLocation
+	ContentDisposition
+	Origin
+	Pragma
+	Via
+	Warning
+	Forwarded
+	XForwardedFor
+	XForwardedHost
+	XForwardedProto
+	XRealIP
+	XRequestID
+	RetryAfter
+	Link
+	WWWAuthenticate
+	ProxyAuthenticate
+	ProxyAuthorization
+	ProxyConnection
+	StrictTransportSecurity
+	ContentSecurityPolicy
+	XContentTypeOptions
+	XFrameOptions
+	AccessControlAllowOrigin
+	AccessControlAllowMethods
+	AccessControlAllowHeaders
+	AccessControlAllowCredentials
+	AccessControlExposeHeaders
+	AccessControlMaxAge
+	AccessControlRequestMethod
+	AccessControlRequestHeaders
+	UpgradeInsecureRequests
+	SecFetchSite
+	SecFetchMode
+	SecFetchUser
+	SecFetchDest
+	SecCHUA
+	SecCHUAMobile
+	SecCHUAPlatform
+	SecWebSocketKey
+	SecWebSocketAccept
+	SecWebSocketVersion
+	SecWebSocketProtocol
+	SecWebSocketExtensions
+	DNT
+	Priority
+	AltSvc
+	XRequestedWith
+	Traceparent
+	Tracestate
+	IdempotencyKey
+	HTTP2Settings
+	numIDs
+)
+
+var names = [numIDs]string{
+	Host:                          "Host",
+	ContentLength:                 "Content-Length",
+	TransferEncoding:              "Transfer-Encoding",
+	Connection:                    "Connection",
+	ContentType:                   "Content-Type",
+	Expect:                        "Expect",
+	Upgrade:                       "Upgrade",
+	Trailer:                       "Trailer",
+	TE:                            "TE",
+	ContentEncoding:               "Content-Encoding",
+	Cookie:                        "Cookie",
+	SetCookie:                     "Set-Cookie",
+	UserAgent:                     "User-Agent",
+	Referer:                       "Referer",
+	Accept:                        "Accept",
+	AcceptEncoding:                "Accept-Encoding",
+	AcceptLanguage:                "Accept-Language",
+	AcceptCharset:                 "Accept-Charset",
+	Authorization:                 "Authorization",
+	Date:                          "Date",
+	Server:                        "Server",
+	Location:                      "Location",
+	KeepAlive:                     "Keep-Alive",
+	Range:                         "Range",
+	IfRange:                       "If-Range",
+	IfMatch:                       "If-Match",
+	IfNoneMatch:                   "If-None-Match",
+	IfModifiedSince:               "If-Modified-Since",
+	IfUnmodifiedSince:             "If-Unmodified-Since",
+	ETag:                          "ETag",
+	LastModified:                  "Last-Modified",
+	CacheControl:                  "Cache-Control",
+	Expires:                       "Expires",
+	Age:                           "Age",
+	Vary:                          "Vary",
+	Allow:                         "Allow",
+	AcceptRanges:                  "Accept-Ranges",
+	ContentRange:                  "Content-Range",
+	ContentLanguage:               "Content-Language",
+	ContentLocation:               "Content-Location",
+	ContentDisposition:            "Content-Disposition",
+	Origin:                        "Origin",
+	Pragma:                        "Pragma",
+	Via:                           "Via",
+	Warning:                       "Warning",
+	Forwarded:                     "Forwarded",
+	XForwardedFor:                 "X-Forwarded-For",
+	XForwardedHost:                "X-Forwarded-Host",
+	XForwardedProto:               "X-Forwarded-Proto",
+	XRealIP:                       "X-Real-IP",
+	XRequestID:                    "X-Request-ID",
+	RetryAfter:                    "Retry-After",
+	Link:                          "Link",
+	WWWAuthenticate:               "WWW-Authenticate",
+	ProxyAuthenticate:             "Proxy-Authenticate",
+	ProxyAuthorization:            "Proxy-Authorization",
+	ProxyConnection:               "Proxy-Connection",
+	StrictTransportSecurity:       "Strict-Transport-Security",
+	ContentSecurityPolicy:         "Content-Security-Policy",
+	XContentTypeOptions:           "X-Content-Type-Options",
+	XFrameOptions:                 "X-Frame-Options",
+	AccessControlAllowOrigin:      "Access-Control-Allow-Origin",
+	AccessControlAllowMethods:     "Access-Control-Allow-Methods",
+	AccessControlAllowHeaders:     "Access-Control-Allow-Headers",
+	AccessControlAllowCredentials: "Access-Control-Allow-Credentials",
+	AccessControlExposeHeaders:    "Access-Control-Expose-Headers",
+	AccessControlMaxAge:           "Access-Control-Max-Age",
+	AccessControlRequestMethod:    "Access-Control-Request-Method",
+	AccessControlRequestHeaders:   "Access-Control-Request-Headers",
+	UpgradeInsecureRequests:       "Upgrade-Insecure-Requests",
+	SecFetchSite:                  "Sec-Fetch-Site",
+	SecFetchMode:                  "Sec-Fetch-Mode",
+	SecFetchUser:                  "Sec-Fetch-User",
+	SecFetchDest:                  "Sec-Fetch-Dest",
+	SecCHUA:                       "Sec-CH-UA",
+	SecCHUAMobile:                 "Sec-CH-UA-Mobile",
+	SecCHUAPlatform:               "Sec-CH-UA-Platform",
+	SecWebSocketKey:               "Sec-WebSocket-Key",
+	SecWebSocketAccept:            "Sec-WebSocket-Accept",
+	SecWebSocketVersion:           "Sec-WebSocket-Version",
+	SecWebSocketProtocol:          "Sec-WebSocket-Protocol",
+	SecWebSocketExtensions:        "Sec-WebSocket-Extensions",
+	DNT:                           "DNT",
+	Priority:                      "Priority",
+	AltSvc:                        "Alt-Svc",
+	XRequestedWith:                "X-Requested-With",
+	Traceparent:                   "traceparent",
+	Tracestate:                    "tracestate",
+	IdempotencyKey:                "Idempotency-Key",
+	HTTP2Settings:                 "HTTP2-Settings",
+}
+
+// String returns the name in its usual spelling, or "" for Unknown.
+func (id ID) String() string { return names[id] }
+
+// The table of known names is a perfect hash: hash puts no two of them into one
+// slot (a test holds that), so one comparison decides.
+const slots = 512
+
+var table = buildTable()
+
+func buildTable() (t [slots]ID) {
+	for id := Unknown + 1; id < numIDs; id++ {
+		t[hash(names[id])] = id
+	}
+	return t
+}
+
+// hash looks at the length and four bytes, case folded. s has at least two bytes.
+func hash[S ascii.Text](s S) uint32 {
+	n := len(s)
+	h := uint32(s[0]|0x20) | uint32(s[n-1]|0x20)<<8 | uint32(s[n>>1]|0x20)<<16 | uint32(s[n-2]|0x20)<<24
+	h = (h ^ uint32(n)*hashLen) * hashMul
+	return h >> (32 - 9)
+}
+
+const (
+	hashLen = 0x9e3779b1
+	hashMul = 0xdfb36561
+)
+
+// Lookup returns the ID of name, whatever its case.
+func Lookup[S ascii.Text](name S) ID {
+	if len(name) < 2 {
+		return Unknown
+	}
+	id := table[hash(name)]
+	if known := names[id]; string(name) == known || ascii.EqualFold(name, known) {
+		return id
+	}
+	return Unknown
+}
+
+// LookupExact returns the ID of name if name has the spelling that String
+// returns, and Unknown if not: one comparison of memory. What it knows is
+// therefore a valid token.
+func LookupExact(name []byte) ID {
+	if len(name) < 2 {
+		return Unknown
+	}
+	if id := table[hash(name)]; string(name) == names[id] {
+		return id
+	}
+	return Unknown
+}

@@ -1,0 +1,272 @@
+// Package field stores the fields of an HTTP message: ordered names and values
+// over one array of bytes, with IDs for the known names.
+//
+// A List that a parser filled holds no copy of the message: its spans point into
+// the bytes that were parsed (see Borrow). The first change copies them into
+// storage of the list's own; nobody who reads a List sees the difference.
+package field
+
+import "github.com/gallop-http/gallop/internal/ascii"
+
+// Span is a run of bytes in the storage of a List: Off ≤ Off+Len ≤ len(storage).
+type Span struct{ Off, Len uint32 }
+
+// Field is one field line. Its name and its value are spans of the storage.
+type Field struct {
+	NameOff  uint32
+	ValueOff uint32
+	ValueLen uint32
+	NameLen  uint16
+	ID       ID
+}
+
+// MaxNameLen is the length of the longest name a List can hold.
+const MaxNameLen = 1<<16 - 1
+
+// keepStorage and keepFields bound what Reset keeps for the next message.
+const (
+	keepStorage = 64 << 10
+	keepFields  = 512
+)
+
+// List is the fields of one message, in order, spelled as they were given. The
+// zero value is an empty list. It is not safe for concurrent use.
+//
+// Slices that its methods return are views: they hold until Reset, or, while the
+// list borrows, until the lender's bytes change. Changing a list moves or
+// removes fields but leaves the bytes that views point to as they were.
+type List struct {
+	buf      []byte // what spans refer to: the lender's bytes, or own
+	own      []byte // storage of the list; len(own) is what is in use
+	borrowed bool
+	fields   []Field
+	first    [numIDs]uint16 // by ID: 1 + index of its first field, 0 if there is none
+}
+
+// Reset empties the list and forgets the lender's bytes.
+func (l *List) Reset() {
+	l.buf, l.borrowed = nil, false
+	if cap(l.own) > keepStorage {
+		l.own = nil
+	}
+	l.own = l.own[:0]
+	if len(l.fields) == 0 {
+		return
+	}
+	l.clearFields()
+}
+
+func (l *List) clearFields() {
+	if cap(l.fields) > keepFields {
+		l.fields = nil
+	}
+	l.fields = l.fields[:0]
+	l.first = [numIDs]uint16{}
+}
+
+// Poison overwrites the storage of the list's own with c, so that views kept for
+// too long show. What is borrowed is the lender's to poison.
+func (l *List) Poison(c byte) {
+	own := l.own[:cap(l.own)]
+	for i := range own {
+		own[i] = c
+	}
+}
+
+// Borrow empties the list and makes b the bytes that the spans of fields added by
+// AppendSpan refer to. b must not change while the list is in use.
+func (l *List) Borrow(b []byte) {
+	l.Reset()
+	l.buf, l.borrowed = b, true
+}
+
+// Rebase tells the list that the borrowed bytes moved to b: the same bytes, and
+// perhaps more behind them.
+func (l *List) Rebase(b []byte) { l.buf = b }
+
+// AppendSpan adds a field whose name and value lie in the borrowed bytes.
+func (l *List) AppendSpan(f Field) {
+	l.fields = append(l.fields, f)
+	if f.ID != Unknown && l.first[f.ID] == 0 && len(l.fields) < 1<<16 {
+		l.first[f.ID] = uint16(len(l.fields))
+	}
+}
+
+// Len returns the number of field lines.
+func (l *List) Len() int { return len(l.fields) }
+
+// At returns name and value of field i, 0 ≤ i < Len.
+func (l *List) At(i int) (name, value []byte) {
+	f := &l.fields[i]
+	return l.name(f), l.value(f)
+}
+
+// ID returns the ID of field i.
+func (l *List) ID(i int) ID { return l.fields[i].ID }
+
+// Value returns the value of field i.
+func (l *List) Value(i int) []byte { return l.value(&l.fields[i]) }
+
+func (l *List) name(f *Field) []byte {
+	end := f.NameOff + uint32(f.NameLen)
+	return l.buf[f.NameOff:end:end]
+}
+
+func (l *List) value(f *Field) []byte {
+	end := f.ValueOff + f.ValueLen
+	return l.buf[f.ValueOff:end:end]
+}
+
+// Bytes returns what s spans.
+func (l *List) Bytes(s Span) []byte {
+	if s.Len == 0 {
+		return nil
+	}
+	return l.buf[s.Off : s.Off+s.Len : s.Off+s.Len]
+}
+
+// Find returns the index of the first field called name, or -1. id is Lookup(name).
+func Find[S ascii.Text](l *List, id ID, name S) int {
+	if id != Unknown {
+		return l.FindID(id)
+	}
+	return next(l, 0, id, name)
+}
+
+// FindID returns the index of the first field with the known id, or -1.
+func (l *List) FindID(id ID) int {
+	if i := int(l.first[id]); i != 0 || len(l.fields) < 1<<16 {
+		return i - 1
+	}
+	return next(l, 0, id, "")
+}
+
+// Next returns the index of the first field called name behind field i, or -1.
+// id is Lookup(name).
+func Next[S ascii.Text](l *List, i int, id ID, name S) int { return next(l, i+1, id, name) }
+
+func next[S ascii.Text](l *List, from int, id ID, name S) int {
+	for i := from; i < len(l.fields); i++ {
+		f := &l.fields[i]
+		if f.ID != id {
+			continue
+		}
+		if id != Unknown || int(f.NameLen) == len(name) && ascii.EqualFold(l.name(f), name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Has reports whether there is a field with the known id.
+func (l *List) Has(id ID) bool { return l.FindID(id) >= 0 }
+
+// PeekID returns the value of the first field with the known id, or nil.
+func (l *List) PeekID(id ID) []byte {
+	if i := l.FindID(id); i >= 0 {
+		return l.Value(i)
+	}
+	return nil
+}
+
+// Store copies b into the storage and returns where it lies.
+func Store[S ascii.Text](l *List, b S) Span {
+	l.detach(len(b))
+	off := len(l.own)
+	l.own = append(l.own, b...)
+	l.buf = l.own
+	return Span{uint32(off), uint32(len(b))}
+}
+
+// detach copies borrowed bytes into the list's own storage, so that it can grow.
+// b, which may be a view of this very list, is still intact when Store appends it:
+// the storage is only ever appended to between two Resets.
+func (l *List) detach(room int) {
+	if !l.borrowed {
+		return
+	}
+	if need := len(l.buf) + room; cap(l.own) < need {
+		l.own = make([]byte, 0, need+need/2)
+	}
+	l.own = append(l.own[:0], l.buf...)
+	l.buf, l.borrowed = l.own, false
+}
+
+// Add appends a field. id is Lookup(name); the name has at most MaxNameLen bytes.
+func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
+	n := Store(l, name)
+	v := Store(l, value)
+	l.AppendSpan(Field{NameOff: n.Off, NameLen: uint16(n.Len), ValueOff: v.Off, ValueLen: v.Len, ID: id})
+}
+
+// Set gives the first field called name this value and removes the others of that
+// name; without one it is Add. id is Lookup(name). The field keeps its place.
+func Set[N, V ascii.Text](l *List, id ID, name N, value V) {
+	i := Find(l, id, name)
+	if i < 0 {
+		Add(l, id, name, value)
+		return
+	}
+	v := Store(l, value)
+	l.fields[i].ValueOff, l.fields[i].ValueLen = v.Off, v.Len
+	if string(l.name(&l.fields[i])) != string(name) {
+		n := Store(l, name)
+		l.fields[i].NameOff = n.Off
+	}
+	if j := Next(l, i, id, name); j >= 0 {
+		del(l, j, id, name)
+	}
+}
+
+// Del removes all fields called name. id is Lookup(name).
+func Del[N ascii.Text](l *List, id ID, name N) {
+	if i := Find(l, id, name); i >= 0 {
+		del(l, i, id, name)
+	}
+}
+
+// del removes the fields called name from index i on. Field i is one.
+func del[N ascii.Text](l *List, i int, id ID, name N) {
+	kept := l.fields[:i]
+	for j := next(l, i, id, name); ; {
+		k := next(l, j+1, id, name)
+		if k < 0 {
+			kept = append(kept, l.fields[j+1:]...)
+			break
+		}
+		kept = append(kept, l.fields[j+1:k]...)
+		j = k
+	}
+	l.fields = kept
+	l.reindex()
+}
+
+// DelAt removes field i.
+func (l *List) DelAt(i int) {
+	l.fields = append(l.fields[:i], l.fields[i+1:]...)
+	l.reindex()
+}
+
+func (l *List) reindex() {
+	l.first = [numIDs]uint16{}
+	for i := min(len(l.fields), 1<<16-1) - 1; i >= 0; i-- {
+		l.first[l.fields[i].ID] = uint16(i + 1)
+	}
+	l.first[Unknown] = 0
+}
+
+// SetValueAt gives field i another value.
+func SetValueAt[V ascii.Text](l *List, i int, value V) {
+	v := Store(l, value)
+	l.fields[i].ValueOff, l.fields[i].ValueLen = v.Off, v.Len
+}
+
+// CopyTo makes dst equal to l, in storage of dst's own, and keeps spans valid:
+// one of l is one of dst.
+func (l *List) CopyTo(dst *List) {
+	dst.Reset()
+	dst.own = append(dst.own[:0], l.buf...)
+	dst.buf = dst.own
+	dst.fields = append(dst.fields[:0], l.fields...)
+	dst.first = l.first
+}

@@ -1,0 +1,146 @@
+package field
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func dump(l *List) string {
+	var b strings.Builder
+	for i := range l.Len() {
+		n, v := l.At(i)
+		fmt.Fprintf(&b, "%s=%s;", n, v)
+	}
+	return b.String()
+}
+
+// model is a List written the slow and obvious way.
+type model [][2]string
+
+func (m *model) set(n, v string) {
+	for i, f := range *m {
+		if strings.EqualFold(f[0], n) {
+			(*m)[i] = [2]string{n, v}
+			rest := append(model(nil), (*m)[i+1:]...)
+			rest.del(n)
+			*m = append((*m)[:i+1], rest...)
+			return
+		}
+	}
+	*m = append(*m, [2]string{n, v})
+}
+
+func (m *model) del(n string) {
+	var out model
+	for _, f := range *m {
+		if !strings.EqualFold(f[0], n) {
+			out = append(out, f)
+		}
+	}
+	*m = out
+}
+
+func (m model) dump() string {
+	var b strings.Builder
+	for _, f := range m {
+		fmt.Fprintf(&b, "%s=%s;", f[0], f[1])
+	}
+	return b.String()
+}
+
+func TestListAgreesWithTheObviousOne(t *testing.T) {
+	names := []string{"Host", "host", "X-A", "x-a", "Cookie", "X-B", "Content-Type", "ETag", "etag"}
+	r := rand.New(rand.NewPCG(3, 4))
+	for round := range 2000 {
+		var l List
+		var m model
+		if round%2 == 0 { // start as a view of somebody else's bytes
+			b := []byte("Hostvalue")
+			l.Borrow(b)
+			l.AppendSpan(Field{NameOff: 0, NameLen: 4, ValueOff: 4, ValueLen: 5, ID: Host})
+			m = append(m, [2]string{"Host", "value"})
+		}
+		for step := range 20 {
+			n := names[r.IntN(len(names))]
+			v := fmt.Sprint(step)
+			switch r.IntN(4) {
+			case 0, 1:
+				Add(&l, Lookup(n), n, v)
+				m = append(m, [2]string{n, v})
+			case 2:
+				Set(&l, Lookup(n), n, v)
+				m.set(n, v)
+			case 3:
+				Del(&l, Lookup(n), n)
+				m.del(n)
+			}
+			if dump(&l) != m.dump() {
+				t.Fatalf("got  %s\nwant %s", dump(&l), m.dump())
+			}
+			for _, n := range names {
+				want := -1
+				for i, f := range m {
+					if strings.EqualFold(f[0], n) {
+						want = i
+						break
+					}
+				}
+				if got := Find(&l, Lookup(n), n); got != want {
+					t.Fatalf("Find(%s) = %d, want %d in %s", n, got, want, dump(&l))
+				}
+			}
+		}
+		var c List
+		l.CopyTo(&c)
+		if dump(&c) != dump(&l) {
+			t.Fatalf("copy %s of %s", dump(&c), dump(&l))
+		}
+	}
+}
+
+func TestViewsOutliveChanges(t *testing.T) {
+	var l List
+	Add(&l, Unknown, "X-A", "first")
+	view := l.Value(0)
+	Set(&l, Unknown, "X-A", "other")
+	for range 100 {
+		Add(&l, Unknown, "X-B", view) // a view of the list is a fine argument
+	}
+	if string(view) != "first" {
+		t.Errorf("the view became %q", view)
+	}
+	if _, v := l.At(100); string(v) != "first" {
+		t.Errorf("the last field is %q", v)
+	}
+}
+
+func TestListBeyondTheIndex(t *testing.T) {
+	var l List
+	for range 1 << 16 {
+		Add(&l, Unknown, "x", "")
+	}
+	Add(&l, Host, "Host", "h")
+	if i := l.FindID(Host); i != 1<<16 {
+		t.Errorf("found at %d", i)
+	}
+	Del(&l, Unknown, "X")
+	if l.Len() != 1 || l.FindID(Host) != 0 {
+		t.Errorf("%d fields, Host at %d", l.Len(), l.FindID(Host))
+	}
+}
+
+func TestListReusesItsStorage(t *testing.T) {
+	var l List
+	n := testing.AllocsPerRun(100, func() {
+		l.Reset()
+		for range 20 {
+			Add(&l, Unknown, "X-Name", "some value")
+		}
+		Set(&l, Host, "Host", "example.org")
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
