@@ -1,0 +1,66 @@
+#!/bin/sh
+# Runs the in-memory benches pinned to one core and compares the servers of
+# that one run.
+#
+#	./run.sh [-n count] [-t benchtime] [-c core] name [bench pattern]
+#
+# writes results/name.txt, the benches as go test prints them, and
+# results/name.cmp.txt, the same as a table with a column for each server and
+# ratios to the first of them, fasthttp.
+set -eu
+cd "$(dirname "$0")"
+
+count=6 time=1s core=0
+while getopts n:t:c: o; do
+	case $o in
+	n) count=$OPTARG ;;
+	t) time=$OPTARG ;;
+	c) core=$OPTARG ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+name=${1:?a name for the result is missing}
+pattern=${2:-.}
+
+bin=$(mktemp)
+trap 'rm -f "$bin"' EXIT
+go test -c -o "$bin" .
+
+{
+	echo "date: $(date -u +%Y-%m-%d)"
+	echo "commit: $(git describe --always --dirty 2>/dev/null || echo unknown)"
+	echo "go: $(go env GOVERSION)"
+	go list -m -f 'peer: {{.Path}} {{.Version}}' github.com/valyala/fasthttp
+	# Rounds of one run each, so that a machine that grows slower does so
+	# for all the servers.
+	for _ in $(seq "$count"); do
+		GOMAXPROCS=1 taskset -c "$core" "$bin" \
+			-test.run='^$' -test.bench="$pattern" -test.benchtime="$time" -test.cpu=1
+	done
+} | tee "results/$name.txt"
+
+{
+	# Ratios of medians, for who wants one figure a line.
+	awk '
+	/^Benchmark/ {
+		split($1, part, "/server="); name = substr(part[1], 10); server = part[2]
+		if (!(name in seen)) { seen[name] = 1; order[++names] = name }
+		runs[name, server] = runs[name, server] " " $3
+	}
+	function median(list,   v, n, i, j, t) {
+		n = split(list, v, " ")
+		for (i = 2; i <= n; i++) for (j = i; j > 1 && v[j-1]+0 > v[j]+0; j--) { t = v[j]; v[j] = v[j-1]; v[j-1] = t }
+		return n == 0 ? 0 : (v[int((n+1)/2)] + v[int((n+2)/2)]) / 2
+	}
+	END {
+		printf "%-36s %10s %10s %10s %12s %12s\n", "median ns/op", "gallop", "fasthttp", "nethttp", "÷ fasthttp", "÷ nethttp"
+		for (i = 1; i <= names; i++) {
+			name = order[i]; g = median(runs[name, "gallop"]); f = median(runs[name, "fasthttp"]); n = median(runs[name, "nethttp"])
+			printf "%-36s %10.1f %10.1f %10.1f %12.3f %12.3f\n", name, g, f, n, f ? g/f : 0, n ? g/n : 0
+		}
+	}' "results/$name.txt"
+	echo
+	go tool benchstat -col '/server@(fasthttp gallop nethttp)' -row .name "results/$name.txt"
+} >"results/$name.cmp.txt"
+cat "results/$name.cmp.txt"
