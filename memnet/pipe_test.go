@@ -1,0 +1,321 @@
+package memnet
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type halfCloser interface{ CloseWrite() error }
+
+func closeWrite(t *testing.T, c net.Conn) {
+	t.Helper()
+	if err := c.(halfCloser).CloseWrite(); err != nil {
+		t.Errorf("CloseWrite: %v", err)
+	}
+}
+
+// wantRead reads exactly want.
+func wantRead(t *testing.T, c net.Conn, want string) {
+	t.Helper()
+	b := make([]byte, len(want))
+	if n, err := io.ReadFull(c, b); err != nil || string(b) != want {
+		t.Errorf("read %q, %v; want %q", b[:n], err, want)
+	}
+}
+
+// wantErr calls Read or Write of one byte and wants it to do nothing but fail.
+func wantErr(t *testing.T, name string, f func([]byte) (int, error), want error) {
+	t.Helper()
+	if n, err := f(make([]byte, 1)); n != 0 || !errors.Is(err, want) {
+		t.Errorf("%s: %d, %v; want 0, %v", name, n, err, want)
+	}
+}
+
+func TestBytesGoBothWays(t *testing.T) {
+	c, s := Pipe()
+	for range 3 {
+		_, _ = c.Write([]byte("hello, "))
+		_, _ = c.Write(nil)
+		_, _ = s.Write([]byte("goodbye"))
+		_, _ = c.Write([]byte("server"))
+		wantRead(t, s, "hello, server")
+		wantRead(t, c, "goodbye")
+	}
+	if n, err := c.Read(nil); n != 0 || err != nil {
+		t.Errorf("empty Read: %d, %v", n, err)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	c, s := Pipe()
+	for _, a := range []net.Addr{c.LocalAddr(), c.RemoteAddr(), s.LocalAddr(), s.RemoteAddr()} {
+		if a.Network() != "memory" || a.String() != "memory" {
+			t.Errorf("address %s %s", a.Network(), a)
+		}
+	}
+}
+
+func TestBackPressure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := Pipe()
+		sent := make([]byte, 3*BufferSize+100)
+		for i := range sent {
+			sent[i] = byte(i >> 8)
+		}
+		written := make(chan int)
+		go func() {
+			n, err := c.Write(sent)
+			if err != nil {
+				t.Errorf("Write: %v", err)
+			}
+			written <- n
+		}()
+		synctest.Wait()
+		select {
+		case n := <-written:
+			t.Fatalf("Write of %d bytes returned %d and nobody had read", len(sent), n)
+		default:
+		}
+		if n := c.(*conn).out.bytes.n; n != BufferSize {
+			t.Errorf("%d bytes are buffered, want %d", n, BufferSize)
+		}
+		received := make([]byte, len(sent))
+		if _, err := io.ReadFull(s, received); err != nil || !bytes.Equal(received, sent) {
+			t.Errorf("ReadFull: %v; equal: %v", err, bytes.Equal(received, sent))
+		}
+		if n := <-written; n != len(sent) {
+			t.Errorf("Write: %d, want %d", n, len(sent))
+		}
+	})
+}
+
+func TestWritesAreNotMixed(t *testing.T) {
+	c, s := Pipe()
+	const writers, size = 4, BufferSize + 1000
+	var wg sync.WaitGroup
+	for id := range writers {
+		wg.Go(func() {
+			for range 3 {
+				if _, err := c.Write(bytes.Repeat([]byte{'a' + byte(id)}, size)); err != nil {
+					t.Errorf("Write: %v", err)
+				}
+			}
+		})
+	}
+	b := make([]byte, size)
+	for range 3 * writers {
+		if _, err := io.ReadFull(s, b); err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b, b[:1]); n != size {
+			t.Fatalf("only %d of %d bytes are of one writer", n, size)
+		}
+	}
+	wg.Wait()
+}
+
+func TestCloseLetsThePeerReadTheRest(t *testing.T) {
+	c, s := Pipe()
+	_, _ = c.Write([]byte("last words"))
+	_, _ = s.Write([]byte("never read"))
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	wantErr(t, "Read of the closed end", c.Read, net.ErrClosed)
+	wantErr(t, "Write of the closed end", c.Write, net.ErrClosed)
+	wantErr(t, "Write to the closed end", s.Write, io.ErrClosedPipe)
+	wantRead(t, s, "last words")
+	wantErr(t, "Read from the closed end", s.Read, io.EOF)
+	wantErr(t, "and again", s.Read, io.EOF)
+	for name, set := range map[string]func(time.Time) error{
+		"SetDeadline": c.SetDeadline, "SetReadDeadline": c.SetReadDeadline, "SetWriteDeadline": c.SetWriteDeadline,
+	} {
+		if err := set(time.Time{}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%s of the closed end: %v", name, err)
+		}
+	}
+	if err := c.(halfCloser).CloseWrite(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("CloseWrite of the closed end: %v", err)
+	}
+	if err := s.SetDeadline(time.Time{}); err != nil {
+		t.Errorf("SetDeadline of the open end: %v", err)
+	}
+}
+
+func TestHalfClose(t *testing.T) {
+	c, s := Pipe()
+	_, _ = c.Write([]byte("request"))
+	closeWrite(t, c)
+	closeWrite(t, c)
+	wantErr(t, "Write after CloseWrite", c.Write, io.ErrClosedPipe)
+	if err := c.SetWriteDeadline(time.Time{}); err != nil {
+		t.Errorf("SetWriteDeadline after CloseWrite: %v", err)
+	}
+	wantRead(t, s, "request")
+	wantErr(t, "Read after the peer's CloseWrite", s.Read, io.EOF)
+	_, _ = s.Write([]byte("response"))
+	wantRead(t, c, "response")
+	closeWrite(t, s)
+	wantErr(t, "Read of the other direction", c.Read, io.EOF)
+	_ = c.Close()
+	wantErr(t, "Write after Close", c.Write, net.ErrClosed)
+}
+
+// Whoever waits in Read or Write is woken by a Close of either end.
+func TestCloseWakes(t *testing.T) {
+	full := make([]byte, BufferSize+1)
+	for _, tc := range []struct {
+		name  string
+		wait  func(c net.Conn) (int, error)
+		close func(c, s net.Conn)
+		wantN int
+		want  error
+	}{
+		{"Read, own", func(c net.Conn) (int, error) { return c.Read(full) }, func(c, s net.Conn) { _ = c.Close() }, 0, net.ErrClosed},
+		{"Read, peer's", func(c net.Conn) (int, error) { return c.Read(full) }, func(c, s net.Conn) { _ = s.Close() }, 0, io.EOF},
+		{"Read, peer's half", func(c net.Conn) (int, error) { return c.Read(full) }, func(c, s net.Conn) { _ = s.(halfCloser).CloseWrite() }, 0, io.EOF},
+		{"Write, own", func(c net.Conn) (int, error) { return c.Write(full) }, func(c, s net.Conn) { _ = c.Close() }, BufferSize, net.ErrClosed},
+		{"Write, own half", func(c net.Conn) (int, error) { return c.Write(full) }, func(c, s net.Conn) { _ = c.(halfCloser).CloseWrite() }, BufferSize, io.ErrClosedPipe},
+		{"Write, peer's", func(c net.Conn) (int, error) { return c.Write(full) }, func(c, s net.Conn) { _ = s.Close() }, BufferSize, io.ErrClosedPipe},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := Pipe()
+				woken := make(chan struct{})
+				go func() {
+					defer close(woken)
+					if n, err := tc.wait(c); n != tc.wantN || !errors.Is(err, tc.want) {
+						t.Errorf("%d, %v; want %d, %v", n, err, tc.wantN, tc.want)
+					}
+				}()
+				synctest.Wait()
+				tc.close(c, s)
+				<-woken
+			})
+		})
+	}
+}
+
+func TestAWriterThatWaitsForAnotherIsWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := Pipe()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := c.Write(make([]byte, 2*BufferSize)); !errors.Is(err, io.ErrClosedPipe) {
+					t.Errorf("Write: %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		_ = s.Close()
+		wg.Wait()
+	})
+}
+
+func TestUseFromManyGoroutines(t *testing.T) {
+	c, s := Pipe()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			b := make([]byte, 100)
+			for range 200 {
+				_, _ = c.Write(b)
+				_, _ = s.Read(b)
+				_ = c.SetReadDeadline(time.Now().Add(time.Hour))
+				_ = s.SetWriteDeadline(time.Time{})
+				_, _ = s.Write(b)
+				_, _ = c.Read(b)
+				c.LocalAddr()
+				s.RemoteAddr()
+			}
+		})
+	}
+	wg.Wait()
+	_ = c.Close()
+	_ = s.Close()
+}
+
+func TestReadAndWriteDoNotAllocate(t *testing.T) {
+	c, s := Pipe()
+	b := make([]byte, 1024)
+	deadline := time.Now().Add(time.Hour)
+	n := testing.AllocsPerRun(1000, func() {
+		deadline = deadline.Add(time.Millisecond)
+		_ = s.SetReadDeadline(deadline)
+		_ = c.SetWriteDeadline(deadline)
+		_, _ = c.Write(b)
+		_, _ = s.Read(b)
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+
+	go func() { _, _ = io.Copy(s, s) }()
+	if n := testing.AllocsPerRun(1000, func() {
+		_, _ = c.Write(b)
+		_, _ = io.ReadFull(c, b)
+	}); n != 0 {
+		t.Errorf("there and back through another goroutine: %v allocations", n)
+	}
+	_ = c.Close()
+}
+
+func TestDeadlineErrorIsATimeout(t *testing.T) {
+	c, _ := Pipe()
+	_ = c.SetDeadline(time.Unix(1, 0))
+	_, err := c.Read(make([]byte, 1))
+	var timeout net.Error
+	if !errors.As(err, &timeout) || !timeout.Timeout() || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v is no timeout", err)
+	}
+}
+
+func BenchmarkPingPong(b *testing.B) {
+	for _, tc := range []struct {
+		name string
+		pipe func() (net.Conn, net.Conn)
+	}{{"memnet", Pipe}, {"net.Pipe", net.Pipe}} {
+		b.Run(tc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			c, s := tc.pipe()
+			go func() { _, _ = io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{s}, make([]byte, 512)) }()
+			message := make([]byte, 200)
+			for b.Loop() {
+				_, _ = c.Write(message)
+				_, _ = io.ReadFull(c, message)
+			}
+			_ = c.Close()
+		})
+	}
+}
+
+func BenchmarkWriteThenRead(b *testing.B) {
+	b.ReportAllocs()
+	c, s := Pipe()
+	message := make([]byte, 200)
+	b.SetBytes(int64(len(message)))
+	for b.Loop() {
+		_, _ = c.Write(message)
+		_, _ = s.Read(message)
+	}
+}
+
+func BenchmarkSetReadDeadline(b *testing.B) {
+	c, _ := Pipe()
+	at := time.Now().Add(time.Minute)
+	for b.Loop() {
+		at = at.Add(time.Microsecond)
+		_ = c.SetReadDeadline(at)
+	}
+	_ = c.Close()
+}
