@@ -92,6 +92,16 @@ func (l *List) AppendSpan(f Field) {
 	}
 }
 
+// Extend makes the borrowed bytes up to end part of the value of field i. start is
+// where the value begins if it was empty.
+func (l *List) Extend(i int, start, end uint32) {
+	f := &l.fields[i]
+	if f.ValueLen == 0 {
+		f.ValueOff = start
+	}
+	f.ValueLen = end - f.ValueOff
+}
+
 // Len returns the number of field lines.
 func (l *List) Len() int { return len(l.fields) }
 

@@ -1,0 +1,70 @@
+package http1
+
+import (
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// AppendStatusLine appends the status line of an HTTP/1.1 response with this
+// reason; an empty reason is allowed (RFC 9112 §4).
+func AppendStatusLine(dst []byte, status int, reason string) []byte {
+	dst = append(dst, "HTTP/1.1 "...)
+	dst = append(dst, byte('0'+status/100%10), byte('0'+status/10%10), byte('0'+status%10), ' ')
+	dst = append(dst, reason...)
+	return append(dst, '\r', '\n')
+}
+
+// AppendField appends a field line. It checks nothing.
+func AppendField[N, V ascii.Text](dst []byte, name N, value V) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ':', ' ')
+	dst = append(dst, value...)
+	return append(dst, '\r', '\n')
+}
+
+// AppendContentLength appends a Content-Length line.
+func AppendContentLength(dst []byte, n int64) []byte {
+	dst = append(dst, "Content-Length: "...)
+	dst = ascii.AppendUint(dst, uint64(n))
+	return append(dst, '\r', '\n')
+}
+
+// AppendFields appends the fields of l as lines, in order.
+func AppendFields(dst []byte, l *field.List) []byte {
+	for i := range l.Len() {
+		name, value := l.At(i)
+		dst = AppendField(dst, name, value)
+	}
+	return dst
+}
+
+// AppendChunk appends data as a chunk. Empty data appends nothing, since an empty
+// chunk would be the last one.
+func AppendChunk(dst, data []byte) []byte {
+	if len(data) == 0 {
+		return dst
+	}
+	dst = AppendChunkLine(dst, len(data))
+	dst = append(dst, data...)
+	return append(dst, '\r', '\n')
+}
+
+// AppendChunkLine appends the line that stands before n bytes of data. Behind the
+// data comes a CRLF.
+func AppendChunkLine(dst []byte, n int) []byte {
+	return append(ascii.AppendHex(dst, uint64(n)), '\r', '\n')
+}
+
+// AppendLastChunk appends the last chunk and the trailer section. Fields that may
+// not stand there are left out. trailers may be nil.
+func AppendLastChunk(dst []byte, trailers *field.List) []byte {
+	dst = append(dst, '0', '\r', '\n')
+	if trailers != nil {
+		for i := range trailers.Len() {
+			if name, value := trailers.At(i); !ForbiddenTrailer(trailers.ID(i)) {
+				dst = AppendField(dst, name, value)
+			}
+		}
+	}
+	return append(dst, '\r', '\n')
+}

@@ -1,0 +1,317 @@
+package http1
+
+import (
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// ChunkLimits bound what a chunked body may cost beside its data.
+type ChunkLimits struct {
+	Line     int // bytes of one chunk line
+	Overhead int // bytes of extensions, all chunks of a message together
+	Trailer  int // bytes of the trailer section
+	Fields   int // lines of the trailer section
+}
+
+// maxSizeDigits bounds leading zeros, which are grammatical and senseless.
+const maxSizeDigits = 16
+
+// ChunkReader decodes a chunked body (RFC 9112 §7.1) as its bytes arrive. The
+// zero value is ready. It keeps no bytes.
+//
+//	size [;ext…] CRLF data CRLF … 0 [;ext…] CRLF trailers CRLF
+//	^line             ^data ^end                 ^trailer       ^done
+type ChunkReader struct {
+	state    chunkState
+	left     uint64 // bytes of data still to come in this chunk
+	overhead int
+	scanned  int // bytes of an unfinished trailer section that hold no end
+}
+
+type chunkState uint8
+
+const (
+	chunkLine chunkState = iota
+	chunkData
+	chunkEnd
+	chunkTrailer
+	chunkDone
+)
+
+// Done reports whether the body and its trailers have been read to the end.
+func (c *ChunkReader) Done() bool { return c.state == chunkDone }
+
+// Next decodes from the beginning of b. It consumes n bytes and yields the data
+// among them, a view of b, which may be empty. With n == 0 and no error it needs
+// more bytes than b has: append to b and call again. The fields of the trailer
+// section are added to trailers, or dropped if that is nil or if they may not
+// stand there (RFC 9110 §6.5.1).
+//
+// A chunk line, and the whole trailer section, must fit into b.
+func (c *ChunkReader) Next(b []byte, lim *ChunkLimits, trailers *field.List) (data []byte, n int, err error) {
+	for {
+		switch c.state {
+		case chunkLine:
+			k, err := c.line(b[n:], lim)
+			if k == 0 {
+				return nil, n, err
+			}
+			n += k
+		case chunkData:
+			k := min(uint64(len(b)-n), c.left)
+			if c.left -= k; c.left == 0 {
+				c.state = chunkEnd
+			}
+			if k == 0 && c.state == chunkData {
+				return nil, n, nil
+			}
+			return b[n : n+int(k)], n + int(k), nil
+		case chunkEnd:
+			if rest := b[n:]; len(rest) < 2 {
+				if len(rest) == 1 && rest[0] != '\r' {
+					return nil, n, ErrChunkEnd
+				}
+				return nil, n, nil
+			} else if rest[0] != '\r' || rest[1] != '\n' {
+				return nil, n, ErrChunkEnd
+			}
+			n += 2
+			c.state = chunkLine
+		case chunkTrailer:
+			k, err := c.trailer(b[n:], lim, trailers)
+			if k == 0 {
+				return nil, n, err
+			}
+			return nil, n + k, nil
+		case chunkDone:
+			return nil, n, nil
+		}
+	}
+}
+
+// line reads a chunk line and returns its length, 0 if it is unfinished or wrong.
+func (c *ChunkReader) line(b []byte, lim *ChunkLimits) (int, error) {
+	whole := len(b)
+	if whole > lim.Line {
+		b = b[:lim.Line]
+	}
+	digits := 0
+	for digits < len(b) && ascii.IsHex(b[digits]) {
+		digits++
+	}
+	if digits > maxSizeDigits {
+		return 0, ErrChunkSize
+	}
+	if digits == len(b) {
+		return 0, nil
+	}
+	size, ok := ascii.ParseHex(b[:digits])
+	if !ok {
+		return 0, ErrChunkSize
+	}
+	end, err := skipExtensions(b, digits)
+	if end == 0 {
+		if err == nil && whole >= lim.Line {
+			err = ErrChunkOverhead
+		}
+		return 0, err
+	}
+	if c.overhead += end - 2 - digits; c.overhead > lim.Overhead {
+		return 0, ErrChunkOverhead
+	}
+	c.left, c.state = size, chunkData
+	if size == 0 {
+		c.state, c.scanned = chunkTrailer, 0
+	}
+	return end, nil
+}
+
+// skipExtensions checks the chunk extensions and the line end at b[i:] (RFC 9112
+// §7.1.1) and returns where the line ends, 0 if it is unfinished or wrong.
+func skipExtensions(b []byte, i int) (int, error) {
+	for {
+		if i == len(b) {
+			return 0, nil
+		}
+		if b[i] == '\r' {
+			if i+1 == len(b) {
+				return 0, nil
+			}
+			if b[i+1] != '\n' {
+				return 0, ErrChunkExtension
+			}
+			return i + 2, nil
+		}
+		next, err := skipExtension(b, i)
+		if next == 0 {
+			return 0, err
+		}
+		i = next
+	}
+}
+
+// skipExtension checks one BWS ";" BWS name [ BWS "=" BWS value ] at b[i:] and
+// returns where it ends, 0 if it is unfinished or wrong.
+func skipExtension(b []byte, i int) (int, error) {
+	sep := skipBlanks(b, i)
+	if sep == len(b) {
+		return 0, nil
+	}
+	if b[sep] != ';' {
+		if sep == i && i > 0 && !ascii.IsHex(b[i-1]) {
+			return 0, ErrChunkExtension
+		}
+		return 0, ErrChunkSize
+	}
+	name := skipBlanks(b, sep+1)
+	i = skipToken(b, name)
+	if i == len(b) {
+		return 0, nil
+	}
+	if i == name {
+		return 0, ErrChunkExtension
+	}
+	eq := skipBlanks(b, i)
+	if eq == len(b) {
+		return 0, nil
+	}
+	if b[eq] != '=' {
+		return i, nil
+	}
+	value := skipBlanks(b, eq+1)
+	if value == len(b) {
+		return 0, nil
+	}
+	if b[value] == '"' {
+		return skipQuoted(b, value)
+	}
+	i = skipToken(b, value)
+	if i == len(b) {
+		return 0, nil
+	}
+	if i == value {
+		return 0, ErrChunkExtension
+	}
+	return i, nil
+}
+
+func skipBlanks(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+func skipToken(b []byte, i int) int {
+	for i < len(b) && ascii.IsTokenByte(b[i]) {
+		i++
+	}
+	return i
+}
+
+// skipQuoted returns where the quoted string (RFC 9110 §5.6.4) at b[i:] ends, 0 if
+// it is unfinished or has a control character in it.
+func skipQuoted(b []byte, i int) (int, error) {
+	for i++; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, nil
+		case c < ' ' && c != '\t' || c == 0x7f:
+			return 0, ErrChunkExtension
+		case c == '\\':
+			if i++; i < len(b) && (b[i] < ' ' && b[i] != '\t' || b[i] == 0x7f) {
+				return 0, ErrChunkExtension
+			}
+		}
+	}
+	return 0, nil
+}
+
+// trailer reads the trailer section and returns its length, 0 if it is unfinished
+// or wrong.
+func (c *ChunkReader) trailer(b []byte, lim *ChunkLimits, trailers *field.List) (int, error) {
+	whole := len(b)
+	if whole > lim.Trailer {
+		b = b[:lim.Trailer]
+	}
+	if c.scanned > 0 && !endsLine(b, c.scanned) && whole < lim.Trailer {
+		c.scanned = len(b)
+		return 0, nil
+	}
+	var h Head
+	h.Fields.Borrow(b)
+	n, err := parseTrailer(&h, b, lim.Fields)
+	if n == 0 {
+		if err == nil && whole >= lim.Trailer {
+			err = ErrTrailerTooLarge
+		}
+		c.scanned = len(b)
+		return 0, err
+	}
+	c.state = chunkDone
+	if trailers != nil {
+		keepTrailers(trailers, &h.Fields)
+	}
+	return n, nil
+}
+
+// endsLine reports whether the bytes from b[from] on hold the end of a line.
+func endsLine(b []byte, from int) bool {
+	for _, c := range b[from:] {
+		if c == '\n' {
+			return true
+		}
+	}
+	return false
+}
+
+func parseTrailer(h *Head, b []byte, fields int) (int, error) {
+	for i := 0; ; {
+		if len(b)-i >= 2 && b[i] == '\r' && b[i+1] == '\n' {
+			return i + 2, nil
+		}
+		if i == len(b) || i+1 == len(b) && b[i] == '\r' {
+			return 0, nil
+		}
+		f, end, err := parseField(b, i)
+		if end == 0 {
+			return 0, err
+		}
+		if h.Fields.Len() >= fields {
+			return 0, ErrTrailerTooLarge
+		}
+		h.Fields.AppendSpan(f)
+		i = end
+	}
+}
+
+// keepTrailers copies to dst the fields of src that may stand in a trailer section.
+func keepTrailers(dst, src *field.List) {
+	for i := range src.Len() {
+		if id := src.ID(i); !ForbiddenTrailer(id) {
+			name, value := src.At(i)
+			field.Add(dst, id, name, value)
+		}
+	}
+}
+
+// ForbiddenTrailer reports whether a field must not stand in a trailer section
+// because it frames, routes or modifies the message, authenticates somebody,
+// controls a response or describes the body (RFC 9110 §6.5.1).
+func ForbiddenTrailer(id field.ID) bool {
+	switch id {
+	case field.Host, field.ContentLength, field.TransferEncoding, field.Connection, field.KeepAlive,
+		field.ProxyConnection, field.Upgrade, field.Trailer, field.TE, field.Expect, field.HTTP2Settings,
+		field.ContentType, field.ContentEncoding, field.ContentRange, field.ContentLocation,
+		field.ContentLanguage, field.ContentDisposition,
+		field.Cookie, field.SetCookie, field.Authorization, field.ProxyAuthorization,
+		field.WWWAuthenticate, field.ProxyAuthenticate,
+		field.Location, field.Date, field.Age, field.Expires, field.CacheControl, field.Pragma, field.Vary,
+		field.Warning, field.RetryAfter, field.Range, field.IfRange, field.IfMatch, field.IfNoneMatch,
+		field.IfModifiedSince, field.IfUnmodifiedSince, field.Forwarded, field.XForwardedFor,
+		field.XForwardedHost, field.XForwardedProto, field.XRealIP, field.Via, field.Origin,
+		field.Referer, field.UserAgent:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package http1
+
+import "github.com/gallop-http/gallop/internal/field"
+
+// frameRequest decides where the body of a request ends and whether the
+// connection may go on behind it: RFC 9112 §6.3 and §9.3. It is the one place
+// that does, and refuses whatever two parsers could read differently.
+func frameRequest(h *Head) error {
+	if h.Minor > 0 && !h.Fields.Has(field.Host) {
+		return ErrNoHost
+	}
+	h.Body = NoBody
+	switch {
+	case h.te != teNone:
+		if err := frameEncoded(h); err != nil {
+			return err
+		}
+	case h.Length > 0:
+		h.Body = Fixed
+	}
+	h.noteLongConnection()
+	return nil
+}
+
+// frameEncoded judges a head with Transfer-Encoding (RFC 9112 §6.1).
+func frameEncoded(h *Head) error {
+	switch {
+	case h.Minor == 0:
+		return ErrTransferEncoding10
+	case h.Length >= 0:
+		return ErrLengthAndEncoding
+	case h.te == teUnknown:
+		return ErrUnknownCoding
+	case h.te == teBad:
+		return ErrTransferEncoding
+	}
+	h.Body = Chunked
+	return nil
+}
+
+// noteLongConnection sets LongConnection by RFC 9112 §9.3: close wins, HTTP/1.1
+// goes on, HTTP/1.0 goes on if it was asked to.
+func (h *Head) noteLongConnection() {
+	if h.Flags&ConnectionClose == 0 && (h.Minor > 0 || h.Flags&ConnectionKeepAlive != 0) {
+		h.Flags |= LongConnection
+	}
+}
+
+// FrameResponse decides where the body of a response to a request with this method
+// ends (RFC 9112 §6.3) and whether the connection may go on behind it.
+func FrameResponse(h *Head, request Method) error {
+	h.Body = NoBody
+	switch {
+	case h.Status < 200 || h.Status == 204 || h.Status == 304 || request == HeadMethod:
+		// No body, whatever the fields say.
+	case request == Connect && h.Status < 300:
+		// A tunnel.
+	case h.te != teNone:
+		if err := frameEncoded(h); err != nil {
+			return err
+		}
+	case h.Length > 0:
+		h.Body = Fixed
+	case h.Length < 0:
+		h.Body = UntilClose
+		h.Flags |= ConnectionClose
+	}
+	h.noteLongConnection()
+	return nil
+}
+
+// MayHaveBody reports whether a response with this status to a request with this
+// method has a body on the wire (RFC 9110 §6.4.1).
+func MayHaveBody(status int, request Method) bool {
+	return status >= 200 && status != 204 && status != 304 && request != HeadMethod &&
+		!(request == Connect && status < 300)
+}

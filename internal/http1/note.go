@@ -1,0 +1,89 @@
+package http1
+
+import (
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// lastNoted is the last of the IDs that note looks at: those up to it steer the
+// protocol.
+const lastNoted = field.Expect
+
+// teState is what the Transfer-Encoding lines seen so far come to.
+type teState uint8
+
+const (
+	teNone    teState = iota
+	teChunked         // chunked, once, last
+	teUnknown         // a coding nobody here speaks
+	teBad             // not a list, or chunked not last
+)
+
+// note looks at a field that steers the protocol.
+func (h *Head) note(id field.ID, value []byte) error {
+	switch id {
+	case field.Host:
+		if h.Fields.FindID(field.Host) != h.Fields.Len()-1 {
+			return ErrTwoHosts
+		}
+	case field.ContentLength:
+		n, ok := ascii.ParseUint(value)
+		if !ok {
+			return ErrContentLength
+		}
+		if h.Length >= 0 {
+			return ErrTwoContentLengths
+		}
+		h.Length = int64(n)
+	case field.TransferEncoding:
+		h.noteTransferEncoding(value)
+	case field.Connection:
+		h.noteConnection(value)
+	case field.Expect:
+		if ascii.EqualFold(value, "100-continue") {
+			h.Flags |= ExpectContinue
+		} else if len(value) > 0 {
+			h.Flags |= ExpectOther
+		}
+	}
+	return nil
+}
+
+func (h *Head) noteConnection(value []byte) {
+	for len(value) > 0 {
+		var member []byte
+		member, value = ascii.Cut(value, ',')
+		switch member = ascii.TrimOWS(member); {
+		case ascii.EqualFold(member, "close"):
+			h.Flags |= ConnectionClose
+		case ascii.EqualFold(member, "keep-alive"):
+			h.Flags |= ConnectionKeepAlive
+		case ascii.EqualFold(member, "upgrade"):
+			h.Flags |= ConnectionUpgrade
+		}
+	}
+}
+
+// noteTransferEncoding is as strict as can be: an empty member or a parameter,
+// which RFC 9110 §5.6.1 would let pass, is refused, since the next hop may read
+// it another way.
+func (h *Head) noteTransferEncoding(value []byte) {
+	for more := true; more; {
+		n := 0
+		for n < len(value) && value[n] != ',' {
+			n++
+		}
+		member := ascii.TrimOWS(value[:n])
+		if more = n < len(value); more {
+			value = value[n+1:]
+		}
+		switch chunked := ascii.EqualFold(member, "chunked"); {
+		case h.te == teChunked || h.te == teBad || !ascii.IsToken(member):
+			h.te = teBad
+		case chunked && h.te == teNone:
+			h.te = teChunked
+		case !chunked:
+			h.te = teUnknown
+		}
+	}
+}

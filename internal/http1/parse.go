@@ -1,0 +1,356 @@
+package http1
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+const (
+	maxMethod  = 64 // bytes; the longest registered one has 17
+	versionLen = len("HTTP/1.1\r\n")
+)
+
+// ParseRequest parses the request head at the beginning of b into h and returns
+// its length. One empty line before it is skipped (RFC 9112 §2.2) and counted.
+//
+// h must be fresh (zero or Reset) at the first call for a message. While the
+// result is 0 with a nil error the head is incomplete; call again with the same
+// bytes and more behind them. h.Fields borrows b, which therefore must outlive h
+// and not change.
+//
+// The value of Host and the form of the target are not looked into.
+func ParseRequest(h *Head, b []byte, lim *Limits) (n int, err error) {
+	return parse(h, b, lim, true)
+}
+
+// ParseResponse parses the response head at the beginning of b into h, as
+// ParseRequest does. Folded lines are unfolded in place, in b (RFC 9112 §5.2).
+// Call FrameResponse next.
+func ParseResponse(h *Head, b []byte, lim *Limits) (n int, err error) {
+	return parse(h, b, lim, false)
+}
+
+func parse(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+	whole := len(b)
+	if whole > lim.Head {
+		b = b[:lim.Head]
+	}
+	if h.scanned == 0 {
+		h.Fields.Borrow(b)
+		h.Length = -1
+	} else {
+		if whole < lim.Head && h.unfinished(b, lim) {
+			h.scanned = len(b)
+			return 0, nil
+		}
+		h.Fields.Rebase(b)
+	}
+	n, err := parseLines(h, b, lim, request)
+	if err != nil || n > 0 {
+		return n, err
+	}
+	if whole >= lim.Head {
+		return 0, ErrHeadTooLarge
+	}
+	h.scanned = len(b)
+	return 0, nil
+}
+
+// shortLine is how much of an unfinished line is looked at again and again as it
+// grows. What is longer waits for a control character, so that a head that
+// arrives byte by byte costs linear time.
+const shortLine = 256
+
+// unfinished reports whether the line that was not finished at the last call is
+// certain not to be finished, or found wrong, at this one.
+func (h *Head) unfinished(b []byte, lim *Limits) bool {
+	line := len(b) - h.at
+	if line < shortLine || !h.started && line > lim.Target {
+		return false
+	}
+	from := max(h.scanned-1, h.at) // a CR may have been the last byte
+	return ascii.IndexControl(b[from:]) == len(b)-from
+}
+
+func parseLines(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+	if !h.started {
+		n, err := parseFirstLine(h, b, lim, request)
+		if n == 0 {
+			return 0, err
+		}
+		h.at, h.started = n, true
+	}
+	n, err := parseFields(h, b, lim, request)
+	if n == 0 {
+		return 0, err
+	}
+	if request {
+		err = frameRequest(h)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+	i := 0
+	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
+		i = 2
+	} else if len(b) == 1 && b[0] == '\r' {
+		return 0, nil
+	}
+	if request {
+		return parseRequestLine(h, b, i, lim)
+	}
+	return parseStatusLine(h, b, i)
+}
+
+// parseRequestLine parses the request line at b[i:] and returns where it ends.
+func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
+	start := i
+	for i < len(b) && ascii.IsTokenByte(b[i]) {
+		i++
+	}
+	if i-start > maxMethod {
+		return 0, ErrMethodTooLong
+	}
+	if i == len(b) {
+		return 0, nil
+	}
+	if b[i] != ' ' || i == start {
+		return 0, ErrMethod
+	}
+	h.Method = field.Span{Off: uint32(start), Len: uint32(i - start)}
+	h.MethodID = MethodOf(b[start:i])
+
+	i++
+	n := indexBlank(b[i:])
+	if n > lim.Target {
+		return 0, ErrTargetTooLong
+	}
+	end := i + n
+	if end == len(b) {
+		return 0, nil
+	}
+	if b[end] != ' ' || n == 0 {
+		return 0, ErrTarget
+	}
+	h.Target = field.Span{Off: uint32(i), Len: uint32(n)}
+	return parseVersion(h, b, end+1)
+}
+
+// parseVersion parses "HTTP/1.x" CRLF at b[i:] and returns where it ends.
+func parseVersion(h *Head, b []byte, i int) (int, error) {
+	v := b[i:]
+	if len(v) < versionLen {
+		for j, c := range v {
+			if want := "HTTP/0.0\r\n"[j]; c != want && !(want == '0' && ascii.IsDigit(c)) {
+				return 0, ErrRequestLine
+			}
+		}
+		return 0, nil
+	}
+	if string(v[:5]) != "HTTP/" || v[6] != '.' || v[8] != '\r' || v[9] != '\n' ||
+		!ascii.IsDigit(v[5]) || !ascii.IsDigit(v[7]) {
+		return 0, ErrRequestLine
+	}
+	if v[5] != '1' {
+		return 0, ErrVersion
+	}
+	h.Minor = v[7] - '0'
+	return i + versionLen, nil
+}
+
+// parseStatusLine parses the status line at b[i:] and returns where it ends. The
+// reason phrase may be missing, and the blank before it as well.
+func parseStatusLine(h *Head, b []byte, i int) (int, error) {
+	const minLen = len("HTTP/1.1 200")
+	v := b[i:]
+	for j := 0; j < min(len(v), minLen); j++ {
+		want := "HTTP/0.0 000"[j]
+		if v[j] != want && !(want == '0' && ascii.IsDigit(v[j])) {
+			return 0, ErrStatusLine
+		}
+	}
+	if len(v) > minLen && v[minLen] != ' ' && v[minLen] != '\r' {
+		return 0, ErrStatusLine
+	}
+	end := minLen
+	if len(v) > minLen && v[minLen] == ' ' {
+		end = minLen + 1 + ascii.IndexControl(v[minLen+1:])
+	}
+	if len(v) < end+1 || len(v) == end+1 && v[end] == '\r' {
+		return 0, nil
+	}
+	if v[end] != '\r' || v[end+1] != '\n' {
+		return 0, ErrStatusLine
+	}
+	h.Minor = v[7] - '0'
+	h.Status = int(v[9]-'0')*100 + int(v[10]-'0')*10 + int(v[11]-'0')
+	if v[5] != '1' {
+		return 0, ErrVersion
+	}
+	if h.Status < 100 {
+		return 0, ErrStatusLine
+	}
+	if off := min(minLen+1, end); end > off {
+		h.Reason = field.Span{Off: uint32(i + off), Len: uint32(end - off)}
+	}
+	return i + end + 2, nil
+}
+
+// parseFields parses field lines from b[h.at:] on, up to the empty line behind
+// them, and returns the end of that. h.at is left at the first unfinished line.
+func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+	for {
+		i := h.at
+		if i >= len(b) {
+			return 0, nil
+		}
+		if b[i] == '\r' {
+			if i+1 == len(b) {
+				return 0, nil
+			}
+			if b[i+1] != '\n' {
+				return 0, ErrLineEnd
+			}
+			return i + 2, nil
+		}
+		f, end, err := parseField(b, i)
+		if err == ErrFold && !request && h.Fields.Len() > 0 {
+			if end, err = h.unfold(b, i); end > 0 {
+				h.at = end
+				continue
+			}
+		}
+		if end == 0 {
+			return 0, err
+		}
+		if h.Fields.Len() >= lim.Fields {
+			return 0, ErrTooManyFields
+		}
+		h.Fields.AppendSpan(f)
+		h.at = end
+		if f.ID != field.Unknown && f.ID <= lastNoted {
+			if err := h.note(f.ID, b[f.ValueOff:f.ValueOff+f.ValueLen]); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// parseField parses the field line that begins at b[i] and returns the field and
+// where the line ends: 0 if the line is not finished, or wrong.
+func parseField(b []byte, i int) (f field.Field, end int, err error) {
+	colon, id, err := parseName(b, i)
+	if colon < 0 {
+		return f, 0, err
+	}
+	start, stop, end, err := parseValue(b, colon+1)
+	return field.Field{
+		NameOff:  uint32(i),
+		NameLen:  uint16(colon - i),
+		ValueOff: uint32(start),
+		ValueLen: uint32(stop - start),
+		ID:       id,
+	}, end, err
+}
+
+// parseValue finds the value that begins at b[i]: it is b[start:stop], and its
+// line ends at end, 0 if the line is not finished, or wrong.
+func parseValue(b []byte, i int) (start, stop, end int, err error) {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	stop = i + ascii.IndexControl(b[i:])
+	if stop+1 >= len(b) {
+		if stop < len(b) && b[stop] != '\r' {
+			return i, i, 0, ErrLineEnd
+		}
+		return i, i, 0, nil
+	}
+	if b[stop] != '\r' || b[stop+1] != '\n' {
+		return i, i, 0, ErrLineEnd
+	}
+	end = stop + 2
+	for stop > i && (b[stop-1] == ' ' || b[stop-1] == '\t') {
+		stop--
+	}
+	return i, stop, end, nil
+}
+
+// parseName finds the colon of the line that begins at b[i], -1 if it is not
+// there yet or the name is none, and the ID of the name.
+func parseName(b []byte, i int) (colon int, id field.ID, err error) {
+	line := b[i:]
+	n := bytes.IndexByte(line[:min(len(line), 64)], ':')
+	if n > 0 {
+		if id = field.LookupExact(line[:n]); id != field.Unknown {
+			return i + n, id, nil
+		}
+	}
+	n = 0
+	for n < len(line) && ascii.IsTokenByte(line[n]) {
+		n++
+	}
+	switch {
+	case n > field.MaxNameLen:
+		return -1, 0, ErrHeadTooLarge
+	case n == len(line):
+		return -1, 0, nil
+	case line[n] == ':' && n > 0:
+		return i + n, field.Lookup(line[:n]), nil
+	case n == 0 && (line[0] == ' ' || line[0] == '\t'):
+		return -1, 0, ErrFold
+	}
+	return -1, 0, ErrName
+}
+
+// unfold adds the line that begins with a blank at b[i] to the value of the field
+// before it, by turning the CRLF between them into blanks (RFC 9112 §5.2), and
+// returns where the line ends. Framing is not guessed from folded lines.
+func (h *Head) unfold(b []byte, i int) (end int, err error) {
+	last := h.Fields.Len() - 1
+	if id := h.Fields.ID(last); id <= lastNoted && id != field.Unknown {
+		return 0, ErrFold
+	}
+	start, stop, end, err := parseValue(b, i)
+	if end == 0 {
+		return 0, err
+	}
+	if stop > start {
+		b[i-2], b[i-1] = ' ', ' '
+		h.Fields.Extend(last, uint32(start), uint32(stop))
+	}
+	return end, nil
+}
+
+// The words below hold one constant in each of their eight bytes.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// indexBlank returns the index of the first byte of b that is SP, a control
+// character or DEL, or len(b): where a request target ends. Eight bytes a step.
+func indexBlank(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		del := w ^ ones*0x7f
+		if m := ((w-ones*0x21)&^w | (del-ones)&^del) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] <= ' ' || b[i] == 0x7f {
+			return i
+		}
+	}
+	return len(b)
+}
