@@ -1,0 +1,333 @@
+package gallop
+
+import (
+	"bytes"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/gallop-http/gallop/internal/target"
+)
+
+// Args is an ordered list of names (keys) and values, as in a query or in a body of type
+// application/x-www-form-urlencoded. A key may be in it several times; keys are
+// compared byte by byte.
+//
+// The zero value is an empty list, ready to use. Args must not be copied (CopyTo
+// does it) and not be used by several goroutines at once; reading it from several is fine.
+// Slices that its methods return are views, valid until the next call of a method
+// that changes the list and until it is released.
+type Args struct {
+	_ noCopy
+
+	// All keys and values, decoded. Bytes that no element of list refers to any
+	// more are counted in garbage.
+	arena   []byte
+	list    []arg
+	garbage int
+
+	query   []byte // what QueryString returns
+	changed bool   // since somebody set it to false
+}
+
+// arg is one key and value: spans of the arena.
+type arg struct {
+	key, value span
+	noValue    bool // "key" and not "key=": value is empty
+}
+
+type span struct{ start, length uint32 }
+
+func (a *Args) bytes(s span) []byte {
+	end := s.start + s.length
+	return a.arena[s.start:end:end]
+}
+
+func (a *Args) key(i int) []byte   { return a.bytes(a.list[i].key) }
+func (a *Args) value(i int) []byte { return a.bytes(a.list[i].value) }
+
+var argsPool = sync.Pool{New: func() any { return new(Args) }}
+
+// AcquireArgs returns an empty Args from a pool.
+func AcquireArgs() *Args { return argsPool.Get().(*Args) }
+
+// ReleaseArgs resets a and returns it to the pool. Neither a nor anything its
+// methods returned may be used afterwards.
+func ReleaseArgs(a *Args) {
+	a.Reset()
+	argsPool.Put(a)
+}
+
+// Reset makes a empty.
+func (a *Args) Reset() {
+	a.arena, a.query = emptied(a.arena), emptied(a.query)
+	if cap(a.list) > maxKeptBuffer/32 {
+		a.list = nil
+	}
+	a.list, a.garbage, a.changed = a.list[:0], 0, true
+}
+
+// CopyTo makes dst a copy of a.
+func (a *Args) CopyTo(dst *Args) {
+	if a == dst {
+		return
+	}
+	dst.arena = append(dst.arena[:0], a.arena...)
+	dst.list = append(dst.list[:0], a.list...)
+	dst.garbage, dst.changed = a.garbage, a.changed
+}
+
+// Len returns the number of keys, repeated ones included.
+func (a *Args) Len() int { return len(a.list) }
+
+// All returns an iterator over keys and values in their order. The list must not
+// be changed meanwhile.
+func (a *Args) All() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for i := range a.list {
+			if !yield(a.key(i), a.value(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Parse sets a to the arguments that s holds, '&' between them. '+' and escapes
+// are decoded; what looks like an escape and is none stays as it is. Arguments without key
+// and value are left out.
+func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
+
+// ParseBytes is Parse for bytes.
+func (a *Args) ParseBytes(b []byte) {
+	// b may be a view of the arena: decoding writes no further than it has read.
+	a.list, a.garbage, a.changed = a.list[:0], 0, true
+	a.arena = slices.Grow(a.arena[:0], len(b))
+	for len(b) > 0 {
+		var pair []byte
+		pair, b = cutByte(b, '&')
+		equals := bytes.IndexByte(pair, '=')
+		switch {
+		case len(pair) == 0 || len(pair) == 1 && equals == 0:
+		case equals < 0:
+			key := a.decode(pair)
+			a.list = append(a.list, arg{key: key, value: span{key.start + key.length, 0}, noValue: true})
+		default:
+			key := a.decode(pair[:equals])
+			a.list = append(a.list, arg{key: key, value: a.decode(pair[equals+1:])})
+		}
+	}
+}
+
+// cutByte is bytes.Cut for one byte.
+func cutByte(b []byte, sep byte) (before, after []byte) {
+	if i := bytes.IndexByte(b, sep); i >= 0 {
+		return b[:i], b[i+1:]
+	}
+	return b, nil
+}
+
+// decode appends the decoded src to the arena.
+func (a *Args) decode(src []byte) span {
+	start := len(a.arena)
+	a.arena = target.AppendUnescapeArgument(a.arena, src)
+	return a.spanFrom(start)
+}
+
+// store appends b to the arena.
+func (a *Args) store(b []byte) span {
+	start := len(a.arena)
+	a.arena = append(a.arena, b...)
+	return a.spanFrom(start)
+}
+
+func (a *Args) spanFrom(start int) span {
+	if uint64(len(a.arena)) > math.MaxUint32 {
+		panic("gallop: Args of more than 4 GiB")
+	}
+	return span{uint32(start), uint32(len(a.arena) - start)}
+}
+
+// index returns where key is first, or -1.
+func (a *Args) index(key []byte) int {
+	for i := range a.list {
+		if bytes.Equal(a.key(i), key) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (a *Args) add(key, value []byte, noValue bool) {
+	a.changed = true
+	a.list = append(a.list, arg{a.store(key), a.store(value), noValue})
+}
+
+func (a *Args) set(key, value []byte, noValue bool) {
+	i := a.index(key)
+	if i < 0 {
+		a.add(key, value, noValue)
+		return
+	}
+	a.changed = true
+	a.garbage += int(a.list[i].value.length)
+	a.list[i].value, a.list[i].noValue = a.store(value), noValue
+	a.compact()
+}
+
+func (a *Args) del(key []byte) {
+	kept := a.list[:0]
+	for i, arg := range a.list {
+		if bytes.Equal(a.key(i), key) {
+			a.garbage += int(arg.key.length + arg.value.length)
+			a.changed = true
+		} else {
+			kept = append(kept, arg)
+		}
+	}
+	a.list = kept
+	a.compact()
+}
+
+// compact rebuilds the arena when most of it is garbage.
+func (a *Args) compact() {
+	if a.garbage < 1024 || a.garbage < len(a.arena)/2 {
+		return
+	}
+	arena := make([]byte, 0, len(a.arena)-a.garbage)
+	for i := range a.list {
+		key, value := a.key(i), a.value(i)
+		a.list[i].key.start = uint32(len(arena))
+		arena = append(arena, key...)
+		a.list[i].value.start = uint32(len(arena))
+		arena = append(arena, value...)
+	}
+	a.arena, a.garbage = arena, 0
+}
+
+// Add appends key=value.
+func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(value), false) }
+
+// AddNoValue appends key, without an equals sign.
+func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
+
+// Set gives the first argument of that key the value, or appends key=value.
+func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
+
+// SetNoValue takes the value and the equals sign off the first argument of that
+// key, or appends key without them.
+func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
+
+// SetUint is Set with value in decimal. It panics if value is negative.
+func (a *Args) SetUint(key string, value int) {
+	var buf [20]byte
+	a.set(UnsafeBytes(key), AppendUint(buf[:0], value), false)
+}
+
+// Del removes all arguments of that key.
+func (a *Args) Del(key string) { a.del(UnsafeBytes(key)) }
+
+// Has reports whether there is an argument of that key.
+func (a *Args) Has(key string) bool { return a.index(UnsafeBytes(key)) >= 0 }
+
+// Peek returns the first value of key, empty if it has none, nil without such a key.
+func (a *Args) Peek(key string) []byte { return a.PeekBytes(UnsafeBytes(key)) }
+
+// PeekMulti returns all values of key in a new slice, nil without such a key.
+func (a *Args) PeekMulti(key string) [][]byte { return a.PeekMultiBytes(UnsafeBytes(key)) }
+
+// GetUint returns the first value of key as a decimal number. Without such a key, or
+// with an empty value, the error is ErrNoArgValue, and after an error the number is -1.
+func (a *Args) GetUint(key string) (int, error) {
+	value := a.Peek(key)
+	if len(value) == 0 {
+		return -1, ErrNoArgValue
+	}
+	return ParseUint(value)
+}
+
+// GetUintOrZero is GetUint with 0 for an error.
+func (a *Args) GetUintOrZero(key string) int {
+	n, err := a.GetUint(key)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// GetUfloat returns the first value of key as a number that is not negative. Without such a
+// key, or with an empty value, the error is ErrNoArgValue, and after an error the number is -1.
+func (a *Args) GetUfloat(key string) (float64, error) {
+	value := a.Peek(key)
+	if len(value) == 0 {
+		return -1, ErrNoArgValue
+	}
+	return ParseUfloat(value)
+}
+
+// GetUfloatOrZero is GetUfloat with 0 for an error.
+func (a *Args) GetUfloatOrZero(key string) float64 {
+	f, err := a.GetUfloat(key)
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+// GetBool reports whether the first value of key is one of "1", "t", "T", "true",
+// "TRUE", "True", "y", "Y", "yes", "YES" and "Yes".
+func (a *Args) GetBool(key string) bool {
+	switch string(a.Peek(key)) {
+	case "1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes", "YES", "Yes":
+		return true
+	}
+	return false
+}
+
+// Sort sorts by key, and then by value. f compares as bytes.Compare does.
+func (a *Args) Sort(f func(x, y []byte) int) {
+	a.changed = true
+	slices.SortStableFunc(a.list, func(x, y arg) int {
+		if n := f(a.bytes(x.key), a.bytes(y.key)); n != 0 {
+			return n
+		}
+		return f(a.bytes(x.value), a.bytes(y.value))
+	})
+}
+
+// SortKeys sorts by key; arguments of one key stay in their order. f compares as
+// bytes.Compare does.
+func (a *Args) SortKeys(f func(x, y []byte) int) {
+	a.changed = true
+	slices.SortStableFunc(a.list, func(x, y arg) int { return f(a.bytes(x.key), a.bytes(y.key)) })
+}
+
+// AppendBytes appends the arguments to dst as a query, encoded.
+func (a *Args) AppendBytes(dst []byte) []byte {
+	for i := range a.list {
+		if i > 0 {
+			dst = append(dst, '&')
+		}
+		if dst = target.AppendEscapeArgument(dst, a.key(i)); !a.list[i].noValue {
+			dst = append(dst, '=')
+			dst = target.AppendEscapeArgument(dst, a.value(i))
+		}
+	}
+	return dst
+}
+
+// QueryString returns the arguments as a query, encoded.
+func (a *Args) QueryString() []byte {
+	a.query = a.AppendBytes(a.query[:0])
+	return a.query
+}
+
+// String returns the arguments as a query, encoded.
+func (a *Args) String() string { return string(a.QueryString()) }
+
+// WriteTo writes the arguments to w as a query, encoded.
+func (a *Args) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(a.QueryString())
+	return int64(n), err
+}

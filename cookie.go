@@ -1,0 +1,267 @@
+package gallop
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+// Cookie is a cookie as a server sets it: the value of a Set-Cookie field (RFC 6265).
+//
+// The zero value is an empty cookie, ready to use. A Cookie must not be copied
+// (CopyTo does it) and not be used by several goroutines at once. Slices that its methods
+// return are views, valid until the next call of a method that changes the cookie and
+// until it is released.
+//
+// No setter lets a value break out of its place ("x; Domain=evil.example", a line
+// break). A value that a setter refuses leaves that field empty, and a cookie with an empty
+// key is written as nothing at all. Refused are:
+//   - a key that is not a token (RFC 9110 §5.6.2);
+//   - a value with a control character, '"', ';', '\' or a byte above 0x7E, a pair of
+//     quotes around the whole aside. A value with a blank or a comma is written in quotes;
+//   - a domain with other characters than letters, digits and "-._:[]";
+//   - a path with a control character, ';' or a byte above 0x7E.
+type Cookie struct {
+	_ noCopy
+
+	key, value, domain, path []byte
+
+	expire time.Time // the zero time for none
+	maxAge int       // 0 for none, negative for "delete now"
+
+	sameSite                      CookieSameSite
+	httpOnly, secure, partitioned bool
+
+	text []byte // what Cookie returns
+}
+
+// CookieSameSite is the mode of a cookie's SameSite attribute.
+type CookieSameSite int
+
+const (
+	CookieSameSiteDisabled    CookieSameSite = iota // no attribute
+	CookieSameSiteDefaultMode                       // SameSite, without a value
+	CookieSameSiteLaxMode                           // SameSite=Lax
+	CookieSameSiteStrictMode                        // SameSite=Strict
+	CookieSameSiteNoneMode                          // SameSite=None, which asks for Secure
+)
+
+var (
+	// CookieExpireDelete is a time of expiry that makes a client delete the cookie.
+	CookieExpireDelete = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
+
+	// CookieExpireUnlimited is the time of expiry of a cookie that has none.
+	CookieExpireUnlimited = time.Time{}
+)
+
+var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}
+
+// AcquireCookie returns an empty Cookie from a pool.
+func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
+
+// ReleaseCookie resets c and returns it to the pool. Neither c nor anything its
+// methods returned may be used afterwards.
+func ReleaseCookie(c *Cookie) {
+	c.Reset()
+	cookiePool.Put(c)
+}
+
+// Reset makes c empty.
+func (c *Cookie) Reset() {
+	*c = Cookie{
+		key: emptied(c.key), value: emptied(c.value), domain: emptied(c.domain),
+		path: emptied(c.path), text: emptied(c.text),
+	}
+}
+
+// CopyTo makes c a copy of src. Mind the direction, which is that of fasthttp.
+func (c *Cookie) CopyTo(src *Cookie) {
+	if c == src {
+		return
+	}
+	c.key = append(c.key[:0], src.key...)
+	c.value = append(c.value[:0], src.value...)
+	c.domain = append(c.domain[:0], src.domain...)
+	c.path = append(c.path[:0], src.path...)
+	c.expire, c.maxAge, c.sameSite = src.expire, src.maxAge, src.sameSite
+	c.httpOnly, c.secure, c.partitioned = src.httpOnly, src.secure, src.partitioned
+}
+
+// Key returns the name.
+func (c *Cookie) Key() []byte { return c.key }
+
+// SetKey sets the name.
+func (c *Cookie) SetKey(key string) { c.SetKeyBytes(UnsafeBytes(key)) }
+
+// Value returns the value.
+func (c *Cookie) Value() []byte { return c.value }
+
+// SetValue sets the value.
+func (c *Cookie) SetValue(value string) { c.SetValueBytes(UnsafeBytes(value)) }
+
+// Domain returns the Domain attribute, empty for none.
+func (c *Cookie) Domain() []byte { return c.domain }
+
+// SetDomain sets the Domain attribute. The empty domain means the host that sets the cookie, and no other.
+func (c *Cookie) SetDomain(domain string) { c.SetDomainBytes(UnsafeBytes(domain)) }
+
+// Path returns the Path attribute, empty for none.
+func (c *Cookie) Path() []byte { return c.path }
+
+// SetPath sets the Path attribute. A path that does not begin with '/' gets one in front.
+func (c *Cookie) SetPath(path string) { c.SetPathBytes(UnsafeBytes(path)) }
+
+// MaxAge returns the seconds for which a client keeps the cookie, 0 if nothing is said
+// about that, and a negative number if it has to delete it.
+func (c *Cookie) MaxAge() int { return c.maxAge }
+
+// SetMaxAge sets the seconds for which a client keeps the cookie. A negative number
+// makes it delete it, 0 says nothing. It goes before a time of expiry.
+func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
+
+// Expire returns the time of expiry, CookieExpireUnlimited for none.
+func (c *Cookie) Expire() time.Time { return c.expire }
+
+// SetExpire sets the time of expiry: CookieExpireUnlimited for none, and CookieExpireDelete
+// to have the cookie deleted. A year before 1601 or after 9999 is not written.
+func (c *Cookie) SetExpire(expire time.Time) { c.expire = expire }
+
+// HTTPOnly reports whether scripts are kept from the cookie.
+func (c *Cookie) HTTPOnly() bool { return c.httpOnly }
+
+// SetHTTPOnly sets the HttpOnly attribute.
+func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.httpOnly = httpOnly }
+
+// Secure reports whether the cookie is only sent over TLS.
+func (c *Cookie) Secure() bool { return c.secure }
+
+// SetSecure sets the Secure attribute.
+func (c *Cookie) SetSecure(secure bool) { c.secure = secure }
+
+// SameSite returns the mode of the SameSite attribute.
+func (c *Cookie) SameSite() CookieSameSite { return c.sameSite }
+
+// SetSameSite sets the mode of the SameSite attribute. CookieSameSiteNoneMode sets
+// Secure as well, without which browsers refuse it.
+func (c *Cookie) SetSameSite(mode CookieSameSite) {
+	c.sameSite = mode
+	if mode == CookieSameSiteNoneMode {
+		c.secure = true
+	}
+}
+
+// Partitioned reports whether the cookie is kept apart for each top-level site.
+func (c *Cookie) Partitioned() bool { return c.partitioned }
+
+// SetPartitioned sets the Partitioned attribute. True sets Secure and the path "/" as well,
+// without which browsers refuse it.
+func (c *Cookie) SetPartitioned(partitioned bool) {
+	c.partitioned = partitioned
+	if partitioned {
+		c.secure = true
+		c.SetPath("/")
+	}
+}
+
+// Cookie returns the cookie as the value of a Set-Cookie field.
+func (c *Cookie) Cookie() []byte {
+	c.text = c.AppendBytes(c.text[:0])
+	return c.text
+}
+
+// String returns the cookie as the value of a Set-Cookie field.
+func (c *Cookie) String() string { return string(c.Cookie()) }
+
+// WriteTo writes the cookie to w as the value of a Set-Cookie field.
+func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(c.Cookie())
+	return int64(n), err
+}
+
+// AppendBytes appends the cookie to dst as the value of a Set-Cookie field, and
+// nothing if it has no key.
+func (c *Cookie) AppendBytes(dst []byte) []byte {
+	if len(c.key) == 0 {
+		return dst
+	}
+	dst = appendCookiePair(dst, c.key, c.value)
+	if c.maxAge != 0 {
+		dst = append(dst, "; Max-Age="...)
+		dst = AppendUint(dst, max(0, c.maxAge))
+	} else if year := c.expire.UTC().Year(); year >= 1601 && year <= 9999 {
+		dst = append(dst, "; Expires="...)
+		dst = AppendHTTPDate(dst, c.expire)
+	}
+	if len(c.domain) > 0 {
+		dst = append(append(dst, "; Domain="...), c.domain...)
+	}
+	if len(c.path) > 0 {
+		dst = append(append(dst, "; Path="...), c.path...)
+	}
+	if c.httpOnly {
+		dst = append(dst, "; HttpOnly"...)
+	}
+	if c.secure {
+		dst = append(dst, "; Secure"...)
+	}
+	dst = append(dst, c.sameSite.attribute()...)
+	if c.partitioned {
+		dst = append(dst, "; Partitioned"...)
+	}
+	return dst
+}
+
+func (mode CookieSameSite) attribute() string {
+	switch mode {
+	case CookieSameSiteDefaultMode:
+		return "; SameSite"
+	case CookieSameSiteLaxMode:
+		return "; SameSite=Lax"
+	case CookieSameSiteStrictMode:
+		return "; SameSite=Strict"
+	case CookieSameSiteNoneMode:
+		return "; SameSite=None"
+	}
+	return ""
+}
+
+// setOrEmpty sets *field to value if that is accepted, and else to nothing.
+func setOrEmpty(field *[]byte, value []byte, accepted bool) {
+	*field = (*field)[:0]
+	if accepted {
+		*field = append(*field, value...)
+	}
+}
+
+// settableCookieValue reports whether SetValue and SetCookie accept value.
+func settableCookieValue(value []byte) bool {
+	for _, c := range unquoteCookieValue(value) {
+		if !ascii.IsCookieOctet(c) && c != ' ' && c != ',' {
+			return false
+		}
+	}
+	return true
+}
+
+// settableCookieDomain reports whether value is made of what names and addresses are.
+func settableCookieDomain(value []byte) bool {
+	for _, c := range value {
+		letter := ascii.Lower(c)-'a' <= 'z'-'a'
+		if !letter && !ascii.IsDigit(c) && (c < '-' || c > '.') && c != '_' && c != ':' && c != '[' && c != ']' {
+			return false
+		}
+	}
+	return true
+}
+
+// settableCookiePath reports whether value may be a path-value (RFC 6265 §4.1.1).
+func settableCookiePath(value []byte) bool {
+	for _, c := range value {
+		if c < 0x20 || c >= 0x7f || c == ';' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,131 @@
+package gallop
+
+import (
+	"bytes"
+	"math"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+// Parse sets c to the cookie of the Set-Cookie field value src, the way browsers
+// read it (RFC 6265 §5.2): unknown attributes, and attributes with a value that makes no
+// sense, are passed over, and of several of one name the last counts. A
+// name need not be a token, and bytes above 0x7F are accepted in name and value.
+//
+// The error is ErrInvalidCookieValue for control characters anywhere, for '"' or '\' in a
+// value but for quotes around it, and for a Domain that is none; ErrNoCookies
+// without name and value. After an error c is empty.
+func (c *Cookie) Parse(src string) error { return c.ParseBytes(UnsafeBytes(src)) }
+
+// ParseBytes is Parse for bytes.
+func (c *Cookie) ParseBytes(src []byte) error {
+	err := c.parse(src)
+	if err != nil {
+		c.Reset()
+	}
+	return err
+}
+
+func (c *Cookie) parse(src []byte) error {
+	if ascii.IndexControl(src) < len(src) {
+		return ErrInvalidCookieValue
+	}
+	pair, rest := cutByte(src, ';')
+	key, value := cutCookiePair(pair)
+	if len(key) == 0 && len(value) == 0 {
+		return ErrNoCookies
+	}
+	if value = unquoteCookieValue(value); !parsableCookieValue(value) {
+		return ErrInvalidCookieValue
+	}
+	// src may be a view of c's own text; the fields are other buffers.
+	c.expire, c.maxAge, c.sameSite = time.Time{}, 0, CookieSameSiteDisabled
+	c.httpOnly, c.secure, c.partitioned = false, false, false
+	c.domain, c.path = c.domain[:0], c.path[:0]
+	c.key = append(c.key[:0], key...)
+	c.value = append(c.value[:0], value...)
+	for len(rest) > 0 {
+		var attribute []byte
+		attribute, rest = cutByte(rest, ';')
+		name, value, _ := bytes.Cut(attribute, []byte("="))
+		if err := c.parseAttribute(ascii.TrimOWS(name), ascii.TrimOWS(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cookie) parseAttribute(name, value []byte) error {
+	switch {
+	case ascii.EqualFold(name, "Expires"):
+		if t, ok := parseCookieDate(value); ok {
+			c.expire = t
+		}
+	case ascii.EqualFold(name, "Max-Age"):
+		if seconds, ok := parseMaxAge(value); ok {
+			c.maxAge = seconds
+		}
+	case ascii.EqualFold(name, "Domain"):
+		if !settableCookieDomain(value) {
+			return ErrInvalidCookieValue
+		}
+		c.domain = append(c.domain[:0], value...)
+	case ascii.EqualFold(name, "Path"):
+		absolute := len(value) > 0 && value[0] == '/' // RFC 6265 §5.2.4
+		setOrEmpty(&c.path, value, absolute && settableCookiePath(value))
+	case ascii.EqualFold(name, "SameSite"):
+		c.sameSite = parseSameSite(value)
+	case ascii.EqualFold(name, "HttpOnly"):
+		c.httpOnly = true
+	case ascii.EqualFold(name, "Secure"):
+		c.secure = true
+	case ascii.EqualFold(name, "Partitioned"):
+		c.partitioned = true
+	}
+	return nil
+}
+
+func parseSameSite(value []byte) CookieSameSite {
+	switch {
+	case ascii.EqualFold(value, "Lax"):
+		return CookieSameSiteLaxMode
+	case ascii.EqualFold(value, "Strict"):
+		return CookieSameSiteStrictMode
+	case ascii.EqualFold(value, "None"):
+		return CookieSameSiteNoneMode
+	}
+	return CookieSameSiteDefaultMode
+}
+
+// parseMaxAge is RFC 6265 §5.2.2: digits, perhaps after a minus sign. What does
+// not fit an int is the largest one; zero and less is -1, as 0 says nothing.
+func parseMaxAge(value []byte) (seconds int, ok bool) {
+	digits := bytes.TrimPrefix(value, []byte("-"))
+	for _, c := range digits {
+		if !ascii.IsDigit(c) {
+			return 0, false
+		}
+	}
+	n, fits := ascii.ParseUint(digits)
+	switch {
+	case len(digits) == 0:
+		return 0, false
+	case len(digits) < len(value) || fits && n == 0:
+		return -1, true
+	case !fits || n > math.MaxInt:
+		return math.MaxInt, true
+	}
+	return int(n), true
+}
+
+// parsableCookieValue reports whether Parse accepts value, from which quotes
+// around it have been taken.
+func parsableCookieValue(value []byte) bool {
+	for _, c := range value {
+		if c == '"' || c == '\\' || c == ';' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,196 @@
+// Package target reads request targets, authorities, paths and percent coding
+// (RFC 3986, RFC 9112 §3.2). It is functions over bytes: what it returns are
+// views of what it was given, and it does no I/O.
+//
+//	target.go   the four forms of a request target
+//	host.go     uri-host [":" port], strictly for servers and as broadly as RFC 3986 for URIs
+//	path.go     dot segments, the decoded path and the path as it is sent
+//	percent.go  percent decoding and encoding
+package target
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+// Form is one of the four forms a request target can have (RFC 9112 §3.2).
+type Form uint8
+
+const (
+	Origin    Form = iota // /path?query
+	Absolute              // http://host/path?query
+	Authority             // host:port, only for CONNECT
+	Asterisk              // *, only for OPTIONS
+)
+
+// What can be wrong with a target. A server answers each of them with 400.
+var (
+	ErrEmpty     = errors.New("request target is empty")
+	ErrForm      = errors.New("request target has a form its method does not allow")
+	ErrByte      = errors.New("request target holds a byte that no URI has")
+	ErrEscape    = errors.New("percent sign is not followed by two hexadecimal digits")
+	ErrFragment  = errors.New("request target has a fragment")
+	ErrScheme    = errors.New("request target has a scheme other than http and https")
+	ErrAuthority = errors.New("request target has an invalid authority")
+)
+
+// Target is a request target cut into its parts. They are views of the bytes given to Parse.
+type Target struct {
+	Scheme    []byte // as received; Absolute only
+	Authority []byte // host and port as received; Absolute and Authority only
+	Path      []byte // as received; empty for Authority and for an absolute form without path
+	Query     []byte // what follows the first '?', as received
+	Form      Form
+	HasQuery  bool // tells "/a?" from "/a"
+
+	// Plain says that Path holds no escape and no segment that begins with a dot, so
+	// that it is already what AppendPath would make of it.
+	Plain bool
+}
+
+// Parse reads b as the target of a request with the given method (RFC 9112 §3.2).
+//
+// The path has to follow RFC 3986 §3.3, but for '[', ']' and '|', which browsers
+// leave bare; escapes in it have to be well-formed. The query is opaque: it may
+// hold any visible ASCII character but '"', '<', '>' and '#', and a '%' that escapes nothing.
+func Parse(method, b []byte) (t Target, err error) {
+	switch {
+	case len(b) == 0:
+		return t, ErrEmpty
+	case string(method) == "CONNECT":
+		return parseAuthorityForm(b)
+	case b[0] == '/':
+		err = t.parsePath(b)
+		return t, err
+	case len(b) == 1 && b[0] == '*' && string(method) == "OPTIONS":
+		return Target{Form: Asterisk, Path: b}, nil
+	}
+	return parseAbsolute(b)
+}
+
+func parseAuthorityForm(b []byte) (t Target, err error) {
+	if _, port, ok := ParseAuthority(b); !ok || len(port) == 0 {
+		return t, ErrAuthority
+	}
+	return Target{Form: Authority, Authority: b}, nil
+}
+
+func parseAbsolute(b []byte) (t Target, err error) {
+	colon := bytes.IndexByte(b, ':')
+	if colon < 0 || !IsScheme(b[:colon]) || !bytes.HasPrefix(b[colon:], []byte("://")) {
+		return t, ErrForm
+	}
+	t.Form, t.Scheme = Absolute, b[:colon]
+	if !ascii.EqualFold(t.Scheme, "http") && !ascii.EqualFold(t.Scheme, "https") {
+		return t, ErrScheme
+	}
+	rest := b[colon+3:]
+	end := authorityEnd(rest)
+	t.Authority = rest[:end]
+	if !ValidHost(t.Authority) {
+		return t, ErrAuthority
+	}
+	err = t.parsePath(rest[end:])
+	return t, err
+}
+
+// authorityEnd returns where the authority at the start of b ends: RFC 3986 §3.2.
+func authorityEnd(b []byte) int {
+	for i, c := range b {
+		if c == '/' || c == '?' || c == '#' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// parsePath reads b as path ["?" query].
+func (t *Target) parsePath(b []byte) error {
+	t.Plain = true
+	for i := 0; i < len(b); i++ {
+		class := targetClasses[b[i]]
+		if class&pathByte != 0 {
+			continue
+		}
+		switch b[i] {
+		case '.':
+			t.Plain = t.Plain && b[i-1] != '/' // there is one: a path begins with '/'
+		case '%':
+			if !isEscape(b[i:]) {
+				return ErrEscape
+			}
+			t.Plain = false
+		case '?':
+			t.Path, t.Query, t.HasQuery = b[:i], b[i+1:], true
+			return checkQuery(t.Query)
+		default:
+			return badByte(b[i])
+		}
+	}
+	t.Path = b
+	return nil
+}
+
+func checkQuery(b []byte) error {
+	for _, c := range b {
+		if targetClasses[c]&queryByte == 0 {
+			return badByte(c)
+		}
+	}
+	return nil
+}
+
+func badByte(c byte) error {
+	if c == '#' {
+		return ErrFragment
+	}
+	return ErrByte
+}
+
+// Classes of a byte in a target. '.', '%' and '?' are missing from pathByte
+// because the path's loop has to look at them.
+const (
+	pathByte  = 1 << iota // pchar and '/', '[', ']', '|', without '.' and '%'
+	queryByte             // VCHAR without '"', '<', '>', '#'
+	unreserved
+	subDelim
+	hostByte // what a name in a Host field is made of: RFC 3986's unreserved
+)
+
+var targetClasses = buildTargetClasses()
+
+func buildTargetClasses() (t [256]uint8) {
+	for c := 0x21; c < 0x7f; c++ {
+		t[c] |= queryByte
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			t[c] |= pathByte | unreserved | hostByte
+		}
+	}
+	for _, c := range []byte(`"<>#`) {
+		t[c] &^= queryByte
+	}
+	for _, c := range []byte("-._~") {
+		t[c] |= pathByte | unreserved | hostByte
+	}
+	for _, c := range []byte("!$&'()*+,;=") {
+		t[c] |= pathByte | subDelim
+	}
+	for _, c := range []byte(":@/[]|") {
+		t[c] |= pathByte
+	}
+	t['.'] &^= pathByte
+	return t
+}
+
+// IsScheme reports whether b is a scheme by RFC 3986 §3.1.
+func IsScheme(b []byte) bool {
+	for i, c := range b {
+		letter := ascii.Lower(c)-'a' <= 'z'-'a'
+		if !letter && (i == 0 || !ascii.IsDigit(c) && c != '+' && c != '-' && c != '.') {
+			return false
+		}
+	}
+	return len(b) > 0
+}

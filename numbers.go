@@ -1,0 +1,42 @@
+package gallop
+
+import (
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+var (
+	errNotUint   = errors.New("gallop: not an unsigned decimal number that fits an int")
+	errNotUfloat = errors.New("gallop: not a number that is zero or more")
+)
+
+// AppendUint appends n in decimal to dst. It panics if n is negative.
+func AppendUint(dst []byte, n int) []byte {
+	if n < 0 {
+		panic("gallop: AppendUint of a negative number")
+	}
+	return ascii.AppendUint(dst, uint64(n))
+}
+
+// ParseUint reads buf as decimal digits and nothing else. After an error, which
+// includes a number that does not fit an int, the number is -1.
+func ParseUint(buf []byte) (int, error) {
+	n, ok := ascii.ParseUint(buf)
+	if !ok || n > math.MaxInt {
+		return -1, errNotUint
+	}
+	return int(n), nil
+}
+
+// ParseUfloat reads buf as a number that is not negative, in the syntax of
+// strconv.ParseFloat. After an error, which includes NaN, the number is -1.
+func ParseUfloat(buf []byte) (float64, error) {
+	f, err := strconv.ParseFloat(UnsafeString(buf), 64)
+	if err != nil || !(f >= 0) || math.Signbit(f) {
+		return -1, errNotUfloat
+	}
+	return f, nil
+}

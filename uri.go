@@ -1,0 +1,264 @@
+package gallop
+
+import (
+	"bytes"
+	"io"
+	"sync"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/target"
+)
+
+// URI is an http or https URI in its parts (RFC 3986).
+//
+// The zero value is an empty URI, ready to use. A URI must not be copied (CopyTo
+// does it) and not be used by several goroutines at once. Slices that its methods
+// return are views, valid until the next call of a method that changes the URI and
+// until it is released. docs/design/0002-paths.md says what paths go through.
+//
+// Whatever the setters are given, FullURI, RequestURI and the other methods that write
+// the URI write one without blanks and control characters: what may not stand in
+// a path, query or fragment is percent-encoded. A host that is none is refused: SetHost
+// then leaves the URI without one.
+type URI struct {
+	_ noCopy
+
+	scheme, host       []byte // in lower case
+	username, password []byte
+	pathOriginal       []byte
+	queryString        []byte
+	hash               []byte
+
+	path      []byte // from pathOriginal when pathState is pathDecoded
+	pathState pathState
+
+	queryArgs  Args // from queryString when argsParsed
+	argsParsed bool
+
+	fullURI, requestURI []byte // what the methods of these names return
+
+	// DisablePathNormalizing makes RequestURI and FullURI write the path as it was
+	// given: PathOriginal, in which only what would end the path (blanks, control
+	// characters, '?' and '#') is percent-encoded. By default they leave out dot segments. Path is not affected.
+	DisablePathNormalizing bool
+}
+
+type pathState uint8
+
+const (
+	pathStale   pathState = iota // path has to be made from pathOriginal
+	pathDecoded                  // path is up to date
+	pathPlain                    // path would equal pathOriginal, and is not used
+)
+
+var uriPool = sync.Pool{New: func() any { return new(URI) }}
+
+// AcquireURI returns an empty URI from a pool.
+func AcquireURI() *URI { return uriPool.Get().(*URI) }
+
+// ReleaseURI resets u and returns it to the pool. Neither u nor anything its
+// methods returned may be used afterwards.
+func ReleaseURI(u *URI) {
+	u.Reset()
+	uriPool.Put(u)
+}
+
+// Reset makes u empty and sets DisablePathNormalizing to false.
+func (u *URI) Reset() {
+	for _, b := range u.buffers() {
+		*b = emptied(*b)
+	}
+	u.queryArgs.Reset()
+	u.argsParsed, u.pathState, u.DisablePathNormalizing = false, pathStale, false
+}
+
+func (u *URI) buffers() [10]*[]byte {
+	return [...]*[]byte{&u.scheme, &u.host, &u.username, &u.password, &u.pathOriginal,
+		&u.queryString, &u.hash, &u.path, &u.fullURI, &u.requestURI}
+}
+
+// CopyTo makes dst a copy of u.
+func (u *URI) CopyTo(dst *URI) {
+	if u == dst {
+		return
+	}
+	dst.Reset()
+	dst.scheme = append(dst.scheme, u.scheme...)
+	dst.host = append(dst.host, u.host...)
+	dst.username = append(dst.username, u.username...)
+	dst.password = append(dst.password, u.password...)
+	dst.pathOriginal = append(dst.pathOriginal, u.pathOriginal...)
+	dst.queryString = append(dst.queryString, u.queryString...)
+	dst.hash = append(dst.hash, u.hash...)
+	if u.argsParsed {
+		u.queryArgs.CopyTo(&dst.queryArgs)
+		dst.argsParsed = true
+	}
+	dst.DisablePathNormalizing = u.DisablePathNormalizing
+}
+
+// Scheme returns the scheme in lower case, "http" by default.
+func (u *URI) Scheme() []byte {
+	if len(u.scheme) == 0 {
+		return schemeHTTP
+	}
+	return u.scheme
+}
+
+var (
+	schemeHTTP  = []byte("http")
+	schemeHTTPS = []byte("https")
+)
+
+func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
+
+// SetScheme sets the scheme. Bytes that no scheme has are left out, as in "https://".
+func (u *URI) SetScheme(scheme string) { u.SetSchemeBytes(UnsafeBytes(scheme)) }
+
+// Host returns the host in lower case, with the port if there is one.
+func (u *URI) Host() []byte { return u.host }
+
+// SetHost sets the host and port. A value that is none (RFC 3986 §3.2.2) leaves
+// the URI without a host.
+func (u *URI) SetHost(host string) { u.SetHostBytes(UnsafeBytes(host)) }
+
+// Username returns the user name as it is spelled in the URI. It is never part
+// of what FullURI and RequestURI return.
+func (u *URI) Username() []byte { return u.username }
+
+// SetUsername sets the user name.
+func (u *URI) SetUsername(username string) { u.username = append(u.username[:0], username...) }
+
+// Password returns the password as it is spelled in the URI. It is never part
+// of what FullURI and RequestURI return.
+func (u *URI) Password() []byte { return u.password }
+
+// SetPassword sets the password.
+func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
+
+// Path returns the path: without dot segments, percent-decoded but for %2F, and
+// "/" by default. Empty segments stay.
+func (u *URI) Path() []byte {
+	if u.pathState == pathPlain {
+		return u.pathOriginal
+	}
+	if u.pathState == pathStale {
+		u.path = target.AppendPath(u.path[:0], u.pathOriginal)
+		u.pathState = pathDecoded
+	}
+	return u.path
+}
+
+// PathOriginal returns the path as it was received or set.
+func (u *URI) PathOriginal() []byte { return u.pathOriginal }
+
+// SetPath sets the path. Escapes in it count as such: "/a%20b" is "/a b".
+func (u *URI) SetPath(path string) { u.SetPathBytes(UnsafeBytes(path)) }
+
+func (u *URI) setPathOriginal(path []byte) {
+	u.pathOriginal = append(u.pathOriginal[:0], path...)
+	u.pathState = pathStale
+	if string(path) == "*" { // the asterisk-form of OPTIONS
+		u.pathState = pathPlain
+	}
+}
+
+// LastPathSegment returns what follows the last slash of Path.
+func (u *URI) LastPathSegment() []byte {
+	path := u.Path()
+	return path[bytes.LastIndexByte(path, '/')+1:]
+}
+
+// QueryString returns the query, without its question mark, as it was received or set.
+// If the Args that QueryArgs returned were changed, it is made from them.
+func (u *URI) QueryString() []byte {
+	u.refreshQuery()
+	return u.queryString
+}
+
+// SetQueryString sets the query, which follows the question mark.
+func (u *URI) SetQueryString(queryString string) { u.SetQueryStringBytes(UnsafeBytes(queryString)) }
+
+// QueryArgs returns the arguments of the query. Changing them changes the URI's query;
+// as long as they are only read, the query stays as it was, byte for byte.
+func (u *URI) QueryArgs() *Args {
+	if !u.argsParsed {
+		u.queryArgs.ParseBytes(u.queryString)
+		u.queryArgs.changed, u.argsParsed = false, true
+	}
+	return &u.queryArgs
+}
+
+// refreshQuery brings queryString up to date with changes in queryArgs.
+func (u *URI) refreshQuery() {
+	if u.argsParsed && u.queryArgs.changed {
+		u.queryString = u.queryArgs.AppendBytes(u.queryString[:0])
+		u.queryArgs.changed = false
+	}
+}
+
+// Hash returns the fragment, without its number sign, as it was received or set.
+func (u *URI) Hash() []byte { return u.hash }
+
+// SetHash sets the fragment, which follows the number sign.
+func (u *URI) SetHash(hash string) { u.hash = append(u.hash[:0], hash...) }
+
+// FullURI returns the URI: scheme, host, path, query and fragment.
+func (u *URI) FullURI() []byte {
+	u.fullURI = u.AppendBytes(u.fullURI[:0])
+	return u.fullURI
+}
+
+// RequestURI returns path and query, as they are sent to an origin server.
+func (u *URI) RequestURI() []byte {
+	u.requestURI = u.appendRequestURI(u.requestURI[:0])
+	return u.requestURI
+}
+
+// String returns FullURI as a string of its own.
+func (u *URI) String() string { return string(u.FullURI()) }
+
+// WriteTo writes FullURI to w.
+func (u *URI) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(u.FullURI())
+	return int64(n), err
+}
+
+// AppendBytes appends FullURI to dst.
+func (u *URI) AppendBytes(dst []byte) []byte {
+	dst = append(dst, u.Scheme()...)
+	dst = append(dst, "://"...)
+	dst = target.AppendSafeHost(dst, u.host)
+	if dst = u.appendRequestURI(dst); len(u.hash) > 0 {
+		dst = append(dst, '#')
+		dst = target.AppendSafeQuery(dst, u.hash)
+	}
+	return dst
+}
+
+func (u *URI) appendRequestURI(dst []byte) []byte {
+	switch {
+	case len(u.pathOriginal) == 0:
+		dst = append(dst, '/')
+	case u.DisablePathNormalizing || u.pathState == pathPlain:
+		if u.pathOriginal[0] != '/' && u.pathState != pathPlain {
+			dst = append(dst, '/')
+		}
+		dst = target.AppendVisible(dst, u.pathOriginal)
+	default:
+		var buf [256]byte
+		dst = target.AppendSafePath(dst, target.AppendClean(buf[:0], u.pathOriginal))
+	}
+	if u.refreshQuery(); len(u.queryString) > 0 {
+		dst = append(dst, '?')
+		dst = target.AppendSafeQuery(dst, u.queryString)
+	}
+	return dst
+}
+
+// schemeByte returns c in lower case if it may stand at that place of a scheme.
+func schemeByte(c byte, first bool) (byte, bool) {
+	c = ascii.Lower(c)
+	letter := c-'a' <= 'z'-'a'
+	return c, letter || !first && (ascii.IsDigit(c) || c == '+' || c == '-' || c == '.')
+}

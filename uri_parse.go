@@ -1,0 +1,147 @@
+package gallop
+
+import (
+	"bytes"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/target"
+)
+
+// Parse sets u to uri. DisablePathNormalizing stays as it is.
+//
+// If uri has no host of its own, host is the host; host may be nil. A
+// uri that begins with "//" is a host followed by a path if host is empty, and else a path.
+// Blanks and characters above 0x7F are accepted in path, query and fragment.
+//
+// After an error, which is ErrorInvalidURI, an EscapeError or an InvalidHostError, u is empty.
+func (u *URI) Parse(host, uri []byte) error {
+	ref := target.SplitReference(uri)
+	if len(host) > 0 && !ref.HasScheme {
+		ref = target.SplitPath(uri)
+	}
+	if ref.HasAuthority {
+		host = ref.Authority
+	}
+	err := checkReference(&ref, uri)
+	if err == nil {
+		u.clear()
+		err = u.setAuthority(host)
+	}
+	if err != nil {
+		u.clear()
+		return err
+	}
+	u.SetSchemeBytes(ref.Scheme)
+	u.setPathOriginal(ref.Path)
+	u.queryString = append(u.queryString[:0], ref.Query...)
+	u.hash = append(u.hash[:0], ref.Fragment...)
+	return nil
+}
+
+func checkReference(ref *target.Reference, uri []byte) error {
+	if ascii.IndexControl(uri) < len(uri) || bytes.IndexByte(uri, '\t') >= 0 {
+		return ErrorInvalidURI
+	}
+	if len(ref.Scheme) > 0 && !target.IsScheme(ref.Scheme) {
+		return ErrorInvalidURI
+	}
+	return nil
+}
+
+// clear empties all but DisablePathNormalizing.
+func (u *URI) clear() {
+	keep := u.DisablePathNormalizing
+	u.Reset()
+	u.DisablePathNormalizing = keep
+}
+
+// setAuthority sets user name, password and host from [userinfo "@"] host [":" port].
+func (u *URI) setAuthority(authority []byte) (err error) {
+	username, password, host, ok := target.SplitUserinfo(authority)
+	if !ok {
+		return ErrorInvalidURI
+	}
+	u.username = append(u.username[:0], username...)
+	u.password = append(u.password[:0], password...)
+	dst, at, err := target.AppendHost(u.host[:0], host)
+	switch {
+	case err == target.ErrEscape:
+		return EscapeError(host[at:min(at+3, len(host))])
+	case err != nil && at < len(host) && host[at] != '[' && host[at] != ':':
+		return InvalidHostError(host[at : at+1])
+	case err != nil:
+		return ErrorInvalidURI
+	}
+	u.host = dst
+	return nil
+}
+
+// setTarget sets u to the URI of a request with the target t (RFC 9112 §3.3). host is
+// what its Host field says, https whether it came over TLS. Both were checked.
+func (u *URI) setTarget(t *target.Target, host []byte, https bool) {
+	u.clear()
+	if t.Form == target.Absolute || t.Form == target.Authority {
+		host = t.Authority
+	}
+	u.host = ascii.ToLower(append(u.host, host...))
+	if u.scheme = ascii.ToLower(append(u.scheme, t.Scheme...)); https {
+		u.scheme = append(u.scheme[:0], schemeHTTPS...)
+	}
+	u.setPathOriginal(t.Path)
+	if t.Plain && len(t.Path) > 0 {
+		u.pathState = pathPlain
+	}
+	u.queryString = append(u.queryString, t.Query...)
+}
+
+// Update resolves newURI, a URI or a relative reference, against u and sets u to
+// the result (RFC 3986 §5.2). The empty reference changes nothing, and neither does
+// one that Parse would refuse.
+func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
+
+// UpdateBytes is Update for bytes.
+func (u *URI) UpdateBytes(newURI []byte) {
+	ref := target.SplitReference(newURI)
+	if len(newURI) == 0 || checkReference(&ref, newURI) != nil {
+		return
+	}
+	// newURI may be a view of u's own buffers, so the result is built elsewhere.
+	next := AcquireURI()
+	defer ReleaseURI(next)
+	u.CopyTo(next)
+	if next.resolve(&ref) == nil {
+		next.CopyTo(u)
+	}
+}
+
+// resolve is RFC 3986 §5.2.2 with u as the base.
+func (u *URI) resolve(ref *target.Reference) error {
+	switch {
+	case ref.HasAuthority:
+		if err := u.setAuthority(ref.Authority); err != nil {
+			return err
+		}
+		if len(ref.Scheme) > 0 {
+			u.SetSchemeBytes(ref.Scheme)
+		}
+		u.setPathOriginal(ref.Path)
+		u.SetQueryStringBytes(ref.Query)
+	case len(ref.Path) > 0:
+		u.mergePath(ref.Path)
+		u.SetQueryStringBytes(ref.Query)
+	case ref.HasQuery:
+		u.SetQueryStringBytes(ref.Query)
+	}
+	u.hash = append(u.hash[:0], ref.Fragment...)
+	return nil
+}
+
+// mergePath is RFC 3986 §5.2.3 and §5.2.4.
+func (u *URI) mergePath(path []byte) {
+	merged := path
+	if path[0] != '/' {
+		base := u.pathOriginal
+		merged = append(bytes.Clone(base[:bytes.LastIndexByte(base, '/')+1]), path...)
+	}
+	u.setPathOriginal(target.AppendClean(nil, merged))
+}
