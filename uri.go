@@ -229,7 +229,10 @@ func (u *URI) AppendBytes(dst []byte) []byte {
 	dst = append(dst, u.Scheme()...)
 	dst = append(dst, "://"...)
 	dst = target.AppendSafeHost(dst, u.host)
-	if dst = u.appendRequestURI(dst); len(u.hash) > 0 {
+	if string(u.pathOriginal) != "*" { // the asterisk-form stands for no path: RFC 9112 §3.3
+		dst = u.appendRequestURI(dst)
+	}
+	if len(u.hash) > 0 {
 		dst = append(dst, '#')
 		dst = target.AppendSafeQuery(dst, u.hash)
 	}
