@@ -1,0 +1,8 @@
+-- Sixteen requests in one write, the answers read as they come.
+local batch
+function init(args)
+	local one = {}
+	for i = 1, 16 do one[i] = wrk.format() end
+	batch = table.concat(one)
+end
+function request() return batch end
