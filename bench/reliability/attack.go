@@ -1,0 +1,303 @@
+package reliability
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// attackConfig is what the judge tells an attacker's process.
+type attackConfig struct {
+	Mode    string // a key of attacks
+	Address string
+	Conns   int
+	Rate    int           // new connections a second; 0 is as fast as they can be made
+	Opening []byte        // sent first on every connection
+	Drip    int           // then so many octets of Endless at a time
+	Every   time.Duration // between two drips; 0 drips nothing
+	Endless []byte        // repeated for ever
+	Cases   []floodCase   // of the mode "flood"
+	Count   int           // the flood ends after so many; 0 means when it is told to
+}
+
+// attackStat is what an attacker saw.
+type attackStat struct {
+	Connected, Refused int
+	Gone               int           // connections that the server ended
+	First, Last        time.Duration // from a connection's beginning to its end, the shortest and the longest
+	Statuses           map[int]int   // of the first response on each connection that got one
+	flooded
+}
+
+// attacks maps a mode to what happens on each connection until the server ends it or the attacker is told to stop. An
+// attack returns when its connection is over.
+var attacks = map[string]func(*attacker, *net.TCPConn){
+	"drip": (*attacker).drip,
+	"sip":  (*attacker).sip,
+	"hold": (*attacker).hold,
+}
+
+type attacker struct {
+	attackConfig
+	released atomic.Bool // the connections of the mode "hold" may end
+
+	mu    sync.Mutex
+	stat  attackStat
+	conns []net.Conn
+}
+
+// attackMain is the attacker's process. It answers each command with an attackStat, the first without being asked when
+// all connections are made.
+func attackMain(raw []byte) error {
+	a := &attacker{stat: attackStat{Statuses: map[int]int{}}}
+	if err := json.Unmarshal(raw, &a.attackConfig); err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	if a.Mode == "flood" {
+		stop := startFlood(a)
+		defer stop()
+	} else {
+		a.connect()
+	}
+	if err := out.Encode(a.snapshot()); err != nil {
+		return err
+	}
+	for commands := bufio.NewScanner(os.Stdin); commands.Scan(); {
+		if commands.Text() == "release" {
+			a.release()
+		}
+		if err := out.Encode(a.snapshot()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *attacker) snapshot() attackStat {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stat
+	s.Statuses = maps.Clone(s.Statuses)
+	s.WrongCases = maps.Clone(s.WrongCases)
+	return s
+}
+
+// connect makes the connections and lets the attack begin on each as soon as it stands.
+func (a *attacker) connect() {
+	var wait sync.WaitGroup
+	var next atomic.Int64
+	start := time.Now()
+	for range 32 {
+		wait.Go(func() {
+			for n := next.Add(1); n <= int64(a.Conns); n = next.Add(1) {
+				if a.Rate > 0 {
+					time.Sleep(time.Until(start.Add(time.Duration(n) * time.Second / time.Duration(a.Rate))))
+				}
+				a.attack(int(n))
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func (a *attacker) attack(n int) {
+	c, err := dialer(n, a.Mode == "sip").Dial("tcp4", a.Address)
+	if err != nil {
+		a.mu.Lock()
+		a.stat.Refused++
+		a.mu.Unlock()
+		return
+	}
+	start := time.Now()
+	a.mu.Lock()
+	a.stat.Connected++
+	a.conns = append(a.conns, c)
+	a.mu.Unlock()
+	go func() {
+		attacks[a.Mode](a, c.(*net.TCPConn))
+		a.gone(time.Since(start))
+		c.Close()
+	}()
+}
+
+func (a *attacker) gone(after time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stat.Gone++
+	a.stat.Last = max(a.stat.Last, after)
+	if a.stat.First == 0 || after < a.stat.First {
+		a.stat.First = after
+	}
+}
+
+func (a *attacker) answered(head []byte) {
+	status, err := parseStatus(head)
+	if err != nil {
+		status = -1
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stat.Statuses[status]++
+}
+
+// release lets held connections end after their response.
+func (a *attacker) release() {
+	a.released.Store(true)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.conns {
+		c.SetReadDeadline(time.Now().Add(-time.Second)) // wakes those that already have their response
+	}
+}
+
+// drip sends the opening and then a few octets at a time, for ever.
+func (a *attacker) drip(c *net.TCPConn) {
+	var in [512]byte
+	sent, seen := 0, false
+	if _, err := c.Write(a.Opening); err != nil {
+		return
+	}
+	wake := time.Now().Add(time.Duration(rand.Int64N(int64(max(a.Every, 1)))))
+	for {
+		if a.Every > 0 {
+			c.SetReadDeadline(wake)
+		}
+		n, err := c.Read(in[:])
+		if n > 0 && !seen {
+			seen = true
+			a.answered(in[:n])
+		}
+		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			_, err = c.Write(a.next(sent))
+			sent += a.Drip
+			wake = wake.Add(a.Every)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// next is the drip that follows the first sent octets. The octets of Endless repeat; those of a request's head must
+// not, so that Endless is long enough for it.
+func (a *attacker) next(sent int) []byte {
+	start := sent % len(a.Endless)
+	return a.Endless[start:min(start+a.Drip, len(a.Endless))]
+}
+
+// sip sends the opening and then reads the response a few octets at a time, over a connection with a small window.
+func (a *attacker) sip(c *net.TCPConn) {
+	if _, err := c.Write(a.Opening); err != nil {
+		return
+	}
+	in := make([]byte, a.Drip)
+	for seen := false; ; seen = true {
+		n, err := c.Read(in)
+		if err != nil {
+			return
+		}
+		if !seen && n >= 12 {
+			a.answered(in[:n])
+		}
+		time.Sleep(a.Every)
+	}
+}
+
+// hold sends the opening, reads a response and holds the connection until it is released.
+func (a *attacker) hold(c *net.TCPConn) {
+	if _, err := c.Write(a.Opening); err != nil {
+		return
+	}
+	in := &client{Conn: c, in: bufio.NewReaderSize(c, 512)}
+	r, err := in.read()
+	for err != nil && isTimeout(err) { // release came before the response
+		c.SetReadDeadline(time.Now().Add(time.Minute))
+		r, err = in.read()
+	}
+	a.mu.Lock()
+	a.stat.Statuses[r.status]++
+	a.mu.Unlock()
+	if err == nil && !a.released.Load() {
+		c.Read(make([]byte, 1))
+	}
+}
+
+// An attackers is one attack, spread over as many processes as its descriptors need.
+type attackers []*process
+
+// connsPerProcess leaves room under the usual limit of descriptors.
+const connsPerProcess = 10_000
+
+// attack starts processes for all connections of the configuration and waits until they are made.
+func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
+	var as attackers
+	processes := (config.Conns + connsPerProcess - 1) / connsPerProcess
+	config.Rate /= processes
+	for left := config.Conns; left > 0; left -= connsPerProcess {
+		config.Conns = min(left, connsPerProcess)
+		cmd, err := command("attack", config)
+		if err != nil {
+			return as, attackStat{}, err
+		}
+		p, err := startProcess(cmd)
+		if err != nil {
+			return as, attackStat{}, err
+		}
+		as = append(as, p)
+	}
+	sum, err := as.hear()
+	if err == nil && sum.Connected < config.Conns {
+		err = fmt.Errorf("only %d connections could be made", sum.Connected)
+	}
+	return as, sum, err
+}
+
+// tell sends a command to each process and sums what they answer.
+func (as attackers) tell(command string) (attackStat, error) {
+	for _, p := range as {
+		if err := p.tell(command); err != nil {
+			return attackStat{}, err
+		}
+	}
+	return as.hear()
+}
+
+func (as attackers) hear() (attackStat, error) {
+	sum := attackStat{Statuses: map[int]int{}}
+	for _, p := range as {
+		var s attackStat
+		if err := p.hear(&s); err != nil {
+			return sum, err
+		}
+		sum.add(s)
+	}
+	return sum, nil
+}
+
+func (s *attackStat) add(other attackStat) {
+	s.Connected += other.Connected
+	s.Refused += other.Refused
+	s.Gone += other.Gone
+	s.Last = max(s.Last, other.Last)
+	if s.First == 0 || other.First != 0 && other.First < s.First {
+		s.First = other.First
+	}
+	for status, n := range other.Statuses {
+		s.Statuses[status] += n
+	}
+	s.flooded.add(other.flooded)
+}
+
+func (as attackers) stop() {
+	for _, p := range as {
+		p.stop()
+	}
+}

@@ -1,0 +1,31 @@
+package reliability
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// clockJumps is R20. A process's wall clock cannot be moved from outside: the runtime reads it without the C library
+// that libfaketime replaces, and moving the machine's would disturb its other users. What the goal asks is proved by
+// the root package's clock tests, which run a server in virtual time; they run here.
+func clockJumps(t *trial) error {
+	if t.Server != "gallop" {
+		t.count("only gallop has tests for it")
+		return nil
+	}
+	_, here, _, _ := runtime.Caller(0)
+	start := time.Now()
+	cmd := exec.Command("go", "test", "-count=1", "-run", "^TestClock", ".")
+	cmd.Dir = filepath.Join(filepath.Dir(here), "../..")
+	cmd.Env = os.Environ()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.logf("%s", out)
+	}
+	t.require(err == nil, "the clock tests failed")
+	t.count("clock tests of the root package, %v", round(time.Since(start)))
+	return nil
+}

@@ -1,0 +1,246 @@
+package reliability
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A floodCase is a request and the statuses that may answer it.
+type floodCase struct {
+	ID       string
+	Raw      []byte
+	Statuses []int // 0 allows to close the connection without a response
+}
+
+// flooded is what came of a flood.
+type flooded struct {
+	Answered   int // with a status of the case's, and closed
+	Wrong      int // any other response
+	Silent     int // closed or reset without a response
+	Stuck      int // not closed after floodPatience
+	Failed     int // could not connect or send
+	WrongCases map[string]int
+}
+
+func (f *flooded) add(other flooded) {
+	f.Answered += other.Answered
+	f.Wrong += other.Wrong
+	f.Silent += other.Silent
+	f.Stuck += other.Stuck
+	f.Failed += other.Failed
+	if f.WrongCases == nil {
+		f.WrongCases = map[string]int{}
+	}
+	for id, n := range other.WrongCases {
+		f.WrongCases[id] += n
+	}
+}
+
+// worst names the cases that went wrong most often.
+func (f flooded) worst() string {
+	ids := slices.SortedFunc(maps.Keys(f.WrongCases), func(a, b string) int { return f.WrongCases[b] - f.WrongCases[a] })
+	text := strings.Join(ids[:min(len(ids), 8)], " ")
+	if len(ids) > 8 {
+		text += fmt.Sprintf(" and %d more", len(ids)-8)
+	}
+	return text
+}
+
+func (f flooded) String() string {
+	return fmt.Sprintf("%d in order, %d wrong, %d without an answer, %d not closed, %d not sent", f.Answered, f.Wrong, f.Silent, f.Stuck, f.Failed)
+}
+
+// floodPatience is how long a connection may take from its beginning to its end.
+const floodPatience = 5 * time.Second
+
+// A flood keeps a number of connections busy from one thread: connect, send a case, read until the end, again. It uses
+// the system calls themselves, because two cores have to carry the server, too.
+type flood struct {
+	*attacker
+	poll    int
+	to      syscall.SockaddrInet4
+	slots   map[int32]*floodSlot // by descriptor
+	missing int                  // connections that could not be made, to be tried again at the next sweep
+	source  byte
+	buffer  [4096]byte
+}
+
+type floodSlot struct {
+	floodCase
+	start  time.Time
+	status int
+}
+
+// startFlood starts two threads of flooding and returns what stops them.
+func startFlood(a *attacker) (stop func()) {
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	a.stat.WrongCases = map[string]int{}
+	a.stat.Connected = a.Conns
+	for range 2 {
+		wait.Go(func() {
+			runtime.LockOSThread()
+			newFlood(a).run(a.Conns/2, done)
+		})
+	}
+	return func() { close(done); wait.Wait() }
+}
+
+func newFlood(a *attacker) *flood {
+	f := &flood{attacker: a, slots: map[int32]*floodSlot{}}
+	f.poll, _ = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	address, err := net.ResolveTCPAddr("tcp4", a.Address)
+	if err == nil {
+		f.to = syscall.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())}
+	}
+	return f
+}
+
+func (f *flood) run(conns int, done <-chan struct{}) {
+	for range conns {
+		f.open()
+	}
+	events := make([]syscall.EpollEvent, conns)
+	for swept := time.Now(); ; {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		n, err := syscall.EpollWait(f.poll, events, 100)
+		if err != nil && err != syscall.EINTR {
+			return
+		}
+		for _, e := range events[:max(n, 0)] {
+			f.read(e.Fd)
+		}
+		if time.Since(swept) > time.Second {
+			swept = time.Now()
+			f.sweep()
+		}
+	}
+}
+
+// open begins the next connection, unless the flood has had its number of them.
+func (f *flood) open() {
+	f.mu.Lock()
+	enough := f.Count > 0 && f.stat.total() >= f.Count
+	f.mu.Unlock()
+	if enough {
+		return
+	}
+	c := f.Cases[rand.IntN(len(f.Cases))]
+	fd, err := f.send(c.Raw)
+	if err != nil {
+		f.count(func(s *flooded) { s.Failed++ })
+		f.missing++
+		return
+	}
+	f.slots[int32(fd)] = &floodSlot{floodCase: c, start: time.Now()}
+}
+
+func (f *flooded) total() int { return f.Answered + f.Wrong + f.Silent + f.Stuck + f.Failed }
+
+// send connects and sends. On the loopback device neither waits.
+func (f *flood) send(request []byte) (int, error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	const bindAddressNoPort = 24
+	f.source++
+	from := syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 2 + f.source%8}}
+	err = errors.Join(
+		syscall.SetsockoptInt(fd, syscall.IPPROTO_IP, bindAddressNoPort, 1),
+		syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1}),
+		syscall.Bind(fd, &from),
+		syscall.Connect(fd, &f.to),
+	)
+	if err == nil {
+		_, writeErr := syscall.Write(fd, request)
+		err = errors.Join(writeErr, syscall.SetNonblock(fd, true),
+			syscall.EpollCtl(f.poll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}))
+	}
+	if err != nil {
+		syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// read takes what has arrived, and begins the next connection when this one is at its end.
+func (f *flood) read(fd int32) {
+	slot := f.slots[fd]
+	for slot != nil {
+		n, err := syscall.Read(int(fd), f.buffer[:])
+		switch {
+		case n > 0:
+			if slot.status == 0 {
+				slot.status = statusOf(f.buffer[:n])
+			}
+		case err == syscall.EAGAIN:
+			return
+		case err == syscall.EINTR:
+		default:
+			f.close(fd, slot, false)
+			return
+		}
+	}
+}
+
+// statusOf is -1 for what is not a response.
+func statusOf(head []byte) int {
+	if status, err := parseStatus(head); err == nil {
+		return status
+	}
+	return -1
+}
+
+func (f *flood) close(fd int32, slot *floodSlot, stuck bool) {
+	syscall.Close(int(fd))
+	delete(f.slots, fd)
+	f.count(func(s *flooded) {
+		switch {
+		case stuck:
+			s.Stuck++
+		case slices.Contains(slot.Statuses, slot.status):
+			s.Answered++
+			return
+		case slot.status == 0:
+			s.Silent++
+		default:
+			s.Wrong++
+		}
+		s.WrongCases[slot.ID]++
+	})
+	f.open()
+}
+
+func (f *flood) count(change func(*flooded)) {
+	f.mu.Lock()
+	change(&f.stat.flooded)
+	f.mu.Unlock()
+}
+
+// sweep ends the connections that the server should have ended, and replaces those that could not be made.
+func (f *flood) sweep() {
+	for fd, slot := range f.slots {
+		if time.Since(slot.start) > floodPatience {
+			f.close(fd, slot, true)
+		}
+	}
+	retry := f.missing
+	f.missing = 0
+	for range retry {
+		f.open()
+	}
+}

@@ -1,0 +1,176 @@
+package reliability
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// badInput is R11: requests that have to be refused, at full speed on 256 connections, beside the good clients. What
+// bounds the rate is a TCP connection for each: about ten system calls of the attacker's and as many of the server's.
+func badInput(t *trial) error {
+	const goal = 50_000
+	cases, err := rejectCases()
+	if err != nil {
+		return err
+	}
+	s, err := t.serveAlone(0)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	good, quiet := t.quiet(s.address)
+	defer good.end()
+
+	as, _, err := t.attack(attackConfig{Mode: "flood", Address: s.address, Conns: 256, Cases: cases})
+	defer as.stop()
+	if err != nil {
+		return err
+	}
+	length := time.Duration(t.pick(20, 600)) * time.Second
+	first, err := t.floodFor(s, as, length/4)
+	if err != nil {
+		return err
+	}
+	cpu := s.cpu()
+	last, err := t.floodFor(s, as, length-length/4)
+	if err != nil {
+		return err
+	}
+	cpu = s.cpu() - cpu
+	during := good.take()
+
+	rejected := last.sum.Answered - first.sum.Answered
+	rate := float64(rejected) / (last.at - first.at).Seconds()
+	t.logf("%d cases; %v", len(cases), last.sum.flooded)
+	t.logf("server heap %d KiB early, %d KiB late; its CPU time a rejected request %v",
+		first.stat.Heap>>10, last.stat.Heap>>10, cpu/time.Duration(max(rejected, 1)))
+	t.count("%.0f rejects/s of %d hoped for", rate, goal)
+	f := last.sum
+	t.require(f.Wrong+f.Silent+f.Stuck == 0, "%d wrong, %d without an answer, %d not closed: %v", f.Wrong, f.Silent, f.Stuck, f.worst())
+	t.require(last.stat.Heap < first.stat.Heap*11/10+4<<20, "heap grew from %d KiB to %d KiB", first.stat.Heap>>10, last.stat.Heap>>10)
+	t.requireLoaded(quiet, during)
+	return nil
+}
+
+// requireLoaded is requireGood for an attack that takes all of the machine, its attackers' cores included: none may be
+// lost, and what becomes of the latency is only told.
+func (t *trial) requireLoaded(quiet, s goodStat) {
+	t.logf("good clients, quiet:     %v", quiet)
+	t.logf("good clients, attacked:  %v", s)
+	t.count("good %d p99 %v (quiet %v)", len(s.latencies), round(s.quantile(.99)), round(quiet.quantile(.99)))
+	t.require(s.lost == 0, "%d good requests lost", s.lost)
+	t.require(len(s.latencies) > 0, "no good request answered")
+}
+
+// A floodPoint is how things stand at one moment of a flood.
+type floodPoint struct {
+	at   time.Duration // since the machine's monotonic clock began
+	sum  attackStat
+	stat serverStat
+}
+
+var processStart = time.Now()
+
+func (t *trial) floodFor(s *server, as attackers, d time.Duration) (p floodPoint, err error) {
+	time.Sleep(d)
+	if p.sum, err = as.tell("stat"); err != nil {
+		return p, err
+	}
+	p.at = time.Since(processStart)
+	p.stat, err = s.stat()
+	return p, err
+}
+
+// rejectCases reads the requests that every server has to refuse, those of them that are sent in one piece.
+func rejectCases() ([]floodCase, error) {
+	_, here, _, _ := runtime.Caller(0)
+	f, err := os.Open(filepath.Join(filepath.Dir(here), "../../testdata/cases/h1-server-public.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var cases []floodCase
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c struct {
+			ID        string
+			Raw       []byte `json:"raw_b64"`
+			Steps     json.RawMessage
+			HalfClose bool `json:"half_close"`
+			Expect    struct {
+				Kind     string
+				Statuses []int
+				Closes   *bool
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		whole := len(c.Raw) > 0 && c.Steps == nil && !c.HalfClose && !bytes.Contains(c.Raw, []byte("100-continue"))
+		if whole && c.Expect.Kind == "reject" && c.Expect.Closes != nil && *c.Expect.Closes {
+			cases = append(cases, floodCase{c.ID, c.Raw, c.Expect.Statuses})
+		}
+	}
+	return cases, lines.Err()
+}
+
+// panics is R14: requests whose handler panics, beside the good clients. Only the connection that asked for it may end.
+func panics(t *trial) error {
+	s, err := t.serveAlone(0)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	good, quiet := t.quiet(s.address)
+	defer good.end()
+	before, err := s.stat()
+	if err != nil {
+		return err
+	}
+	open := s.descriptors()
+
+	number := t.pick(30_000, 100_000)
+	as, _, err := t.attack(attackConfig{
+		Mode: "flood", Address: s.address, Conns: 32, Count: number,
+		Cases: []floodCase{{"panic", get("/panic"), []int{0, 500}}},
+	})
+	defer as.stop()
+	if err != nil {
+		return err
+	}
+	var sum attackStat
+	start := time.Now()
+	for sum.total() < number && s.alive() && time.Since(start) < time.Minute*time.Duration(t.pick(1, 5)) {
+		time.Sleep(200 * time.Millisecond)
+		if sum, err = as.tell("stat"); err != nil {
+			return err
+		}
+	}
+	during := good.take()
+	t.logf("%d panics in %v: %v", sum.Answered, round(time.Since(start)), sum.flooded)
+	t.count("%d panics", sum.Answered)
+	if !s.alive() {
+		t.require(false, "the first panic ended the process")
+		return nil
+	}
+	t.require(sum.Answered >= number && sum.Wrong+sum.Stuck+sum.Failed == 0, "of %d panics %d were answered in order: %v", number, sum.Answered, sum.flooded)
+	t.requireLoaded(quiet, during)
+
+	time.Sleep(time.Second)
+	after, err := s.stat()
+	if err != nil {
+		return err
+	}
+	t.logf("goroutines %d → %d, descriptors %d → %d, log lines %d", before.Goroutines, after.Goroutines, open, s.descriptors(), after.Logged)
+	t.require(after.Goroutines <= before.Goroutines+8, "goroutines grew from %d to %d", before.Goroutines, after.Goroutines)
+	t.require(s.descriptors() <= open+2, "descriptors grew from %d to %d", open, s.descriptors())
+	t.require(after.Logged >= uint64(number), "only %d of %d panics were logged", after.Logged, number)
+	return nil
+}

@@ -1,0 +1,144 @@
+package reliability
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// quietPeriod is how long the good clients run before an attack, to have something to compare with.
+const quietPeriod = 3 * time.Second
+
+// quiet starts the good clients of a scenario and lets them run undisturbed.
+func (t *trial) quiet(address string) (*goodLoad, goodStat) {
+	g := startGood(address, 1000, 16)
+	time.Sleep(500 * time.Millisecond) // until connections stand and buffers are warm
+	g.take()
+	time.Sleep(quietPeriod)
+	return g, g.take()
+}
+
+// slowHeaders is R9: connections that send one octet of a request's head every five seconds. The server has to end each
+// at its header timeout, however busily it drips, and to serve everybody else meanwhile.
+func slowHeaders(t *trial) error {
+	const headerTimeout = 10 * time.Second
+	conns := t.pick(4000, 19_500) // a process may have 20,000 descriptors
+	s, err := t.serveAlone(0)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	good, quiet := t.quiet(s.address)
+	defer good.end()
+	before, err := s.stat()
+	if err != nil {
+		return err
+	}
+	open := s.descriptors()
+
+	as, sum, err := t.attack(attackConfig{
+		Mode: "drip", Address: s.address, Conns: conns, Rate: t.pick(1000, 2500), Drip: 1, Every: 5 * time.Second,
+		Endless: []byte("GET / HTTP/1.1\r\nHost: reliability.test\r\nX: " + strings.Repeat("a", 100)),
+	})
+	defer as.stop()
+	if err != nil {
+		return err
+	}
+	t.logf("%d attackers connected, server has %d descriptors", sum.Connected, s.descriptors())
+	time.Sleep(time.Second)
+	var parked serverStat
+	good.aside(func() { parked, err = s.stat() })
+	if err != nil {
+		return err
+	}
+	t.requireParked(before, parked, conns, 12<<10)
+	_, ended := s.waitDescriptors(open+conns/100, headerTimeout+3*time.Second)
+	during := good.take()
+	time.Sleep(500 * time.Millisecond)
+	if sum, err = as.tell("stat"); err != nil {
+		return err
+	}
+	t.logf("attackers gone %d of %d, first after %v, last after %v, statuses %v",
+		sum.Gone, sum.Connected, round(sum.First), round(sum.Last), sum.Statuses)
+	t.count("%d attackers", sum.Connected)
+	t.count("last gone after %v", round(sum.Last))
+	t.require(sum.Gone == sum.Connected && ended, "%d attackers were never cut", sum.Connected-sum.Gone)
+	t.requireTime(sum.Last, headerTimeout+time.Second, "last attacker gone after")
+	t.requireGood("attacked", quiet, during)
+	return nil
+}
+
+// requireParked holds the memory that n parked connections have added against a limit for each.
+func (t *trial) requireParked(before, parked serverStat, n int, limit int64) {
+	each := (int64(parked.Heap+parked.Stack) - int64(before.Heap+before.Stack)) / int64(n)
+	t.logf("%d parked: heap %d KiB, stacks %d KiB, goroutines %d: %d octets a connection",
+		n, parked.Heap>>10, parked.Stack>>10, parked.Goroutines, each)
+	t.count("%d B a parked connection", each)
+	t.require(each <= limit, "%d octets a parked connection, limit %d", each, limit)
+}
+
+// slowBodies is R10: half of the attackers send a body of 1 MiB at 10 octets a second, the others read a response of
+// 1 MiB at that speed. The floor under the body's rate ends the first, the lack of progress in writing the second.
+func slowBodies(t *trial) error {
+	const floorAfter, noProgress = 5 * time.Second, 30 * time.Second
+	conns := t.pick(1000, 5000)
+	s, err := t.serveAlone(0)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	good, quiet := t.quiet(s.address)
+	defer good.end()
+	before, err := s.stat()
+	if err != nil {
+		return err
+	}
+	open := s.descriptors()
+
+	readers, _, err := t.attack(attackConfig{
+		Mode: "sip", Address: s.address, Conns: conns, Rate: 1000, Opening: get("/big"), Drip: 10, Every: time.Second,
+	})
+	defer readers.stop()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	writers, _, err := t.attack(attackConfig{
+		Mode: "drip", Address: s.address, Conns: conns, Rate: 1000, Opening: post("/sum", 1<<20), Drip: 10, Every: time.Second,
+		Endless: bytes.Repeat([]byte("0123456789"), 10),
+	})
+	defer writers.stop()
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Second)
+	var parked serverStat
+	good.aside(func() { parked, err = s.stat() })
+	if err != nil {
+		return err
+	}
+	t.logf("%d slow bodies and %d slow readers, server has %d descriptors", conns, conns, s.descriptors())
+	t.requireParked(before, parked, 2*conns, 64<<10)
+
+	time.Sleep(floorAfter + 2*time.Second)
+	cut, err := writers.tell("stat")
+	if err != nil {
+		return err
+	}
+	t.logf("slow bodies gone %d of %d, last after %v, statuses %v", cut.Gone, cut.Connected, round(cut.Last), cut.Statuses)
+	t.count("%d slow bodies, last cut after %v", cut.Connected, round(cut.Last))
+	t.require(cut.Gone == cut.Connected, "%d slow bodies were not cut %v after the floor", cut.Connected-cut.Gone, 2*time.Second)
+	t.requireTime(cut.Last, floorAfter+2*time.Second, "last slow body cut after")
+
+	_, ended := s.waitDescriptors(open+conns/100, time.Until(start.Add(noProgress+3*time.Second)))
+	t.count("%d slow readers cut after %v", conns, round(time.Since(start)))
+	t.require(ended, "%d connections still open %v after they stopped to progress", s.descriptors()-open, noProgress)
+	t.requireGood("attacked", quiet, good.take())
+	return nil
+}
+
+// post is the head of a POST request with a body of the given length.
+func post(path string, length int) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: reliability.test\r\nContent-Length: %d\r\n\r\n", path, length)
+}
