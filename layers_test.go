@@ -1,0 +1,292 @@
+package gallop_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The architecture as a table: what each package may import besides the standard
+// library. A package that is not in it may not exist. Three laws stand behind it:
+//
+//  1. Nothing under internal/ or negotiate/ imports the root.
+//  2. Protocol packages do no I/O, start no goroutine and read no clock.
+//  3. web, rest and nethttp use what the root exports and nothing else of ours,
+//     so that anybody could have written them.
+//
+// A test may also import the packages in forTests, and the tests of the root,
+// which are those of the whole, anything. Directories with a go.mod of their own
+// are other modules and none of this table's business, unless they are in it.
+
+const module = "github.com/gallop-http/gallop"
+
+var layers = map[string]layer{
+	"internal/ascii":    {},
+	"internal/bufpool":  {},
+	"internal/clock":    {},
+	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
+	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
+	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
+	"internal/http1":    {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
+	"internal/poll":     {ours: []string{"internal/clock", "internal/bufpool"}},
+	"internal/wiretest": {},
+	"negotiate":         {ours: []string{"internal/ascii"}},
+	"memnet":            {},
+	root: {ours: []string{
+		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
+		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
+	}},
+	"nethttp":             {ours: []string{root}},
+	"web":                 {ours: []string{root, "negotiate"}},
+	"web/middleware":      {ours: []string{root, "negotiate", "web"}},
+	"rest":                {ours: []string{root, "negotiate"}},
+	"cmd/gallop":          {ours: append([]string{"cmd/gallop/internal/..."}, public...)},
+	"cmd/gallop/internal": {ours: append([]string{"cmd/gallop/internal/..."}, public...), below: true},
+}
+
+// root is the name of the root package in the table.
+const root = "."
+
+// public are the packages that the module's users see.
+var public = []string{root, "memnet", "negotiate", "nethttp", "web", "web/middleware", "rest"}
+
+// forTests are the packages that every test may import.
+var forTests = []string{"internal/wiretest", "memnet"}
+
+// ioPackages, and all below them, are not for protocol packages, except for
+// netip, which is a value type.
+var ioPackages = []string{"net", "os", "time", "log", "syscall", "io/fs", "io/ioutil"}
+
+// layer is what a package may do.
+type layer struct {
+	ours   []string // packages of this module; a/... stands for those below a
+	others []string // modules of other people
+	sansIO bool     // law 2
+	below  bool     // the same holds for all packages below this one
+}
+
+func TestLayers(t *testing.T) {
+	broken, files, err := checkLayers(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range broken {
+		t.Error(complaint)
+	}
+	if files < 10 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
+
+// checkLayers returns what breaks the laws in the module tree, and how many
+// files it looked at.
+func checkLayers(tree fs.FS) (broken []string, files int, err error) {
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && isElsewhere(tree, name):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		files++
+		complaints, err := checkFile(tree, name)
+		broken = append(broken, complaints...)
+		return err
+	})
+	return broken, files, err
+}
+
+// isElsewhere reports whether a directory is no part of this module.
+func isElsewhere(tree fs.FS, dir string) bool {
+	base := path.Base(dir)
+	if dir == root {
+		return false
+	}
+	if base == "testdata" || base[0] == '.' || base[0] == '_' {
+		return true
+	}
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	_, listed := findLayer(dir)
+	return err == nil && !listed
+}
+
+func checkFile(tree fs.FS, name string) (broken []string, err error) {
+	src, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	dir := path.Dir(name)
+	rules, listed := findLayer(dir)
+	if !listed {
+		return []string{fmt.Sprintf("%s: package %s is not in the table of layers_test.go", name, dir)}, nil
+	}
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if why := rules.refuses(imported, name); why != "" {
+			broken = append(broken, fmt.Sprintf("%s: imports %s: %s", name, imported, why))
+		}
+	}
+	if rules.sansIO && !isTest(name) && startsGoroutine(file) {
+		broken = append(broken, name+": starts a goroutine: protocol packages do not")
+	}
+	return broken, nil
+}
+
+// findLayer returns the row of the table for the package in dir.
+func findLayer(dir string) (rules layer, listed bool) {
+	if rules, listed = layers[dir]; listed {
+		return rules, true
+	}
+	for parent := path.Dir(dir); parent != root; parent = path.Dir(parent) {
+		if rules, listed = layers[parent]; listed && rules.below {
+			return rules, true
+		}
+	}
+	return layer{}, false
+}
+
+// refuses returns why the file may not have the import, or "".
+func (l layer) refuses(imported, file string) string {
+	dir := path.Dir(file)
+	ours, isOurs := strings.CutPrefix(imported+"/", module+"/")
+	ours = path.Clean(ours)
+	switch {
+	case imported == "unsafe":
+		if base := path.Base(file); base != "unsafe.go" && !strings.HasPrefix(base, "unsafe_") {
+			return "that is for the package's unsafe.go"
+		}
+	case isOurs:
+		allowed := l.ours
+		if isTest(file) {
+			allowed = slices.Concat(l.ours, forTests, []string{dir})
+		}
+		if !allows(allowed, ours) && !(isTest(file) && dir == root) {
+			return "not below it in the table of layers_test.go"
+		}
+	case isStandard(imported):
+		if l.sansIO && !isTest(file) && imported != "net/netip" && allowsBelow(ioPackages, imported) {
+			return "protocol packages do no I/O and read no clock"
+		}
+	case !allowsBelow(l.others, imported):
+		return "no module that this package may depend on"
+	}
+	return ""
+}
+
+// allows reports whether name is in the list or below an entry of it that ends in "/...".
+func allows(list []string, name string) bool {
+	for _, entry := range list {
+		if above, ok := strings.CutSuffix(entry, "..."); ok && strings.HasPrefix(name, above) || entry == name {
+			return true
+		}
+	}
+	return false
+}
+
+// allowsBelow reports whether name is in the list or below an entry of it.
+func allowsBelow(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool { return strings.HasPrefix(name+"/", entry+"/") })
+}
+
+// isStandard reports whether an import path is one of the standard library's:
+// their first element has no dot.
+func isStandard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
+
+func startsGoroutine(file *ast.File) (found bool) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		_, isGo := n.(*ast.GoStmt)
+		found = found || isGo
+		return !found
+	})
+	return found
+}
+
+// The laws, each broken once.
+func TestLayersFindsWhatIsBroken(t *testing.T) {
+	ours := func(pkg string) string { return "import _ \"" + module + "/" + pkg + "\"" }
+	for _, tc := range []struct {
+		name, file, body string
+		want             string // part of the complaint; "" if all is well
+	}{
+		{"downwards", "internal/http1/a.go", ours("internal/field"), ""},
+		{"upwards", "internal/field/a.go", ours("internal/http1"), "imports " + module + "/internal/http1"},
+		{"sideways", "internal/clock/a.go", ours("internal/bufpool"), "not below it"},
+		{"internal imports the root", "internal/http1/a.go", "import _ \"" + module + "\"", "not below it"},
+		{"negotiate imports the root", "negotiate/a.go", "import _ \"" + module + "\"", "not below it"},
+		{"root imports what stands on it", "a.go", ours("web"), "not below it"},
+		{"root imports a leaf", "a.go", ours("internal/http1"), ""},
+		{"root imports the testers", "a.go", ours("internal/wiretest"), "not below it"},
+		{"a test imports the testers", "internal/http1/a_test.go", ours("internal/wiretest"), ""},
+		{"a test imports itself", "internal/http1/a_test.go", ours("internal/http1"), ""},
+		{"a test imports another layer", "internal/ascii/a_test.go", ours("internal/http1"), "not below it"},
+		{"a test of the root", "a_test.go", ours("web"), ""},
+		{"web uses the root", "web/a.go", "import _ \"" + module + "\"", ""},
+		{"web uses an internal package", "web/a.go", ours("internal/ascii"), "not below it"},
+		{"rest uses an internal package", "rest/a.go", ours("internal/http1"), "not below it"},
+		{"nethttp uses more than the root", "nethttp/a.go", ours("negotiate"), "not below it"},
+		{"middleware uses the framework", "web/middleware/a.go", ours("web"), ""},
+		{"the framework uses middleware", "web/a.go", ours("web/middleware"), "not below it"},
+		{"the command uses its own", "cmd/gallop/a.go", ours("cmd/gallop/internal/panel"), ""},
+		{"the command uses ours", "cmd/gallop/a.go", ours("internal/ascii"), "not below it"},
+		{"a part of the command uses another", "cmd/gallop/internal/panel/a.go", ours("cmd/gallop/internal/log"), ""},
+		{"a part of the command uses ours", "cmd/gallop/internal/panel/a.go", ours("internal/http1"), "not below it"},
+		{"unknown package", "internal/helpers/a.go", "", "is not in the table"},
+		{"protocol does I/O", "internal/http1/a.go", `import _ "net"`, "no I/O"},
+		{"protocol does I/O below net", "internal/http1/a.go", `import _ "net/http"`, "no I/O"},
+		{"protocol reads a file", "internal/target/a.go", `import _ "os"`, "no I/O"},
+		{"protocol reads a clock", "internal/field/a.go", `import _ "time"`, "no I/O"},
+		{"protocol logs", "internal/field/a.go", `import _ "log/slog"`, "no I/O"},
+		{"protocol has an address", "internal/target/a.go", `import _ "net/netip"`, ""},
+		{"protocol starts a goroutine", "internal/http1/a.go", "func f() { go f() }", "starts a goroutine"},
+		{"a protocol test may", "internal/http1/a_test.go", "import _ \"net/http\"\nfunc f() { go f() }", ""},
+		{"others may as well", "internal/poll/a.go", "import _ \"net\"\nfunc f() { go f() }", ""},
+		{"unsafe where it belongs", "internal/bufpool/unsafe.go", `import _ "unsafe"`, ""},
+		{"unsafe by platform", "internal/poll/unsafe_linux.go", `import _ "unsafe"`, ""},
+		{"unsafe elsewhere", "internal/bufpool/a.go", `import _ "unsafe"`, "unsafe.go"},
+		{"other people's module", "internal/coding/a.go", `import _ "github.com/klauspost/compress/gzip"`, ""},
+		{"other people's module elsewhere", "a.go", `import _ "github.com/klauspost/compress/gzip"`, "no module"},
+		{"one whose name begins the same", "internal/coding/a.go", `import _ "github.com/klauspost/compressor"`, "no module"},
+		{"one in a test", "internal/ascii/a_test.go", `import _ "github.com/stretchr/testify/assert"`, "no module"},
+		{"test data", "internal/http1/testdata/a.go", `import _ "net"`, ""},
+		{"another module", "elsewhere/a.go", `import _ "github.com/valyala/fasthttp"`, ""},
+		{"a module in the table", "cmd/gallop/b.go", ours("internal/field"), "not below it"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tree := fstest.MapFS{
+				tc.file:             {Data: []byte("package p\n" + tc.body)},
+				"elsewhere/go.mod":  {},
+				"cmd/gallop/go.mod": {},
+			}
+			broken, _, err := checkLayers(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.want == "" && len(broken) > 0 || tc.want != "" && (len(broken) != 1 || !strings.Contains(broken[0], tc.want)) {
+				t.Errorf("got %q, want %q", broken, tc.want)
+			}
+		})
+	}
+}
