@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+// ledger is the server's side of the account: which ids the handler saw, and
+// whether head, field and body of each belonged together. It is safe for
+// concurrent use.
+type ledger struct {
+	total uint64          // ids are 0 ≤ id < total
+	seen  []atomic.Uint64 // one bit an id
+
+	right   atomic.Uint64
+	wrong   atomic.Uint64 // path, field and body disagreed
+	twice   atomic.Uint64
+	revived atomic.Uint64 // requests that were cut off and yet arrived whole
+	printed atomic.Int32
+}
+
+func newLedger(requests uint64) *ledger {
+	return &ledger{total: requests, seen: make([]atomic.Uint64, (requests+63)/64)}
+}
+
+// missing returns how many ids the handler never saw.
+func (l *ledger) missing() uint64 {
+	n := l.total
+	for i := range l.seen {
+		n -= uint64(bits.OnesCount64(l.seen[i].Load()))
+	}
+	return n
+}
+
+// ask is a request as the handler found it. Its slices belong to the caller.
+type ask struct {
+	method, path []byte
+	id           []byte // X-Soak-Id
+	match        []byte // If-None-Match
+	body         []byte
+}
+
+// reply is what the handler is to answer.
+type reply struct {
+	status int
+	id     uint64
+	sum    uint32
+	body   []byte
+	stream bool
+	etag   bool // with ETag, which is the id in quotes
+}
+
+// judge enters a request and returns the reply to it.
+func (l *ledger) judge(a ask) reply {
+	k, id, n, sum, ok := splitPath(a.path)
+	if !ok {
+		return l.refuse("a path that no client sent", a)
+	}
+	if id&cutOff != 0 {
+		l.revived.Add(1)
+		l.complain("a request that was cut off", a)
+		return reply{status: 400}
+	}
+	if own, err := strconv.ParseUint(string(a.id), 16, 64); err != nil || own != id {
+		return l.refuse("another request's X-Soak-Id", a)
+	}
+	r := reply{status: 200, id: id, sum: sum}
+	want := "POST"
+	switch k {
+	case kindEcho, kindChunked:
+		r.body = a.body
+	case kindStream:
+		r.body, r.stream = a.body, true
+	case kindNone:
+		r.status = 204
+	case kindMake:
+		want, r.body = "GET", payload(id, n)
+	case kindHead:
+		want, r.body = "HEAD", payload(id, n)
+	case kindSame:
+		want, r.status, r.etag = "GET", 304, true
+		if !bytes.Equal(a.match, appendTag(nil, id)) {
+			return l.refuse("another request's If-None-Match", a)
+		}
+	}
+	if string(a.method) != want {
+		return l.refuse("another method", a)
+	}
+	if want == "POST" && (len(a.body) != n || checksum(a.body) != sum) {
+		return l.refuse("another body", a)
+	}
+	if want != "POST" && len(a.body) != 0 {
+		return l.refuse("a body out of nowhere", a)
+	}
+	if id >= l.total || l.seen[id/64].Or(1<<(id%64))&(1<<(id%64)) != 0 {
+		l.twice.Add(1)
+		l.complain("a request that was handled before", a)
+		return reply{status: 400}
+	}
+	l.right.Add(1)
+	return r
+}
+
+func (l *ledger) refuse(why string, a ask) reply {
+	l.wrong.Add(1)
+	l.complain(why, a)
+	return reply{status: 400}
+}
+
+// complain prints the first few of what went wrong; the requests are our own.
+func (l *ledger) complain(why string, a ask) {
+	if l.printed.Add(1) <= 20 {
+		fmt.Fprintf(os.Stderr, "soak: handler got %s: %s %.80q, X-Soak-Id %q, body of %d\n", why, a.method, a.path, a.id, len(a.body))
+	}
+}
+
+// splitPath reads /kind/id/length/sum, the numbers in hex.
+func splitPath(path []byte) (k kind, id uint64, n int, sum uint32, ok bool) {
+	if len(path) == 0 || path[0] != '/' {
+		return
+	}
+	name, rest, _ := bytes.Cut(path[1:], slash)
+	idText, rest, _ := bytes.Cut(rest, slash)
+	nText, sumText, _ := bytes.Cut(rest, slash)
+	for i, s := range kindNames {
+		if string(name) == s {
+			k, ok = kind(i), true
+		}
+	}
+	id, idErr := strconv.ParseUint(string(idText), 16, 64)
+	length, nErr := strconv.ParseUint(string(nText), 16, 31)
+	s, sumErr := strconv.ParseUint(string(sumText), 16, 32)
+	ok = ok && idErr == nil && nErr == nil && sumErr == nil && length <= maxBody
+	return k, id, int(length), uint32(s), ok
+}
+
+var slash = []byte("/")
+
+// appendTag appends the entity tag of request id.
+func appendTag(dst []byte, id uint64) []byte {
+	dst = append(dst, '"')
+	dst = strconv.AppendUint(dst, id, 16)
+	return append(dst, '"')
+}

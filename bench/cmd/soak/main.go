@@ -1,0 +1,180 @@
+// Command soak shows that a server keeps its requests apart. Every request
+// carries an id of its own, the length of its body and a checksum, in its
+// path, in a field and in the body; the handler holds the three against each
+// other and sends id and body back; the client holds the answer against what
+// it asked. Nothing may be mixed up, cut short, lost or handled twice.
+//
+// The clients are raw sockets, TCP and unix, that keep connections alive,
+// pipeline up to 16 deep, send chunked bodies with extensions and trailers,
+// HEAD, conditional requests, HTTP/1.0, requests in pieces, and requests that
+// end or are reset in the middle. All choices follow from the seed, which is
+// printed; the last line is the verdict, and the exit status agrees with it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// servers maps a name to a function that serves l, asking book what to
+// answer, and does not return before l fails.
+var servers = map[string]func(l net.Listener, book *ledger) error{
+	"fasthttp": serveFasthttp,
+	"nethttp":  serveNetHTTP,
+}
+
+type options struct {
+	server   string
+	networks string
+	requests uint64
+	workers  uint64
+	seed     uint64
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.server, "server", "fasthttp", "one of "+names())
+	flag.StringVar(&o.networks, "net", "tcp,unix", "networks, by commas; clients are spread over them")
+	flag.Uint64Var(&o.requests, "requests", 1_000_000, "requests in all, without those that are cut off on purpose")
+	flag.Uint64Var(&o.workers, "workers", 64, "connections at a time")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of all choices")
+	flag.Parse()
+	ok, err := soak(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+func soak(o options) (ok bool, err error) {
+	serve := servers[o.server]
+	if serve == nil {
+		return false, fmt.Errorf("no server %q, want one of %s", o.server, names())
+	}
+	book := newLedger(o.requests)
+	addrs, stop, err := listen(o.networks, func(l net.Listener) { _ = serve(l, book) })
+	if err != nil {
+		return false, err
+	}
+	defer stop()
+
+	fmt.Printf("soak: %s over %s, %d requests, %d workers, seed %d\n", o.server, o.networks, o.requests, o.workers, o.seed)
+	start := time.Now()
+	sum := new(counts)
+	var done sync.WaitGroup
+	for i := range o.workers {
+		done.Go(func() {
+			w := newWorker(o, i, addrs[i%uint64(len(addrs))], sum)
+			w.run()
+		})
+	}
+	stopProgress := progress(sum, o.requests, start)
+	done.Wait()
+	stopProgress()
+	return verdict(o, book, sum, time.Since(start)), nil
+}
+
+// listen opens one listener for each network and runs serve on it.
+func listen(networks string, serve func(net.Listener)) (addrs []net.Addr, stop func(), err error) {
+	dir, err := os.MkdirTemp("", "soak")
+	if err != nil {
+		return nil, nil, err
+	}
+	var listeners []net.Listener
+	stop = func() {
+		for _, l := range listeners {
+			l.Close()
+		}
+		os.RemoveAll(dir)
+	}
+	for network := range strings.SplitSeq(networks, ",") {
+		at := "127.0.0.1:0"
+		if network == "unix" {
+			at = filepath.Join(dir, "soak.sock")
+		}
+		l, err := net.Listen(network, at)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		listeners = append(listeners, l)
+		addrs = append(addrs, l.Addr())
+		go serve(l)
+	}
+	return addrs, stop, nil
+}
+
+// counts is what the clients saw. Workers add to it after each batch.
+type counts struct {
+	answered atomic.Uint64 // answers that were right
+	lost     atomic.Uint64 // requests without an answer, or after a wrong one
+	wrong    atomic.Uint64 // answers that were another's, cut short or malformed
+	extra    atomic.Uint64 // connections with bytes after their last answer
+	aborts   atomic.Uint64 // requests cut off on purpose
+	conns    atomic.Uint64 // connections opened
+	batches  atomic.Uint64
+	kinds    [kinds]atomic.Uint64
+}
+
+func progress(sum *counts, requests uint64, start time.Time) (stop func()) {
+	end := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(5 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case now := <-tick.C:
+				n := sum.answered.Load()
+				fmt.Fprintf(os.Stderr, "soak: %d of %d, %.0f/s, %d wrong\n",
+					n, requests, float64(n)/now.Sub(start).Seconds(), sum.wrong.Load())
+			}
+		}
+	}()
+	return func() { close(end) }
+}
+
+// verdict prints the counts and the last line, and says whether all is well.
+func verdict(o options, book *ledger, sum *counts, took time.Duration) bool {
+	answered, missing := sum.answered.Load(), book.missing()
+	fmt.Printf("soak: %d connections, %d batches, %d cut off on purpose;", sum.conns.Load(), sum.batches.Load(), sum.aborts.Load())
+	for k := range kinds {
+		fmt.Printf(" %s %d", kind(k), sum.kinds[k].Load())
+	}
+	fmt.Println()
+	fmt.Printf("soak: clients: %d right, %d wrong, %d lost, %d with extra bytes; handler: %d right, %d wrong, %d twice, %d never, %d of the cut off\n",
+		answered, sum.wrong.Load(), sum.lost.Load(), sum.extra.Load(),
+		book.right.Load(), book.wrong.Load(), book.twice.Load(), missing, book.revived.Load())
+	ok := answered == o.requests &&
+		sum.wrong.Load()+sum.lost.Load()+sum.extra.Load() == 0 &&
+		book.right.Load() == o.requests &&
+		book.wrong.Load()+book.twice.Load()+book.revived.Load()+missing == 0
+	word := "PASS"
+	if !ok {
+		word = "FAIL"
+	}
+	fmt.Printf("%s %s seed=%d requests=%d time=%.1fs rate=%.0f/s\n",
+		word, o.server, o.seed, o.requests, took.Seconds(), float64(o.requests)/took.Seconds())
+	return ok
+}
+
+func names() string {
+	var all []string
+	for name := range servers {
+		all = append(all, name)
+	}
+	sort.Strings(all)
+	return strings.Join(all, ", ")
+}
