@@ -1,3 +1,8 @@
 module github.com/gallop-http/gallop
 
 go 1.25.0
+
+require (
+	github.com/andybalholm/brotli v1.2.7
+	github.com/klauspost/compress v1.20.3
+)

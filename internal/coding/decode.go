@@ -1,0 +1,100 @@
+package coding
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// AppendDecode appends to dst what src yields when the codings of list are undone
+// within limits. src must not lie in dst's spare capacity. On an error dst comes
+// back as it was, though perhaps with more capacity. The errors are those of
+// Reader.
+//
+// dst grows with what was decoded. Where src announces its size, that is believed
+// only as far as the bytes of src make it likely.
+func AppendDecode(dst, src []byte, list List, limits Limits) ([]byte, error) {
+	if list.n == 1 && list.codings[0] == Zstd {
+		if out, done, err := appendUnzstd(dst, src, limits.withDefaults()); done {
+			return out, err
+		}
+	}
+	m := acquireMemory(list, src, limits)
+	defer m.release()
+	out := dst
+	for {
+		if len(out) == cap(out) {
+			out = slices.Grow(out, nextRoom(len(src), len(out)-len(dst)))
+		}
+		n, err := m.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out[:len(dst)], err
+		}
+	}
+}
+
+// nextRoom returns how much more room to make for a body of which size bytes came
+// in and done bytes are decoded: some multiple of the input, or as much again.
+func nextRoom(size, done int) int {
+	return max(512, 4*min(size, ratioFloor), done)
+}
+
+// Decode writes to w what src yields when the codings of list are undone within
+// limits, and returns the number of bytes written. An error of w is returned as it
+// is. Of a body that turns out to be bad or too large, the beginning is written.
+func Decode(w io.Writer, src []byte, list List, limits Limits) (int64, error) {
+	m := acquireMemory(list, src, limits)
+	defer m.release()
+	buf := bufpool.Get(copySize)
+	defer bufpool.Put(buf)
+	total := int64(0)
+	for {
+		n, err := m.Read(buf[:cap(buf)])
+		if n > 0 {
+			n, werr := w.Write(buf[:n])
+			total += int64(n)
+			if werr != nil {
+				return total, werr
+			}
+		}
+		if err == io.EOF {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+const copySize = 32 << 10
+
+// memory is a Reader over bytes that are all there, so that the ratio is measured
+// against all of them.
+type memory struct {
+	*Reader
+	src bytes.Reader
+}
+
+var memories = sync.Pool{New: func() any { return new(memory) }}
+
+func acquireMemory(list List, src []byte, limits Limits) *memory {
+	m := memories.Get().(*memory)
+	m.src.Reset(src)
+	m.Reader = acquireReader(list, limits)
+	m.source = source{r: &m.src, n: int64(len(src)), whole: true}
+	return m
+}
+
+func (m *memory) release() {
+	ReleaseReader(m.Reader)
+	m.Reader = nil
+	m.src.Reset(nil)
+	memories.Put(m)
+}
