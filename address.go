@@ -1,0 +1,58 @@
+package gallop
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+var errNotIPv4 = errors.New("gallop: not an IPv4 address in dotted decimal form")
+
+// AppendIPv4 appends ip to dst in dotted decimal form. An address that is none of IPv4
+// is appended as ip.String() spells it.
+func AppendIPv4(dst []byte, ip net.IP) []byte {
+	v4 := ip.To4()
+	if v4 == nil {
+		return append(dst, ip.String()...)
+	}
+	for i, octet := range v4 {
+		if i > 0 {
+			dst = append(dst, '.')
+		}
+		dst = ascii.AppendUint(dst, uint64(octet))
+	}
+	return dst
+}
+
+// ParseIPv4 reads ipStr as four numbers up to 255, without leading zeros and with dots
+// between them. The address is written to dst if that has four bytes, and else to new memory.
+func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
+	if len(dst) != net.IPv4len {
+		dst = make(net.IP, net.IPv4len)
+	}
+	for i := range dst {
+		octet, rest, found := bytes.Cut(ipStr, []byte("."))
+		n, ok := ascii.ParseUint(octet)
+		if !ok || n > 255 || len(octet) > 1 && octet[0] == '0' || found != (i < 3) {
+			return dst, errNotIPv4
+		}
+		dst[i], ipStr = byte(n), rest
+	}
+	return dst, nil
+}
+
+// AddMissingPort returns addr with ":80", or ":443" for TLS, behind it if addr has
+// no port. An IPv6 address has to stand in brackets, as in "[::1]". The empty addr stays so.
+func AddMissingPort(addr string, isTLS bool) string {
+	bracketed := strings.HasPrefix(addr, "[")
+	switch {
+	case addr == "", bracketed && !strings.HasSuffix(addr, "]"), !bracketed && strings.Contains(addr, ":"):
+		return addr
+	case isTLS:
+		return addr + ":443"
+	}
+	return addr + ":80"
+}

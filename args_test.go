@@ -1,0 +1,268 @@
+package gallop
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// argsText writes keys and values so that every difference shows.
+func argsText(a *Args) string {
+	var b strings.Builder
+	for i := range a.list {
+		fmt.Fprintf(&b, "%q", a.key(i))
+		if !a.list[i].noValue {
+			fmt.Fprintf(&b, "=%q", a.value(i))
+		}
+		b.WriteByte(' ')
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestArgsParse(t *testing.T) {
+	for _, tc := range []struct{ name, query, want, encoded string }{
+		{"empty", "", ``, ""},
+		{"pair", "a=b", `"a"="b"`, "a=b"},
+		{"no value", "a", `"a"`, "a"},
+		{"empty value", "a=", `"a"=""`, "a="},
+		{"empty key", "=b", `""="b"`, "=b"},
+		{"neither", "=", ``, ""},
+		{"equals sign in the value", "a=b=c", `"a"="b=c"`, "a=b%3Dc"},
+		{"repeated keys, in order", "a=1&b=2&a=3", `"a"="1" "b"="2" "a"="3"`, "a=1&b=2&a=3"},
+		{"empty pairs", "&&a=1&&=&b&", `"a"="1" "b"`, "a=1&b"},
+		{"plus is a blank", "a+b=c+d", `"a b"="c d"`, "a+b=c+d"},
+		{"escapes", "%61%3d=%26%2B%00", `"a="="&+\x00"`, "a%3D=%26%2B%00"},
+		{"no escapes", "a=%&b=%z1&c=%1", `"a"="%" "b"="%z1" "c"="%1"`, "a=%25&b=%25z1&c=%251"},
+		{"semicolon separates nothing", "a=1;b=2", `"a"="1;b=2"`, "a=1%3Bb%3D2"},
+		{"above ASCII", "a=\u00e9%c3%a9\xff", `"a"="éé\xff"`, "a=%C3%A9%C3%A9%FF"},
+		{"unreserved stays", "a=-._~!*'()", `"a"="-._~!*'()"`, "a=-._~%21%2A%27%28%29"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var a Args
+			a.Parse(tc.query)
+			if got := argsText(&a); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			if got := a.String(); got != tc.encoded {
+				t.Errorf("encoded: got %s, want %s", got, tc.encoded)
+			}
+			a.ParseBytes(a.QueryString())
+			if got := argsText(&a); got != tc.want {
+				t.Errorf("parsed again: got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestArgsChanges(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(a *Args)
+		want   string
+	}{
+		{"Set the first of two", func(a *Args) { a.Set("a", "x") }, `"a"="x" "b"="2" "a"="3"`},
+		{"Set a longer value", func(a *Args) { a.Set("b", "longer") }, `"a"="1" "b"="longer" "a"="3"`},
+		{"Set a new key", func(a *Args) { a.Set("c", "x") }, `"a"="1" "b"="2" "a"="3" "c"="x"`},
+		{"SetNoValue", func(a *Args) { a.SetNoValue("b") }, `"a"="1" "b" "a"="3"`},
+		{"Set after SetNoValue", func(a *Args) { a.SetNoValue("b"); a.Set("b", "") }, `"a"="1" "b"="" "a"="3"`},
+		{"Add", func(a *Args) { a.Add("b", "x") }, `"a"="1" "b"="2" "a"="3" "b"="x"`},
+		{"AddNoValue", func(a *Args) { a.AddNoValue("b") }, `"a"="1" "b"="2" "a"="3" "b"`},
+		{"Del all of a key", func(a *Args) { a.Del("a") }, `"b"="2"`},
+		{"Del nothing", func(a *Args) { a.Del("c") }, `"a"="1" "b"="2" "a"="3"`},
+		{"SetUint", func(a *Args) { a.SetUint("b", 1234567890) }, `"a"="1" "b"="1234567890" "a"="3"`},
+		{"from itself", func(a *Args) { a.SetBytesKV(a.PeekMulti("a")[1], a.Peek("b")) }, `"a"="1" "b"="2" "a"="3" "3"="2"`},
+		{"Sort", func(a *Args) { a.Add("a", "2"); a.Sort(bytes.Compare) }, `"a"="1" "a"="2" "a"="3" "b"="2"`},
+		{"SortKeys", func(a *Args) { a.Add("a", "2"); a.SortKeys(bytes.Compare) }, `"a"="1" "a"="3" "a"="2" "b"="2"`},
+		{"Reset", func(a *Args) { a.Reset() }, ``},
+
+		{"AddBytesK", func(a *Args) { a.AddBytesK([]byte("k"), "v") }, `"a"="1" "b"="2" "a"="3" "k"="v"`},
+		{"AddBytesV", func(a *Args) { a.AddBytesV("k", []byte("v")) }, `"a"="1" "b"="2" "a"="3" "k"="v"`},
+		{"AddBytesKV", func(a *Args) { a.AddBytesKV([]byte("k"), nil) }, `"a"="1" "b"="2" "a"="3" "k"=""`},
+		{"AddBytesKNoValue", func(a *Args) { a.AddBytesKNoValue([]byte("k")) }, `"a"="1" "b"="2" "a"="3" "k"`},
+		{"SetBytesK", func(a *Args) { a.SetBytesK([]byte("b"), "v") }, `"a"="1" "b"="v" "a"="3"`},
+		{"SetBytesV", func(a *Args) { a.SetBytesV("b", []byte("v")) }, `"a"="1" "b"="v" "a"="3"`},
+		{"SetBytesKNoValue", func(a *Args) { a.SetBytesKNoValue([]byte("b")) }, `"a"="1" "b" "a"="3"`},
+		{"SetUintBytes", func(a *Args) { a.SetUintBytes([]byte("b"), 0) }, `"a"="1" "b"="0" "a"="3"`},
+		{"DelBytes", func(a *Args) { a.DelBytes([]byte("b")) }, `"a"="1" "a"="3"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var a, before Args
+			a.Parse("a=1&b=2&a=3")
+			a.CopyTo(&before)
+			if tc.change(&a); argsText(&a) != tc.want {
+				t.Errorf("got %s, want %s", argsText(&a), tc.want)
+			}
+			if argsText(&before) != `"a"="1" "b"="2" "a"="3"` {
+				t.Errorf("the copy became %s", argsText(&before))
+			}
+		})
+	}
+}
+
+func TestArgsReads(t *testing.T) {
+	var a Args
+	a.Parse("a=1&b&c=&a=2")
+	if a.Len() != 4 {
+		t.Errorf("Len: got %d", a.Len())
+	}
+	for key, want := range map[string]string{"a": "1", "b": "", "c": ""} {
+		if v := a.Peek(key); v == nil || string(v) != want || !a.Has(key) || !a.HasBytes([]byte(key)) {
+			t.Errorf("%s: got %q, %v", key, v, a.Has(key))
+		}
+	}
+	if a.Peek("d") != nil || a.PeekMulti("d") != nil || a.Has("d") {
+		t.Error("d is there")
+	}
+	if got := fmt.Sprintf("%q", a.PeekMultiBytes([]byte("a"))); got != `["1" "2"]` {
+		t.Errorf("PeekMulti: got %s", got)
+	}
+	var all, visited []string
+	for key, value := range a.All() {
+		if all = append(all, string(key)+"="+string(value)); len(all) == 3 {
+			break
+		}
+	}
+	a.VisitAll(func(key, value []byte) { visited = append(visited, string(key)+"="+string(value)) })
+	if fmt.Sprint(all) != "[a=1 b= c=]" || fmt.Sprint(visited) != "[a=1 b= c= a=2]" {
+		t.Errorf("got %v, %v", all, visited)
+	}
+	if v := a.Peek("a"); cap(v) != len(v) {
+		t.Error("appending to a value would overwrite what follows")
+	}
+	var buf bytes.Buffer
+	if n, err := a.WriteTo(&buf); n != 12 || err != nil || buf.String() != "a=1&b&c=&a=2" {
+		t.Errorf("WriteTo: %d, %v, %q", n, err, buf.String())
+	}
+}
+
+func TestArgsNumbers(t *testing.T) {
+	var a Args
+	a.Parse("n=42&f=1.5&neg=-1&empty=&nan=NaN&big=99999999999999999999&word=x")
+	for _, tc := range []struct {
+		key  string
+		n    int
+		f    float64
+		nErr bool
+		fErr bool
+	}{
+		{"n", 42, 42, false, false},
+		{"f", -1, 1.5, true, false},
+		{"neg", -1, -1, true, true},
+		{"nan", -1, -1, true, true},
+		{"big", -1, 99999999999999999999, true, false},
+		{"word", -1, -1, true, true},
+	} {
+		n, err := a.GetUint(tc.key)
+		if n != tc.n || (err != nil) != tc.nErr || a.GetUintOrZero(tc.key) != max(n, 0) {
+			t.Errorf("GetUint %s: %d, %v", tc.key, n, err)
+		}
+		f, err := a.GetUfloat(tc.key)
+		if f != tc.f || (err != nil) != tc.fErr || a.GetUfloatOrZero(tc.key) != max(f, 0) {
+			t.Errorf("GetUfloat %s: %v, %v", tc.key, f, err)
+		}
+	}
+	for _, key := range []string{"empty", "missing"} {
+		if n, err := a.GetUint(key); n != -1 || err != ErrNoArgValue {
+			t.Errorf("GetUint %s: %d, %v", key, n, err)
+		}
+		if f, err := a.GetUfloat(key); f != -1 || err != ErrNoArgValue {
+			t.Errorf("GetUfloat %s: %v, %v", key, f, err)
+		}
+	}
+}
+
+func TestArgsGetBool(t *testing.T) {
+	for value, want := range map[string]bool{"1": true, "t": true, "T": true, "true": true, "TRUE": true, "True": true, "y": true,
+		"Y": true, "yes": true, "YES": true, "Yes": true, "": false, "0": false, "tRUE": false, "on": false, "true ": false} {
+		var a Args
+		if a.Set("k", value); a.GetBool("k") != want {
+			t.Errorf("%q: got %v", value, !want)
+		}
+	}
+}
+
+// Time and memory grow with the input and not with its square.
+func TestArgsParseOddMegabytes(t *testing.T) {
+	for _, tc := range []struct {
+		name, unit string
+		want       int // arguments
+	}{
+		{"separators only", "&", 0},
+		{"equals signs only", "=", 1},
+		{"empty pairs", "=&", 0},
+		{"short keys", "a&", 1 << 19},
+		{"percent signs", "%", 1},
+		{"broken escapes", "%z&", 349526},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var a Args
+			a.Parse(strings.Repeat(tc.unit, 1<<20/len(tc.unit)+1)[:1<<20])
+			if a.Len() != tc.want || cap(a.arena) > 2<<20 || cap(a.list) > 2*tc.want+16 {
+				t.Errorf("%d arguments, arena of %d, list of %d", a.Len(), cap(a.arena), cap(a.list))
+			}
+			if a.Reset(); cap(a.arena) > maxKeptBuffer || cap(a.list)*20 > maxKeptBuffer {
+				t.Errorf("Reset kept %d and %d", cap(a.arena), cap(a.list))
+			}
+		})
+	}
+}
+
+func TestArgsSetOverAndOverStaysSmall(t *testing.T) {
+	var a Args
+	a.Set("keep", "this")
+	value := strings.Repeat("v", 100)
+	for range 10000 {
+		a.Set("k", value)
+		a.Del("gone")
+		a.Add("gone", value)
+	}
+	if cap(a.arena) > 16<<10 || string(a.Peek("keep")) != "this" || string(a.Peek("k")) != value || string(a.Peek("gone")) != value {
+		t.Errorf("arena of %d bytes: %s", cap(a.arena), argsText(&a))
+	}
+}
+
+func FuzzArgsParse(f *testing.F) {
+	for _, s := range []string{"", "a=b", "a&b=&=c&&=", "a=%zz&b=%41+", "a=1;b=2", "%", "\xff=\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var a, b Args
+		a.Parse(s)
+		b.ParseBytes(a.QueryString())
+		if argsText(&a) != argsText(&b) {
+			t.Fatalf("%q: %s becomes %s", s, argsText(&a), argsText(&b))
+		}
+		values, err := url.ParseQuery(s)
+		if err != nil {
+			return
+		}
+		if v := values[""]; len(v) > 0 { // arguments with neither key nor value are left out here
+			kept := v[:0]
+			for _, s := range v {
+				if s != "" {
+					kept = append(kept, s)
+				}
+			}
+			if values[""] = kept; len(kept) == 0 {
+				delete(values, "")
+			}
+		}
+		count := 0
+		for key, want := range values {
+			got := a.PeekMulti(key)
+			if len(got) != len(want) {
+				t.Fatalf("%q: %d values of %q, net/url has %d", s, len(got), key, len(want))
+			}
+			for i := range got {
+				if count++; string(got[i]) != want[i] {
+					t.Fatalf("%q: value %d of %q is %q, net/url says %q", s, i, key, got[i], want[i])
+				}
+			}
+		}
+		if count != a.Len() {
+			t.Fatalf("%q: %d arguments, net/url has %d", s, a.Len(), count)
+		}
+	})
+}

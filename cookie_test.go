@@ -1,0 +1,312 @@
+package gallop
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCookieAppendBytes(t *testing.T) {
+	at := time.Date(2026, time.March, 4, 5, 6, 7, 0, time.FixedZone("", 3600))
+	for _, tc := range []struct {
+		name string
+		set  func(c *Cookie)
+		want string
+	}{
+		{"pair", func(c *Cookie) {}, "k=v"},
+		{"empty value", func(c *Cookie) { c.SetValue("") }, "k="},
+		{"quoted value", func(c *Cookie) { c.SetValue(`"v"`) }, `k="v"`},
+		{"blank and comma are quoted", func(c *Cookie) { c.SetValue("a b,c") }, `k="a b,c"`},
+		{"quoted once", func(c *Cookie) { c.SetValue(`"a b"`) }, `k="a b"`},
+		{"max-age", func(c *Cookie) { c.SetMaxAge(60) }, "k=v; Max-Age=60"},
+		{"delete", func(c *Cookie) { c.SetMaxAge(-5) }, "k=v; Max-Age=0"},
+		{"expires in GMT", func(c *Cookie) { c.SetExpire(at) }, "k=v; Expires=Wed, 04 Mar 2026 04:06:07 GMT"},
+		{"max-age goes first", func(c *Cookie) { c.SetExpire(at); c.SetMaxAge(1) }, "k=v; Max-Age=1"},
+		{"expired", func(c *Cookie) { c.SetExpire(CookieExpireDelete) }, "k=v; Expires=Tue, 10 Nov 2009 23:00:00 GMT"},
+		{"unlimited", func(c *Cookie) { c.SetExpire(CookieExpireUnlimited) }, "k=v"},
+		{"year 10000", func(c *Cookie) { c.SetExpire(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, "k=v"},
+		{"domain", func(c *Cookie) { c.SetDomain("a.example") }, "k=v; Domain=a.example"},
+		{"path", func(c *Cookie) { c.SetPath("/a%20b/../c") }, "k=v; Path=/a%20b/../c"},
+		{"relative path", func(c *Cookie) { c.SetPath("a") }, "k=v; Path=/a"},
+		{"flags", func(c *Cookie) { c.SetHTTPOnly(true); c.SetSecure(true) }, "k=v; HttpOnly; Secure"},
+		{"same-site default", func(c *Cookie) { c.SetSameSite(CookieSameSiteDefaultMode) }, "k=v; SameSite"},
+		{"same-site lax", func(c *Cookie) { c.SetSameSite(CookieSameSiteLaxMode) }, "k=v; SameSite=Lax"},
+		{"same-site strict", func(c *Cookie) { c.SetSameSite(CookieSameSiteStrictMode) }, "k=v; SameSite=Strict"},
+		{"same-site none is secure", func(c *Cookie) { c.SetSameSite(CookieSameSiteNoneMode) }, "k=v; Secure; SameSite=None"},
+		{"partitioned is secure and of the root", func(c *Cookie) { c.SetPath("/a"); c.SetPartitioned(true) }, "k=v; Path=/; Secure; Partitioned"},
+		{"reset", func(c *Cookie) { c.SetPartitioned(true); c.Reset(); c.SetKey("k") }, "k="},
+		{"no key", func(c *Cookie) { c.SetKey(""); c.SetPath("/") }, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var c, copied Cookie
+			c.SetKey("k")
+			c.SetValue("v")
+			tc.set(&c)
+			copied.CopyTo(&c)
+			c.CopyTo(&c)
+			for what, got := range map[string]string{
+				"String": c.String(), "Cookie": string(c.Cookie()), "copy": copied.String(),
+				"AppendBytes": strings.TrimPrefix(string(c.AppendBytes([]byte("x"))), "x"),
+			} {
+				if got != tc.want {
+					t.Errorf("%s: got %q, want %q", what, got, tc.want)
+				}
+			}
+			var buf bytes.Buffer
+			if n, err := c.WriteTo(&buf); err != nil || n != int64(len(tc.want)) || buf.String() != tc.want {
+				t.Errorf("WriteTo: %d, %v, %q", n, err, buf.String())
+			}
+		})
+	}
+}
+
+// What a setter refuses leaves its field empty, and nothing of it is written.
+func TestCookieSettersRefuse(t *testing.T) {
+	evil := []string{"x; Secure", "x\r\nSet-Cookie: y=z", "x\x00", "x\x7f", "x\ny", "x\u00e9"}
+	for _, tc := range []struct {
+		field string
+		set   func(c *Cookie, s string)
+		more  []string
+		want  string
+	}{
+		{"key", (*Cookie).SetKey, []string{"sid; Secure", "a b", "a=b", `"a"`, "a,b"}, ""},
+		{"value", (*Cookie).SetValue, []string{"abc; Domain=evil.com", `"abc; Domain=evil.com`, `a"b`, `a\b`, `"`, "a\tb"}, "k=; Domain=a.example; Path=/p"},
+		{"domain", (*Cookie).SetDomain, []string{`e"vil`, "a b", "a/b", "a,b"}, "k=v; Path=/p"},
+		{"path", (*Cookie).SetPath, nil, "k=v; Domain=a.example"},
+	} {
+		for _, value := range append(tc.more, evil...) {
+			var c Cookie
+			c.SetKey("k")
+			c.SetValue("v")
+			c.SetDomain("a.example")
+			c.SetPath("/p")
+			if tc.set(&c, value); c.String() != tc.want {
+				t.Errorf("%s %q: wrote %q, want %q", tc.field, value, c.String(), tc.want)
+			}
+		}
+	}
+}
+
+func TestCookieParse(t *testing.T) {
+	for _, tc := range []struct{ name, header, key, value, written string }{
+		{"pair", "k=v", "k", "v", "k=v"},
+		{"blanks", "  k  =  v  ;  ", "k", "v", "k=v"},
+		{"equals sign in the value", "k=v=w", "k", "v=w", "k=v=w"},
+		{"empty value", "k=", "k", "", "k="},
+		{"no name", "=v", "", "v", ""},
+		{"no equals sign", "v", "", "v", ""},
+		{"quotes", `k="v"`, "k", "v", "k=v"},
+		{"blank in the value", "k=a b", "k", "a b", `k="a b"`},
+		{"above ASCII", "k=\u00e9", "k", "\u00e9", "k=\u00e9"},
+		{"name that is no token", "a[b]=v", "a[b]", "v", "a[b]=v"},
+		{"all attributes", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT; domain=a.example; PATH=/p; secure; httponly; SameSite=lax; Partitioned",
+			"k", "v", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT; Domain=a.example; Path=/p; HttpOnly; Secure; SameSite=Lax; Partitioned"},
+		{"no blanks between", "k=v;Path=/p;Secure", "k", "v", "k=v; Path=/p; Secure"},
+		{"empty attributes", "k=v;;; ;Secure", "k", "v", "k=v; Secure"},
+		{"unknown attribute", "k=v; Priority=High; Secure", "k", "v", "k=v; Secure"},
+		{"last one counts", "k=v; Path=/a; Path=/b", "k", "v", "k=v; Path=/b"},
+		{"relative path is none", "k=v; Path=/a; Path=b", "k", "v", "k=v"},
+		{"quote in a path", `k=v; Path=/a"b\c`, "k", "v", `k=v; Path=/a"b\c`},
+		{"path above ASCII is none", "k=v; Path=/\u00e9", "k", "v", "k=v"},
+		{"max-age", "k=v; Max-Age=60", "k", "v", "k=v; Max-Age=60"},
+		{"max-age of zero", "k=v; Max-Age=0", "k", "v", "k=v; Max-Age=0"},
+		{"max-age below zero", "k=v; Max-Age=-1", "k", "v", "k=v; Max-Age=0"},
+		{"max-age too large", "k=v; Max-Age=99999999999999999999", "k", "v", fmt.Sprintf("k=v; Max-Age=%d", math.MaxInt)},
+		{"max-age of letters", "k=v; Max-Age=x1", "k", "v", "k=v"},
+		{"max-age of nothing", "k=v; Max-Age=-", "k", "v", "k=v"},
+		{"same-site without value", "k=v; SameSite", "k", "v", "k=v; SameSite"},
+		{"same-site unknown", "k=v; SameSite=x", "k", "v", "k=v; SameSite"},
+		{"expires with dashes", "k=v; expires=Wed, 04-Mar-2026 05:06:07 GMT", "k", "v", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT"},
+		{"expires that is none", "k=v; Expires=tomorrow", "k", "v", "k=v"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var c Cookie
+			c.SetPartitioned(true) // has to go
+			if err := c.Parse(tc.header); err != nil {
+				t.Fatal(err)
+			}
+			if string(c.Key()) != tc.key || string(c.Value()) != tc.value || c.String() != tc.written {
+				t.Errorf("got %q, %q, %q; want %q, %q, %q", c.Key(), c.Value(), c.String(), tc.key, tc.value, tc.written)
+			}
+		})
+	}
+}
+
+func TestCookieParseRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		header string
+		want   error
+	}{
+		{"", ErrNoCookies},
+		{";", ErrNoCookies},
+		{" = ; Path=/", ErrNoCookies},
+		{`session="abc; Domain=evil.com`, ErrInvalidCookieValue},
+		{`k=a\b`, ErrInvalidCookieValue},
+		{`k=v; Domain=e"vil`, ErrInvalidCookieValue},
+		{"k=v; Domain=a b", ErrInvalidCookieValue},
+		{"k=v\r\nSet-Cookie: x=y", ErrInvalidCookieValue},
+		{"k=v; Path=/\x00", ErrInvalidCookieValue},
+		{"k\x7f=v", ErrInvalidCookieValue},
+	} {
+		var c Cookie
+		c.SetKey("before")
+		if err := c.Parse(tc.header); err != tc.want || c.String() != "" {
+			t.Errorf("%q: %v, %q; want %v", tc.header, err, c.String(), tc.want)
+		}
+	}
+}
+
+func TestCookieDates(t *testing.T) {
+	want := time.Date(1994, time.November, 6, 8, 49, 37, 0, time.UTC)
+	for _, text := range []string{
+		"Sun, 06 Nov 1994 08:49:37 GMT",
+		"Sunday, 06-Nov-94 08:49:37 GMT",
+		"Sun Nov  6 08:49:37 1994",
+		"Sun, 6 Nov 1994 8:49:37 GMT",
+		"1994 nov 6 08:49:37",
+		"08:49:37 6th-NOVEMBER-1994",
+		"06 Nov 94 08:49:37 +0100", // zones do not count
+	} {
+		if got, ok := parseCookieDate([]byte(text)); !ok || got != want {
+			t.Errorf("%q: %v, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{
+		"", "tomorrow", "06 Nov 1994", "Nov 1994 08:49:37", "06 1994 08:49:37", "06 Nov 08:49:37",
+		"06 Nov 1600 08:49:37", "31 Feb 1994 08:49:37", "00 Nov 1994 08:49:37", "32 Nov 1994 08:49:37",
+		"06 Nov 1994 24:49:37", "06 Nov 1994 08:60:37", "06 Nov 1994 08:49:60", "06 Nov 1994 08:49", "06 Nov 19940 08:49:37",
+	} {
+		if got, ok := parseCookieDate([]byte(text)); ok {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func TestNextCookiePair(t *testing.T) {
+	for _, tc := range []struct{ field, want string }{
+		{"", ``},
+		{"a=1", `"a"="1"`},
+		{"a=1; b=2;c=3", `"a"="1" "b"="2" "c"="3"`},
+		{`a="x y"; b="`, `"a"="x y" "b"="\""`},
+		{"a=b=c", `"a"="b=c"`},
+		{"  a = 1 ;; ; b", `"a"="1" ""="b"`},
+		{"=; =x; y=", `""="x" "y"=""`},
+		{"a=1; a=2", `"a"="1" "a"="2"`},
+	} {
+		var got []string
+		for rest := []byte(tc.field); ; {
+			name, value, next, ok := nextCookiePair(rest)
+			if !ok {
+				break
+			}
+			got, rest = append(got, fmt.Sprintf("%q=%q", name, value)), next
+		}
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("%q: got %s, want %s", tc.field, got, tc.want)
+		}
+	}
+}
+
+func TestCookieValueOfAField(t *testing.T) {
+	field := []byte(`a=1; b="2"; a=3; d=`)
+	for name, want := range map[string]string{"a": "1", "b": "2", "d": ""} {
+		if v, ok := cookieValue(field, []byte(name)); !ok || string(v) != want {
+			t.Errorf("%s: got %q, %v", name, v, ok)
+		}
+	}
+	for _, name := range []string{"c", "A", ""} {
+		if v, ok := cookieValue(field, []byte(name)); ok {
+			t.Errorf("%q: got %q", name, v)
+		}
+	}
+}
+
+func TestAppendCookie(t *testing.T) {
+	for _, tc := range []struct{ field, name, value, want string }{
+		{"", "a", "1", "a=1"},
+		{"a=1", "b", "2", "a=1; b=2"},
+		{"a=1", "b", "x y", `a=1; b="x y"`},
+		{"a=1", "", "v", "a=1; v"},
+		{"a=1", "", "", "a=1"},
+		{"a=1", "b", "2; c=3", "a=1"},
+		{"a=1", "b; c", "2", "a=1"},
+		{"a=1", "b", "2\r\nX: y", "a=1"},
+		{"", "b\r\n", "2", ""},
+	} {
+		if got := appendCookie([]byte(tc.field), []byte(tc.name), []byte(tc.value)); string(got) != tc.want {
+			t.Errorf("%q + %q=%q: got %q, want %q", tc.field, tc.name, tc.value, got, tc.want)
+		}
+	}
+}
+
+func TestDeleteCookie(t *testing.T) {
+	for _, tc := range []struct{ field, name, want string }{
+		{"", "a", ""},
+		{"a=1", "a", ""},
+		{"a=1; b=2; c=3", "a", "b=2; c=3"},
+		{"a=1; b=2; c=3", "b", "a=1; c=3"},
+		{"a=1; b=2; c=3", "c", "a=1; b=2"},
+		{"a=1;b=2;c=3", "b", "a=1;c=3"},
+		{"a=1;b=2;c=3;d=4", "x", "a=1;b=2;c=3;d=4"},
+		{"a=1; b=2; a=3", "a", "b=2"},
+		{" ; a = 1 ;; b=2;", "b", "a = 1"},
+		{`a="1"; ab=2`, "a", "ab=2"},
+		{"v; a=1", "", "a=1"},
+	} {
+		if got := deleteCookie([]byte(tc.field), []byte(tc.name)); string(got) != tc.want {
+			t.Errorf("%q - %q: got %q, want %q", tc.field, tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestCookieFieldOfAMegabyteOfSemicolons(t *testing.T) {
+	field := bytes.Repeat([]byte(";"), 1<<20)
+	if _, _, _, ok := nextCookiePair(field); ok {
+		t.Error("found a cookie")
+	}
+	if got := deleteCookie(field, []byte("a")); len(got) != 0 {
+		t.Errorf("%d bytes left", len(got))
+	}
+	var c Cookie
+	if err := c.ParseBytes(append([]byte("k=v"), bytes.Repeat([]byte(";"), 1<<20)...)); err != nil || c.String() != "k=v" {
+		t.Errorf("%v, %q", err, c.String())
+	}
+}
+
+func FuzzCookieParse(f *testing.F) {
+	for _, s := range []string{"k=v", `k="a b"; Path=/; Max-Age=1`, "k=v; Expires=Wed, 04-Mar-2026 05:06:07 GMT; SameSite=None; Secure", "a[b]=\xff; Domain=.x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var c, again Cookie
+		if c.Parse(s) != nil {
+			return
+		}
+		if written := c.String(); written != "" {
+			if err := again.Parse(written); err != nil || again.String() != written {
+				t.Fatalf("%q: wrote %q, read again as %q, %v", s, written, again.String(), err)
+			}
+		}
+		std, err := http.ParseSetCookie(s)
+		if err != nil {
+			return
+		}
+		// Blanks around a value are no part of it (RFC 6265 §5.2); net/http keeps those in front.
+		if string(c.Key()) != std.Name || strings.Trim(string(c.Value()), " \t") != strings.Trim(std.Value, " \t") {
+			t.Fatalf("%q: got %q=%q, net/http has %q=%q", s, c.Key(), c.Value(), std.Name, std.Value)
+		}
+		// net/http stops at, or keeps apart, attributes that it cannot read.
+		if len(std.Unparsed) > 0 {
+			return
+		}
+		maxAge := c.MaxAge()
+		if strings.HasPrefix(std.Path, "/") && string(c.Path()) != std.Path || string(c.Domain()) != std.Domain ||
+			c.Secure() != std.Secure || c.HTTPOnly() != std.HttpOnly || maxAge != std.MaxAge && maxAge != math.MaxInt {
+			t.Fatalf("%q: got %q, net/http has %q", s, c.String(), std.String())
+		}
+	})
+}

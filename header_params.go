@@ -1,0 +1,88 @@
+package gallop
+
+import "github.com/gallop-http/gallop/internal/ascii"
+
+// AppendNormalizedHeaderKey appends key to dst in the usual spelling of field names: a
+// capital at the start and behind each dash, and small letters elsewhere, as in
+// "Content-Type". A key that is not a token (RFC 9110 §5.6.2) is appended as it is.
+func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
+	start := len(dst)
+	dst = append(dst, key...)
+	if !ascii.IsToken(key) {
+		return dst
+	}
+	upper := true
+	for i := start; i < len(dst); i++ {
+		c := ascii.Lower(dst[i])
+		if upper && c-'a' <= 'z'-'a' {
+			c -= 'a' - 'A'
+		}
+		dst[i] = c
+		upper = c == '-'
+	}
+	return dst
+}
+
+// AppendNormalizedHeaderKeyBytes is AppendNormalizedHeaderKey for bytes.
+func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
+	return AppendNormalizedHeaderKey(dst, UnsafeString(key))
+}
+
+// VisitHeaderParams calls f for each parameter, ";" name "=" value, of the field value b
+// (RFC 9110 §5.6.6), until f returns false or something else than a parameter follows.
+// A quoted value is passed without its quotes, with the backslashes that are in it.
+// f must not keep key and value, which are views of b.
+func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
+	_, b = ascii.Cut(b, ';')
+	for {
+		if b = trimLeftOWS(b); len(b) > 0 && b[0] == ';' {
+			b = b[1:] // an empty parameter
+			continue
+		}
+		n := tokenLength(b)
+		if n == 0 || n == len(b) || b[n] != '=' {
+			return
+		}
+		key := b[:n]
+		value, rest, ok := cutParamValue(b[n+1:])
+		if !ok || !f(key, value) {
+			return
+		}
+		if b = trimLeftOWS(rest); len(b) == 0 || b[0] != ';' {
+			return
+		}
+		b = b[1:]
+	}
+}
+
+func trimLeftOWS(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	return b
+}
+
+func tokenLength(b []byte) int {
+	n := 0
+	for n < len(b) && ascii.IsTokenByte(b[n]) {
+		n++
+	}
+	return n
+}
+
+// cutParamValue cuts the token or quoted-string off the start of b.
+func cutParamValue(b []byte) (value, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '"' {
+		n := tokenLength(b)
+		return b[:n], b[n:], n > 0
+	}
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return b[1:i], b[i+1:], true
+		}
+	}
+	return nil, nil, false
+}
