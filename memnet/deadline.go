@@ -51,7 +51,7 @@ func (d *deadline) fire() {
 	d.wake.L.Lock()
 	defer d.wake.L.Unlock()
 	d.fires = time.Time{}
-	if d.at.IsZero() || d.expired {
+	if d.at.IsZero() {
 		return
 	}
 	if left := time.Until(d.at); left > 0 {

@@ -17,7 +17,7 @@ var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.Err
 // There is no backlog: a dial waits until Accept takes the connection, so a
 // connection that was dialed is always one that the server has.
 type Listener struct {
-	dialed chan *conn    // server ends
+	dialed chan *conn    // server ends; without a buffer, so nothing is left in it when closed is
 	closed chan struct{} // closed by Close
 	close  sync.Once
 
@@ -32,9 +32,6 @@ func NewListener() *Listener {
 
 // Accept waits for a dial and returns the server's end of the connection.
 func (ln *Listener) Accept() (net.Conn, error) {
-	if ln.isClosed() {
-		return nil, ErrListenerClosed
-	}
 	select {
 	case c := <-ln.dialed:
 		return c, nil
@@ -64,10 +61,7 @@ func (ln *Listener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 }
 
 func (ln *Listener) dial(ctx context.Context, local net.Addr) (net.Conn, error) {
-	if ln.isClosed() {
-		return nil, ErrListenerClosed
-	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil { // select picks at random among what is ready
 		return nil, err
 	}
 	p := newPipe(local, ln.Addr())
@@ -78,16 +72,6 @@ func (ln *Listener) dial(ctx context.Context, local net.Addr) (net.Conn, error) 
 		return nil, ErrListenerClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	}
-}
-
-// isClosed decides before select does, which picks at random among what is ready.
-func (ln *Listener) isClosed() bool {
-	select {
-	case <-ln.closed:
-		return true
-	default:
-		return false
 	}
 }
 

@@ -95,11 +95,17 @@ func TestDialContextGivesUp(t *testing.T) {
 		ln := NewListener()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		for range 2 { // while ctx runs, and when it is over
+		if _, err := ln.DialContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("DialContext: %v", err)
+		}
+		go func() { _, _ = ln.Accept() }()
+		synctest.Wait()
+		for range 20 { // a choice at random would be right at times
 			if _, err := ln.DialContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("DialContext: %v", err)
+				t.Errorf("DialContext that is over: %v", err)
 			}
 		}
+		_ = ln.Close()
 	})
 }
 

@@ -98,7 +98,7 @@ func TestBackPressure(t *testing.T) {
 
 func TestWritesAreNotMixed(t *testing.T) {
 	c, s := Pipe()
-	const writers, size = 4, BufferSize + 1000
+	const writers, size = 4, 2 * BufferSize
 	var wg sync.WaitGroup
 	for id := range writers {
 		wg.Go(func() {
@@ -111,8 +111,10 @@ func TestWritesAreNotMixed(t *testing.T) {
 	}
 	b := make([]byte, size)
 	for range 3 * writers {
-		if _, err := io.ReadFull(s, b); err != nil {
-			t.Fatal(err)
+		for i := 0; i < size; i += 1024 { // a little at a time, so that room is what they wait for
+			if _, err := io.ReadFull(s, b[i:i+1024]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if n := bytes.Count(b, b[:1]); n != size {
 			t.Fatalf("only %d of %d bytes are of one writer", n, size)
@@ -168,6 +170,24 @@ func TestHalfClose(t *testing.T) {
 	wantErr(t, "Read of the other direction", c.Read, io.EOF)
 	_ = c.Close()
 	wantErr(t, "Write after Close", c.Write, net.ErrClosed)
+}
+
+func TestCloseFreesBuffersAndTimers(t *testing.T) {
+	c, s := Pipe()
+	for _, end := range []net.Conn{c, s} {
+		_, _ = end.Write([]byte("x"))
+		_ = end.SetDeadline(time.Now().Add(time.Hour))
+	}
+	_ = c.Close()
+	_ = s.Close()
+	for _, one := range []*stream{c.(*conn).in, s.(*conn).in} {
+		if one.bytes.buf != nil {
+			t.Errorf("a buffer of %d bytes is left", len(one.bytes.buf))
+		}
+		if one.readBy.timer.Stop() || one.writeBy.timer.Stop() {
+			t.Error("a timer is left")
+		}
+	}
 }
 
 // Whoever waits in Read or Write is woken by a Close of either end.

@@ -75,7 +75,7 @@ func parseRFC850(b []byte, now time.Time) (time.Time, error) {
 		return time.Time{}, errDate
 	}
 	d := fields{ok: true}
-	d.ok = equalFold(b[:n], longDayNames[d.name(b[:3], dayNames)]) && d.ok
+	d.ok = equalFold(b[:n], longDayNames[d.name(b[:3], dayNames)])
 	b = b[n:]
 	d.text(b[0:2], ", ")
 	day := d.number(b[2:4])

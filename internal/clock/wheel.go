@@ -130,14 +130,11 @@ func (w *Wheel[T]) Next() (at int64, ok bool) {
 		return w.current * w.tick, true
 	}
 	first := w.slot(w.current + 1)
-	for i := range len(w.used) + 1 {
+	for i := range len(w.used) + 1 { // the word of the first slot is the last one, too
 		word := (first/64 + i) % len(w.used)
 		set := w.used[word]
-		switch i { // the word of the first slot is both the first and the last
-		case 0:
+		if i == 0 {
 			set &= ^uint64(0) << (first % 64)
-		case len(w.used):
-			set &= 1<<(first%64) - 1
 		}
 		if set != 0 {
 			distance := w.slot(int64(word*64 + bits.TrailingZeros64(set) - first))

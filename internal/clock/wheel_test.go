@@ -96,7 +96,11 @@ func TestAClockThatStandsStillOrGoesBack(t *testing.T) {
 			t.Errorf("at %d: %q", now, got)
 		}
 	}
-	if got := fired(w, 1100); len(got) != 1 {
+	w.Add(&timer{Owner: "y"}, 0)
+	if at, _ := w.Next(); at != 1100 {
+		t.Errorf("Next: %d, want 1100", at)
+	}
+	if got := fired(w, 1100); len(got) != 2 {
 		t.Errorf("at 1100: %q", got)
 	}
 }
