@@ -266,3 +266,39 @@ func FuzzArgsParse(f *testing.F) {
 		}
 	})
 }
+
+func TestArgsDoNotAllocate(t *testing.T) {
+	var a, b Args
+	query := []byte("a=1&b=%41+b&c&a=2&d=" + strings.Repeat("x", 100))
+	f := func() {
+		a.ParseBytes(query)
+		n := 0
+		for key, value := range a.All() {
+			n += len(key) + len(value)
+		}
+		a.VisitAll(func(key, value []byte) { n -= len(key) + len(value) })
+		if n != 0 || string(a.Peek("b")) != "A b" || !a.Has("c") || a.GetUintOrZero("a") != 1 {
+			t.Fatal(a.String())
+		}
+		a.Set("a", "x")
+		a.Add("e", "y")
+		a.SetUint("f", 12345)
+		a.Del("b")
+		a.Sort(bytes.Compare)
+		a.CopyTo(&b)
+		a.QueryString()
+	}
+	f()
+	if n := testing.AllocsPerRun(100, f); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkArgsParse(b *testing.B) {
+	var a Args
+	query := []byte("page=2&sort=date&q=some+words%21&lang=en")
+	b.SetBytes(int64(len(query)))
+	for b.Loop() {
+		a.ParseBytes(query)
+	}
+}

@@ -310,3 +310,28 @@ func FuzzCookieParse(f *testing.F) {
 		}
 	})
 }
+
+func TestCookiesDoNotAllocate(t *testing.T) {
+	var c Cookie
+	header := []byte("k=v; Expires=Wed, 04-Mar-2026 05:06:07 GMT; Domain=a.example; Path=/p; HttpOnly; SameSite=Lax")
+	field, name := []byte(`a=1; b="2"; c=3`), []byte("c")
+	var out []byte
+	f := func() {
+		if err := c.ParseBytes(header); err != nil {
+			t.Fatal(err)
+		}
+		c.SetKey("key")
+		c.SetValue("some value")
+		c.SetPath("/q")
+		c.Cookie()
+		if v, ok := cookieValue(field, name); !ok || string(v) != "3" {
+			t.Fatal(v)
+		}
+		out = appendCookie(append(out[:0], field...), name, header[:1])
+		out = deleteCookie(out, name)
+	}
+	f()
+	if n := testing.AllocsPerRun(100, f); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

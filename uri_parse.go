@@ -45,6 +45,9 @@ func checkReference(ref *target.Reference, uri []byte) error {
 	if len(ref.Scheme) > 0 && !target.IsScheme(ref.Scheme) {
 		return ErrorInvalidURI
 	}
+	if ref.HasAuthority && len(ref.Authority) == 0 { // RFC 9110 §4.2.1
+		return ErrorInvalidURI
+	}
 	return nil
 }
 
@@ -59,6 +62,9 @@ func (u *URI) clear() {
 func (u *URI) setAuthority(authority []byte) (err error) {
 	username, password, host, ok := target.SplitUserinfo(authority)
 	if !ok {
+		return ErrorInvalidURI
+	}
+	if len(authority) > 0 && (len(host) == 0 || host[0] == ':') {
 		return ErrorInvalidURI
 	}
 	u.username = append(u.username[:0], username...)

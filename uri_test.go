@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 func TestURIParse(t *testing.T) {
@@ -74,6 +76,9 @@ func TestURIParseRefuses(t *testing.T) {
 		{"backslash before the user information", `http://host\@evil/`, nil},
 		{"backslash in the host", `http://host\evil/`, &host},
 		{"blank in the user information", "http://a b@c.example/", nil},
+		{"empty host", "http:///x", nil},
+		{"empty host with port", "http://:80/x", nil},
+		{"empty host with user information", "http://u@/x", nil},
 		{"two ports", "http://a:1:2/", nil},
 		{"port of letters", "http://a:b/", nil},
 		{"port over 65535", "http://a:65536/", nil},
@@ -309,5 +314,94 @@ func TestURIResetDropsLargeBuffers(t *testing.T) {
 	u.Reset()
 	if cap(u.pathOriginal) != 0 || cap(u.queryString) == 0 {
 		t.Errorf("kept %d bytes of a large buffer, %d of a small one", cap(u.pathOriginal), cap(u.queryString))
+	}
+}
+
+func TestURIOfARequest(t *testing.T) {
+	for _, tc := range []struct {
+		name, method, target, host string
+		https                      bool
+		full, path                 string
+	}{
+		{"origin-form", "GET", "/a?b", "A.Test:80", false, "http://a.test:80/a?b", "/a"},
+		{"origin-form over TLS", "GET", "/a", "a.test", true, "https://a.test/a", "/a"},
+		{"not plain", "GET", "/a/%2e%2e/%62", "a.test", false, "http://a.test/%62", "/b"},
+		{"looks like an authority", "GET", "//evil.test/x", "a.test", false, "http://a.test//evil.test/x", "//evil.test/x"},
+		{"no Host, as HTTP/1.0 has it", "GET", "/a", "", false, "http:///a", "/a"},
+		{"absolute-form goes before Host", "GET", "HTTP://B.Test/a", "a.test", false, "http://b.test/a", "/a"},
+		{"absolute-form without path", "GET", "http://b.test?c", "a.test", false, "http://b.test/?c", "/"},
+		{"absolute-form over TLS", "GET", "http://b.test/", "a.test", true, "https://b.test/", "/"},
+		{"authority-form", "CONNECT", "b.test:443", "a.test", false, "http://b.test:443/", "/"},
+		{"asterisk-form", "OPTIONS", "*", "a.test", false, "http://a.test", "*"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			parsed, err := target.Parse([]byte(tc.method), []byte(tc.target))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var u URI
+			u.Update("https://u:p@before.test/before?before#before")
+			u.QueryArgs().Set("before", "x")
+			u.setTarget(&parsed, []byte(tc.host), tc.https)
+			if u.String() != tc.full || string(u.Path()) != tc.path || u.isHTTPS() != tc.https {
+				t.Errorf("got %s, %s", u.String(), u.Path())
+			}
+			if _, query, _ := strings.Cut(tc.full, "?"); query != string(u.QueryString()) || u.QueryArgs().Has("before") {
+				t.Errorf("query: %q, %q", u.QueryString(), u.QueryArgs())
+			}
+		})
+	}
+}
+
+func TestURIDoesNotAllocate(t *testing.T) {
+	var u URI
+	host, get := []byte("A.Example"), []byte("GET")
+	uris := [][]byte{[]byte("/a/b?c=d&e=f+g"), []byte("/a/../%62/c%2Fd?%41=1#x"), []byte("http://u:p@[::1]:80/x")}
+	wire := []byte("/a/./b%20c?d=e&f")
+	for what, f := range map[string]func(){
+		"Parse": func() {
+			for _, uri := range uris {
+				if err := u.Parse(host, uri); err != nil {
+					t.Fatal(err)
+				}
+				u.Path()
+				u.QueryArgs()
+				u.FullURI()
+				u.RequestURI()
+			}
+		},
+		"a request's target": func() {
+			parsed, err := target.Parse(get, wire)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.setTarget(&parsed, host, false)
+			if len(u.Path()) == 0 || u.QueryArgs().Len() != 2 {
+				t.Fatal()
+			}
+		},
+		"setters": func() {
+			u.SetScheme("https")
+			u.SetHost("B.Example:1")
+			u.SetPath("/a b")
+			u.SetQueryString("c d")
+			u.SetHash("e")
+			u.FullURI()
+		},
+	} {
+		f()
+		if n := testing.AllocsPerRun(100, f); n != 0 {
+			t.Errorf("%s: %v allocations", what, n)
+		}
+	}
+}
+
+func BenchmarkURIOfARequest(b *testing.B) {
+	var u URI
+	get, host, wire := []byte("GET"), []byte("example.com"), []byte("/articles/2026/some-title.html?page=2&sort=date")
+	for b.Loop() {
+		parsed, _ := target.Parse(get, wire)
+		u.setTarget(&parsed, host, false)
+		u.Path()
 	}
 }
