@@ -109,7 +109,7 @@ func (c *Conversation) Want(status int) *Response {
 // and CONNECT are framed differently.
 func (c *Conversation) WantTo(method string, status int) *Response {
 	c.t.Helper()
-	r := c.next(method)
+	r := c.Next(method)
 	if r.Status != status {
 		c.t.Fatalf("status %d, want %d; body %.80q", r.Status, status, r.Body)
 	}
@@ -183,8 +183,8 @@ func (c *Conversation) WantAfter(d, slack time.Duration) *Conversation {
 	return c
 }
 
-// next reads one response, or fails the test.
-func (c *Conversation) next(method string) *Response {
+// Next reads the next response, interim or final, as the answer to that method.
+func (c *Conversation) Next(method string) *Response {
 	c.t.Helper()
 	for {
 		r, n, err := Parse(c.buf, method, c.eof)

@@ -35,6 +35,8 @@ var ErrFault = errors.New("wiretest: injected fault")
 // Fault is a connection whose k-th call of Read or Write misbehaves.
 type Fault struct {
 	net.Conn
+	Most int // octets that one Read returns at most; 0 is no bound
+
 	at    int64
 	kind  FaultKind
 	calls atomic.Int64
@@ -42,8 +44,8 @@ type Fault struct {
 	err   atomic.Pointer[error]
 }
 
-// NewFault wraps c. Calls are counted from 1, over reads and writes together; at
-// the first fault with at ≤ 0 is the one that never comes.
+// NewFault wraps c and picks its call number at, counted from 1 over reads and writes
+// together. With 0 there is no fault.
 func NewFault(c net.Conn, at int, kind FaultKind) *Fault {
 	return &Fault{Conn: c, at: int64(at), kind: kind}
 }
@@ -64,14 +66,14 @@ func (f *Fault) Read(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if f.Most > 0 {
+		p = p[:min(len(p), f.Most)]
+	}
 	switch {
 	case kind == FaultShort && len(p) > 1:
 		n, err := f.Conn.Read(p[:len(p)/2])
 		f.fail(ErrFault)
-		if err != nil {
-			return n, err
-		}
-		return n, nil
+		return n, err
 	case kind == FaultOctet && len(p) > 1:
 		return f.Conn.Read(p[:1])
 	}
