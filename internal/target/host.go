@@ -104,7 +104,7 @@ func validIPv6(b []byte) bool {
 			gap, b = true, b[1:]
 		}
 	}
-	return groups == 8 || gap && groups < 8
+	return groups == 8 && !gap || groups < 8 && gap
 }
 
 // validIPv4 reports whether b is an IPv4address: four numbers up to 255 without leading zeros.

@@ -1,0 +1,174 @@
+package target
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	for _, tc := range []struct {
+		name, method, target string
+		form                 Form
+		scheme, authority    string
+		path, query          string
+		hasQuery, plain      bool
+	}{
+		{"root", "GET", "/", Origin, "", "", "/", "", false, true},
+		{"query", "GET", "/a/b?c=d&e=f", Origin, "", "", "/a/b", "c=d&e=f", true, true},
+		{"empty query", "GET", "/a?", Origin, "", "", "/a", "", true, true},
+		{"two question marks", "GET", "/a?b?c", Origin, "", "", "/a", "b?c", true, true},
+		{"dots in a name are plain", "GET", "/a.b/c..d", Origin, "", "", "/a.b/c..d", "", false, true},
+		{"dot segment", "GET", "/a/../b", Origin, "", "", "/a/../b", "", false, false},
+		{"escape", "GET", "/a%20b", Origin, "", "", "/a%20b", "", false, false},
+		{"escape in the query", "GET", "/a?%20", Origin, "", "", "/a", "%20", true, true},
+		{"what looks like an authority is a path", "GET", "//evil.test/x", Origin, "", "", "//evil.test/x", "", false, true},
+		{"slashes", "GET", "///", Origin, "", "", "///", "", false, true},
+		{"all of pchar", "GET", "/!$&'()*+,;=:@-._~", Origin, "", "", "/!$&'()*+,;=:@-._~", "", false, true},
+		{"what browsers leave bare", "GET", "/[|]?[]{}|^`\\'", Origin, "", "", "/[|]", "[]{}|^`\\'", true, true},
+		{"broken escape in the query", "GET", "/a?%zz&%", Origin, "", "", "/a", "%zz&%", true, true},
+
+		{"absolute-form", "GET", "http://a.test/x?y", Absolute, "http", "a.test", "/x", "y", true, true},
+		{"capitals", "GET", "HTTPS://A.Test/x", Absolute, "HTTPS", "A.Test", "/x", "", false, true},
+		{"no path", "GET", "http://a.test", Absolute, "http", "a.test", "", "", false, true},
+		{"no path, but a query", "GET", "http://a.test?x=/", Absolute, "http", "a.test", "", "x=/", true, true},
+		{"IPv6", "GET", "http://[::1]:8080/x", Absolute, "http", "[::1]:8080", "/x", "", false, true},
+		{"OPTIONS", "OPTIONS", "http://a.test", Absolute, "http", "a.test", "", "", false, true},
+		{"dot segment after an authority", "GET", "http://a.test/./x", Absolute, "http", "a.test", "/./x", "", false, false},
+
+		{"authority-form", "CONNECT", "a.test:443", Authority, "", "a.test:443", "", "", false, false},
+		{"authority-form of IPv6", "CONNECT", "[::1]:443", Authority, "", "[::1]:443", "", "", false, false},
+		{"asterisk-form", "OPTIONS", "*", Asterisk, "", "", "*", "", false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := Parse([]byte(tc.method), []byte(tc.target))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Form != tc.form || got.HasQuery != tc.hasQuery || got.Plain != tc.plain ||
+				string(got.Scheme) != tc.scheme || string(got.Authority) != tc.authority ||
+				string(got.Path) != tc.path || string(got.Query) != tc.query {
+				t.Errorf("got %d %q %q %q %q, query %v, plain %v", got.Form, got.Scheme, got.Authority, got.Path, got.Query, got.HasQuery, got.Plain)
+			}
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		method, target string
+		want           error
+	}{
+		{"GET", "", ErrEmpty},
+		{"CONNECT", "", ErrEmpty},
+		{"GET", "index.html", ErrForm},
+		{"GET", `\p`, ErrForm},
+		{"GET", "*", ErrForm},
+		{"POST", "*", ErrForm},
+		{"OPTIONS", "**", ErrForm},
+		{"OPTIONS", "*/x", ErrForm},
+		{"GET", "h1.test:80", ErrForm},
+		{"GET", "http:/x", ErrForm},
+		{"GET", "://a.test/", ErrForm},
+		{"GET", "1http://a.test/", ErrForm},
+		{"GET", "ftp://a.test/", ErrScheme},
+		{"GET", "http://", ErrAuthority},
+		{"GET", "http:///x", ErrAuthority},
+		{"GET", "http://?x", ErrAuthority},
+		{"GET", "http://user:pw@a.test/x", ErrAuthority},
+		{"GET", "http://h1.test@a.test/x", ErrAuthority},
+		{"GET", "http://a.test:abc/x", ErrAuthority},
+		{"GET", "http://a.test:99999/x", ErrAuthority},
+		{"GET", "http://a .test/x", ErrAuthority},
+		{"GET", "http://[::1/x", ErrAuthority},
+		{"GET", `http://a.test\x`, ErrAuthority},
+		{"GET", "http://a.test#x", ErrFragment},
+		{"CONNECT", "a.test", ErrAuthority},
+		{"CONNECT", "a.test:", ErrAuthority},
+		{"CONNECT", ":443", ErrAuthority},
+		{"CONNECT", "/", ErrAuthority},
+		{"CONNECT", "http://a.test:80/", ErrAuthority},
+		{"CONNECT", "u@a.test:443", ErrAuthority},
+		{"CONNECT", "a.test:443#x", ErrAuthority},
+		{"CONNECT", "a.test:443\r\nX: y", ErrAuthority},
+		{"GET", "/a#frag", ErrFragment},
+		{"GET", "/a?b#frag", ErrFragment},
+		{"GET", "/%zz", ErrEscape},
+		{"GET", "/100%", ErrEscape},
+		{"GET", "/%2", ErrEscape},
+		{"GET", "/%+1", ErrEscape},
+		{"GET", "/a b", ErrByte},
+		{"GET", "/a?b c", ErrByte},
+		{"GET", "/a\\b", ErrByte},
+		{"GET", "/\u00e9", ErrByte},
+		{"GET", "/?\u00e9", ErrByte},
+	} {
+		if _, err := Parse([]byte(tc.method), []byte(tc.target)); err != tc.want {
+			t.Errorf("%s %q: got %v, want %v", tc.method, tc.target, err, tc.want)
+		}
+	}
+}
+
+// No control character, blank, DEL or byte above it passes, wherever it stands.
+func TestParseRefusesBytes(t *testing.T) {
+	check := func(format string, allowed string) {
+		t.Helper()
+		for c := range 256 {
+			target := strings.ReplaceAll(format, "X", string([]byte{byte(c)}))
+			_, err := Parse([]byte("GET"), []byte(target))
+			if want := strings.IndexByte(allowed, byte(c)) >= 0; (err == nil) != want {
+				t.Errorf("%q: got %v", target, err)
+			}
+		}
+	}
+	const alnum = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	check("/aXb", alnum+"-._~!$&'()*+,;=:@/[]|?")
+	check("/a?bXc", alnum+"-._~!$&'()*+,;=:@/[]|?%\\^`{}")
+	check("http://aXb/", alnum+"-._~/?") // not ':', for "b" is no port
+}
+
+func TestParseDoesNotAllocate(t *testing.T) {
+	get, targets := []byte("GET"), [][]byte{[]byte("/a/b.c?d=e"), []byte("http://a.test:80/x%20y"), []byte("/\x00")}
+	if n := testing.AllocsPerRun(100, func() {
+		for _, target := range targets {
+			Parse(get, target)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// What both accept, net/url reads alike.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"/a/b?c", "http://a.test:80/%2f", "//a/b", "*", "/a/../b?%zz", "http://[::1]", "/%"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, method := range []string{"GET", "OPTIONS", "CONNECT"} {
+			got, err := Parse([]byte(method), []byte(s))
+			if err != nil {
+				continue
+			}
+			if got.Form == Authority || got.Form == Asterisk {
+				continue
+			}
+			if got.Plain && len(got.Path) > 0 && !bytes.Equal(AppendPath(nil, got.Path), got.Path) {
+				t.Fatalf("%q: the path is not plain", s)
+			}
+			u, err := url.ParseRequestURI(s)
+			if err != nil {
+				t.Fatalf("%q: net/url refuses: %v", s, err)
+			}
+			path := u.EscapedPath()
+			if got.Form == Origin && strings.HasPrefix(s, "//") {
+				continue // net/url takes the authority of a relative reference out
+			}
+			unescaped, _ := url.PathUnescape(string(got.Path))
+			if u.Path != unescaped || u.RawQuery != string(got.Query) || u.Host != string(got.Authority) ||
+				!strings.EqualFold(u.Scheme, string(got.Scheme)) {
+				t.Fatalf("%q: got %q %q %q, net/url has %q %q %q", s, got.Authority, got.Path, got.Query, u.Host, path, u.RawQuery)
+			}
+		}
+	})
+}
