@@ -85,19 +85,20 @@ func (u *URI) setAuthority(authority []byte) (err error) {
 // setTarget sets u to the URI of a request with the target t (RFC 9112 §3.3). host is
 // what its Host field says, https whether it came over TLS. Both were checked.
 func (u *URI) setTarget(t *target.Target, host []byte, https bool) {
-	u.clear()
 	if t.Form == target.Absolute || t.Form == target.Authority {
 		host = t.Authority
 	}
-	u.host = ascii.ToLower(append(u.host, host...))
-	if u.scheme = ascii.ToLower(append(u.scheme, t.Scheme...)); https {
+	u.host = ascii.ToLower(append(u.host[:0], host...))
+	if u.scheme = ascii.ToLower(append(u.scheme[:0], t.Scheme...)); https {
 		u.scheme = append(u.scheme[:0], schemeHTTPS...)
 	}
 	u.setPathOriginal(t.Path)
 	if t.Plain && len(t.Path) > 0 {
 		u.pathState = pathPlain
 	}
-	u.queryString = append(u.queryString, t.Query...)
+	u.queryString = append(u.queryString[:0], t.Query...)
+	u.argsParsed, u.DisablePathNormalizing = false, false
+	u.username, u.password, u.hash = u.username[:0], u.password[:0], u.hash[:0]
 }
 
 // Update resolves newURI, a URI or a relative reference, against u and sets u to

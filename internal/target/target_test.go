@@ -92,6 +92,7 @@ func TestParseRefuses(t *testing.T) {
 		{"CONNECT", "u@a.test:443", ErrAuthority},
 		{"CONNECT", "a.test:443#x", ErrAuthority},
 		{"CONNECT", "a.test:443\r\nX: y", ErrAuthority},
+		{"CONNECT", ":port#\r\n\r\nGET", ErrAuthority},
 		{"GET", "/a#frag", ErrFragment},
 		{"GET", "/a?b#frag", ErrFragment},
 		{"GET", "/%zz", ErrEscape},
