@@ -3,6 +3,8 @@ package gallop
 import (
 	"errors"
 	"strconv"
+
+	"github.com/gallop-http/gallop/internal/http1"
 )
 
 // Errors of Args.
@@ -45,4 +47,82 @@ type InvalidHostError string
 // Error implements error.
 func (e InvalidHostError) Error() string {
 	return "invalid character " + strconv.Quote(string(e)) + " in host name"
+}
+
+// Errors of RequestHeader and ResponseHeader.
+var (
+	// ErrBadTrailer is returned for the name of a trailer that is none, or that must
+	// not stand behind a body (RFC 9110 §6.5.1).
+	ErrBadTrailer = errors.New("gallop: field must not be a trailer")
+
+	// ErrSmallReadBuffer is what ErrSmallBuffer wraps.
+	ErrSmallReadBuffer = errors.New("gallop: head is larger than the read buffer")
+)
+
+// What a ParseError is, to errors.Is, besides itself. New code asks for its StatusCode.
+var (
+	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
+	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
+	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
+	ErrExtraWhitespaceInRequestLine  = errors.New("gallop: too many blanks in the request line")
+	ErrResponseFirstLineMissingSpace = errors.New("gallop: no blank in the status line")
+	ErrUnexpectedStatusCodeChar      = errors.New("gallop: status code has more than three digits")
+	ErrDuplicateContentLength        = errors.New("gallop: more than one Content-Length")
+	ErrNonNumericChars               = errors.New("gallop: Content-Length is not a number")
+	ErrUnsupportedTransferEncoding   = errors.New("gallop: transfer coding is not supported")
+)
+
+// ErrSmallBuffer says that a head is larger than what was allowed for it.
+type ErrSmallBuffer struct{ error }
+
+// Unwrap returns ErrSmallReadBuffer.
+func (e *ErrSmallBuffer) Unwrap() error { return e.error }
+
+// ErrNothingRead says that reading failed before the first byte of a message, as it
+// does on a connection that was kept for another one and timed out. An end at that
+// place is io.EOF instead.
+type ErrNothingRead struct{ error }
+
+// Unwrap returns what the connection said.
+func (e ErrNothingRead) Unwrap() error { return e.error }
+
+// ParseError says why a message is refused. It holds no bytes of it.
+type ParseError struct {
+	StatusCode int    // what a server answers: 400, 413, 414, 431, 501 or 505
+	Reason     string // what was wrong, and the RFC that says so
+
+	also []error // what else it is
+}
+
+// Error returns the reason.
+func (e *ParseError) Error() string { return "gallop: " + e.Reason }
+
+// Unwrap returns the errors by which a message that is refused for this reason is
+// known to those who come from fasthttp, such as ErrDuplicateContentLength, or
+// *ErrSmallBuffer for a head that is too large.
+func (e *ParseError) Unwrap() []error { return e.also }
+
+// parseError makes a *ParseError of an *http1.Error, and leaves others as they are.
+func parseError(err error) error {
+	e, ok := err.(*http1.Error)
+	if !ok {
+		return err
+	}
+	return &ParseError{StatusCode: e.Status, Reason: e.Reason, also: otherNames[e]}
+}
+
+var otherNames = map[*http1.Error][]error{
+	http1.ErrMethod:             {ErrMissingRequestMethod, ErrUnsupportedRequestMethod},
+	http1.ErrMethodTooLong:      {ErrUnsupportedRequestMethod},
+	http1.ErrTarget:             {ErrEmptyRequestURI, ErrExtraWhitespaceInRequestLine},
+	http1.ErrRequestLine:        {ErrExtraWhitespaceInRequestLine},
+	http1.ErrStatusLine:         {ErrResponseFirstLineMissingSpace, ErrUnexpectedStatusCodeChar},
+	http1.ErrHeadTooLarge:       {&ErrSmallBuffer{ErrSmallReadBuffer}},
+	http1.ErrTooManyFields:      {&ErrSmallBuffer{ErrSmallReadBuffer}},
+	http1.ErrContentLength:      {ErrNonNumericChars},
+	http1.ErrTwoContentLengths:  {ErrDuplicateContentLength},
+	http1.ErrUnknownCoding:      {ErrUnsupportedTransferEncoding},
+	http1.ErrTransferEncoding:   {ErrUnsupportedTransferEncoding},
+	http1.ErrTransferEncoding10: {ErrUnsupportedTransferEncoding},
+	http1.ErrLengthAndEncoding:  {ErrUnsupportedTransferEncoding},
 }

@@ -102,6 +102,37 @@ func (l *List) Extend(i int, start, end uint32) {
 	f.ValueLen = end - f.ValueOff
 }
 
+// Size returns the number of bytes in storage, whether something refers to them
+// still or not.
+func (l *List) Size() int { return len(l.buf) }
+
+// Compact moves what the fields and the spans refer to into fresh storage, and
+// lets go of the rest. Views keep what they show.
+func (l *List) Compact(spans ...*Span) {
+	live := 0
+	for i := range l.fields {
+		live += int(l.fields[i].NameLen) + int(l.fields[i].ValueLen)
+	}
+	for _, s := range spans {
+		live += int(s.Len)
+	}
+	fresh := make([]byte, 0, 2*live)
+	for i := range l.fields {
+		f := &l.fields[i]
+		name, value := l.name(f), l.value(f)
+		f.NameOff = uint32(len(fresh))
+		fresh = append(fresh, name...)
+		f.ValueOff = uint32(len(fresh))
+		fresh = append(fresh, value...)
+	}
+	for _, s := range spans {
+		b := l.Bytes(*s)
+		s.Off = uint32(len(fresh))
+		fresh = append(fresh, b...)
+	}
+	l.own, l.buf, l.borrowed = fresh, fresh, false
+}
+
 // Len returns the number of field lines.
 func (l *List) Len() int { return len(l.fields) }
 

@@ -69,6 +69,7 @@ type Head struct {
 	Method field.Span // requests
 	Target field.Span // requests
 	Reason field.Span // responses
+	Lines  field.Span // the field lines and the empty line behind them, as received; empty until all are there
 
 	Status   int // responses
 	MethodID Method
@@ -89,10 +90,13 @@ type Head struct {
 // Reset makes h ready for the next message. Storage is kept.
 func (h *Head) Reset() {
 	h.Fields.Reset()
-	h.Method, h.Target, h.Reason = field.Span{}, field.Span{}, field.Span{}
+	h.Method, h.Target, h.Reason, h.Lines = field.Span{}, field.Span{}, field.Span{}, field.Span{}
 	h.Status, h.MethodID, h.Minor, h.Flags, h.Body, h.Length, h.te = 0, 0, 0, 0, 0, -1, 0
 	h.at, h.scanned, h.started = 0, 0, false
 }
+
+// Parsed reports whether the head was parsed to its end, and not built.
+func (h *Head) Parsed() bool { return h.Lines.Len > 0 }
 
 // CopyTo makes dst equal to h in storage of dst's own.
 func (h *Head) CopyTo(dst *Head) {

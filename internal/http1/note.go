@@ -40,13 +40,31 @@ func (h *Head) note(id field.ID, value []byte) error {
 	case field.Connection:
 		h.noteConnection(value)
 	case field.Expect:
-		if ascii.EqualFold(value, "100-continue") {
-			h.Flags |= ExpectContinue
-		} else if len(value) > 0 {
-			h.Flags |= ExpectOther
-		}
+		h.noteExpect(value)
 	}
 	return nil
+}
+
+// NoteFlags sets Flags anew by the fields Connection and Expect, for whoever
+// changed these.
+func (h *Head) NoteFlags() {
+	h.Flags &= LongConnection
+	for i := range h.Fields.Len() {
+		switch h.Fields.ID(i) {
+		case field.Connection:
+			h.noteConnection(h.Fields.Value(i))
+		case field.Expect:
+			h.noteExpect(h.Fields.Value(i))
+		}
+	}
+}
+
+func (h *Head) noteExpect(value []byte) {
+	if ascii.EqualFold(value, "100-continue") {
+		h.Flags |= ExpectContinue
+	} else if len(value) > 0 {
+		h.Flags |= ExpectOther
+	}
 }
 
 func (h *Head) noteConnection(value []byte) {

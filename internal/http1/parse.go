@@ -83,11 +83,14 @@ func parseLines(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 			return 0, err
 		}
 		h.at, h.started = n, true
+		h.Lines.Off = uint32(n)
 	}
 	n, err := parseFields(h, b, lim, request)
 	if n == 0 {
 		return 0, err
 	}
+	h.Lines.Len = uint32(n) - h.Lines.Off
+	h.Fields.Rebase(b[:n]) // a list that copies what it borrowed copies no body
 	if request {
 		err = frameRequest(h)
 	}

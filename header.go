@@ -1,0 +1,336 @@
+package gallop
+
+import (
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// This file is the store of fields that request and response heads share. The
+// others of its family: header_request.go and header_response.go have what is
+// theirs alone, header_framing.go the fields that steer the connection,
+// header_trailers.go what stands behind a chunked body, header_cookies.go
+// Cookie and Set-Cookie, header_iter.go loops, header_read.go and header_write.go
+// the ways in and out, header_compat.go the spellings in bytes.
+
+// header is what RequestHeader and ResponseHeader share: field lines in order,
+// spelled as they were given, and what they mean for the connection.
+//
+// The text is head.Fields; what it says about framing and connection is
+// head.Body, head.Length and head.Flags. A parser fills both, and the setters of
+// this type, which are the only way to change either, keep them in step. Nothing
+// else is held twice: Host, Content-Type or Cookie are fields like any other,
+// found by their id.
+type header struct {
+	head      http1.Head
+	trailers  field.List // received behind a chunked body, or to be sent there
+	flags     headerFlags
+	compactAt int // bytes of storage beyond which the next change compacts it; 0: minCompact
+
+	scratch []byte   // what Header and TrailerHeader return, and where values are put together
+	peeked  [][]byte // what PeekAll, PeekKeys and PeekTrailerKeys return
+}
+
+type headerFlags uint8
+
+const (
+	normalizing          headerFlags = 1 << iota // names are put into the usual spelling when set
+	noDefaultContentType                         // no Content-Type but one that was set
+	plainFields                                  // DisableSpecialHeader: no field is added or moved
+	protocolSet                                  // head.Minor is what SetProtocol was given
+	reasonSet                                    // head.Reason is what SetStatusMessage was given
+	announced                                    // the Trailer field was set here: fields it names go to trailers
+)
+
+const (
+	minCompact = 16 << 10 // bytes of storage below which compacting is not worth it
+	maxStored  = 1 << 30  // bytes of storage at most, so that offsets fit a field.Span
+)
+
+// outgoing is what a connection knows about the head that it is about to send,
+// and the head itself does not. The zero value frames nothing and adds nothing.
+type outgoing struct {
+	server             string    // Server field of a response if none is set; "" for none
+	agent              string    // User-Agent field of a request if none is set; "" for none
+	date               time.Time // Date field of a response if none is set; zero for none
+	length             int64     // of the body: Content-Length if ≥ 0; lengthNone or lengthChunked
+	close, keepAlive   bool      // what Connection says
+	defaultContentType bool      // add a Content-Type if none is set, there is a body, and the head does not object
+}
+
+// Values of outgoing.length that are no length.
+const (
+	lengthNone    = -1 // no field frames the body: there is none, or it ends with the connection
+	lengthChunked = -2
+)
+
+func (h *header) reset() {
+	h.head.Reset()
+	h.trailers.Reset()
+	h.flags, h.compactAt = 0, 0
+	h.scratch = emptied(h.scratch)
+	clear(h.peeked[:cap(h.peeked)])
+	h.peeked = h.peeked[:0]
+}
+
+func (h *header) copyTo(dst *header) {
+	if h == dst {
+		return
+	}
+	h.head.CopyTo(&dst.head)
+	h.trailers.CopyTo(&dst.trailers)
+	dst.flags, dst.compactAt = h.flags, h.compactAt
+}
+
+// poison overwrites what views of the header's own storage refer to, so that those
+// kept for too long show. What the header borrowed is the lender's to poison.
+func (h *header) poison() {
+	const dead = 0xDB
+	h.head.Fields.Poison(dead)
+	h.trailers.Poison(dead)
+	scratch := h.scratch[:cap(h.scratch)]
+	for i := range scratch {
+		scratch[i] = dead
+	}
+}
+
+// Peek returns the value of the first field with this name, whatever the case of
+// its letters, nil without one. A field that was announced by SetTrailer and set is
+// found as well; a trailer that was received is not (see PeekTrailer).
+func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
+
+func (h *header) peek(name []byte) []byte {
+	id := field.Lookup(name)
+	if i := field.Find(&h.head.Fields, id, name); i >= 0 {
+		return h.head.Fields.Value(i)
+	}
+	if h.flags&announced != 0 {
+		return peekIn(&h.trailers, name)
+	}
+	return nil
+}
+
+func peekIn(l *field.List, name []byte) []byte {
+	if i := field.Find(l, field.Lookup(name), name); i >= 0 {
+		return l.Value(i)
+	}
+	return nil
+}
+
+// PeekAll returns the values of all fields with this name, in order. The slice is
+// used again by the next call of PeekAll, PeekKeys or PeekTrailerKeys.
+func (h *header) PeekAll(key string) [][]byte {
+	name := UnsafeBytes(key)
+	id := field.Lookup(name)
+	h.peeked = appendAll(h.peeked[:0], &h.head.Fields, id, name)
+	if h.flags&announced != 0 {
+		h.peeked = appendAll(h.peeked, &h.trailers, id, name)
+	}
+	return h.peeked
+}
+
+func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
+	for i := field.Find(l, id, name); i >= 0; i = field.Next(l, i, id, name) {
+		dst = append(dst, l.Value(i))
+	}
+	return dst
+}
+
+// PeekKeys returns the names of all fields, in order, a name as often as there are
+// lines of it. The slice is used again by the next call of PeekAll, PeekKeys or
+// PeekTrailerKeys.
+func (h *header) PeekKeys() [][]byte {
+	h.peeked = h.peeked[:0]
+	for i := range h.head.Fields.Len() {
+		name, _ := h.head.Fields.At(i)
+		h.peeked = append(h.peeked, name)
+	}
+	return h.peeked
+}
+
+// Len returns the number of field lines.
+func (h *header) Len() int { return h.head.Fields.Len() }
+
+// Set gives the first field with this name that value and removes the others,
+// Set-Cookie and Cookie included; without one it adds it. The first keeps its
+// place. Fields that frame the message are checked: see SetContentLength.
+func (h *header) Set(key, value string) { h.put(UnsafeBytes(key), UnsafeBytes(value), false) }
+
+// Add adds a field behind the others, which may have the same name. A field of
+// which a message has one only is set: Host, Content-Length, Content-Type,
+// Transfer-Encoding, User-Agent, Server and Date. Cookies go into the one Cookie
+// field of a request (RFC 6265 §5.4).
+func (h *header) Add(key, value string) { h.put(UnsafeBytes(key), UnsafeBytes(value), true) }
+
+// Del removes all fields with this name.
+func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
+
+// put is Set, or Add if add is true. It reports whether the field was accepted.
+func (h *header) put(name, value []byte, add bool) bool {
+	id := field.Lookup(name)
+	if value = ascii.TrimOWS(value); !h.accepts(id, name, value) {
+		return false
+	}
+	if h.flags&normalizing != 0 {
+		h.scratch = AppendNormalizedHeaderKeyBytes(h.scratch[:0], name)
+		name = h.scratch
+	}
+	switch id {
+	case field.ContentLength, field.TransferEncoding, field.Connection, field.Expect, field.Trailer:
+		return h.putSteering(id, name, value, add)
+	case field.Cookie:
+		if add && h.joinCookies(value) {
+			return true
+		}
+	case field.Host, field.ContentType, field.UserAgent, field.Server, field.Date:
+		add = false
+	}
+	store(h.listFor(name), id, name, value, add)
+	return true
+}
+
+func store(l *field.List, id field.ID, name, value []byte, add bool) {
+	if add {
+		field.Add(l, id, name, value)
+	} else {
+		field.Set(l, id, name, value)
+	}
+}
+
+// accepts reports whether a field may be stored. What it lets pass is one field
+// line on the wire, whatever name and value are (RFC 9110 §5.1 and §5.5).
+func (h *header) accepts(id field.ID, name, value []byte) bool {
+	if id == field.Unknown && (len(name) > field.MaxNameLen || !ascii.IsToken(name)) {
+		return false
+	}
+	return ascii.IndexControl(value) == len(value) && h.room(len(name)+len(value))
+}
+
+// room reports whether n more bytes can be stored, and makes sure that a header
+// that is changed again and again without Reset does not grow for ever: storage
+// is only appended to, so that views hold, and now and then moved.
+func (h *header) room(n int) bool {
+	if h.head.Fields.Size()+n > max(h.compactAt, minCompact) {
+		h.head.Fields.Compact(&h.head.Method, &h.head.Target, &h.head.Reason, &h.head.Lines)
+		h.trailers.Compact()
+		h.compactAt = max(4*h.head.Fields.Size(), minCompact)
+	}
+	return n < maxStored && h.head.Fields.Size() < maxStored-n
+}
+
+// listFor returns the list in which a field of that name belongs.
+func (h *header) listFor(name []byte) *field.List {
+	if h.flags&announced != 0 && h.announces(name) {
+		return &h.trailers
+	}
+	return &h.head.Fields
+}
+
+// setKnown sets the field with the known id. It reports whether the value was accepted.
+func (h *header) setKnown(id field.ID, value []byte) bool {
+	if value = ascii.TrimOWS(value); !h.accepts(id, nil, value) {
+		return false
+	}
+	field.Set(&h.head.Fields, id, id.String(), value)
+	return true
+}
+
+func (h *header) del(name []byte) {
+	id := field.Lookup(name)
+	field.Del(&h.head.Fields, id, name)
+	switch id {
+	case field.ContentLength, field.TransferEncoding:
+		h.noteUnframed(id)
+	case field.Connection, field.Expect:
+		h.head.NoteFlags()
+	case field.Trailer:
+		h.withdrawTrailers()
+	}
+	if h.flags&announced != 0 {
+		field.Del(&h.trailers, id, name)
+	}
+}
+
+// EnableNormalizing makes setters put names into the usual spelling, as
+// AppendNormalizedHeaderKey has it, from now on. Names are otherwise kept as given.
+// Finding a field never depends on it. It reports whether normalizing was disabled,
+// as it is by default.
+func (h *header) EnableNormalizing() bool { return h.changeFlag(normalizing, true) }
+
+// DisableNormalizing undoes EnableNormalizing. It reports whether normalizing was
+// disabled already.
+func (h *header) DisableNormalizing() bool { return h.changeFlag(normalizing, false) }
+
+// changeFlag sets or clears f and reports whether it was clear.
+func (h *header) changeFlag(f headerFlags, set bool) (wasClear bool) {
+	wasClear = h.flags&f == 0
+	if h.flags &^= f; set {
+		h.flags |= f
+	}
+	return wasClear
+}
+
+// SetNoDefaultContentType says whether a message with a body goes out without
+// Content-Type if none is set (true), or with a default one (false).
+func (h *header) SetNoDefaultContentType(noDefault bool) {
+	h.changeFlag(noDefaultContentType, noDefault)
+}
+
+// ContentEncoding returns the value of Content-Encoding.
+func (h *header) ContentEncoding() []byte { return h.head.Fields.PeekID(field.ContentEncoding) }
+
+// SetContentEncoding sets Content-Encoding.
+func (h *header) SetContentEncoding(contentEncoding string) {
+	h.setKnown(field.ContentEncoding, UnsafeBytes(contentEncoding))
+}
+
+// SetContentType sets Content-Type.
+func (h *header) SetContentType(contentType string) {
+	h.setKnown(field.ContentType, UnsafeBytes(contentType))
+}
+
+const versions = "HTTP/1.0HTTP/1.1HTTP/1.2HTTP/1.3HTTP/1.4HTTP/1.5HTTP/1.6HTTP/1.7HTTP/1.8HTTP/1.9"
+
+var versionBytes = []byte(versions)
+
+// minor returns the minor version: as received, as set, or else 1.
+func (h *header) minor() uint8 {
+	if h.flags&protocolSet != 0 || h.head.Parsed() {
+		return h.head.Minor
+	}
+	return 1
+}
+
+// sentMinor is the minor version that goes out. A received head is forwarded with
+// the version of the sender, which is 1.1, not with the one it had (RFC 9112 §2.3).
+func (h *header) sentMinor() uint8 {
+	if h.flags&protocolSet != 0 {
+		return h.head.Minor
+	}
+	return 1
+}
+
+// IsHTTP11 reports whether the version is HTTP/1.1, or one above that is served
+// like it.
+func (h *header) IsHTTP11() bool { return h.minor() > 0 }
+
+// Protocol returns the version: "HTTP/1.1" or "HTTP/1.0", or, of a received
+// message, what it had.
+func (h *header) Protocol() []byte {
+	i := int(h.minor()) * len("HTTP/1.1")
+	return versionBytes[i : i+8 : i+8]
+}
+
+func (h *header) setProtocol(protocol []byte) {
+	switch string(protocol) {
+	case "HTTP/1.0":
+		h.head.Minor = 0
+	case "HTTP/1.1":
+		h.head.Minor = 1
+	default:
+		return
+	}
+	h.flags |= protocolSet
+}

@@ -1,0 +1,108 @@
+package gallop
+
+import (
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// The methods of this file are others under a second name, or for bytes. They are
+// here for those who come from fasthttp; new code has no need for them.
+
+// PeekBytes is Peek for bytes.
+func (h *header) PeekBytes(key []byte) []byte { return h.peek(key) }
+
+// PeekCanonical is Peek for bytes.
+func (h *header) PeekCanonical(key []byte) []byte { return h.peek(key) }
+
+// SetBytesK is Set for a key in bytes.
+func (h *header) SetBytesK(key []byte, value string) { h.put(key, UnsafeBytes(value), false) }
+
+// SetBytesV is Set for a value in bytes.
+func (h *header) SetBytesV(key string, value []byte) { h.put(UnsafeBytes(key), value, false) }
+
+// SetBytesKV is Set for bytes.
+func (h *header) SetBytesKV(key, value []byte) { h.put(key, value, false) }
+
+// SetCanonical is Set for bytes, with the name spelled as it is even after
+// EnableNormalizing.
+func (h *header) SetCanonical(key, value []byte) {
+	was := h.flags & normalizing
+	h.flags &^= normalizing
+	h.put(key, value, false)
+	h.flags |= was
+}
+
+// AddBytesK is Add for a key in bytes.
+func (h *header) AddBytesK(key []byte, value string) { h.put(key, UnsafeBytes(value), true) }
+
+// AddBytesV is Add for a value in bytes.
+func (h *header) AddBytesV(key string, value []byte) { h.put(UnsafeBytes(key), value, true) }
+
+// AddBytesKV is Add for bytes.
+func (h *header) AddBytesKV(key, value []byte) { h.put(key, value, true) }
+
+// DelBytes is Del for bytes.
+func (h *header) DelBytes(key []byte) { h.del(key) }
+
+// SetContentTypeBytes is SetContentType for bytes.
+func (h *header) SetContentTypeBytes(contentType []byte) { h.setKnown(field.ContentType, contentType) }
+
+// SetContentEncodingBytes is SetContentEncoding for bytes.
+func (h *header) SetContentEncodingBytes(contentEncoding []byte) {
+	h.setKnown(field.ContentEncoding, contentEncoding)
+}
+
+// SetTrailerBytes is SetTrailer for bytes.
+func (h *header) SetTrailerBytes(trailer []byte) error { return h.announce(trailer, false) }
+
+// AddTrailerBytes is AddTrailer for bytes.
+func (h *header) AddTrailerBytes(trailer []byte) error { return h.announce(trailer, true) }
+
+// VisitAll calls f for each field, in order. All is the loop to write.
+func (h *header) VisitAll(f func(key, value []byte)) {
+	for i := range h.head.Fields.Len() {
+		f(h.head.Fields.At(i))
+	}
+}
+
+// VisitAllTrailer calls f with each name that Trailers yields.
+func (h *header) VisitAllTrailer(f func(value []byte)) {
+	for name := range h.Trailers() {
+		f(name)
+	}
+}
+
+// VisitAllInOrder is VisitAll.
+func (h *RequestHeader) VisitAllInOrder(f func(key, value []byte)) { h.VisitAll(f) }
+
+// VisitAllCookie calls f for each cookie that the request carries. Cookies is the
+// loop to write.
+func (h *RequestHeader) VisitAllCookie(f func(key, value []byte)) {
+	for name, value := range h.Cookies() {
+		f(name, value)
+	}
+}
+
+// VisitAllCookie calls f for each cookie that the response sets, with its name and
+// the whole value of Set-Cookie. Cookies is the loop to write.
+func (h *ResponseHeader) VisitAllCookie(f func(key, value []byte)) {
+	for name, value := range h.Cookies() {
+		f(name, value)
+	}
+}
+
+// SetCookieBytesK is SetCookie for a key in bytes.
+func (h *RequestHeader) SetCookieBytesK(key []byte, value string) {
+	h.SetCookieBytesKV(key, UnsafeBytes(value))
+}
+
+// SetHostBytes is SetHost for bytes.
+func (h *RequestHeader) SetHostBytes(host []byte) { h.setKnown(field.Host, host) }
+
+// SetUserAgentBytes is SetUserAgent for bytes.
+func (h *RequestHeader) SetUserAgentBytes(userAgent []byte) { h.setKnown(field.UserAgent, userAgent) }
+
+// SetRefererBytes is SetReferer for bytes.
+func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setKnown(field.Referer, referer) }
+
+// SetServerBytes is SetServer for bytes.
+func (h *ResponseHeader) SetServerBytes(server []byte) { h.setKnown(field.Server, server) }

@@ -1,0 +1,173 @@
+package gallop
+
+import (
+	"bytes"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// Cookie returns the value of the first cookie with this name, nil without one.
+// Names of cookies are case sensitive.
+func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeBytes(key)) }
+
+// CookieBytes is Cookie for bytes.
+func (h *RequestHeader) CookieBytes(key []byte) []byte {
+	l := &h.head.Fields
+	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
+		if value, ok := cookieValue(l.Value(i), key); ok {
+			return value
+		}
+	}
+	return nil
+}
+
+// SetCookie puts a cookie behind the others, in place of those with this name. A
+// name that is no token, and a value that Cookie.SetValue refuses, change nothing.
+func (h *RequestHeader) SetCookie(key, value string) {
+	h.SetCookieBytesKV(UnsafeBytes(key), UnsafeBytes(value))
+}
+
+// SetCookieBytesKV is SetCookie for bytes.
+func (h *RequestHeader) SetCookieBytesKV(key, value []byte) {
+	old := len(h.cookiesWithout(key))
+	h.scratch = appendCookie(h.scratch, key, value)
+	if len(h.scratch) > old {
+		h.setKnown(field.Cookie, h.scratch)
+	}
+}
+
+// DelCookie removes the cookies with this name.
+func (h *RequestHeader) DelCookie(key string) { h.DelCookieBytes(UnsafeBytes(key)) }
+
+// DelCookieBytes is DelCookie for bytes.
+func (h *RequestHeader) DelCookieBytes(key []byte) {
+	if h.CookieBytes(key) == nil {
+		return
+	}
+	if rest := h.cookiesWithout(key); len(rest) > 0 {
+		h.setKnown(field.Cookie, rest)
+	} else {
+		h.DelAllCookies()
+	}
+}
+
+// DelAllCookies removes all cookies.
+func (h *RequestHeader) DelAllCookies() { field.Del(&h.head.Fields, field.Cookie, "Cookie") }
+
+// cookiesWithout puts all Cookie fields, as one and without the cookies of that
+// name, into h.scratch, and returns it.
+func (h *RequestHeader) cookiesWithout(name []byte) []byte {
+	h.scratch = deleteCookie(h.appendCookies(h.scratch[:0]), name)
+	return h.scratch
+}
+
+// appendCookies appends the values of all Cookie fields as one.
+func (h *header) appendCookies(dst []byte) []byte {
+	l := &h.head.Fields
+	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
+		if value := l.Value(i); len(value) > 0 {
+			if len(dst) > 0 {
+				dst = append(dst, "; "...)
+			}
+			dst = append(dst, value...)
+		}
+	}
+	return dst
+}
+
+// joinCookies puts more cookies behind those that there are, and reports whether
+// there are any.
+func (h *header) joinCookies(value []byte) bool {
+	if !h.head.Fields.Has(field.Cookie) {
+		return false
+	}
+	all := h.appendCookies(h.scratch[:0])
+	if len(all) > 0 && len(value) > 0 {
+		all = append(all, "; "...)
+	}
+	h.scratch = append(all, value...)
+	return h.setKnown(field.Cookie, h.scratch)
+}
+
+// setCookieName returns the name of the cookie that a value of Set-Cookie sets.
+func setCookieName(value []byte) []byte {
+	pair, _ := ascii.Cut(value, ';')
+	name, _ := cutCookiePair(pair)
+	return name
+}
+
+// findSetCookie returns the index of the first field at or behind i that sets the
+// cookie with this name, -1 without one.
+func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
+	l := &h.head.Fields
+	for i = field.Next(l, i-1, field.SetCookie, ""); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
+		if bytes.Equal(setCookieName(l.Value(i)), name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Cookie sets cookie to the one of its own name that the response sets. It reports
+// whether there is one that Cookie.ParseBytes accepts.
+func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
+	i := h.findSetCookie(0, cookie.Key())
+	return i >= 0 && cookie.ParseBytes(h.head.Fields.Value(i)) == nil
+}
+
+// PeekCookie returns the value of the first Set-Cookie field that sets the cookie
+// with this name, attributes and all, nil without one.
+func (h *ResponseHeader) PeekCookie(key string) []byte {
+	if i := h.findSetCookie(0, UnsafeBytes(key)); i >= 0 {
+		return h.head.Fields.Value(i)
+	}
+	return nil
+}
+
+// SetCookie sets a cookie, in place of one with its name. A cookie without a key
+// changes nothing. cookie may be used again.
+func (h *ResponseHeader) SetCookie(cookie *Cookie) {
+	value := cookie.Cookie()
+	if len(value) == 0 || !h.accepts(field.SetCookie, nil, value) {
+		return
+	}
+	l := &h.head.Fields
+	first := h.findSetCookie(0, cookie.Key())
+	if first < 0 {
+		field.Add(l, field.SetCookie, "Set-Cookie", value)
+		return
+	}
+	field.SetValueAt(l, first, value)
+	for i := h.findSetCookie(first+1, cookie.Key()); i >= 0; i = h.findSetCookie(i, cookie.Key()) {
+		l.DelAt(i)
+	}
+}
+
+// DelCookie removes the Set-Cookie fields for the cookie with this name. The client
+// keeps what it has: see DelClientCookie.
+func (h *ResponseHeader) DelCookie(key string) { h.DelCookieBytes(UnsafeBytes(key)) }
+
+// DelCookieBytes is DelCookie for bytes.
+func (h *ResponseHeader) DelCookieBytes(key []byte) {
+	for i := h.findSetCookie(0, key); i >= 0; i = h.findSetCookie(i, key) {
+		h.head.Fields.DelAt(i)
+	}
+}
+
+// DelAllCookies removes all Set-Cookie fields.
+func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
+
+// DelClientCookie makes the client forget a cookie that has neither a domain nor a
+// path. For others set a cookie with these and CookieExpireDelete.
+func (h *ResponseHeader) DelClientCookie(key string) { h.DelClientCookieBytes(UnsafeBytes(key)) }
+
+// DelClientCookieBytes is DelClientCookie for bytes.
+func (h *ResponseHeader) DelClientCookieBytes(key []byte) {
+	h.DelCookieBytes(key)
+	c := AcquireCookie()
+	defer ReleaseCookie(c)
+	c.SetKeyBytes(key)
+	c.SetExpire(CookieExpireDelete)
+	h.SetCookie(c)
+}

@@ -1,0 +1,60 @@
+package gallop
+
+import (
+	"iter"
+
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// All returns an iterator over names and values of the fields, in order. What it
+// yields are views. The header must not be changed in the loop.
+func (h *header) All() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) { eachField(&h.head.Fields, yield) }
+}
+
+// AllInOrder is All.
+func (h *RequestHeader) AllInOrder() iter.Seq2[[]byte, []byte] { return h.All() }
+
+func eachField(l *field.List, yield func(name, value []byte) bool) {
+	for i := range l.Len() {
+		if !yield(l.At(i)) {
+			return
+		}
+	}
+}
+
+// Cookies returns an iterator over names and values of the cookies that the request
+// carries. What it yields are views. The header must not be changed in the loop.
+func (h *RequestHeader) Cookies() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) { eachCookie(&h.head.Fields, yield) }
+}
+
+func eachCookie(l *field.List, yield func(name, value []byte) bool) {
+	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
+		for rest := l.Value(i); ; {
+			var name, value []byte
+			var ok bool
+			if name, value, rest, ok = nextCookiePair(rest); !ok {
+				break
+			}
+			if !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// Cookies returns an iterator over the cookies that the response sets: the name,
+// and the whole value of Set-Cookie, which Cookie.ParseBytes reads. What it yields
+// are views. The header must not be changed in the loop.
+func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) { eachSetCookie(&h.head.Fields, yield) }
+}
+
+func eachSetCookie(l *field.List, yield func(name, value []byte) bool) {
+	for i := l.FindID(field.SetCookie); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
+		if value := l.Value(i); !yield(setCookieName(value), value) {
+			return
+		}
+	}
+}

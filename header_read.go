@@ -1,0 +1,109 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// Limits of Read and ReadTrailer, the same as a server has by default.
+var (
+	readLimits    = http1.Limits{Target: 16 << 10, Head: 64 << 10, Fields: 256}
+	trailerLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: 256}
+)
+
+// Read reads a head from r, and nothing behind it. What h was before is lost.
+//
+// The error is io.EOF if r ends before the first byte, ErrNothingRead if it fails
+// there, *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError
+// for a head that is refused; h is empty then.
+func (h *RequestHeader) Read(r *bufio.Reader) error {
+	return h.read(r, func(b []byte) (int, error) {
+		return http1.ParseRequest(&h.head, b, &readLimits)
+	})
+}
+
+// Read reads a head from r, and nothing behind it, as RequestHeader.Read does. An
+// interim response (1xx) is one like any other. That the response could be one to
+// HEAD or CONNECT, and have no body, is not known here.
+func (h *ResponseHeader) Read(r *bufio.Reader) error {
+	return h.read(r, func(b []byte) (int, error) {
+		n, err := http1.ParseResponse(&h.head, b, &readLimits)
+		if n > 0 {
+			err = http1.FrameResponse(&h.head, http1.Get)
+		}
+		return n, err
+	})
+}
+
+func (h *header) read(r *bufio.Reader, parse func(b []byte) (int, error)) error {
+	h.reset()
+	n, err := readWhole(r, parse)
+	if err != nil {
+		h.reset()
+		return err
+	}
+	field.Store(&h.head.Fields, "") // a change makes the list copy what it borrowed
+	_, err = r.Discard(n)
+	return err
+}
+
+// readWhole lets parse look at the bytes that r has, more each time, until it finds
+// the end and returns its length, or an error.
+func readWhole(r *bufio.Reader, parse func(b []byte) (int, error)) (int, error) {
+	for have := 0; ; {
+		_, readErr := r.Peek(have + 1)
+		b, _ := r.Peek(r.Buffered())
+		if len(b) > have {
+			if n, err := parse(b); n > 0 || err != nil {
+				return n, parseError(err)
+			}
+			have = len(b)
+		} else {
+			return 0, readError(readErr, have > 0)
+		}
+	}
+}
+
+// readError says why there are no more bytes. begun is whether there were some.
+func readError(err error, begun bool) error {
+	switch {
+	case err == bufio.ErrBufferFull:
+		return &ErrSmallBuffer{ErrSmallReadBuffer}
+	case !begun && err == io.EOF:
+		return io.EOF
+	case !begun:
+		return ErrNothingRead{err}
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("gallop: the connection broke in the middle of a message: %w", err)
+}
+
+// ReadTrailer reads a trailer section from r: what stands behind the last chunk of a
+// body, up to and with the empty line. See PeekTrailer. Fields that may not stand
+// there are dropped (RFC 9110 §6.5.1).
+//
+// The error is as with Read, and the trailers are none then.
+func (h *header) ReadTrailer(r *bufio.Reader) error {
+	h.trailers.Reset()
+	var chunks http1.ChunkReader
+	// The reader of chunks finds trailers behind the last chunk, which was read.
+	if _, _, err := chunks.Next([]byte("0\r\n"), &trailerLimits, nil); err != nil {
+		return parseError(err)
+	}
+	n, err := readWhole(r, func(b []byte) (int, error) {
+		_, n, err := chunks.Next(b, &trailerLimits, &h.trailers)
+		return n, err
+	})
+	if err != nil {
+		h.trailers.Reset()
+		return err
+	}
+	_, err = r.Discard(n)
+	return err
+}

@@ -1,0 +1,313 @@
+package gallop
+
+import (
+	"bytes"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// RequestHeader is the head of a request: method, target, version and fields.
+//
+// The zero value is that of a GET request for "/" without any field, ready to use.
+// A RequestHeader must not be copied (CopyTo does it) and not be used by several
+// goroutines at once.
+//
+// Fields are kept in order and spelled as they came; looking for one ignores the
+// case of its name. Slices that methods return are views: they hold until the
+// handler returns or, in a header that is not the server's, until Reset, and show
+// what was there when they were made even if the header is changed later.
+//
+// No setter lets a value break out of its place. A name that is no token, a value
+// with a control character other than HTAB (RFC 9110 §5.5), a length that is no
+// number: what a setter refuses leaves the header as it was. Blanks around values
+// are taken off.
+type RequestHeader struct {
+	_ noCopy
+	header
+}
+
+var (
+	defaultMethod = []byte(MethodGet)
+	defaultTarget = []byte("/")
+)
+
+// maxMethodLen is the length of the longest method that servers read.
+const maxMethodLen = 64
+
+// Reset makes h the zero value again, but keeps its storage for the next use.
+func (h *RequestHeader) Reset() { h.reset() }
+
+// CopyTo makes dst a copy of h that shares no memory with it.
+func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
+
+// Method returns the method, which is case sensitive.
+func (h *RequestHeader) Method() []byte {
+	if h.head.Method.Len == 0 {
+		return defaultMethod
+	}
+	return h.head.Fields.Bytes(h.head.Method)
+}
+
+// SetMethod sets the method. One that is no token, or is longer than 64 bytes, is
+// refused. The empty one stands for GET.
+func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(UnsafeBytes(method)) }
+
+// SetMethodBytes is SetMethod for bytes.
+func (h *RequestHeader) SetMethodBytes(method []byte) {
+	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
+		return
+	}
+	h.head.MethodID = http1.MethodOf(method)
+	h.head.Method = field.Store(&h.head.Fields, method)
+}
+
+// methodID returns the method as the protocol knows it.
+func (h *RequestHeader) methodID() http1.Method {
+	if h.head.Method.Len == 0 {
+		return http1.Get
+	}
+	return h.head.MethodID
+}
+
+// IsGet reports whether the method is GET.
+func (h *RequestHeader) IsGet() bool { return h.methodID() == http1.Get }
+
+// IsHead reports whether the method is HEAD.
+func (h *RequestHeader) IsHead() bool { return h.methodID() == http1.HeadMethod }
+
+// IsPost reports whether the method is POST.
+func (h *RequestHeader) IsPost() bool { return h.methodID() == http1.Post }
+
+// IsPut reports whether the method is PUT.
+func (h *RequestHeader) IsPut() bool { return h.methodID() == http1.Put }
+
+// IsDelete reports whether the method is DELETE.
+func (h *RequestHeader) IsDelete() bool { return h.methodID() == http1.Delete }
+
+// IsConnect reports whether the method is CONNECT.
+func (h *RequestHeader) IsConnect() bool { return h.methodID() == http1.Connect }
+
+// IsOptions reports whether the method is OPTIONS.
+func (h *RequestHeader) IsOptions() bool { return h.methodID() == http1.Options }
+
+// IsTrace reports whether the method is TRACE.
+func (h *RequestHeader) IsTrace() bool { return h.methodID() == http1.Trace }
+
+// IsPatch reports whether the method is PATCH.
+func (h *RequestHeader) IsPatch() bool { return h.methodID() == http1.Patch }
+
+// IsQuery reports whether the method is QUERY.
+func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
+
+// RequestURI returns the request target as it is on the wire (RFC 9112 §3.2): a
+// path and a query, or one of the rarer forms.
+func (h *RequestHeader) RequestURI() []byte {
+	if h.head.Target.Len == 0 {
+		return defaultTarget
+	}
+	return h.head.Fields.Bytes(h.head.Target)
+}
+
+// SetRequestURI sets the request target, which is sent as it is but for blanks:
+// they become %20. One with a control character is refused. The empty one stands
+// for "/".
+func (h *RequestHeader) SetRequestURI(requestURI string) {
+	h.SetRequestURIBytes(UnsafeBytes(requestURI))
+}
+
+// SetRequestURIBytes is SetRequestURI for bytes.
+func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
+	if ascii.IndexControl(requestURI) < len(requestURI) || bytes.IndexByte(requestURI, '\t') >= 0 {
+		return
+	}
+	if bytes.IndexByte(requestURI, ' ') >= 0 {
+		requestURI = appendWithoutBlanks(h.scratch[:0], requestURI)
+		h.scratch = requestURI
+	}
+	if h.room(len(requestURI)) {
+		h.head.Target = field.Store(&h.head.Fields, requestURI)
+	}
+}
+
+func appendWithoutBlanks(dst, target []byte) []byte {
+	for _, c := range target {
+		if c == ' ' {
+			dst = append(dst, "%20"...)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Others are refused.
+func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
+
+// SetProtocolBytes is SetProtocol for bytes.
+func (h *RequestHeader) SetProtocolBytes(protocol []byte) { h.setProtocol(protocol) }
+
+// RawHeaders returns the field lines as they were received, with the empty line
+// behind them; nil for a header without fields, or one that was not received.
+// Changes to the header do not show.
+func (h *RequestHeader) RawHeaders() []byte {
+	if h.head.Lines.Len <= 2 {
+		return nil
+	}
+	return h.head.Fields.Bytes(h.head.Lines)
+}
+
+// SetContentLength sets the length of the body. A negative one stands for a
+// chunked body.
+func (h *RequestHeader) SetContentLength(contentLength int) {
+	if contentLength >= 0 {
+		h.frame(http1.Fixed, int64(contentLength))
+	} else {
+		h.frame(http1.Chunked, -1)
+	}
+}
+
+// DisableSpecialHeader makes h go out with the fields that were set, in that order,
+// and no others but those that frame the body: Host is not moved to the front
+// (RFC 9110 §7.2 wants it there), no User-Agent and no Content-Type is added. In
+// every other respect no field is special anyhow. It reports whether this was so
+// already.
+func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
+
+// EnableSpecialHeader undoes DisableSpecialHeader. It reports whether that was in force.
+func (h *RequestHeader) EnableSpecialHeader() bool { return !h.changeFlag(plainFields, false) }
+
+// Host returns the value of Host.
+func (h *RequestHeader) Host() []byte { return h.head.Fields.PeekID(field.Host) }
+
+// SetHost sets Host.
+func (h *RequestHeader) SetHost(host string) { h.setKnown(field.Host, UnsafeBytes(host)) }
+
+// UserAgent returns the value of User-Agent.
+func (h *RequestHeader) UserAgent() []byte { return h.head.Fields.PeekID(field.UserAgent) }
+
+// SetUserAgent sets User-Agent.
+func (h *RequestHeader) SetUserAgent(userAgent string) {
+	h.setKnown(field.UserAgent, UnsafeBytes(userAgent))
+}
+
+// Referer returns the value of Referer.
+func (h *RequestHeader) Referer() []byte { return h.head.Fields.PeekID(field.Referer) }
+
+// SetReferer sets Referer.
+func (h *RequestHeader) SetReferer(referer string) { h.setKnown(field.Referer, UnsafeBytes(referer)) }
+
+// ContentType returns the value of Content-Type.
+func (h *RequestHeader) ContentType() []byte { return h.head.Fields.PeekID(field.ContentType) }
+
+// SetByteRange sets Range to the bytes from startPos to endPos, both included
+// (RFC 9110 §14.1.2): to the end if endPos is negative, and the last -startPos
+// bytes if startPos is.
+func (h *RequestHeader) SetByteRange(startPos, endPos int) {
+	var room [64]byte
+	b := append(room[:0], "bytes="...)
+	if startPos < 0 {
+		b = append(b, '-')
+		b = ascii.AppendUint(b, -uint64(startPos))
+	} else {
+		b = ascii.AppendUint(b, uint64(startPos))
+		b = append(b, '-')
+		if endPos >= 0 {
+			b = ascii.AppendUint(b, uint64(endPos))
+		}
+	}
+	h.setKnown(field.Range, b)
+}
+
+const multipartForm = "multipart/form-data"
+
+// MultipartFormBoundary returns the boundary of a Content-Type multipart/form-data,
+// nil if it is another or has none.
+func (h *RequestHeader) MultipartFormBoundary() []byte {
+	contentType := h.ContentType()
+	media, _ := ascii.Cut(contentType, ';')
+	if !ascii.EqualFold(ascii.TrimOWS(media), multipartForm) {
+		return nil
+	}
+	var boundary []byte
+	VisitHeaderParams(contentType, func(key, value []byte) bool {
+		if ascii.EqualFold(key, "boundary") {
+			boundary = value
+		}
+		return boundary == nil
+	})
+	return boundary
+}
+
+// SetMultipartFormBoundary sets Content-Type to multipart/form-data with this
+// boundary.
+func (h *RequestHeader) SetMultipartFormBoundary(boundary string) {
+	h.SetMultipartFormBoundaryBytes(UnsafeBytes(boundary))
+}
+
+// SetMultipartFormBoundaryBytes is SetMultipartFormBoundary for bytes.
+func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
+	b := append(h.scratch[:0], multipartForm+"; boundary="...)
+	if ascii.IsToken(boundary) {
+		b = append(b, boundary...)
+	} else if bytes.IndexByte(boundary, '"') < 0 && bytes.IndexByte(boundary, '\\') < 0 {
+		b = append(append(append(b, '"'), boundary...), '"')
+	} else {
+		return
+	}
+	h.scratch = b
+	h.setKnown(field.ContentType, b)
+}
+
+// HasAcceptEncoding reports whether Accept-Encoding accepts the coding: it names
+// it, or "*" and not it, with a weight above zero (RFC 9110 §12.5.3).
+func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
+	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
+}
+
+// HasAcceptEncodingBytes is HasAcceptEncoding for bytes.
+func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
+	l := &h.head.Fields
+	others := false
+	for i := l.FindID(field.AcceptEncoding); i >= 0; i = field.Next(l, i, field.AcceptEncoding, "") {
+		for list := l.Value(i); len(list) > 0; {
+			var member []byte
+			member, list = ascii.Cut(list, ',')
+			coding, params := ascii.Cut(member, ';')
+			switch coding = ascii.TrimOWS(coding); {
+			case len(coding) == 0:
+			case ascii.EqualFold(coding, acceptEncoding):
+				return weighs(params)
+			case string(coding) == "*":
+				others = weighs(params)
+			}
+		}
+	}
+	return others
+}
+
+// weighs reports whether the parameters of a member give it a weight above zero,
+// which is so without a weight (RFC 9110 §12.4.2). A weight that is none is zero.
+func weighs(params []byte) bool {
+	for len(params) > 0 {
+		var param []byte
+		param, params = ascii.Cut(params, ';')
+		name, q := ascii.Cut(param, '=')
+		if !ascii.EqualFold(ascii.TrimOWS(name), "q") {
+			continue
+		}
+		if q = ascii.TrimOWS(q); len(q) == 0 || len(q) > 1 && q[1] != '.' || q[0] != '0' && q[0] != '1' {
+			return false
+		}
+		above := q[0] == '1'
+		for _, c := range q[min(2, len(q)):] {
+			if !ascii.IsDigit(c) {
+				return false
+			}
+			above = above || c != '0'
+		}
+		return above
+	}
+	return true
+}

@@ -1,0 +1,133 @@
+package gallop
+
+import (
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// ResponseHeader is the head of a response: version, status and fields.
+//
+// The zero value is that of a 200 without any field, ready to use. Everything else
+// that RequestHeader says about copies, views, names, and what setters refuse,
+// holds here too.
+//
+// What a server adds on the way out — Server, Date, Content-Type, the fields that
+// frame the body — is not in the header, and gives way to what is. A response goes
+// out as HTTP/1.1, whatever version it was received with, unless SetProtocol says
+// otherwise.
+type ResponseHeader struct {
+	_ noCopy
+	header
+}
+
+var defaultContentType = []byte("text/plain; charset=utf-8")
+
+// Reset makes h the zero value again, but keeps its storage for the next use.
+func (h *ResponseHeader) Reset() { h.reset() }
+
+// CopyTo makes dst a copy of h that shares no memory with it.
+func (h *ResponseHeader) CopyTo(dst *ResponseHeader) { h.copyTo(&dst.header) }
+
+// StatusCode returns the status code, 200 if none is set.
+func (h *ResponseHeader) StatusCode() int {
+	if h.head.Status == 0 {
+		return StatusOK
+	}
+	return h.head.Status
+}
+
+// SetStatusCode sets the status code. One that has not three digits is refused. The
+// reason phrase is that of the code unless SetStatusMessage set another.
+func (h *ResponseHeader) SetStatusCode(statusCode int) {
+	if statusCode < 100 || statusCode > 999 {
+		return
+	}
+	if statusCode != h.head.Status && h.flags&reasonSet == 0 {
+		h.head.Reason = field.Span{}
+	}
+	h.head.Status = statusCode
+}
+
+// StatusMessage returns the reason phrase that was received or set, nil without
+// one. What goes out then is StatusMessage(StatusCode()).
+func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
+
+// SetStatusMessage sets the reason phrase. One with control characters is refused;
+// the empty one undoes it.
+func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
+	if ascii.IndexControl(statusMessage) < len(statusMessage) || !h.room(len(statusMessage)) {
+		return
+	}
+	h.head.Reason = field.Store(&h.head.Fields, statusMessage)
+	h.changeFlag(reasonSet, len(statusMessage) > 0)
+}
+
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Others are refused.
+func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) }
+
+// SetContentLength sets the length of the body. -1 stands for a chunked body, -2,
+// like any other negative number, for one that ends with the connection.
+//
+// A server frames the body that it sends by what it knows of it; this is for those
+// who write the head themselves.
+func (h *ResponseHeader) SetContentLength(contentLength int) {
+	switch {
+	case contentLength >= 0:
+		h.frame(http1.Fixed, int64(contentLength))
+	case contentLength == -1:
+		h.frame(http1.Chunked, -1)
+	default:
+		h.frame(http1.UntilClose, -1)
+	}
+}
+
+// ContentType returns the value of Content-Type. Without one, it is what goes out
+// with a body: "text/plain; charset=utf-8", or nil after
+// SetNoDefaultContentType(true) or if the response was received.
+func (h *ResponseHeader) ContentType() []byte {
+	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
+		return v
+	}
+	if h.flags&noDefaultContentType != 0 || h.head.Parsed() {
+		return nil
+	}
+	return defaultContentType
+}
+
+// Server returns the value of Server.
+func (h *ResponseHeader) Server() []byte { return h.head.Fields.PeekID(field.Server) }
+
+// SetServer sets Server.
+func (h *ResponseHeader) SetServer(server string) { h.setKnown(field.Server, UnsafeBytes(server)) }
+
+// SetLastModified sets Last-Modified.
+func (h *ResponseHeader) SetLastModified(t time.Time) {
+	var room [len("Mon, 02 Jan 2006 15:04:05 GMT")]byte
+	h.setKnown(field.LastModified, AppendHTTPDate(room[:0], t))
+}
+
+// SetContentRange sets Content-Range to the bytes from startPos to endPos, both
+// included, of contentLength ones (RFC 9110 §14.4). A negative contentLength is
+// written as "*", for unknown, and a negative startPos as a range that cannot be
+// satisfied.
+func (h *ResponseHeader) SetContentRange(startPos, endPos, contentLength int) {
+	var room [80]byte
+	b := append(room[:0], "bytes "...)
+	if startPos < 0 {
+		b = append(b, '*')
+	} else {
+		b = ascii.AppendUint(b, uint64(startPos))
+		b = append(b, '-')
+		b = ascii.AppendUint(b, uint64(max(endPos, 0)))
+	}
+	b = append(b, '/')
+	if contentLength < 0 {
+		b = append(b, '*')
+	} else {
+		b = ascii.AppendUint(b, uint64(contentLength))
+	}
+	h.setKnown(field.ContentRange, b)
+}

@@ -1,0 +1,143 @@
+package gallop
+
+import (
+	"iter"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// Trailers are fields behind a chunked body (RFC 9110 §6.5). They are a list of
+// their own, never merged with the fields of the head: who wrote them knew more,
+// and proxies checked less.
+
+// SetTrailer announces, in the field Trailer, the comma-separated names of fields
+// that follow a chunked body. What Set and Add are given under one of these names,
+// before or after, goes there and not into the head; with a body that is not
+// chunked it is not sent at all.
+//
+// The error is ErrBadTrailer, and nothing is changed, if one of the names is no
+// token or must not stand there: what frames, routes or modifies the message,
+// authenticates somebody or describes the body (RFC 9110 §6.5.1).
+func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
+
+// AddTrailer announces more names. See SetTrailer.
+func (h *header) AddTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), true) }
+
+func (h *header) announce(names []byte, add bool) error {
+	names = ascii.TrimOWS(names)
+	if !mayTrail(names) || !h.room(len(names)) {
+		return ErrBadTrailer
+	}
+	if !add || h.flags&announced == 0 {
+		h.withdrawTrailers()
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	l := &h.head.Fields
+	if old := l.PeekID(field.Trailer); len(old) > 0 {
+		h.scratch = append(append(append(h.scratch[:0], old...), ", "...), names...)
+		names = h.scratch
+	}
+	field.Set(l, field.Trailer, "Trailer", names)
+	h.flags |= announced
+	moveFields(&h.trailers, l, h.announces)
+	return nil
+}
+
+// mayTrail reports whether every member of the list may be the name of a trailer.
+func mayTrail(list []byte) bool {
+	for len(list) > 0 {
+		var member []byte
+		member, list = ascii.Cut(list, ',')
+		member = ascii.TrimOWS(member)
+		if len(member) > 0 && (!ascii.IsToken(member) || http1.ForbiddenTrailer(field.Lookup(member))) {
+			return false
+		}
+	}
+	return true
+}
+
+// announces reports whether Trailer names the field.
+func (h *header) announces(name []byte) bool {
+	return ascii.HasToken(h.head.Fields.PeekID(field.Trailer), name)
+}
+
+// withdrawTrailers undoes what was announced: its fields are ordinary ones again.
+func (h *header) withdrawTrailers() {
+	if h.flags&announced != 0 {
+		moveFields(&h.head.Fields, &h.trailers, func([]byte) bool { return true })
+		h.flags &^= announced
+	}
+	field.Del(&h.head.Fields, field.Trailer, "Trailer")
+}
+
+// moveFields moves the fields of src whose name is wanted behind those of dst.
+func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
+	for i := 0; i < src.Len(); {
+		name, value := src.At(i)
+		if !wanted(name) {
+			i++
+			continue
+		}
+		field.Add(dst, src.ID(i), name, value)
+		src.DelAt(i)
+	}
+}
+
+// PeekTrailer returns the value of the first trailer with this name, whatever the
+// case of its letters, nil without one. Received trailers are there once the body
+// has been read to its end.
+func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, UnsafeBytes(key)) }
+
+// TrailerHeader returns the trailers as they are sent: field lines and an empty
+// line. It is valid until the header is changed or the next call of TrailerHeader
+// or Header.
+func (h *header) TrailerHeader() []byte {
+	h.scratch = http1.AppendFields(h.scratch[:0], &h.trailers)
+	h.scratch = append(h.scratch, "\r\n"...)
+	return h.scratch
+}
+
+// PeekTrailerKeys returns the names that Trailers yields. The slice is used again
+// by the next call of PeekAll, PeekKeys or PeekTrailerKeys.
+func (h *header) PeekTrailerKeys() [][]byte {
+	h.peeked = h.peeked[:0]
+	for name := range h.Trailers() {
+		h.peeked = append(h.peeked, name)
+	}
+	return h.peeked
+}
+
+// Trailers returns an iterator over the names of trailers: those that Trailer
+// announces, and then those that were received without that. The header must not be
+// changed in the loop.
+func (h *header) Trailers() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
+}
+
+func (h *header) eachTrailerName(yield func([]byte) bool) {
+	l := &h.head.Fields
+	for i := l.FindID(field.Trailer); i >= 0; i = field.Next(l, i, field.Trailer, "") {
+		for list := l.Value(i); len(list) > 0; {
+			var member []byte
+			member, list = ascii.Cut(list, ',')
+			if member = ascii.TrimOWS(member); len(member) > 0 && !yield(member) {
+				return
+			}
+		}
+	}
+	for i := range h.trailers.Len() {
+		if name, _ := h.trailers.At(i); !h.announces(name) && !yield(name) {
+			return
+		}
+	}
+}
+
+// AllTrailers returns an iterator over names and values of the trailers that were
+// received, or that were set to be sent. The header must not be changed in the loop.
+func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) { eachField(&h.trailers, yield) }
+}

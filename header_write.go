@@ -1,0 +1,224 @@
+package gallop
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/gallop-http/gallop/internal/clock"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// statusLines are the status lines of the codes that have a reason phrase.
+var statusLines = buildStatusLines()
+
+func buildStatusLines() (t [len(statusMessages)]string) {
+	for code, reason := range statusMessages {
+		if reason != "" {
+			t[code] = string(http1.AppendStatusLine(nil, code, reason))
+		}
+	}
+	return t
+}
+
+// appendHead appends the head as a server sends it. It does not allocate but to
+// grow dst.
+func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
+	l := &h.head.Fields
+	dst = h.appendStatusLine(dst)
+	if o.server != "" && !l.Has(field.Server) {
+		dst = http1.AppendField(dst, "Server", o.server)
+	}
+	if !o.date.IsZero() && !l.Has(field.Date) {
+		dst = append(dst, "Date: "...)
+		dst = clock.AppendDate(dst, o.date)
+		dst = append(dst, "\r\n"...)
+	}
+	length := o.length
+	if status := h.StatusCode(); status < 200 || status == StatusNoContent {
+		length = lengthNone // RFC 9110 §8.6, RFC 9112 §6.1
+	}
+	if o.defaultContentType && length != 0 && length != lengthNone &&
+		h.flags&noDefaultContentType == 0 && !l.Has(field.ContentType) {
+		dst = append(dst, "Content-Type: text/plain; charset=utf-8\r\n"...)
+	}
+	dst = h.appendFields(dst, length, -1)
+	return h.appendFraming(dst, o, length)
+}
+
+func (h *ResponseHeader) appendStatusLine(dst []byte) []byte {
+	start := len(dst)
+	code := h.StatusCode()
+	switch {
+	case h.head.Reason.Len > 0:
+		dst = http1.AppendStatusLine(dst, code, "")
+		dst = append(dst[:len(dst)-2], h.StatusMessage()...)
+		dst = append(dst, "\r\n"...)
+	case code < len(statusLines) && statusLines[code] != "":
+		dst = append(dst, statusLines[code]...)
+	default:
+		dst = http1.AppendStatusLine(dst, code, StatusMessage(code))
+	}
+	if h.sentMinor() == 0 {
+		dst[start+len("HTTP/1.")] = '0'
+	}
+	return dst
+}
+
+// appendHead appends the head as a client sends it. It does not allocate but to
+// grow dst.
+func (h *RequestHeader) appendHead(dst []byte, o *outgoing) []byte {
+	dst = append(dst, h.Method()...)
+	dst = append(dst, ' ')
+	dst = append(dst, h.RequestURI()...)
+	if h.sentMinor() > 0 {
+		dst = append(dst, " HTTP/1.1\r\n"...)
+	} else {
+		dst = append(dst, " HTTP/1.0\r\n"...)
+	}
+	host := -1
+	if h.flags&plainFields == 0 {
+		dst, host = h.appendUsual(dst, o)
+	}
+	dst = h.appendFields(dst, o.length, host)
+	return h.appendFraming(dst, o, o.length)
+}
+
+// appendUsual appends Host, and the fields that o wants and h has not. It returns
+// the index of Host, -1 without one or if it stays where it is.
+func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, host int) {
+	l := &h.head.Fields
+	host = -1
+	if !h.head.Parsed() {
+		if host = l.FindID(field.Host); host >= 0 {
+			dst = http1.AppendField(dst, "Host", l.Value(host))
+		}
+	}
+	if o.agent != "" && !l.Has(field.UserAgent) {
+		dst = http1.AppendField(dst, "User-Agent", o.agent)
+	}
+	if o.defaultContentType && o.length != 0 && o.length != lengthNone &&
+		h.flags&noDefaultContentType == 0 && !l.Has(field.ContentType) {
+		dst = append(dst, "Content-Type: application/octet-stream\r\n"...)
+	}
+	return dst, host
+}
+
+// appendFields appends the stored fields in order, but for the one at index skip
+// and for those that appendFraming writes.
+func (h *header) appendFields(dst []byte, length int64, skip int) []byte {
+	l := &h.head.Fields
+	for i := range l.Len() {
+		switch l.ID(i) {
+		case field.ContentLength, field.TransferEncoding, field.Connection:
+			continue
+		case field.Trailer:
+			if length != lengthChunked {
+				continue
+			}
+		}
+		if i == skip {
+			continue
+		}
+		name, value := l.At(i)
+		dst = http1.AppendField(dst, name, value)
+	}
+	return dst
+}
+
+// appendFraming appends the fields that say where the body and the connection end,
+// and the empty line.
+func (h *header) appendFraming(dst []byte, o *outgoing, length int64) []byte {
+	switch {
+	case length >= 0:
+		dst = http1.AppendContentLength(dst, length)
+	case length == lengthChunked:
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+	}
+	option := ""
+	if o.close {
+		option = "close"
+	} else if o.keepAlive {
+		option = "keep-alive"
+	}
+	start := len(dst)
+	dst = append(dst, "Connection: "...)
+	empty := len(dst)
+	if h.head.Fields.Has(field.Connection) {
+		dst = h.appendOptions(dst, option)
+	} else {
+		dst = append(dst, option...)
+	}
+	if len(dst) == empty {
+		return append(dst[:start], "\r\n"...)
+	}
+	return append(dst, "\r\n\r\n"...)
+}
+
+// asStored is what the header itself says about going out.
+func (h *header) asStored() outgoing {
+	o := outgoing{length: h.sentLength(), close: h.ConnectionClose()}
+	o.keepAlive = h.head.Flags&http1.ConnectionKeepAlive != 0
+	o.defaultContentType = !h.head.Parsed()
+	return o
+}
+
+// AppendBytes appends the head to dst as it goes over the wire: what was set or
+// received, with an empty line behind. Trailers are not part of it.
+func (h *RequestHeader) AppendBytes(dst []byte) []byte {
+	o := h.asStored()
+	return h.appendHead(dst, &o)
+}
+
+// Header returns what AppendBytes appends. It is valid until the header is changed
+// or the next call of Header or TrailerHeader.
+func (h *RequestHeader) Header() []byte {
+	h.scratch = h.AppendBytes(h.scratch[:0])
+	return h.scratch
+}
+
+// String returns what AppendBytes appends.
+func (h *RequestHeader) String() string { return string(h.Header()) }
+
+// Write writes what AppendBytes appends to w, which it does not flush.
+func (h *RequestHeader) Write(w *bufio.Writer) error {
+	_, err := w.Write(h.Header())
+	return err
+}
+
+// WriteTo writes what AppendBytes appends to w.
+func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(h.Header())
+	return int64(n), err
+}
+
+// AppendBytes appends the head to dst as it goes over the wire: what was set or
+// received, with an empty line behind, and a Content-Type if there is a body and
+// none is set. What only a server knows, such as Date, is left out, and trailers
+// are not part of it.
+func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
+	o := h.asStored()
+	return h.appendHead(dst, &o)
+}
+
+// Header returns what AppendBytes appends. It is valid until the header is changed
+// or the next call of Header or TrailerHeader.
+func (h *ResponseHeader) Header() []byte {
+	h.scratch = h.AppendBytes(h.scratch[:0])
+	return h.scratch
+}
+
+// String returns what AppendBytes appends.
+func (h *ResponseHeader) String() string { return string(h.Header()) }
+
+// Write writes what AppendBytes appends to w, which it does not flush.
+func (h *ResponseHeader) Write(w *bufio.Writer) error {
+	_, err := w.Write(h.Header())
+	return err
+}
+
+// WriteTo writes what AppendBytes appends to w.
+func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(h.Header())
+	return int64(n), err
+}
