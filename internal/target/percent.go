@@ -87,7 +87,12 @@ func AppendUnescape(dst, src []byte) []byte {
 
 // AppendUnescapeArgument is AppendUnescape for a name or value of a query, in which '+' is a space.
 func AppendUnescapeArgument(dst, src []byte) []byte {
-	for i := 0; i < len(src); i++ {
+	n := 0
+	for n < len(src) && src[n] != '+' && src[n] != '%' {
+		n++
+	}
+	dst = append(dst, src[:n]...)
+	for i := n; i < len(src); i++ {
 		c := src[i]
 		switch {
 		case c == '+':

@@ -108,38 +108,45 @@ func authorityEnd(b []byte) int {
 
 // parsePath reads b as path ["?" query].
 func (t *Target) parsePath(b []byte) error {
-	t.Plain = true
-	for i := 0; i < len(b); i++ {
-		class := targetClasses[b[i]]
-		if class&pathByte != 0 {
-			continue
+	escapes := false
+	end := run(b, pathByte)
+	for end < len(b) && b[end] == '%' {
+		if !isEscape(b[end:]) {
+			return ErrEscape
 		}
-		switch b[i] {
-		case '.':
-			t.Plain = t.Plain && b[i-1] != '/' // there is one: a path begins with '/'
-		case '%':
-			if !isEscape(b[i:]) {
-				return ErrEscape
-			}
-			t.Plain = false
-		case '?':
-			t.Path, t.Query, t.HasQuery = b[:i], b[i+1:], true
-			return checkQuery(t.Query)
-		default:
-			return badByte(b[i])
-		}
+		escapes = true
+		end += 3
+		end += run(b[end:], pathByte)
 	}
-	t.Path = b
+	t.Path = b[:end]
+	t.Plain = !escapes && !bytes.Contains(t.Path, []byte("/."))
+	if end == len(b) {
+		return nil
+	}
+	if b[end] != '?' {
+		return badByte(b[end])
+	}
+	t.Query, t.HasQuery = b[end+1:], true
+	if n := run(t.Query, queryByte); n < len(t.Query) {
+		return badByte(t.Query[n])
+	}
 	return nil
 }
 
-func checkQuery(b []byte) error {
-	for _, c := range b {
-		if targetClasses[c]&queryByte == 0 {
-			return badByte(c)
+// run returns how many bytes at the start of b are of the class.
+func run(b []byte, class uint8) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := b[i : i+8 : i+8]
+		if targetClasses[w[0]]&targetClasses[w[1]]&targetClasses[w[2]]&targetClasses[w[3]]&
+			targetClasses[w[4]]&targetClasses[w[5]]&targetClasses[w[6]]&targetClasses[w[7]]&class == 0 {
+			break
 		}
 	}
-	return nil
+	for i < len(b) && targetClasses[b[i]]&class != 0 {
+		i++
+	}
+	return i
 }
 
 func badByte(c byte) error {
@@ -149,10 +156,9 @@ func badByte(c byte) error {
 	return ErrByte
 }
 
-// Classes of a byte in a target. '.', '%' and '?' are missing from pathByte
-// because the path's loop has to look at them.
+// Classes of a byte in a target.
 const (
-	pathByte  = 1 << iota // pchar and '/', '[', ']', '|', without '.' and '%'
+	pathByte  = 1 << iota // pchar without '%', and '/', '[', ']', '|'
 	queryByte             // VCHAR without '"', '<', '>', '#'
 	unreserved
 	subDelim
@@ -180,7 +186,6 @@ func buildTargetClasses() (t [256]uint8) {
 	for _, c := range []byte(":@/[]|") {
 		t[c] |= pathByte
 	}
-	t['.'] &^= pathByte
 	return t
 }
 
