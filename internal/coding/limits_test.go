@@ -52,12 +52,35 @@ func TestSizeLimitIsExact(t *testing.T) {
 	}
 }
 
+func TestZeroLimitsAreTheDefaultsAndNegativeOnesNone(t *testing.T) {
+	const floor, size = ratioFloor, 32 << 20
+	for _, tc := range []struct {
+		limits  Limits
+		in, out int64
+		want    error
+	}{
+		{Limits{}, size, size, nil},
+		{Limits{}, size, size + 1, ErrTooLarge},
+		{Limits{}, floor/50 + 1, floor * 2, nil},
+		{Limits{}, floor / 50, floor * 2, ErrRatio},
+		{Limits{MaxSize: -1}, 1 << 40, 1 << 45, nil},
+		{Limits{MaxSize: -1}, 1 << 62, 1<<63 - 1, nil},
+		{Limits{MaxRatio: -1}, 1, size, nil},
+		{Limits{MaxSize: -1, MaxRatio: -1}, 1, 1<<63 - 1, nil},
+		{Limits{MaxSize: 10, MaxRatio: 1}, 1, 10, nil},
+		{Limits{MaxSize: 10, MaxRatio: 1}, 1, 11, ErrTooLarge},
+	} {
+		if err := tc.limits.withDefaults().check(tc.in, tc.out); err != tc.want {
+			t.Errorf("%+v: %d yield %d: %v, want %v", tc.limits, tc.in, tc.out, err, tc.want)
+		}
+	}
+}
+
 func TestBombsStopAtTheLimits(t *testing.T) {
-	const size = 64 << 20
 	for _, c := range real {
-		src := bomb(t, c, size)
+		src := bomb(t, c, 8<<20)
 		// What the windows of br and zstd take, and the output as it doubles.
-		const bound = 3*DefaultMaxSize + 40<<20
+		const bound = 30 << 20
 		for way, decode := range decoders {
 			for _, tc := range []struct {
 				name   string
@@ -66,7 +89,7 @@ func TestBombsStopAtTheLimits(t *testing.T) {
 				most   int
 			}{
 				{"default", Limits{}, ErrRatio, max(ratioFloor, DefaultMaxRatio*len(src))},
-				{"size only", Limits{MaxRatio: -1}, ErrTooLarge, DefaultMaxSize},
+				{"size only", Limits{MaxSize: 3 << 20, MaxRatio: -1}, ErrTooLarge, 3 << 20},
 				{"tight", Limits{MaxSize: 1 << 20, MaxRatio: 10}, nil, 1 << 20},
 			} {
 				var got []byte
