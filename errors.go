@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -12,6 +13,17 @@ var (
 	// ErrNoArgValue is returned by Args.GetUint and Args.GetUfloat for a key that
 	// is missing or has an empty value.
 	ErrNoArgValue = errors.New("gallop: no args value for the given key")
+)
+
+// Errors of decompression.
+var (
+	// ErrDecompressedTooLarge is the error for a body that decompresses to more than
+	// its limit.
+	ErrDecompressedTooLarge = coding.ErrTooLarge
+
+	// ErrDecompressionRatio is the error for a body that expands so much that it has
+	// to be a decompression bomb.
+	ErrDecompressionRatio = coding.ErrRatio
 )
 
 // Errors of Cookie.
