@@ -16,7 +16,8 @@ import (
 // compared byte by byte.
 //
 // The zero value is an empty list, ready to use. Args must not be copied (CopyTo
-// does it) and not be used by several goroutines at once; reading it from several is fine.
+// does it) and not be used by several goroutines at once. Peek, Has, the Get methods and All
+// only read, and may be called from several.
 // Slices that its methods return are views, valid until the next call of a method
 // that changes the list and until it is released.
 type Args struct {
@@ -232,10 +233,26 @@ func (a *Args) Del(key string) { a.del(UnsafeBytes(key)) }
 func (a *Args) Has(key string) bool { return a.index(UnsafeBytes(key)) >= 0 }
 
 // Peek returns the first value of key, empty if it has none, nil without such a key.
-func (a *Args) Peek(key string) []byte { return a.PeekBytes(UnsafeBytes(key)) }
+func (a *Args) Peek(key string) []byte { return a.peek(UnsafeBytes(key)) }
+
+func (a *Args) peek(key []byte) []byte {
+	if i := a.index(key); i >= 0 {
+		return a.value(i)
+	}
+	return nil
+}
 
 // PeekMulti returns all values of key in a new slice, nil without such a key.
-func (a *Args) PeekMulti(key string) [][]byte { return a.PeekMultiBytes(UnsafeBytes(key)) }
+func (a *Args) PeekMulti(key string) [][]byte { return a.peekMulti(UnsafeBytes(key)) }
+
+func (a *Args) peekMulti(key []byte) (values [][]byte) {
+	for i := range a.list {
+		if bytes.Equal(a.key(i), key) {
+			values = append(values, a.value(i))
+		}
+	}
+	return values
+}
 
 // GetUint returns the first value of key as a decimal number. Without such a key, or
 // with an empty value, the error is ErrNoArgValue, and after an error the number is -1.

@@ -41,19 +41,7 @@ func (a *Args) DelBytes(key []byte) { a.del(key) }
 func (a *Args) HasBytes(key []byte) bool { return a.index(key) >= 0 }
 
 // PeekBytes is Peek for bytes.
-func (a *Args) PeekBytes(key []byte) []byte {
-	if i := a.index(key); i >= 0 {
-		return a.value(i)
-	}
-	return nil
-}
+func (a *Args) PeekBytes(key []byte) []byte { return a.peek(key) }
 
 // PeekMultiBytes is PeekMulti for bytes.
-func (a *Args) PeekMultiBytes(key []byte) (values [][]byte) {
-	for i := range a.list {
-		if string(a.key(i)) == string(key) {
-			values = append(values, a.value(i))
-		}
-	}
-	return values
-}
+func (a *Args) PeekMultiBytes(key []byte) [][]byte { return a.peekMulti(key) }

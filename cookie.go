@@ -93,25 +93,25 @@ func (c *Cookie) CopyTo(src *Cookie) {
 func (c *Cookie) Key() []byte { return c.key }
 
 // SetKey sets the name.
-func (c *Cookie) SetKey(key string) { c.SetKeyBytes(UnsafeBytes(key)) }
+func (c *Cookie) SetKey(key string) { c.setKey(UnsafeBytes(key)) }
 
 // Value returns the value.
 func (c *Cookie) Value() []byte { return c.value }
 
 // SetValue sets the value.
-func (c *Cookie) SetValue(value string) { c.SetValueBytes(UnsafeBytes(value)) }
+func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 
 // Domain returns the Domain attribute, empty for none.
 func (c *Cookie) Domain() []byte { return c.domain }
 
 // SetDomain sets the Domain attribute. The empty domain means the host that sets the cookie, and no other.
-func (c *Cookie) SetDomain(domain string) { c.SetDomainBytes(UnsafeBytes(domain)) }
+func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
 // Path returns the Path attribute, empty for none.
 func (c *Cookie) Path() []byte { return c.path }
 
 // SetPath sets the Path attribute. A path that does not begin with '/' gets one in front.
-func (c *Cookie) SetPath(path string) { c.SetPathBytes(UnsafeBytes(path)) }
+func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
 // MaxAge returns the seconds for which a client keeps the cookie, 0 if nothing is said
 // about that, and a negative number if it has to delete it.
@@ -227,6 +227,21 @@ func (mode CookieSameSite) attribute() string {
 	return ""
 }
 
+func (c *Cookie) setKey(key []byte) { setOrEmpty(&c.key, key, ascii.IsToken(key)) }
+
+func (c *Cookie) setValue(value []byte) { setOrEmpty(&c.value, value, settableCookieValue(value)) }
+
+func (c *Cookie) setDomain(domain []byte) {
+	setOrEmpty(&c.domain, domain, settableCookieDomain(domain))
+}
+
+func (c *Cookie) setPath(path []byte) {
+	if len(path) > 0 && path[0] != '/' {
+		path = append([]byte{'/'}, path...)
+	}
+	setOrEmpty(&c.path, path, settableCookiePath(path))
+}
+
 // setOrEmpty sets *field to value if that is accepted, and else to nothing.
 func setOrEmpty(field *[]byte, value []byte, accepted bool) {
 	*field = (*field)[:0]
@@ -235,7 +250,7 @@ func setOrEmpty(field *[]byte, value []byte, accepted bool) {
 	}
 }
 
-// settableCookieValue reports whether SetValue and SetCookie accept value.
+// settableCookieValue reports whether SetValue accepts value.
 func settableCookieValue(value []byte) bool {
 	for _, c := range unquoteCookieValue(value) {
 		if !ascii.IsCookieOctet(c) && c != ' ' && c != ',' {

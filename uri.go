@@ -113,14 +113,33 @@ var (
 func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
 
 // SetScheme sets the scheme. Bytes that no scheme has are left out, as in "https://".
-func (u *URI) SetScheme(scheme string) { u.SetSchemeBytes(UnsafeBytes(scheme)) }
+func (u *URI) SetScheme(scheme string) { u.setScheme(UnsafeBytes(scheme)) }
+
+func (u *URI) setScheme(scheme []byte) {
+	dst := u.scheme[:0]
+	for _, c := range scheme {
+		if c, ok := schemeByte(c, len(dst) == 0); ok {
+			dst = append(dst, c)
+		}
+	}
+	u.scheme = dst
+}
+
+// schemeByte returns c in lower case if it may stand at that place of a scheme.
+func schemeByte(c byte, first bool) (byte, bool) {
+	c = ascii.Lower(c)
+	letter := c-'a' <= 'z'-'a'
+	return c, letter || !first && (ascii.IsDigit(c) || c == '+' || c == '-' || c == '.')
+}
 
 // Host returns the host in lower case, with the port if there is one.
 func (u *URI) Host() []byte { return u.host }
 
 // SetHost sets the host and port. A value that is none (RFC 3986 §3.2.2) leaves
 // the URI without a host.
-func (u *URI) SetHost(host string) { u.SetHostBytes(UnsafeBytes(host)) }
+func (u *URI) SetHost(host string) { u.setHost(UnsafeBytes(host)) }
+
+func (u *URI) setHost(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
 
 // Username returns the user name as it is spelled in the URI. It is never part
 // of what FullURI and RequestURI return.
@@ -153,7 +172,7 @@ func (u *URI) Path() []byte {
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
 // SetPath sets the path. Escapes in it count as such: "/a%20b" is "/a b".
-func (u *URI) SetPath(path string) { u.SetPathBytes(UnsafeBytes(path)) }
+func (u *URI) SetPath(path string) { u.setPathOriginal(UnsafeBytes(path)) }
 
 func (u *URI) setPathOriginal(path []byte) {
 	u.pathOriginal = append(u.pathOriginal[:0], path...)
@@ -177,7 +196,12 @@ func (u *URI) QueryString() []byte {
 }
 
 // SetQueryString sets the query, which follows the question mark.
-func (u *URI) SetQueryString(queryString string) { u.SetQueryStringBytes(UnsafeBytes(queryString)) }
+func (u *URI) SetQueryString(queryString string) { u.setQueryString(UnsafeBytes(queryString)) }
+
+func (u *URI) setQueryString(queryString []byte) {
+	u.queryString = append(u.queryString[:0], queryString...)
+	u.argsParsed = false
+}
 
 // QueryArgs returns the arguments of the query. Changing them changes the URI's query;
 // as long as they are only read, the query stays as it was, byte for byte.
@@ -257,11 +281,4 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 		dst = target.AppendSafeQuery(dst, u.queryString)
 	}
 	return dst
-}
-
-// schemeByte returns c in lower case if it may stand at that place of a scheme.
-func schemeByte(c byte, first bool) (byte, bool) {
-	c = ascii.Lower(c)
-	letter := c-'a' <= 'z'-'a'
-	return c, letter || !first && (ascii.IsDigit(c) || c == '+' || c == '-' || c == '.')
 }

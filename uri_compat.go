@@ -1,20 +1,10 @@
 package gallop
 
-import "github.com/gallop-http/gallop/internal/target"
-
 // SetSchemeBytes is SetScheme for bytes.
-func (u *URI) SetSchemeBytes(scheme []byte) {
-	dst := u.scheme[:0]
-	for _, c := range scheme {
-		if c, ok := schemeByte(c, len(dst) == 0); ok {
-			dst = append(dst, c)
-		}
-	}
-	u.scheme = dst
-}
+func (u *URI) SetSchemeBytes(scheme []byte) { u.setScheme(scheme) }
 
 // SetHostBytes is SetHost for bytes.
-func (u *URI) SetHostBytes(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
+func (u *URI) SetHostBytes(host []byte) { u.setHost(host) }
 
 // SetUsernameBytes is SetUsername for bytes.
 func (u *URI) SetUsernameBytes(username []byte) { u.username = append(u.username[:0], username...) }
@@ -26,10 +16,7 @@ func (u *URI) SetPasswordBytes(password []byte) { u.password = append(u.password
 func (u *URI) SetPathBytes(path []byte) { u.setPathOriginal(path) }
 
 // SetQueryStringBytes is SetQueryString for bytes.
-func (u *URI) SetQueryStringBytes(queryString []byte) {
-	u.queryString = append(u.queryString[:0], queryString...)
-	u.argsParsed = false
-}
+func (u *URI) SetQueryStringBytes(queryString []byte) { u.setQueryString(queryString) }
 
 // SetHashBytes is SetHash for bytes.
 func (u *URI) SetHashBytes(hash []byte) { u.hash = append(u.hash[:0], hash...) }

@@ -31,7 +31,7 @@ func (u *URI) Parse(host, uri []byte) error {
 		u.clear()
 		return err
 	}
-	u.SetSchemeBytes(ref.Scheme)
+	u.setScheme(ref.Scheme)
 	u.setPathOriginal(ref.Path)
 	u.queryString = append(u.queryString[:0], ref.Query...)
 	u.hash = append(u.hash[:0], ref.Fragment...)
@@ -129,15 +129,15 @@ func (u *URI) resolve(ref *target.Reference) error {
 			return err
 		}
 		if len(ref.Scheme) > 0 {
-			u.SetSchemeBytes(ref.Scheme)
+			u.setScheme(ref.Scheme)
 		}
 		u.setPathOriginal(ref.Path)
-		u.SetQueryStringBytes(ref.Query)
+		u.setQueryString(ref.Query)
 	case len(ref.Path) > 0:
 		u.mergePath(ref.Path)
-		u.SetQueryStringBytes(ref.Query)
+		u.setQueryString(ref.Query)
 	case ref.HasQuery:
-		u.SetQueryStringBytes(ref.Query)
+		u.setQueryString(ref.Query)
 	}
 	u.hash = append(u.hash[:0], ref.Fragment...)
 	return nil
