@@ -20,6 +20,13 @@ func controls(w uint64) uint64 {
 	return (below | (del-ones)&^del) & highs
 }
 
+// Odd marks, with the high bit of its byte, bytes of the word w that are not from
+// 0x20 to 0x7e, first among them what ends a line. It is half the work of finding
+// just the control characters, and in a header nearly always as good. Bytes above
+// a marked one may be marked as well; only whether there is a mark, and the lowest
+// one, count. That one may be a byte from 0x80 on.
+func Odd(w uint64) uint64 { return ((w - ones*0x20) | (w + ones)) & highs }
+
 // IndexControl returns the index of the first byte of b that is a control
 // character (below 0x20, or DEL) other than HTAB, or len(b) without one. Such a
 // byte ends a line of a header, or is an error in it (RFC 9110 §5.5).
@@ -28,7 +35,11 @@ func controls(w uint64) uint64 {
 func IndexControl(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
-		m := controls(binary.LittleEndian.Uint64(b[i:]))
+		w := binary.LittleEndian.Uint64(b[i:])
+		if Odd(w) == 0 {
+			continue
+		}
+		m := controls(w)
 		if m == 0 {
 			continue
 		}

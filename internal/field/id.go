@@ -1,6 +1,10 @@
 package field
 
-import "github.com/gallop-http/gallop/internal/ascii"
+import (
+	"encoding/binary"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
 
 // ID stands for a known field name. Unknown is the ID of every other name.
 type ID uint8
@@ -236,15 +240,60 @@ func Lookup[S ascii.Text](name S) ID {
 	return Unknown
 }
 
-// LookupExact returns the ID of name if name has the spelling that String
-// returns, and Unknown if not: one comparison of memory. What it knows is
-// therefore a valid token.
-func LookupExact(name []byte) ID {
-	if len(name) < 2 {
+// LookupHead returns the ID of the name b[:n], whatever its case. What it knows is
+// therefore a valid token. It is for parsers: it looks at the bytes behind the
+// name too, if there are any, to compare by words and not byte by byte.
+func LookupHead(b []byte, n int) ID {
+	if n < 2 || n > maxKnown {
 		return Unknown
 	}
-	if id := table[hash(name)]; string(name) == names[id] {
-		return id
+	if len(b) < maxKnown {
+		return Lookup(b[:n])
 	}
-	return Unknown
+	id := table[hash(b[:n])]
+	p := &patterns[id]
+	odd := p.differ(b, 0) | p.differ(b, 1)
+	if n > 16 {
+		odd |= p.differ(b, 2) | p.differ(b, 3)
+	}
+	if odd != 0 || n != len(names[id]) {
+		return Unknown
+	}
+	return id
+}
+
+// maxKnown is the length of the longest known name, and of a pattern.
+const maxKnown = 32
+
+// pattern is a known name to compare bytes with: its words, and in each the bits
+// that do not count: the case of letters, and all behind the end of the name.
+type pattern struct {
+	text, ignore [maxKnown / 8]uint64
+}
+
+// differ returns what is different in word i of b.
+func (p *pattern) differ(b []byte, i int) uint64 {
+	return (binary.LittleEndian.Uint64(b[8*i:]) ^ p.text[i]) &^ p.ignore[i]
+}
+
+var patterns = buildPatterns()
+
+func buildPatterns() (t [numIDs]pattern) {
+	for id, name := range names {
+		var text, ignore [maxKnown]byte
+		copy(text[:], name)
+		for i, c := range text {
+			switch {
+			case i >= len(name):
+				ignore[i] = 0xff
+			case ascii.Lower(c) >= 'a' && ascii.Lower(c) <= 'z':
+				ignore[i] = 0x20
+			}
+		}
+		for i := range t[id].text {
+			t[id].text[i] = binary.LittleEndian.Uint64(text[8*i:])
+			t[id].ignore[i] = binary.LittleEndian.Uint64(ignore[8*i:])
+		}
+	}
+	return t
 }

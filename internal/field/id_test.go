@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -28,16 +29,45 @@ func TestLookupIgnoresCase(t *testing.T) {
 				t.Errorf("Lookup(%q) = %v", s, got)
 			}
 		}
-		if got := LookupExact([]byte(names[id])); got != id {
-			t.Errorf("LookupExact(%q) = %v", names[id], got)
-		}
 	}
 	for _, s := range []string{"", "X", "Hos", "Hosts", "H\rst", "Content\rLength", "Content_Length"} {
 		if got := Lookup(s); got != Unknown {
 			t.Errorf("Lookup(%q) = %v", s, got)
 		}
-		if got := LookupExact([]byte(s)); got != Unknown {
-			t.Errorf("LookupExact(%q) = %v", s, got)
+	}
+}
+
+func TestLookupHeadAgreesWithLookup(t *testing.T) {
+	behind := []byte(": value\r\nAnother-Name: another value, long enough\r\n")
+	check := func(name []byte) {
+		t.Helper()
+		want := Lookup(name)
+		for _, room := range []int{0, 1, 7, 20, len(behind)} {
+			b := append(bytes.Clone(name), behind[:room]...)
+			if got := LookupHead(b, len(name)); got != want {
+				t.Errorf("%q before %d bytes: got %v, want %v", name, room, got, want)
+			}
+		}
+	}
+	check(nil)
+	check([]byte("X"))
+	check([]byte("X-Something-That-Is-Longer-Than-All-The-Known-Ones"))
+	for id := Unknown + 1; id < numIDs; id++ {
+		name := []byte(names[id])
+		if len(name) > maxKnown {
+			t.Errorf("%s is longer than a pattern", name)
+		}
+		check(name)
+		check(bytes.ToLower(name))
+		check(bytes.ToUpper(name))
+		check(name[:len(name)-1])
+		check(append(bytes.Clone(name), 'x'))
+		for i := range name {
+			for bit := range 8 {
+				other := bytes.Clone(name)
+				other[i] ^= 1 << bit
+				check(other)
+			}
 		}
 	}
 }

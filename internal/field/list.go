@@ -6,7 +6,11 @@
 // storage of the list's own; nobody who reads a List sees the difference.
 package field
 
-import "github.com/gallop-http/gallop/internal/ascii"
+import (
+	"slices"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
 
 // Span is a run of bytes in the storage of a List: Off ≤ Off+Len ≤ len(storage).
 type Span struct{ Off, Len uint32 }
@@ -84,11 +88,23 @@ func (l *List) Borrow(b []byte) {
 // perhaps more behind them.
 func (l *List) Rebase(b []byte) { l.buf = b }
 
-// AppendSpan adds a field whose name and value lie in the borrowed bytes.
-func (l *List) AppendSpan(f Field) {
-	l.fields = append(l.fields, f)
-	if f.ID != Unknown && l.first[f.ID] == 0 && len(l.fields) < 1<<16 {
-		l.first[f.ID] = uint16(len(l.fields))
+// AppendSpan adds a field whose name and value lie in the borrowed bytes: the
+// name from name to nameEnd, the value from value to valueEnd.
+//
+// It fills the field where it stays. One that is built elsewhere and copied costs
+// a parser a fifth of its time, waiting for its own narrow stores.
+func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
+	n := len(l.fields)
+	if n == cap(l.fields) {
+		l.fields = slices.Grow(l.fields, 16)
+	}
+	l.fields = l.fields[:n+1]
+	f := &l.fields[n]
+	f.NameOff, f.NameLen = uint32(name), uint16(nameEnd-name)
+	f.ValueOff, f.ValueLen = uint32(value), uint32(valueEnd-value)
+	f.ID = id
+	if id != Unknown && l.first[id] == 0 && n < 1<<16-1 {
+		l.first[id] = uint16(n + 1)
 	}
 }
 
@@ -237,7 +253,7 @@ func (l *List) detach(room int) {
 func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
 	n := Store(l, name)
 	v := Store(l, value)
-	l.AppendSpan(Field{NameOff: n.Off, NameLen: uint16(n.Len), ValueOff: v.Off, ValueLen: v.Len, ID: id})
+	l.AppendSpan(id, int(n.Off), int(n.Off+n.Len), int(v.Off), int(v.Off+v.Len))
 }
 
 // Set gives the first field called name this value and removes the others of that

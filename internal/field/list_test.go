@@ -59,7 +59,7 @@ func TestListAgreesWithTheObviousOne(t *testing.T) {
 		if round%2 == 0 { // start as a view of somebody else's bytes
 			b := []byte("Hostvalue")
 			l.Borrow(b)
-			l.AppendSpan(Field{NameOff: 0, NameLen: 4, ValueOff: 4, ValueLen: 5, ID: Host})
+			l.AppendSpan(Host, 0, 4, 4, 9)
 			m = append(m, [2]string{"Host", "value"})
 		}
 		for step := range 20 {

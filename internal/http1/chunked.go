@@ -195,6 +195,7 @@ func skipExtension(b []byte, i int) (int, error) {
 	return i, nil
 }
 
+// skipBlanks returns the index of the first byte from b[i] on that is no blank.
 func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++
@@ -273,14 +274,13 @@ func parseTrailer(h *Head, b []byte, fields int) (int, error) {
 		if i == len(b) || i+1 == len(b) && b[i] == '\r' {
 			return 0, nil
 		}
-		f, end, err := parseField(b, i)
+		end, err := parseField(&h.Fields, b, i)
 		if end == 0 {
 			return 0, err
 		}
-		if h.Fields.Len() >= fields {
+		if h.Fields.Len() > fields {
 			return 0, ErrTrailerTooLarge
 		}
-		h.Fields.AppendSpan(f)
 		i = end
 	}
 }

@@ -68,6 +68,10 @@ func (h *Head) noteExpect(value []byte) {
 }
 
 func (h *Head) noteConnection(value []byte) {
+	if string(value) == "keep-alive" {
+		h.Flags |= ConnectionKeepAlive
+		return
+	}
 	for len(value) > 0 {
 		var member []byte
 		member, value = ascii.Cut(value, ',')

@@ -224,94 +224,110 @@ func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 			}
 			return i + 2, nil
 		}
-		f, end, err := parseField(b, i)
-		if err == ErrFold && !request && h.Fields.Len() > 0 {
-			if end, err = h.unfold(b, i); end > 0 {
-				h.at = end
-				continue
-			}
-		}
+		end, err := parseField(&h.Fields, b, i)
 		if end == 0 {
-			return 0, err
+			if err == ErrFold && !request && h.Fields.Len() > 0 {
+				end, err = h.unfold(b, i)
+			}
+			if end == 0 {
+				return 0, err
+			}
+			h.at = end
+			continue
 		}
-		if h.Fields.Len() >= lim.Fields {
+		last := h.Fields.Len() - 1
+		if last >= lim.Fields {
 			return 0, ErrTooManyFields
 		}
-		h.Fields.AppendSpan(f)
 		h.at = end
-		if f.ID != field.Unknown && f.ID <= lastNoted {
-			if err := h.note(f.ID, b[f.ValueOff:f.ValueOff+f.ValueLen]); err != nil {
+		if id := h.Fields.ID(last); id <= lastNoted && id != field.Unknown {
+			if err := h.note(id, h.Fields.Value(last)); err != nil {
 				return 0, err
 			}
 		}
 	}
 }
 
-// parseField parses the field line that begins at b[i] and returns the field and
-// where the line ends: 0 if the line is not finished, or wrong.
-func parseField(b []byte, i int) (f field.Field, end int, err error) {
-	colon, id, err := parseName(b, i)
-	if colon < 0 {
-		return f, 0, err
+// parseField parses the field line that begins at b[i], adds the field to l, which
+// borrows b, and returns where the line ends: 0 if it is not finished, or wrong.
+//
+// This is where the time of parsing goes, so what nearly every line is, a known
+// name and a value of visible ASCII, is done here and without another look;
+// parseName and parseValue do the rest.
+func parseField(l *field.List, b []byte, i int) (end int, err error) {
+	line := b[i:]
+	colon, id := bytes.IndexByte(line[:min(len(line), 64)], ':'), field.Unknown
+	if colon > 0 {
+		id = field.LookupHead(line, colon)
 	}
-	start, stop, end, err := parseValue(b, colon+1)
-	return field.Field{
-		NameOff:  uint32(i),
-		NameLen:  uint16(colon - i),
-		ValueOff: uint32(start),
-		ValueLen: uint32(stop - start),
-		ID:       id,
-	}, end, err
+	if id == field.Unknown {
+		if colon, err = parseName(line); colon < 0 {
+			return 0, err
+		}
+	}
+	colon += i
+	start := skipBlanks(b, colon+1)
+	stop := start
+	for ; stop+8 <= len(b); stop += 8 {
+		if m := ascii.Odd(binary.LittleEndian.Uint64(b[stop:])); m != 0 {
+			stop += bits.TrailingZeros64(m) >> 3
+			break
+		}
+	}
+	if stop+1 >= len(b) || b[stop] != '\r' || b[stop+1] != '\n' {
+		if stop, end, err = parseValue(b, stop); end == 0 {
+			return 0, err
+		}
+	} else {
+		end = stop + 2
+	}
+	l.AppendSpan(id, i, colon, start, trimBlanks(b, start, stop))
+	return end, nil
 }
 
-// parseValue finds the value that begins at b[i]: it is b[start:stop], and its
-// line ends at end, 0 if the line is not finished, or wrong.
-func parseValue(b []byte, i int) (start, stop, end int, err error) {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-		i++
-	}
+// parseValue finds where the value that goes on at b[i] ends, and where its line
+// does: end is 0 if the line is not finished, or wrong. Blanks behind the value are
+// part of it.
+func parseValue(b []byte, i int) (stop, end int, err error) {
 	stop = i + ascii.IndexControl(b[i:])
 	if stop+1 >= len(b) {
 		if stop < len(b) && b[stop] != '\r' {
-			return i, i, 0, ErrLineEnd
+			return 0, 0, ErrLineEnd
 		}
-		return i, i, 0, nil
+		return 0, 0, nil
 	}
 	if b[stop] != '\r' || b[stop+1] != '\n' {
-		return i, i, 0, ErrLineEnd
+		return 0, 0, ErrLineEnd
 	}
-	end = stop + 2
-	for stop > i && (b[stop-1] == ' ' || b[stop-1] == '\t') {
-		stop--
-	}
-	return i, stop, end, nil
+	return stop, stop + 2, nil
 }
 
-// parseName finds the colon of the line that begins at b[i], -1 if it is not
-// there yet or the name is none, and the ID of the name.
-func parseName(b []byte, i int) (colon int, id field.ID, err error) {
-	line := b[i:]
-	n := bytes.IndexByte(line[:min(len(line), 64)], ':')
-	if n > 0 {
-		if id = field.LookupExact(line[:n]); id != field.Unknown {
-			return i + n, id, nil
-		}
+// trimBlanks returns the end of b[start:stop] without the blanks at its end.
+func trimBlanks(b []byte, start, stop int) int {
+	for stop > start && (b[stop-1] == ' ' || b[stop-1] == '\t') {
+		stop--
 	}
-	n = 0
+	return stop
+}
+
+// parseName returns where the colon of a line is whose name is none of the known
+// ones, or -1 if it is not there yet or the name is no token.
+func parseName(line []byte) (colon int, err error) {
+	n := 0
 	for n < len(line) && ascii.IsTokenByte(line[n]) {
 		n++
 	}
 	switch {
 	case n > field.MaxNameLen:
-		return -1, 0, ErrHeadTooLarge
+		return -1, ErrHeadTooLarge
 	case n == len(line):
-		return -1, 0, nil
+		return -1, nil
 	case line[n] == ':' && n > 0:
-		return i + n, field.Lookup(line[:n]), nil
+		return n, nil
 	case n == 0 && (line[0] == ' ' || line[0] == '\t'):
-		return -1, 0, ErrFold
+		return -1, ErrFold
 	}
-	return -1, 0, ErrName
+	return -1, ErrName
 }
 
 // unfold adds the line that begins with a blank at b[i] to the value of the field
@@ -322,11 +338,12 @@ func (h *Head) unfold(b []byte, i int) (end int, err error) {
 	if id := h.Fields.ID(last); id <= lastNoted && id != field.Unknown {
 		return 0, ErrFold
 	}
-	start, stop, end, err := parseValue(b, i)
+	start := skipBlanks(b, i)
+	stop, end, err := parseValue(b, start)
 	if end == 0 {
 		return 0, err
 	}
-	if stop > start {
+	if stop = trimBlanks(b, start, stop); stop > start {
 		b[i-2], b[i-1] = ' ', ' '
 		h.Fields.Extend(last, uint32(start), uint32(stop))
 	}
