@@ -138,3 +138,37 @@ var otherNames = map[*http1.Error][]error{
 	http1.ErrTransferEncoding10: {ErrUnsupportedTransferEncoding},
 	http1.ErrLengthAndEncoding:  {ErrUnsupportedTransferEncoding},
 }
+
+// Errors of bodies.
+var (
+	// ErrBodyTooLarge is returned for a body, as received or decoded, that is over
+	// the limit there is for it.
+	ErrBodyTooLarge = errors.New("gallop: body is over the size limit")
+
+	errBodyShort = errors.New("gallop: body stream ended before the announced size")
+	errBodyLong  = errors.New("gallop: body stream has more than the announced size")
+
+	errBodyUnread = errors.New("gallop: body was not read to its end, and is too long to be skipped")
+	errNoHost     = errors.New("gallop: request has no host")
+	errInterim    = errors.New("gallop: too many interim responses")
+	errNotRegular = errors.New("not a regular file")
+)
+
+// Errors of multipart bodies.
+var (
+	// ErrNoMultipartForm is returned for a request whose Content-Type is not
+	// multipart/form-data with one valid boundary.
+	ErrNoMultipartForm = errors.New("gallop: Content-Type is not multipart/form-data with a valid boundary")
+
+	errMultipartDelimiter = errors.New("gallop: multipart boundary is not followed by a line end (RFC 2046 §5.1.1)")
+	errMultipartHeader    = errors.New("gallop: header of a part is malformed (RFC 2046 §5.1)")
+	errMultipartTooLarge  = errors.New("gallop: header of a part is too large")
+	errMultipartParts     = errors.New("gallop: too many parts")
+)
+
+// Errors of content codings.
+var (
+	// ErrContentEncodingUnsupported is returned for a body with a content coding that
+	// is not known, or with more of them than anybody honest uses.
+	ErrContentEncodingUnsupported = errors.New("gallop: unsupported content encoding")
+)

@@ -53,7 +53,7 @@ func Get(size int) []byte {
 // lent out twice. An array whose capacity is not that of a class is left to the
 // garbage collector; nil does nothing.
 func Put(b []byte) {
-	if poisonOnPut {
+	if Poisons {
 		PoisonBytes(b)
 	}
 	if c, ok := classOf(cap(b)); ok {

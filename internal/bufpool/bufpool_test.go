@@ -127,8 +127,8 @@ func TestPutPoisonsInRaceBuilds(t *testing.T) {
 		b := make([]byte, size)
 		Put(b[:0])
 		poisoned := bytes.Count(b, []byte{Poison})
-		if poisonOnPut && poisoned != size || !poisonOnPut && poisoned != 0 {
-			t.Errorf("size %d: %d bytes poisoned, race build: %v", size, poisoned, poisonOnPut)
+		if Poisons && poisoned != size || !Poisons && poisoned != 0 {
+			t.Errorf("size %d: %d bytes poisoned, race build: %v", size, poisoned, Poisons)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func heap() int64 {
 }
 
 func TestAllocations(t *testing.T) {
-	if poisonOnPut {
+	if Poisons {
 		t.Skip("in race builds a sync.Pool forgets at random")
 	}
 	for _, size := range []int{100, 4096, 1 << 20} {

@@ -2,4 +2,6 @@
 
 package bufpool
 
-const poisonOnPut = false
+// Poisons says whether memory that is given back is overwritten with [Poison]: not
+// in this build.
+const Poisons = false

@@ -2,5 +2,6 @@
 
 package bufpool
 
-// Race builds are the ones that developers test with, and slow already.
-const poisonOnPut = true
+// Poisons says whether memory that is given back is overwritten with [Poison]: in
+// race builds, which are the ones that developers test with, and slow already.
+const Poisons = true

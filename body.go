@@ -1,0 +1,190 @@
+package gallop
+
+import (
+	"io"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// maxDrainedBody bounds what Body reads of a stream: bytes.
+const maxDrainedBody = 64 << 20
+
+// body is what Request and Response share: the bytes of a body, or where they
+// come from. The zero value is an empty body.
+//
+// At most one of view, stream, writer and source is set, and then len(buf) is 0;
+// with none of them the body is buf. After a failed read the body is empty and err
+// says why.
+type body struct {
+	buf    []byte       // owned, from bufpool, grown by what arrives
+	view   []byte       // bytes of somebody else, never written to, never given back
+	stream io.Reader    // read, and closed if it can be, exactly once
+	size   int          // of stream in bytes; negative if it is not known
+	writer StreamWriter // run by whoever writes the message
+	source bodySource   // the body is still on its connection
+	err    error
+}
+
+// bodySource is a body that is still on its connection, whose owner implements it.
+// It knows where the body ends and never reads further.
+type bodySource interface {
+	// Read streams the body: io.EOF at its end and ever after.
+	io.Reader
+	// readAll appends what is left of the body to dst, which it grows by bufpool,
+	// within the limit for whole bodies. It returns dst in either case.
+	readAll(dst []byte) ([]byte, error)
+}
+
+// Body returns the body. It is a view, valid until the message is changed, reset or
+// released, or the request handler returns; it must not be written to.
+//
+// A body that is a stream is read to its end and kept, at most 64 MiB of it, and the
+// stream closed. If that fails, Body returns nil and BodyErr what went wrong.
+func (b *body) Body() []byte {
+	if b.view != nil {
+		return b.view
+	}
+	if b.IsBodyStream() {
+		b.load()
+	}
+	return b.buf
+}
+
+// BodyErr returns why the body could not be read, nil if it could. It stays until
+// the message gets another body.
+func (b *body) BodyErr() error { return b.err }
+
+// load reads the stream, of whatever kind, into buf.
+func (b *body) load() {
+	var err error
+	switch {
+	case b.source != nil:
+		b.buf, err = b.source.readAll(b.buf[:0])
+		b.source = nil
+	case b.stream != nil && writerTo(b.stream) == nil:
+		b.buf, err = appendStream(b.buf[:0], b.stream, b.size)
+		err = b.closed(err)
+	default:
+		sink := limitedSink{buf: b.buf[:0]}
+		err = b.BodyWriteTo(&sink)
+		if b.buf = sink.buf; sink.err != nil {
+			err = sink.err // a StreamWriter does not say what its writes met with
+		}
+	}
+	b.fail(err)
+}
+
+// fail keeps err, and nothing of a body that came only in part.
+func (b *body) fail(err error) {
+	if err != nil {
+		bufpool.Put(b.buf)
+		b.buf, b.err = nil, err
+	}
+}
+
+// SetBody makes a copy of p the body. p may be part of the body there was.
+func (b *body) SetBody(p []byte) {
+	b.drop()
+	b.buf = appendBody(b.buf[:0], p)
+}
+
+// SetBodyString makes a copy of s the body.
+func (b *body) SetBodyString(s string) { b.SetBody(UnsafeBytes(s)) }
+
+// SetBodyRaw makes p itself the body, without copying it. p must not change until
+// the message is written, reset or released. nil is the empty body.
+func (b *body) SetBodyRaw(p []byte) {
+	b.ResetBody()
+	b.view = p
+}
+
+// AppendBody appends a copy of p to the body. A stream is read first, as by Body.
+func (b *body) AppendBody(p []byte) {
+	b.own()
+	b.buf = appendBody(b.buf, p)
+}
+
+// AppendBodyString appends a copy of s to the body, like AppendBody.
+func (b *body) AppendBodyString(s string) { b.AppendBody(UnsafeBytes(s)) }
+
+// BodyWriter returns a writer that appends to the body, as AppendBody does. It is
+// also an io.StringWriter, and may be used as long as the message.
+func (b *body) BodyWriter() io.Writer { return (*bodyWriter)(b) }
+
+type bodyWriter body
+
+func (w *bodyWriter) Write(p []byte) (int, error) {
+	(*body)(w).AppendBody(p)
+	return len(p), nil
+}
+
+func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(UnsafeBytes(s)) }
+
+// SwapBody makes p the body and returns the body there was, read into memory if it
+// was a stream. p belongs to the message from then on, and what is returned to
+// the caller.
+func (b *body) SwapBody(p []byte) []byte {
+	b.own()
+	old := b.buf
+	b.buf, b.err = p, nil
+	return old
+}
+
+// ResetBody makes the body empty and closes the stream, if it was one.
+func (b *body) ResetBody() {
+	b.drop()
+	b.buf = b.buf[:0]
+}
+
+// ReleaseBody drops the buffer of the body, and with it what is in it, if its
+// capacity is over size bytes.
+func (b *body) ReleaseBody(size int) {
+	if cap(b.buf) > size {
+		b.buf = nil
+	}
+}
+
+// own makes the body the bytes in buf, whatever it was.
+func (b *body) own() {
+	if b.view != nil {
+		b.buf = appendBody(b.buf[:0], b.view)
+		b.view = nil
+		return
+	}
+	b.Body()
+}
+
+// drop forgets all but buf.
+func (b *body) drop() {
+	b.view, b.err = nil, nil
+	if b.IsBodyStream() {
+		b.dropStream(nil)
+	}
+}
+
+// shrink gives the buffer of the empty body back if it is over keep bytes; a
+// negative keep keeps any.
+func (b *body) shrink(keep int) {
+	if keep >= 0 && cap(b.buf) > keep {
+		bufpool.Put(b.buf)
+		b.buf = nil
+	}
+}
+
+// copyBody makes dst's body a copy of b's. Of a stream nothing is copied.
+func (b *body) copyBody(dst *body) {
+	dst.ResetBody()
+	dst.buf = appendBody(dst.buf, b.view)
+	dst.buf = appendBody(dst.buf, b.buf)
+}
+
+// appendBody appends p, which may be part of dst, to dst.
+func appendBody(dst, p []byte) []byte {
+	if len(p) <= cap(dst)-len(dst) {
+		return append(dst, p...)
+	}
+	grown := bufpool.Get(max(len(dst)+len(p), 2*cap(dst)))
+	grown = append(append(grown, dst...), p...)
+	bufpool.Put(dst)
+	return grown
+}

@@ -1,0 +1,160 @@
+package gallop
+
+import (
+	"bufio"
+	"io"
+	"math"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// bufferedBody is a body that comes from a bufio.Reader. It reads up to the end of
+// the body and never beyond. Errors stick.
+type bufferedBody struct {
+	r        *bufio.Reader
+	kind     http1.BodyKind
+	left     int64 // of a fixed body; of others, of the data that stands at the front of r
+	chunks   http1.ChunkReader
+	trailers *field.List // where the trailers go
+	err      error
+}
+
+func newBufferedBody(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) *bufferedBody {
+	b := &bufferedBody{}
+	b.init(r, kind, length, trailers)
+	return b
+}
+
+func (b *bufferedBody) init(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) {
+	*b = bufferedBody{r: r, kind: kind, trailers: trailers}
+	switch kind {
+	case http1.NoBody:
+		b.err = io.EOF
+	case http1.Fixed:
+		if b.left = length; length == 0 {
+			b.err = io.EOF
+		}
+	case http1.UntilClose:
+		b.left = math.MaxInt64
+	}
+}
+
+// Read implements io.Reader. A body that is cut off ends in io.ErrUnexpectedEOF.
+func (b *bufferedBody) Read(p []byte) (int, error) {
+	if b.err != nil || len(p) == 0 {
+		return 0, b.err
+	}
+	if b.left == 0 { // chunked
+		if b.err = b.nextChunk(); b.err != nil {
+			return 0, b.err
+		}
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.r.Read(p)
+	if b.kind != http1.UntilClose {
+		if b.left -= int64(n); err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if b.left == 0 && b.kind == http1.Fixed {
+			err = io.EOF
+		}
+	}
+	b.err = err
+	return n, err
+}
+
+// nextChunk brings data of the next chunk to the front of r, or ends the body.
+func (b *bufferedBody) nextChunk() error {
+	for {
+		buffered, _ := b.r.Peek(b.r.Buffered())
+		data, n, err := b.chunks.Next(buffered, &trailerLimits, b.trailers)
+		if err != nil {
+			return ErrBrokenChunk{parseError(err)}
+		}
+		b.r.Discard(n - len(data))
+		b.left = int64(len(data))
+		switch {
+		case b.chunks.Done():
+			return io.EOF
+		case b.left > 0:
+			return nil
+		case n > 0:
+			continue
+		}
+		if _, err := b.r.Peek(len(buffered) + 1); err == bufio.ErrBufferFull {
+			return ErrBrokenChunk{parseError(http1.ErrChunkOverhead)}
+		} else if err == io.EOF {
+			return ErrBrokenChunk{io.ErrUnexpectedEOF}
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// ErrBrokenChunk is returned for a body in the chunked coding that is malformed, too
+// expensive, or cut off.
+type ErrBrokenChunk struct{ error }
+
+// Unwrap returns what was wrong.
+func (e ErrBrokenChunk) Unwrap() error { return e.error }
+
+// appendAll appends what is left of the body to dst, at most limit bytes if that is
+// positive. dst grows with what arrives, whatever was announced.
+func (b *bufferedBody) appendAll(dst []byte, limit int) ([]byte, error) {
+	if limit <= 0 {
+		limit = math.MaxInt
+	}
+	if b.kind == http1.Fixed && b.left > int64(limit) {
+		return dst, ErrBodyTooLarge
+	}
+	start := len(dst)
+	for {
+		dst = bufpool.Grow(dst, max(1, int(min(b.left, int64(b.r.Buffered())))))
+		n, err := b.Read(dst[len(dst):cap(dst)])
+		if n > limit-(len(dst)-start) {
+			return dst, ErrBodyTooLarge
+		}
+		dst = dst[:len(dst)+n]
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// maxCloseDrain is how many bytes of a body Close reads to find its end.
+const maxCloseDrain = 256 << 10
+
+// Close reads what is left of the body, if that is little, so that the next message
+// can be read from r. If it is not, Close returns an error: nothing can.
+func (b *bufferedBody) Close() error {
+	var skipped int64
+	for b.err == nil && skipped <= maxCloseDrain {
+		if b.kind == http1.Fixed && b.left > maxCloseDrain {
+			break
+		}
+		if b.left == 0 {
+			b.err = b.nextChunk()
+			continue
+		}
+		n, err := b.r.Discard(int(min(b.left, maxCloseDrain)))
+		skipped += int64(n)
+		if b.left -= int64(n); b.left == 0 && b.kind == http1.Fixed {
+			err = io.EOF
+		}
+		b.err = err
+	}
+	switch b.err {
+	case io.EOF:
+		return nil
+	case nil:
+		b.err = errBodyUnread
+	}
+	return b.err
+}

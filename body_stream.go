@@ -1,0 +1,362 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// StreamWriter writes a body to w. What it wrote goes out when w's buffer is full and when
+// it calls w.Flush. It must return as soon as w returns an error, which is how it
+// learns that nobody reads any more.
+type StreamWriter func(w *bufio.Writer)
+
+// BodyWriterTo is a body stream that may be consumed through WriteTo rather than
+// Read, if SupportsBodyWriteTo says so.
+type BodyWriterTo interface {
+	io.WriterTo
+	SupportsBodyWriteTo() bool
+}
+
+// ReadCloserWithError is a body stream that wants to know why it is closed: nil
+// when it was read to its end or is not needed.
+type ReadCloserWithError interface {
+	io.Reader
+	CloseWithError(err error) error
+}
+
+// IsBodyStream reports whether the body is a stream: one that was set, or one that
+// still comes from the connection.
+func (b *body) IsBodyStream() bool {
+	return b.stream != nil || b.source != nil || b.writer != nil
+}
+
+// BodyStream returns the stream that the body is, nil if it is none. It is closed
+// with CloseBodyStream, and by whatever ends the life of the body.
+//
+// If the body is a StreamWriter, that runs on a goroutine of its own from now on.
+func (b *body) BodyStream() io.Reader {
+	if b.source != nil {
+		return b.source
+	}
+	if b.writer != nil {
+		b.stream, b.size, b.writer = NewStreamReader(b.writer), -1, nil
+	}
+	return b.stream
+}
+
+// CloseBodyStream closes the stream, if the body is one; the body is then empty.
+func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
+
+// setStream makes r the body. A negative size is one that is not known.
+func (b *body) setStream(r io.Reader, size int) {
+	b.ResetBody()
+	b.stream, b.size = r, max(size, -1)
+}
+
+// setStreamWriter makes what sw writes the body.
+func (b *body) setStreamWriter(sw StreamWriter) {
+	b.ResetBody()
+	b.writer, b.size = sw, -1
+}
+
+// dropStream forgets the stream and closes it; cause is why it was not read to its
+// end. A source is its owner's, who finds its end.
+func (b *body) dropStream(cause error) error {
+	r := b.stream
+	b.stream, b.source, b.writer = nil, nil, nil
+	if r == nil {
+		return nil
+	}
+	var err error
+	if c, ok := r.(io.Closer); ok {
+		err = c.Close()
+	}
+	if c, ok := r.(ReadCloserWithError); ok {
+		if cerr := c.CloseWithError(cause); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+// BodyWriteTo writes the body to w. A stream is consumed by it and closed.
+func (b *body) BodyWriteTo(w io.Writer) error {
+	if !b.IsBodyStream() {
+		if b.err != nil {
+			return b.err
+		}
+		_, err := w.Write(b.Body())
+		return err
+	}
+	var err error
+	switch {
+	case b.writer != nil:
+		err = runStreamWriter(b.writer, w)
+	case b.source != nil:
+		err = copyStream(w, b.source, -1)
+	default:
+		err = copyStream(w, b.stream, b.size)
+	}
+	return b.closed(err)
+}
+
+// closed closes the stream, which ended with err, and returns the first error of both.
+func (b *body) closed(err error) error {
+	if cerr := b.dropStream(err); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// writeFixed writes the stream as a body of size bytes, neither more nor less.
+func (b *body) writeFixed(w *bufio.Writer, size int) error {
+	if b.writer == nil {
+		b.size = size
+		return b.BodyWriteTo(w)
+	}
+	sink := flushingSink{w: w, left: size}
+	err := b.BodyWriteTo(&sink)
+	if err == nil && sink.left > 0 {
+		err = errBodyShort
+	}
+	return err
+}
+
+// writeRaw writes the stream as a body that ends with the connection.
+func (b *body) writeRaw(w *bufio.Writer) error {
+	return b.BodyWriteTo(&flushingSink{w: w, left: math.MaxInt})
+}
+
+// writeChunked writes the stream in the chunked coding, each piece as it comes, and
+// then the trailers.
+func (b *body) writeChunked(w *bufio.Writer, trailers *field.List) error {
+	cw := acquireChunkWriter(w)
+	defer releaseChunkWriter(cw)
+	if err := b.BodyWriteTo(cw); err != nil {
+		return err
+	}
+	_, err := w.Write(http1.AppendLastChunk(w.AvailableBuffer(), trailers))
+	return err
+}
+
+// chunkWriter writes each piece as a chunk and flushes it.
+type chunkWriter struct {
+	w    *bufio.Writer
+	line [20]byte
+}
+
+var chunkWriters = sync.Pool{New: func() any { return new(chunkWriter) }}
+
+func acquireChunkWriter(w *bufio.Writer) *chunkWriter {
+	c := chunkWriters.Get().(*chunkWriter)
+	c.w = w
+	return c
+}
+
+func releaseChunkWriter(c *chunkWriter) {
+	c.w = nil
+	chunkWriters.Put(c)
+}
+
+func (c *chunkWriter) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		c.w.Write(http1.AppendChunkLine(c.line[:0], len(p)))
+		c.w.Write(p)
+		c.w.WriteString("\r\n")
+	}
+	if err := c.w.Flush(); err != nil { // which reports what went wrong before it, too
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// flushingSink passes on left bytes, each piece at once.
+type flushingSink struct {
+	w    *bufio.Writer
+	left int
+}
+
+func (s *flushingSink) Write(p []byte) (int, error) {
+	if len(p) > s.left {
+		return 0, errBodyLong
+	}
+	s.left -= len(p)
+	n, err := s.w.Write(p)
+	if err == nil {
+		err = s.w.Flush()
+	}
+	return n, err
+}
+
+// limitedSink keeps what a StreamWriter writes, up to maxDrainedBody.
+type limitedSink struct {
+	buf []byte
+	err error
+}
+
+func (s *limitedSink) Write(p []byte) (int, error) {
+	if len(p) > maxDrainedBody-len(s.buf) {
+		s.err = ErrBodyTooLarge
+		return 0, s.err
+	}
+	s.buf = appendBody(s.buf, p)
+	return len(p), nil
+}
+
+var streamWriterBuffers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+
+// runStreamWriter runs sw over w. A panic in it is returned as an error.
+func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
+	bw := streamWriterBuffers.Get().(*bufio.Writer)
+	bw.Reset(w)
+	defer func() {
+		if v := recover(); v != nil {
+			err = newStreamWritePanic(v) // bw is not reused: sw may have handed it on
+			return
+		}
+		bw.Reset(nil)
+		streamWriterBuffers.Put(bw)
+	}()
+	sw(bw)
+	return bw.Flush()
+}
+
+// ErrBodyStreamWritePanic is returned when a StreamWriter, or a body stream's reader, panicked.
+// Its text has the value of the panic.
+type ErrBodyStreamWritePanic struct {
+	error
+	stack []byte
+}
+
+// Unwrap returns the value of the panic if that was an error.
+func (e *ErrBodyStreamWritePanic) Unwrap() error { return errors.Unwrap(e.error) }
+
+func newStreamWritePanic(v any) *ErrBodyStreamWritePanic {
+	err, ok := v.(error)
+	if ok {
+		err = fmt.Errorf("gallop: panic while writing a body stream: %w", err)
+	} else {
+		err = fmt.Errorf("gallop: panic while writing a body stream: %v", v)
+	}
+	return &ErrBodyStreamWritePanic{err, debug.Stack()}
+}
+
+// maxEmptyReads is how often in a row a reader may return nothing and no error.
+const maxEmptyReads = 100
+
+// appendStream appends what r yields to dst, at most maxDrainedBody bytes. If size is
+// not negative r has to yield that many.
+func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
+	start, empty := len(dst), 0
+	for {
+		dst = bufpool.Grow(dst, 1)
+		n, err := r.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		switch got := len(dst) - start; {
+		case size >= 0 && got > size:
+			return dst, errBodyLong
+		case got > maxDrainedBody:
+			return dst, ErrBodyTooLarge
+		case err == io.EOF && got < size:
+			return dst, errBodyShort
+		case err == io.EOF:
+			return dst, nil
+		case err != nil:
+			return dst, err
+		}
+		if empty++; n > 0 {
+			empty = 0
+		}
+		if empty == maxEmptyReads {
+			return dst, io.ErrNoProgress
+		}
+	}
+}
+
+// copyStream writes what r yields to w. If size is not negative r has to yield that
+// many bytes, and no more than that are written.
+func copyStream(w io.Writer, r io.Reader, size int) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = newStreamWritePanic(v)
+		}
+	}()
+	if size < 0 {
+		if wt := writerTo(r); wt != nil {
+			_, err := wt.WriteTo(w)
+			return err
+		}
+		_, err := copyPieces(w, r, -1)
+		return err
+	}
+	if f, ok := r.(*os.File); ok {
+		if bw, ok := w.(*bufio.Writer); ok && size >= copyPiece {
+			return copyFile(bw, f, size)
+		}
+	}
+	left, err := copyPieces(w, r, size)
+	if err == nil && left > 0 {
+		err = errBodyShort
+	}
+	return err
+}
+
+// writerTo returns r if it may be consumed through WriteTo.
+func writerTo(r io.Reader) io.WriterTo {
+	if b, ok := r.(BodyWriterTo); ok && b.SupportsBodyWriteTo() {
+		return b
+	}
+	return nil
+}
+
+// copyFile lets w's connection take size bytes from f by itself, if it can.
+func copyFile(w *bufio.Writer, f *os.File, size int) error {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	n, err := w.ReadFrom(io.LimitReader(f, int64(size)))
+	if err == nil && n < int64(size) {
+		err = errBodyShort
+	}
+	return err
+}
+
+// copyPiece is the size in bytes of the pieces in which streams are copied.
+const copyPiece = 32 << 10
+
+// copyPieces writes what r yields to w as it comes. It returns how many of left bytes
+// did not come, and errBodyLong if there were more; a negative left is no bound.
+func copyPieces(w io.Writer, r io.Reader, left int) (int, error) {
+	buf := bufpool.Get(copyPiece)
+	defer func() { bufpool.Put(buf) }()
+	bounded := left >= 0
+	for empty := 0; empty < maxEmptyReads; empty++ {
+		n, err := r.Read(buf[:cap(buf)])
+		if bounded && n > left {
+			return 0, errBodyLong
+		}
+		if left -= n; n > 0 {
+			empty = -1
+			if _, err := w.Write(buf[:n]); err != nil {
+				return left, err
+			}
+		}
+		if err == io.EOF {
+			return left, nil
+		}
+		if err != nil {
+			return left, err
+		}
+	}
+	return left, io.ErrNoProgress
+}

@@ -1,0 +1,60 @@
+package gallop
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"sync"
+)
+
+// message is what Request and Response have in common for writing.
+type message interface{ Write(w *bufio.Writer) error }
+
+// sizeRewritten is a body.size: not known, and not what the header says either.
+const sizeRewritten = -2
+
+// streamLength returns how a stream goes out: in so many bytes, or lengthChunked.
+func (b *body) streamLength(h *header) int64 {
+	if n := h.sentLength(); n >= 0 && b.size != sizeRewritten {
+		return n
+	}
+	if b.size >= 0 {
+		return int64(b.size)
+	}
+	return lengthChunked
+}
+
+// countingWriter counts what reaches w.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+var messageBuffers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+
+func writeMessage(m message, w io.Writer) (int64, error) {
+	counted := countingWriter{w: w}
+	bw := messageBuffers.Get().(*bufio.Writer)
+	bw.Reset(&counted)
+	err := m.Write(bw)
+	if err == nil {
+		err = bw.Flush()
+	}
+	bw.Reset(nil)
+	messageBuffers.Put(bw)
+	return counted.n, err
+}
+
+func messageText(m message) string {
+	var text strings.Builder
+	if _, err := writeMessage(m, &text); err != nil {
+		return err.Error()
+	}
+	return text.String()
+}

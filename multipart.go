@@ -1,0 +1,299 @@
+package gallop
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"os"
+	"slices"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+const (
+	// maxFormFiles is how many bytes of a form's files are kept in memory. What is
+	// beyond goes to temporary files.
+	maxFormFiles = 2 << 20
+
+	// maxFormSize bounds a form that MultipartForm reads, in bytes, decoded.
+	maxFormSize = 256 << 20
+)
+
+// MultipartReader returns a reader of the parts of a multipart/form-data body, which
+// holds none of them in memory or on disk. It consumes the body if that is a stream; a content
+// coding is not undone. The error is ErrNoMultipartForm if the body is not of that type.
+func (req *Request) MultipartReader() (*MultipartReader, error) {
+	boundary := req.boundary()
+	if boundary == "" {
+		return nil, ErrNoMultipartForm
+	}
+	if r := req.BodyStream(); r != nil {
+		return NewMultipartReader(r, boundary)
+	}
+	if req.err != nil {
+		return nil, req.err
+	}
+	return NewMultipartReader(bytes.NewReader(req.Body()), boundary)
+}
+
+// boundary returns the boundary of a form, "" if the body is none. Two boundaries, or
+// two types, could be read either way and count as none.
+func (req *Request) boundary() string {
+	fields := &req.Header.head.Fields
+	boundary := req.Header.MultipartFormBoundary()
+	if i := fields.FindID(field.ContentType); !isBoundary(boundary) || field.Next(fields, i, field.ContentType, "") >= 0 {
+		return ""
+	}
+	n := 0
+	VisitHeaderParams(req.Header.ContentType(), func(key, _ []byte) bool {
+		if ascii.EqualFold(key, "boundary") {
+			n++
+		}
+		return true
+	})
+	if n != 1 {
+		return ""
+	}
+	return string(boundary)
+}
+
+// MultipartForm is MultipartFormWithLimit with a limit of 256 MiB.
+func (req *Request) MultipartForm() (*multipart.Form, error) {
+	return req.MultipartFormWithLimit(maxFormSize)
+}
+
+// MultipartFormWithLimit returns the form in a multipart/form-data body, parsed once
+// and then kept. A body in a content coding is decoded.
+//
+// A form over maxBodySize bytes, if that is positive, is ErrBodyTooLarge. Whatever the limit, at
+// most 2 MiB of its files stay in memory and 12 MiB of it in all; the rest of the files goes to temporary
+// files, which RemoveMultipartFormFiles and Reset remove. Nothing stays behind after an
+// error. There may be 1000 parts with 8 KiB of header each.
+//
+// A stream is consumed by this; Body puts the form together again if it is asked for.
+// The error is ErrNoMultipartForm if the body is not of that type.
+func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
+	if req.form != nil {
+		return req.form, nil
+	}
+	boundary := req.boundary()
+	if boundary == "" {
+		return nil, ErrNoMultipartForm
+	}
+	streamed := req.IsBodyStream()
+	form, err := req.parseForm(boundary, maxBodySize)
+	if err != nil {
+		if streamed {
+			req.dropStream(err)
+			req.fail(err)
+		}
+		return nil, err
+	}
+	req.form = form
+	if streamed {
+		err = req.dropStream(nil)
+		req.stream, req.size = &writtenStream{write: func(w io.Writer) error {
+			return WriteMultipartForm(w, form, boundary)
+		}}, sizeRewritten
+	}
+	return form, err
+}
+
+func (req *Request) parseForm(boundary string, limit int) (*multipart.Form, error) {
+	r := req.BodyStream()
+	if r == nil {
+		if req.err != nil {
+			return nil, req.err
+		}
+		r = bytes.NewReader(req.Body())
+	}
+	codings, err := contentCodings(&req.Header.head.Fields)
+	if err != nil {
+		return nil, err
+	}
+	if codings.Len() > 0 {
+		decoded := coding.AcquireReader(codings, r, coding.Limits{MaxSize: -1})
+		defer coding.ReleaseReader(decoded)
+		r = decoded
+	}
+	if limit > 0 {
+		r = &limitedReader{r, limit}
+	}
+	return readForm(r, boundary)
+}
+
+// readForm parses the form on r. Not a byte reaches mime/multipart that has not been
+// through a MultipartReader, and its bounds.
+func readForm(r io.Reader, boundary string) (*multipart.Form, error) {
+	parts, err := NewMultipartReader(r, boundary)
+	if err != nil {
+		return nil, err
+	}
+	feed := formFeed{parts: parts, boundary: boundary}
+	form, err := multipart.NewReader(&feed, boundary).ReadForm(maxFormFiles)
+	if feed.err != io.EOF && feed.err != nil {
+		err = feed.err
+	}
+	if errors.Is(err, multipart.ErrMessageTooLarge) {
+		err = ErrBodyTooLarge
+	}
+	if err != nil {
+		if form != nil {
+			form.RemoveAll()
+		}
+		return nil, err
+	}
+	return form, nil
+}
+
+// formFeed writes the parts of a form down again, one after the other.
+type formFeed struct {
+	parts    *MultipartReader
+	boundary string
+	out      []byte // what stands before the content of part
+	part     *Part
+	err      error
+}
+
+func (f *formFeed) Read(p []byte) (int, error) {
+	for len(p) > 0 {
+		if len(f.out) > 0 {
+			n := copy(p, f.out)
+			f.out = f.out[n:]
+			return n, nil
+		}
+		if f.err != nil {
+			return 0, f.err
+		}
+		if f.part != nil {
+			n, err := f.part.Read(p)
+			if n > 0 {
+				return n, nil
+			}
+			if f.part = nil; err != io.EOF {
+				f.err = err
+				continue
+			}
+		}
+		f.next()
+	}
+	return 0, nil
+}
+
+func (f *formFeed) next() {
+	f.part, f.err = f.parts.NextPart()
+	switch f.err {
+	case nil:
+		f.out = fmt.Appendf(nil, "\r\n--%s\r\n%s\r\n", f.boundary, f.part.head)
+	case io.EOF:
+		f.out = fmt.Appendf(nil, "\r\n--%s--\r\n", f.boundary)
+	}
+}
+
+// limitedReader yields ErrBodyTooLarge after left bytes, if there are more.
+type limitedReader struct {
+	r    io.Reader
+	left int
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p[:min(len(p), l.left+1)])
+	if n > l.left {
+		return 0, ErrBodyTooLarge
+	}
+	l.left -= n
+	return n, err
+}
+
+// RemoveMultipartFormFiles removes the temporary files of the form, and the form.
+func (req *Request) RemoveMultipartFormFiles() {
+	if req.form == nil {
+		return
+	}
+	if _, ok := req.stream.(*writtenStream); ok {
+		req.ResetBody() // it is made of the form
+	}
+	req.form.RemoveAll()
+	req.form = nil
+}
+
+// WriteMultipartForm writes form to w as a multipart/form-data body with this
+// boundary: values first, then files, each sorted by name. Files are copied piece by piece.
+func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
+	if !isBoundary(boundary) {
+		return ErrNoMultipartForm
+	}
+	out := multipart.NewWriter(w)
+	if err := out.SetBoundary(boundary); err != nil {
+		return err
+	}
+	for _, name := range sortedKeys(form.Value) {
+		for _, value := range form.Value[name] {
+			if err := out.WriteField(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range sortedKeys(form.File) {
+		for _, file := range form.File[name] {
+			if err := writeFormFile(out, file); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Close()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
+	for name, values := range file.Header {
+		if !ascii.IsToken(name) || slices.ContainsFunc(values, func(v string) bool { return !ascii.IsFieldValue(v) }) {
+			return errMultipartHeader
+		}
+	}
+	part, err := out.CreatePart(file.Header)
+	if err != nil {
+		return err
+	}
+	content, err := file.Open()
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(part, content)
+	return errors.Join(err, content.Close())
+}
+
+// SaveMultipartFile writes an uploaded file to path, which must not be made of the name that the
+// client gave it. What is there is overwritten. After an error, a full disk included, no
+// part of the file is left.
+func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
+	content, err := fh.Open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		os.Remove(path)
+	}
+	return err
+}

@@ -1,0 +1,355 @@
+package gallop
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"strings"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+const (
+	maxParts        = 1000     // of a multipart body
+	maxPartHeader   = 8 << 10  // bytes of the header of a part
+	multipartWindow = 16 << 10 // bytes of the body that are held; more than maxPartHeader
+	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
+)
+
+// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they
+// arrive, without ever holding one of them: it holds 16 KiB of the body. It stops
+// at the closing boundary; what follows, and was not read by then, is left to the
+// owner of the body.
+//
+// A body has at most 1000 parts, and a part at most 8 KiB of header. Lines have to
+// end in CRLF. A MultipartReader belongs to one goroutine.
+type MultipartReader struct {
+	r     io.Reader
+	buf   []byte // buf[pos:] is what was read and not used; taken from bufpool
+	pos   int
+	delim []byte // CRLF "--" boundary
+	head  []byte // of the part
+	parts int
+	part  *Part
+	eof   bool
+	err   error
+}
+
+// NewMultipartReader returns a reader of the parts of the body that r yields. The
+// error is ErrNoMultipartForm if boundary is none.
+func NewMultipartReader(r io.Reader, boundary string) (*MultipartReader, error) {
+	if !isBoundary(boundary) {
+		return nil, ErrNoMultipartForm
+	}
+	m := &MultipartReader{r: r, delim: []byte("\r\n--" + boundary), buf: bufpool.Get(multipartWindow)}
+	m.buf = append(m.buf, '\r', '\n') // so that the first boundary is like the others
+	return m, nil
+}
+
+// isBoundary reports whether b may be a boundary, RFC 2046 §5.1.1.
+func isBoundary[S ascii.Text](b S) bool {
+	if len(b) == 0 || len(b) > maxBoundary || b[len(b)-1] == ' ' {
+		return false
+	}
+	for i := range len(b) {
+		if c := b[i]; ascii.Lower(c)-'a' > 'z'-'a' && !ascii.IsDigit(c) && strings.IndexByte("'()+_,-./:=? ", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Parts returns an iterator over the parts. The last pair has a nil part if there
+// was an error.
+func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
+	return func(yield func(*Part, error) bool) {
+		for {
+			p, err := m.NextPart()
+			if err == io.EOF || !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// NextPart returns the next part, io.EOF if there was none after the last one, and
+// io.ErrUnexpectedEOF if the body ends without its closing boundary. What was not
+// read of the part before is skipped; that part may not be used any more.
+func (m *MultipartReader) NextPart() (*Part, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	p, err := m.nextPart()
+	if err != nil {
+		return nil, m.stop(err)
+	}
+	return p, nil
+}
+
+// stop makes err the outcome of all calls to come.
+func (m *MultipartReader) stop(err error) error {
+	m.err = err
+	if m.buf != nil {
+		bufpool.Put(m.buf)
+		m.buf, m.pos = nil, 0
+	}
+	return err
+}
+
+func (m *MultipartReader) nextPart() (*Part, error) {
+	if m.part != nil {
+		m.part.m = nil
+	}
+	for { // the rest of the part, or what stands before the first
+		n, err := m.data()
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		m.pos += n
+	}
+	if err := m.delimiter(); err != nil {
+		return nil, err
+	}
+	if m.parts++; m.parts > maxParts {
+		return nil, errMultipartParts
+	}
+	if err := m.header(); err != nil {
+		return nil, err
+	}
+	p := &Part{m: m, head: string(m.head)}
+	m.part = p
+	if err := p.readDisposition(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// fill reads more of the body behind buf[pos:].
+func (m *MultipartReader) fill() error {
+	if m.eof {
+		return io.ErrUnexpectedEOF
+	}
+	if m.pos > 0 {
+		m.buf = m.buf[:copy(m.buf, m.buf[m.pos:])]
+		m.pos = 0
+	}
+	for range maxEmptyReads {
+		n, err := m.r.Read(m.buf[len(m.buf):multipartWindow])
+		m.buf = m.buf[:len(m.buf)+n]
+		m.eof = err == io.EOF
+		if n > 0 || m.eof {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// data returns how many bytes at buf[pos:] are data of the part: 0 only where the
+// delimiter stands.
+func (m *MultipartReader) data() (int, error) {
+	for {
+		b := m.buf[m.pos:]
+		if n := plainData(b, m.delim); n > 0 {
+			return n, nil
+		}
+		if rest, ok := bytes.CutPrefix(b, m.delim); ok {
+			if ends, sure := endsPart(rest); ends {
+				return 0, nil
+			} else if sure {
+				return len(m.delim), nil
+			}
+		}
+		if err := m.fill(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// plainData returns the index of the first byte of b with which delim begins, or may
+// begin as far as b goes. delim has one CR, in front.
+func plainData(b, delim []byte) int {
+	if i := bytes.Index(b, delim); i >= 0 {
+		return i
+	}
+	tail := max(0, len(b)-len(delim)+1)
+	if i := bytes.LastIndexByte(b[tail:], '\r'); i >= 0 && bytes.HasPrefix(delim, b[tail+i:]) {
+		return tail + i
+	}
+	return len(b)
+}
+
+// endsPart reports whether what follows a delimiter makes it one; otherwise it is
+// the beginning of a longer word, and data. It is not sure if it needs more of rest.
+func endsPart(rest []byte) (ends, sure bool) {
+	if len(rest) == 0 {
+		return false, false
+	}
+	switch rest[0] {
+	case '\r', '\n', ' ', '\t':
+		return true, true
+	case '-':
+		return len(rest) > 1 && rest[1] == '-', len(rest) > 1
+	}
+	return false, true
+}
+
+// delimiter goes past the delimiter at buf[pos:], up to the CRLF that ends it.
+// io.EOF says that it is the last one.
+func (m *MultipartReader) delimiter() error {
+	for {
+		rest, closing := bytes.CutPrefix(m.buf[m.pos+len(m.delim):], []byte("--"))
+		rest = bytes.TrimLeft(rest, " \t")
+		switch {
+		case closing && (bytes.HasPrefix(rest, crlf) || len(rest) == 0 && m.eof):
+			return io.EOF
+		case bytes.HasPrefix(rest, crlf):
+			m.pos = len(m.buf) - len(rest)
+			return nil
+		case len(rest) > 1 || len(rest) == 1 && rest[0] != '\r' || len(m.buf)-m.pos == multipartWindow:
+			return errMultipartDelimiter
+		}
+		if err := m.fill(); err != nil {
+			return err
+		}
+	}
+}
+
+var crlf = []byte("\r\n")
+
+// header reads the header of the part, whose lines follow the CRLF at buf[pos:].
+func (m *MultipartReader) header() error {
+	n := 0
+	for {
+		b := m.buf[m.pos:]
+		n = bytes.Index(b, []byte("\r\n\r\n"))
+		if n > maxPartHeader || n < 0 && len(b) > maxPartHeader {
+			return errMultipartTooLarge
+		}
+		if n >= 0 {
+			m.head = append(m.head[:0], b[2:n+2]...)
+			break
+		}
+		if err := m.fill(); err != nil {
+			return err
+		}
+	}
+	m.pos += n + 2
+	// The CRLF of the empty line may be the beginning of the next delimiter: a part
+	// without content.
+	if n, err := m.data(); n > 0 {
+		m.pos += 2
+	} else if err != nil {
+		return err
+	}
+	return checkPartHeader(m.head)
+}
+
+func checkPartHeader(head []byte) error {
+	for len(head) > 0 {
+		var line []byte
+		line, head, _ = bytes.Cut(head, crlf)
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok || !ascii.IsToken(name) || !ascii.IsFieldValue(ascii.TrimOWS(value)) {
+			return errMultipartHeader
+		}
+	}
+	return nil
+}
+
+// Part is one part of a multipart body: its header, and its content as an
+// io.Reader. It may be read until the next part is asked for. Strings are the
+// caller's for good.
+type Part struct {
+	m        *MultipartReader // nil when the next part was asked for
+	head     string           // field lines, each with its CRLF
+	formName string
+	fileName string
+}
+
+var errPartGone = errors.New("gallop: part was read after the next one was asked for")
+
+// Read reads the content of the part, up to io.EOF.
+func (p *Part) Read(b []byte) (int, error) {
+	if p.m == nil {
+		return 0, errPartGone
+	}
+	if p.m.err != nil {
+		return 0, p.m.err
+	}
+	n, err := p.m.data()
+	if err != nil {
+		return 0, p.m.stop(err)
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	n = copy(b, p.m.buf[p.m.pos:p.m.pos+n])
+	p.m.pos += n
+	return n, nil
+}
+
+// FormName returns the name of the form field that the part is the value of, "" if
+// it is none (RFC 7578 §4.2).
+func (p *Part) FormName() string { return p.formName }
+
+// FileName returns the name of the file that the part holds, without directories,
+// and "" if it is none. It is the client's choice and not to be trusted.
+func (p *Part) FileName() string { return p.fileName }
+
+// Header returns the value of the first field called name, "" without one. Names
+// have no case.
+func (p *Part) Header(name string) string {
+	for key, value := range p.Fields() {
+		if ascii.EqualFold(key, name) {
+			return value
+		}
+	}
+	return ""
+}
+
+// Fields returns an iterator over the header of the part.
+func (p *Part) Fields() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for head := p.head; head != ""; {
+			var line string
+			line, head, _ = strings.Cut(head, "\r\n")
+			if name, value, _ := strings.Cut(line, ":"); !yield(name, ascii.TrimOWS(value)) {
+				return
+			}
+		}
+	}
+}
+
+// readDisposition takes the names out of Content-Disposition. Two of them, or two
+// parameters of one name, could be read either way and are refused.
+func (p *Part) readDisposition() error {
+	seen := false
+	for name, value := range p.Fields() {
+		if !ascii.EqualFold(name, HeaderContentDisposition) {
+			continue
+		}
+		if seen {
+			return errMultipartHeader
+		}
+		seen = true
+		disposition, params, err := mime.ParseMediaType(value)
+		if err != nil {
+			return errMultipartHeader
+		}
+		if disposition == "form-data" {
+			p.formName = params["name"]
+		}
+		file := params["filename"]
+		p.fileName = file[strings.LastIndexAny(file, `/\`)+1:]
+	}
+	return nil
+}

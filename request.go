@@ -1,0 +1,260 @@
+package gallop
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"mime/multipart"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/target"
+)
+
+// Request is an HTTP request.
+//
+// The zero value is a GET request for "/", ready to use. A Request must not be
+// copied (CopyTo does it), and belongs to one goroutine at a time. Slices that its methods
+// return are views: they hold until the request is changed, reset or released, or the
+// handler that got it returns.
+type Request struct {
+	_ noCopy
+
+	// Header is the request line and the fields.
+	Header RequestHeader
+
+	body
+
+	uri       URI
+	uriParsed bool // uri holds what Header says, or what it was set to
+	uriErr    error
+
+	postArgs       Args
+	postArgsParsed bool
+
+	form         *multipart.Form
+	formBoundary string
+
+	values  userValues
+	timeout time.Duration
+	isTLS   bool
+
+	// UseHostHeader makes Write send the Host field as it is in Header, even if the
+	// URI has another host.
+	UseHostHeader bool
+
+	// DisableRedirectPathNormalizing makes DoRedirects take the paths in Location as
+	// they are. By default dot segments are left out and special characters escaped.
+	DisableRedirectPathNormalizing bool
+}
+
+// Reset makes the request empty, closes its stream and its user values, and removes
+// the temporary files of its form.
+func (req *Request) Reset() {
+	req.Header.Reset()
+	req.resetSkipHeader()
+}
+
+func (req *Request) resetSkipHeader() {
+	req.ResetBody()
+	req.shrink(int(requestBodyKeep.Load()))
+	req.uriParsed, req.uriErr = false, nil
+	req.uri.Reset()
+	if req.postArgsParsed = false; req.postArgs.Len() > 0 {
+		req.postArgs.Reset()
+	}
+	req.RemoveMultipartFormFiles()
+	req.values.reset()
+	req.timeout, req.isTLS = 0, false
+	req.UseHostHeader, req.DisableRedirectPathNormalizing = false, false
+}
+
+// CopyTo makes dst a copy of the request, except for a stream, a parsed form and the
+// user values.
+func (req *Request) CopyTo(dst *Request) {
+	if req == dst {
+		return
+	}
+	dst.Reset()
+	req.Header.CopyTo(&dst.Header)
+	req.copyBody(&dst.body)
+	if req.uriParsed {
+		req.uri.CopyTo(&dst.uri)
+		dst.uriParsed, dst.uriErr = true, req.uriErr
+	}
+	req.postArgs.CopyTo(&dst.postArgs)
+	dst.postArgsParsed = req.postArgsParsed
+	dst.timeout, dst.isTLS = req.timeout, req.isTLS
+	dst.UseHostHeader = req.UseHostHeader
+	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
+}
+
+// URI returns the URI of the request: its target, and Host if that has none. What is
+// changed in it is what Write sends. A target that is no URI is an empty one.
+func (req *Request) URI() *URI {
+	req.parseURI()
+	return &req.uri
+}
+
+// SetURI sets the URI of the request to a copy of uri; nil stands for what the
+// header says.
+func (req *Request) SetURI(uri *URI) {
+	req.uriParsed, req.uriErr = uri != nil, nil
+	if uri == nil {
+		req.uri.Reset()
+		return
+	}
+	uri.CopyTo(&req.uri)
+}
+
+func (req *Request) parseURI() error {
+	if !req.uriParsed {
+		req.uriParsed = true
+		req.uriErr = req.readURI(&req.uri)
+	}
+	return req.uriErr
+}
+
+// readURI sets uri to what the header says.
+func (req *Request) readURI(uri *URI) error {
+	host, uriBytes := req.Header.Host(), req.Header.RequestURI()
+	if t, err := target.Parse(req.Header.Method(), uriBytes); err == nil {
+		uri.setTarget(&t, host, req.isTLS)
+		return nil
+	}
+	// What was set on a client may be less strict than what a server accepts.
+	if err := uri.Parse(host, uriBytes); err != nil {
+		return err
+	}
+	if req.isTLS {
+		uri.SetSchemeBytes(schemeHTTPS)
+	}
+	return nil
+}
+
+// SetRequestURI sets the target: a path with its query, or a whole URI.
+func (req *Request) SetRequestURI(requestURI string) {
+	req.Header.SetRequestURI(requestURI)
+	req.uriParsed, req.uriErr = false, nil
+}
+
+// RequestURI returns the target as Write would send it.
+func (req *Request) RequestURI() []byte {
+	if req.uriParsed {
+		req.updateTarget()
+	}
+	return req.Header.RequestURI()
+}
+
+// Host returns the host of the URI, in lower case, with the port if there is one.
+func (req *Request) Host() []byte { return req.URI().Host() }
+
+// SetHost sets the host of the URI.
+func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
+
+// updateTarget makes the target in the header that of the URI. A path that nobody
+// changed stays byte for byte what it was.
+func (req *Request) updateTarget() {
+	was := AcquireURI()
+	defer ReleaseURI(was)
+	was.DisablePathNormalizing = req.uri.DisablePathNormalizing
+	old := req.Header.RequestURI()
+	if len(old) > 0 && (old[0] == '/' || req.Header.IsConnect() || req.Header.IsOptions()) &&
+		req.readURI(was) == nil && bytes.Equal(was.RequestURI(), req.uri.RequestURI()) {
+		return
+	}
+	req.Header.SetRequestURIBytes(req.uri.RequestURI())
+}
+
+// updateHeader brings the header up to date with the URI.
+func (req *Request) updateHeader() error {
+	if len(req.Header.Host()) > 0 && !req.uriParsed {
+		return nil
+	}
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	host := req.uri.Host()
+	switch has := req.Header.Host(); {
+	case len(has) == 0 && len(host) == 0:
+		return errNoHost
+	case len(has) == 0, !req.UseHostHeader && len(host) > 0 && !ascii.EqualFold(has, host):
+		req.Header.SetHostBytes(host)
+	}
+	req.updateTarget()
+	if len(req.uri.Username()) > 0 {
+		req.setBasicAuth()
+	}
+	return nil
+}
+
+// setBasicAuth sends the userinfo of the URI as RFC 7617 has it.
+func (req *Request) setBasicAuth() {
+	pair := append(append(bytes.Clone(req.uri.Username()), ':'), req.uri.Password()...)
+	req.Header.SetBytesV(HeaderAuthorization, base64.StdEncoding.AppendEncode([]byte("Basic "), pair))
+}
+
+// PostArgs returns the arguments in a body of type application/x-www-form-urlencoded.
+// If the body is empty, Write sends what was added to them.
+func (req *Request) PostArgs() *Args {
+	if !req.postArgsParsed {
+		req.postArgsParsed = true
+		mediaType, _ := ascii.Cut(req.Header.ContentType(), ';')
+		if ascii.EqualFold(ascii.TrimOWS(mediaType), "application/x-www-form-urlencoded") {
+			req.postArgs.ParseBytes(req.Body())
+		}
+	}
+	return &req.postArgs
+}
+
+// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in Content-Length, and r
+// has to yield exactly that many bytes; a negative one sends the body in chunks as
+// they come. If r is an io.Closer it is closed exactly once, when it is not needed any more.
+func (req *Request) SetBodyStream(r io.Reader, size int) {
+	req.setStream(r, size)
+	req.Header.SetContentLength(max(size, -1))
+}
+
+// SetBodyStreamWriter makes what sw writes the body, sent in chunks. sw runs when the
+// request is written, on the goroutine that writes it.
+func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
+	req.setStreamWriter(sw)
+	req.Header.SetContentLength(-1)
+}
+
+// ConnectionClose reports whether the connection ends with this request.
+func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose() }
+
+// SetConnectionClose makes this request the last on its connection.
+func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
+
+// MayContinue reports whether the client waits for a 100 (Continue) before it sends
+// the body, RFC 9110 §10.1.1. Answer it, with 100 or otherwise, or close the connection.
+func (req *Request) MayContinue() bool {
+	return req.Header.head.Flags&http1.ExpectContinue != 0
+}
+
+// SetTimeout sets how long a client may take for the request, until the end of
+// the response body. Zero means that only the client's own limits hold.
+func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
+
+// GetTimeOut returns what SetTimeout set.
+func (req *Request) GetTimeOut() time.Duration { return req.timeout }
+
+// SetUserValue keeps value under key, which must be comparable, for as long as
+// the request lives. A []byte is the same key as the string. When the values are reset, those that
+// are an io.Closer are closed.
+func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
+
+// UserValue returns the value kept under key, or nil.
+func (req *Request) UserValue(key any) any { return req.values.get(key) }
+
+// RemoveUserValue removes the value kept under key, without closing it.
+func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.index(textKey(key))) }
+
+// ResetUserValues removes all values and closes those that are an io.Closer.
+func (req *Request) ResetUserValues() { req.values.reset() }
+
+// VisitUserValuesAll calls visitor for each value, in the order they were first set.
+func (req *Request) VisitUserValuesAll(visitor func(key, value any)) { req.values.visit(visitor) }

@@ -1,0 +1,26 @@
+package gallop
+
+// Spellings that programs written for fasthttp use. In new ones, UnsafeString of the bytes, or
+// the method without Bytes, does the same.
+
+// SetRequestURIBytes is SetRequestURI for bytes.
+func (req *Request) SetRequestURIBytes(requestURI []byte) {
+	req.SetRequestURI(UnsafeString(requestURI))
+}
+
+// SetHostBytes is SetHost for bytes.
+func (req *Request) SetHostBytes(host []byte) { req.URI().SetHostBytes(host) }
+
+// SetUserValueBytes is SetUserValue for the key that the bytes spell.
+func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.setText(key, value) }
+
+// UserValueBytes is UserValue for the key that the bytes spell.
+func (req *Request) UserValueBytes(key []byte) any { return req.values.getText(key) }
+
+// RemoveUserValueBytes is RemoveUserValue for the key that the bytes spell.
+func (req *Request) RemoveUserValueBytes(key []byte) { req.values.remove(req.values.indexText(key)) }
+
+// VisitUserValues calls visitor for each value whose key is a string.
+func (req *Request) VisitUserValues(visitor func(key []byte, value any)) {
+	req.values.visitText(visitor)
+}

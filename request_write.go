@@ -1,0 +1,72 @@
+package gallop
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// Write writes the request to w, and does not flush it. A body whose size is not known
+// is sent in chunks; a stream that turns out shorter or longer than announced is an error.
+// After an error w's connection cannot be used for another request.
+func (req *Request) Write(w *bufio.Writer) error {
+	return req.write(w, &outgoing{close: req.Header.head.Flags&http1.ConnectionClose != 0})
+}
+
+// write is Write with what else the connection puts into the header. out.length is set here.
+func (req *Request) write(w *bufio.Writer, out *outgoing) error {
+	if err := req.updateHeader(); err != nil {
+		return err
+	}
+	content := req.content()
+	if req.err != nil {
+		return req.err
+	}
+	out.length = req.streamLength(&req.Header.header)
+	if !req.IsBodyStream() {
+		if out.length = int64(len(content)); len(content) == 0 && req.isBodiless() {
+			out.length = lengthNone
+		}
+	}
+	if _, err := w.Write(req.Header.appendHead(w.AvailableBuffer(), out)); err != nil {
+		return err
+	}
+	switch {
+	case !req.IsBodyStream():
+		_, err := w.Write(content)
+		return err
+	case out.length >= 0:
+		return req.writeFixed(w, int(out.length))
+	}
+	return req.writeChunked(w, &req.Header.trailers)
+}
+
+// content returns the body if it is not a stream. The arguments stand in for an
+// empty one.
+func (req *Request) content() []byte {
+	if req.IsBodyStream() {
+		return nil
+	}
+	if b := req.Body(); len(b) > 0 {
+		return b
+	}
+	return req.postArgs.QueryString()
+}
+
+// isBodiless reports whether the method is one that nobody expects a body with, so
+// that none need not be said (RFC 9110 §8.6).
+func (req *Request) isBodiless() bool {
+	switch http1.MethodOf(req.Header.Method()) {
+	case http1.Get, http1.HeadMethod, http1.Connect, http1.Trace, http1.Options:
+		return true
+	}
+	return false
+}
+
+// WriteTo writes the request to w. It implements io.WriterTo.
+func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(req, w) }
+
+// String returns the request as Write would write it, or the text of the error. It
+// consumes a stream, and is for debugging.
+func (req *Request) String() string { return messageText(req) }

@@ -1,0 +1,129 @@
+package gallop
+
+import (
+	"io"
+	"net"
+	"os"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// Response is an HTTP response.
+//
+// The zero value is an empty 200, ready to use. A Response must not be copied
+// (CopyTo does it), and belongs to one goroutine at a time. Slices that its methods
+// return are views: they hold until the response is changed, reset or released, or the
+// handler that got it returns.
+type Response struct {
+	_ noCopy
+
+	// Header is the status line and the fields.
+	Header ResponseHeader
+
+	body
+
+	// ImmediateHeaderFlush makes Write send the head of a response with a stream
+	// before the stream has yielded anything.
+	ImmediateHeaderFlush bool
+
+	// StreamBody makes Read, and a client, return when the head is there; the body is then
+	// a stream, and reading it is where its errors show.
+	StreamBody bool
+
+	// SkipBody says that the response is the answer to a HEAD request: Read reads no
+	// body, and Write writes none.
+	SkipBody bool
+
+	remote, local net.Addr
+}
+
+// Reset makes the response empty and closes its stream.
+func (resp *Response) Reset() {
+	resp.Header.Reset()
+	resp.resetSkipHeader()
+	resp.SkipBody, resp.StreamBody = false, false
+}
+
+// resetSkipHeader leaves SkipBody and StreamBody as they are, which say how to read.
+func (resp *Response) resetSkipHeader() {
+	resp.ResetBody()
+	resp.shrink(int(responseBodyKeep.Load()))
+	resp.ImmediateHeaderFlush = false
+	resp.remote, resp.local = nil, nil
+}
+
+// CopyTo makes dst a copy of the response, except for a stream. Call Body first to
+// have a stream copied as well.
+func (resp *Response) CopyTo(dst *Response) {
+	if resp == dst {
+		return
+	}
+	dst.Reset()
+	resp.Header.CopyTo(&dst.Header)
+	resp.copyBody(&dst.body)
+	dst.SkipBody = resp.SkipBody
+	dst.remote, dst.local = resp.remote, resp.local
+}
+
+// StatusCode returns the status code, 200 by default.
+func (resp *Response) StatusCode() int { return resp.Header.StatusCode() }
+
+// SetStatusCode sets the status code.
+func (resp *Response) SetStatusCode(statusCode int) { resp.Header.SetStatusCode(statusCode) }
+
+// ConnectionClose reports whether the connection ends with this response.
+func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClose() }
+
+// SetConnectionClose makes this response the last on its connection.
+func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
+
+// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in Content-Length, and r
+// has to yield exactly that many bytes; a negative one sends the body in chunks as
+// they come. If r is an io.Closer it is closed exactly once, when it is not needed any more.
+func (resp *Response) SetBodyStream(r io.Reader, size int) {
+	resp.setStream(r, size)
+	resp.Header.SetContentLength(max(size, -1))
+}
+
+// SetBodyStreamWriter makes what sw writes the body, sent in chunks. sw runs when the
+// response is written, after the handler has returned; what it flushes is sent at once.
+func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
+	resp.setStreamWriter(sw)
+	resp.Header.SetContentLength(-1)
+}
+
+// SendFile makes the file at path the body, and sets Last-Modified. It does not set
+// Content-Type. The path is used as it is: never take it from a request.
+func (resp *Response) SendFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "send", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	resp.Header.SetLastModified(info.ModTime())
+	resp.SetBodyStream(f, int(info.Size()))
+	return nil
+}
+
+// ParseNetConn keeps the addresses of conn for RemoteAddr and LocalAddr.
+func (resp *Response) ParseNetConn(conn net.Conn) {
+	resp.remote, resp.local = conn.RemoteAddr(), conn.LocalAddr()
+}
+
+// RemoteAddr returns the address of the server that sent the response, nil if that is not known.
+func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
+
+// LocalAddr returns the address that the response was received at, nil if that is not known.
+func (resp *Response) LocalAddr() net.Addr { return resp.local }
+
+// mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1).
+func (resp *Response) mayHaveBody() bool {
+	return !resp.SkipBody && http1.MayHaveBody(resp.StatusCode(), http1.OtherMethod)
+}

@@ -1,0 +1,57 @@
+package gallop
+
+import (
+	"bufio"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// maxInterim is how many interim (1xx) responses may come before the final one.
+const maxInterim = 16
+
+// Read reads a whole response from r, without a limit on the body. Interim responses
+// (1xx, but 101) are skipped, 16 of them at most. io.EOF says that r ended before the
+// first byte.
+//
+// If StreamBody is true the body is left to be read from BodyStream; r must not be
+// used before that has ended, or has been closed without an error.
+func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
+
+// ReadLimitBody is Read with a limit of maxBodySize bytes for the body if that is
+// positive. A larger body is ErrBodyTooLarge; memory is used for what arrives and not for
+// what is announced. The limit is of no effect on a stream.
+func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
+	resp.resetSkipHeader()
+	for range maxInterim + 1 {
+		if err := resp.Header.Read(r); err != nil {
+			return err
+		}
+		if code := resp.StatusCode(); code >= 200 || code == StatusSwitchingProtocols {
+			return resp.ReadBody(r, maxBodySize)
+		}
+	}
+	return errInterim
+}
+
+// ReadBody reads the body of the response whose header has been read, with its
+// trailers, as ReadLimitBody does.
+func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
+	head := &resp.Header.head
+	method := http1.Get
+	if resp.SkipBody {
+		method = http1.HeadMethod
+	}
+	if err := http1.FrameResponse(head, method); err != nil {
+		return err
+	}
+	if head.Body == http1.NoBody {
+		resp.ResetBody()
+		return nil
+	}
+	from := newBufferedBody(r, head.Body, head.Length, &resp.Header.trailers)
+	if resp.StreamBody {
+		resp.setStream(from, -1)
+		return nil
+	}
+	return resp.readBody(from, maxBodySize)
+}

@@ -1,0 +1,96 @@
+package gallop
+
+import (
+	"bufio"
+	"io"
+)
+
+// Write writes the response to w, and does not flush it. A body whose size is not known is
+// sent in chunks; a stream that turns out shorter or longer than announced is an error.
+// After an error w's connection cannot be used for another response.
+//
+// Where a status has no body, or with SkipBody, only the head is written, with the
+// Content-Length that the body would have if that is known.
+func (resp *Response) Write(w *bufio.Writer) error {
+	return resp.write(w, &outgoing{defaultContentType: !resp.Header.head.Parsed(), close: resp.ConnectionClose()}, false)
+}
+
+// write is Write with what else the connection puts into the header. out.length is
+// set here, and out.close if the end of the connection is to be the end of the
+// body: a peer that speaks HTTP/1.0 knows no chunks (RFC 9112 §7.1).
+func (resp *Response) write(w *bufio.Writer, out *outgoing, http10 bool) error {
+	if resp.err != nil {
+		return resp.err
+	}
+	resp.frame(out, http10)
+	if _, err := w.Write(resp.Header.appendHead(w.AvailableBuffer(), out)); err != nil {
+		return err
+	}
+	if !resp.IsBodyStream() {
+		if resp.mayHaveBody() {
+			_, err := w.Write(resp.Body())
+			return err
+		}
+		return nil
+	}
+	return resp.writeStream(w, out)
+}
+
+// frame decides how the body goes out: out.length and out.close.
+func (resp *Response) frame(out *outgoing, http10 bool) {
+	stream := resp.IsBodyStream()
+	if !resp.mayHaveBody() {
+		out.length = resp.absentLength()
+		return
+	}
+	if out.length = int64(len(resp.view) + len(resp.buf)); stream {
+		out.length = resp.streamLength(&resp.Header.header)
+	}
+	if out.length == lengthChunked && http10 {
+		out.length, out.close = lengthNone, true
+	}
+}
+
+// absentLength returns what Content-Length says without a body: nothing at all for
+// 1xx and 204, and else the length that the body would have (RFC 9110 §8.6).
+func (resp *Response) absentLength() int64 {
+	if code := resp.StatusCode(); code < 200 || code == StatusNoContent {
+		return lengthNone
+	}
+	if n := len(resp.view) + len(resp.buf); n > 0 {
+		return int64(n)
+	}
+	if n := resp.Header.sentLength(); n >= 0 {
+		return n
+	}
+	if resp.stream != nil && resp.size >= 0 {
+		return int64(resp.size)
+	}
+	return lengthNone
+}
+
+// writeStream writes a stream, after the head.
+func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
+	if resp.ImmediateHeaderFlush {
+		if err = w.Flush(); err != nil {
+			resp.dropStream(err)
+			return err
+		}
+	}
+	switch {
+	case !resp.mayHaveBody():
+		return resp.dropStream(nil)
+	case out.length >= 0:
+		return resp.writeFixed(w, int(out.length))
+	case out.length == lengthNone:
+		return resp.writeRaw(w)
+	}
+	return resp.writeChunked(w, &resp.Header.trailers)
+}
+
+// WriteTo writes the response to w. It implements io.WriterTo.
+func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(resp, w) }
+
+// String returns the response as Write would write it, or the text of the error. It
+// consumes a stream, and is for debugging.
+func (resp *Response) String() string { return messageText(resp) }

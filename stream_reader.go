@@ -1,0 +1,65 @@
+package gallop
+
+import (
+	"io"
+)
+
+// NewStreamReader returns a reader of what sw writes. sw runs on a goroutine of its
+// own, from now until it returns; Close makes its writes fail, so that it
+// does. A panic in sw is what Read returns, as an *ErrBodyStreamWritePanic.
+//
+// Close must be called even if everything was read. The reader suits SetBodyStream;
+// SetBodyStreamWriter does the same without a goroutine.
+func NewStreamReader(sw StreamWriter) io.ReadCloser {
+	return pipeFrom(func(w io.Writer) error { return runStreamWriter(sw, w) })
+}
+
+// pipeFrom returns a reader of what write writes, on a goroutine of its own.
+func pipeFrom(write func(w io.Writer) error) *io.PipeReader {
+	pr, pw := io.Pipe()
+	go func() {
+		defer pw.Close() // should write end the goroutine
+		pw.CloseWithError(write(pw))
+	}()
+	return pr
+}
+
+// writtenStream is a body stream that writes itself. It takes a goroutine only if
+// somebody reads it.
+type writtenStream struct {
+	write func(w io.Writer) error // once
+	close func(cause error) error // instead of write, if that was never called; may be nil
+	pipe  *io.PipeReader
+	begun bool
+}
+
+// WriteTo implements io.WriterTo.
+func (s *writtenStream) WriteTo(w io.Writer) (int64, error) {
+	s.begun = true
+	counted := countingWriter{w: w}
+	err := s.write(&counted)
+	return counted.n, err
+}
+
+// SupportsBodyWriteTo implements BodyWriterTo.
+func (s *writtenStream) SupportsBodyWriteTo() bool { return s.pipe == nil }
+
+// Read implements io.Reader.
+func (s *writtenStream) Read(p []byte) (int, error) {
+	if s.pipe == nil {
+		s.begun, s.pipe = true, pipeFrom(s.write)
+	}
+	return s.pipe.Read(p)
+}
+
+// CloseWithError ends the goroutine, if there is one.
+func (s *writtenStream) CloseWithError(cause error) error {
+	if s.pipe != nil {
+		return s.pipe.CloseWithError(cause)
+	}
+	if s.close == nil || s.begun {
+		return nil
+	}
+	s.begun = true
+	return s.close(cause)
+}

@@ -1,0 +1,104 @@
+package gallop
+
+import "io"
+
+// userValues are the values that a program hangs on a request, by key. There are few of
+// them, so that they are looked through in order.
+type userValues []userValue
+
+type userValue struct{ key, value any }
+
+// textKey makes the key of bytes that of the string they spell.
+func textKey(key any) any {
+	if b, ok := key.([]byte); ok {
+		return string(b)
+	}
+	return key
+}
+
+func (u userValues) index(key any) int {
+	for i := range u {
+		if u[i].key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+func (u userValues) indexText(key []byte) int {
+	for i := range u {
+		if s, ok := u[i].key.(string); ok && s == string(key) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (u *userValues) set(key, value any) {
+	key = textKey(key)
+	if i := u.index(key); i >= 0 {
+		(*u)[i].value = value
+	} else if value != nil {
+		*u = append(*u, userValue{key, value})
+	}
+}
+
+func (u *userValues) setText(key []byte, value any) {
+	if i := u.indexText(key); i >= 0 {
+		(*u)[i].value = value
+	} else if value != nil {
+		*u = append(*u, userValue{string(key), value})
+	}
+}
+
+func (u userValues) get(key any) any {
+	if b, ok := key.([]byte); ok {
+		return u.getText(b)
+	}
+	if i := u.index(key); i >= 0 {
+		return u[i].value
+	}
+	return nil
+}
+
+func (u userValues) getText(key []byte) any {
+	if i := u.indexText(key); i >= 0 {
+		return u[i].value
+	}
+	return nil
+}
+
+func (u *userValues) remove(i int) {
+	if i < 0 {
+		return
+	}
+	last := len(*u) - 1
+	copy((*u)[i:], (*u)[i+1:])
+	(*u)[last] = userValue{}
+	*u = (*u)[:last]
+}
+
+// reset removes all values and closes those that are an io.Closer.
+func (u *userValues) reset() {
+	for i := range *u {
+		if c, ok := (*u)[i].value.(io.Closer); ok {
+			c.Close()
+		}
+		(*u)[i] = userValue{}
+	}
+	*u = (*u)[:0]
+}
+
+func (u userValues) visitText(visitor func([]byte, any)) {
+	for i := range u {
+		if key, ok := u[i].key.(string); ok {
+			visitor([]byte(key), u[i].value)
+		}
+	}
+}
+
+func (u userValues) visit(visitor func(any, any)) {
+	for i := range u {
+		visitor(u[i].key, u[i].value)
+	}
+}
