@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/valyala/fasthttp"
 )
 
@@ -27,6 +28,16 @@ func BenchmarkParseAndLook20Fields(b *testing.B) {
 	names := []string{"Host", "User-Agent", "Accept-Encoding", "If-None-Match", "Sec-Fetch-Mode", "X-Request-Id"}
 	b.Run("server=fasthttp", func(b *testing.B) {
 		var h fasthttp.RequestHeader
+		benchRead(b, request20, func(r *bufio.Reader) error {
+			err := h.Read(r)
+			for _, name := range names {
+				looked += len(h.Peek(name))
+			}
+			return err
+		})
+	})
+	b.Run("server=gallop", func(b *testing.B) {
+		var h gallop.RequestHeader
 		benchRead(b, request20, func(r *bufio.Reader) error {
 			err := h.Read(r)
 			for _, name := range names {
@@ -57,6 +68,10 @@ func benchParseRequest(b *testing.B, head []byte) {
 		var h fasthttp.RequestHeader
 		benchRead(b, head, h.Read)
 	})
+	b.Run("server=gallop", func(b *testing.B) {
+		var h gallop.RequestHeader
+		benchRead(b, head, h.Read)
+	})
 	b.Run("server=nethttp", func(b *testing.B) {
 		benchRead(b, head, func(r *bufio.Reader) error {
 			_, err := http.ReadRequest(r)
@@ -68,6 +83,10 @@ func benchParseRequest(b *testing.B, head []byte) {
 func benchParseResponse(b *testing.B, head []byte) {
 	b.Run("server=fasthttp", func(b *testing.B) {
 		var h fasthttp.ResponseHeader
+		benchRead(b, head, h.Read)
+	})
+	b.Run("server=gallop", func(b *testing.B) {
+		var h gallop.ResponseHeader
 		benchRead(b, head, h.Read)
 	})
 	b.Run("server=nethttp", func(b *testing.B) {
