@@ -202,10 +202,14 @@ func store(l *field.List, id field.ID, name, value []byte, add bool) {
 // accepts reports whether a field may be stored. What it lets pass is one field
 // line on the wire, whatever name and value are (RFC 9110 §5.1 and §5.5).
 func (h *header) accepts(id field.ID, name, value []byte) bool {
-	if id == field.Unknown && (len(name) > field.MaxNameLen || !ascii.IsToken(name)) {
+	if id == field.Unknown && !isFieldName(name) {
 		return false
 	}
 	return ascii.IndexControl(value) == len(value) && h.room(len(name)+len(value))
+}
+
+func isFieldName(name []byte) bool {
+	return len(name) <= field.MaxNameLen && ascii.IsToken(name)
 }
 
 // room reports whether n more bytes can be stored, and makes sure that a header

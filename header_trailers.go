@@ -53,7 +53,7 @@ func mayTrail(list []byte) bool {
 		var member []byte
 		member, list = ascii.Cut(list, ',')
 		member = ascii.TrimOWS(member)
-		if len(member) > 0 && (!ascii.IsToken(member) || http1.ForbiddenTrailer(field.Lookup(member))) {
+		if len(member) > 0 && (!isFieldName(member) || http1.ForbiddenTrailer(field.Lookup(member))) {
 			return false
 		}
 	}

@@ -1,0 +1,76 @@
+package gallop
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+)
+
+func TestContentTypeHasADefault(t *testing.T) {
+	var h ResponseHeader
+	if got := string(h.ContentType()); got != "text/plain; charset=utf-8" {
+		t.Errorf("%q", got)
+	}
+	if h.Peek("Content-Type") != nil || h.Len() != 0 {
+		t.Error("the default is among the fields")
+	}
+	h.SetNoDefaultContentType(true)
+	if got := h.ContentType(); got != nil {
+		t.Errorf("%q", got)
+	}
+	h.SetContentType("a/b")
+	if got := string(h.ContentType()); got != "a/b" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestReasonPhrase(t *testing.T) {
+	received := func(h *ResponseHeader) {
+		_ = h.Read(bufio.NewReader(strings.NewReader("HTTP/1.1 200 Fine\r\nContent-Length: 0\r\n\r\n")))
+	}
+	for name, c := range map[string]struct {
+		build func(h *ResponseHeader)
+		want  string
+	}{
+		"by the code":                   {func(h *ResponseHeader) { h.SetStatusCode(404) }, "404 Not Found"},
+		"set before the code":           {func(h *ResponseHeader) { h.SetStatusMessage([]byte("X")); h.SetStatusCode(404) }, "404 X"},
+		"set and undone":                {func(h *ResponseHeader) { h.SetStatusMessage([]byte("X")); h.SetStatusMessage(nil) }, "200 OK"},
+		"received":                      {received, "200 Fine"},
+		"received, with another code":   {func(h *ResponseHeader) { received(h); h.SetStatusCode(404) }, "404 Not Found"},
+		"received, with the same code":  {func(h *ResponseHeader) { received(h); h.SetStatusCode(200) }, "200 Fine"},
+		"received, with another phrase": {func(h *ResponseHeader) { received(h); h.SetStatusMessage([]byte("X")); h.SetStatusCode(201) }, "201 X"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h ResponseHeader
+			c.build(&h)
+			if got, _, _ := strings.Cut(h.String(), "\r\n"); got != "HTTP/1.1 "+c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestSetContentRange(t *testing.T) {
+	for _, c := range []struct {
+		start, end, length int
+		want               string
+	}{
+		{0, 4, 10, "bytes 0-4/10"}, {0, 4, -1, "bytes 0-4/*"}, {-1, 0, 10, "bytes */10"},
+	} {
+		var h ResponseHeader
+		h.SetContentRange(c.start, c.end, c.length)
+		if got := string(h.Peek("Content-Range")); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestResponseFieldsByName(t *testing.T) {
+	var h ResponseHeader
+	h.SetServer("s")
+	h.SetServerBytes([]byte("S"))
+	h.SetLastModified(noon)
+	if got := lines(&h.header); got != "Server: S\nLast-Modified: Fri, 20 Nov 2026 12:00:00 GMT\n" || string(h.Server()) != "S" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,179 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func trailerNames(h *header) string { return fmt.Sprintf("%s", h.PeekTrailerKeys()) }
+
+func TestAnnouncedFieldsGoBehindTheBody(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		build                    func(h *header) error
+		fields, trailers, listed string
+	}{
+		{"set after", func(h *header) error {
+			defer h.Set("x-sum", "1")
+			return h.SetTrailer("X-Sum")
+		}, "Trailer: X-Sum\n", "x-sum: 1\r\n\r\n", "[X-Sum]"},
+		{"set before", func(h *header) error {
+			h.Add("X-Sum", "1")
+			h.Add("Y", "2")
+			h.Add("x-sum", "3")
+			return h.SetTrailer("X-Sum")
+		}, "Y: 2\nTrailer: X-Sum\n", "X-Sum: 1\r\nx-sum: 3\r\n\r\n", "[X-Sum]"},
+		{"more", func(h *header) error {
+			h.Set("B", "2")
+			return errors.Join(h.SetTrailer("A"), h.AddTrailer(" B ,, C"))
+		}, "Trailer: A, B ,, C\n", "B: 2\r\n\r\n", "[A B C]"},
+		{"other ones", func(h *header) error {
+			defer h.Add("B", "2")
+			err := h.SetTrailer("A")
+			h.Set("A", "1")
+			return errors.Join(err, h.SetTrailer("B"))
+		}, "A: 1\nTrailer: B\n", "B: 2\r\n\r\n", "[B]"},
+		{"none", func(h *header) error {
+			err := h.SetTrailer("A")
+			h.Set("A", "1")
+			return errors.Join(err, h.SetTrailer(""))
+		}, "A: 1\n", "\r\n", "[]"},
+		{"as a field", func(h *header) error {
+			h.Set("trailer", "A")
+			h.Add("Trailer", "B")
+			h.Set("A", "1")
+			return nil
+		}, "Trailer: A, B\n", "A: 1\r\n\r\n", "[A B]"},
+		{"deleted", func(h *header) error {
+			err := h.SetTrailer("A")
+			h.Set("A", "1")
+			h.Del("a")
+			return err
+		}, "Trailer: A\n", "\r\n", "[A]"},
+		{"announcement deleted", func(h *header) error {
+			err := h.SetTrailer("A")
+			h.Set("A", "1")
+			h.Del("Trailer")
+			h.Set("A", "2")
+			return err
+		}, "A: 2\n", "\r\n", "[]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var h header
+			must(t, c.build(&h))
+			if lines(&h) != c.fields || string(h.TrailerHeader()) != c.trailers || trailerNames(&h) != c.listed {
+				t.Errorf("%q, %q, %s", lines(&h), h.TrailerHeader(), trailerNames(&h))
+			}
+		})
+	}
+}
+
+func TestAnnouncedFieldsAreFound(t *testing.T) {
+	var h ResponseHeader
+	must(t, h.SetTrailer("X-Sum"))
+	h.Add("X-Sum", "1")
+	h.Add("x-sum", "2")
+	if string(h.Peek("X-SUM")) != "1" || string(h.PeekTrailer("X-SUM")) != "1" || len(h.PeekAll("X-Sum")) != 2 {
+		t.Error("not found")
+	}
+}
+
+func TestForbiddenTrailers(t *testing.T) {
+	var h RequestHeader
+	must(t, h.SetTrailer("A"))
+	for _, name := range []string{"Content-Length", "transfer-encoding", "Host", "Trailer", "Authorization", "Cookie",
+		"Set-Cookie", "content-type", "Content-Range", "Location", "X-Forwarded-For", "Ok, Connection", "not a token", "a:"} {
+		for _, err := range []error{h.SetTrailer(name), h.AddTrailer(name), h.SetTrailerBytes([]byte(name)), h.AddTrailerBytes([]byte(name))} {
+			if err != ErrBadTrailer {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	}
+	if got := trailerNames(&h.header); got != "[A]" {
+		t.Errorf("what was refused changed them to %s", got)
+	}
+}
+
+func TestReceivedTrailersAreNotMerged(t *testing.T) {
+	const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-None\r\n\r\n"
+	const section = "X-Sum: 1\r\nX-Auth-User: root\r\nContent-Type: text/evil\r\nHost: b\r\nx-sum: 2\r\n\r\n"
+	r := bufio.NewReader(strings.NewReader(head + section + "next"))
+	var h RequestHeader
+	must(t, h.Read(r))
+	must(t, h.ReadTrailer(r))
+	if rest, _ := io.ReadAll(r); string(rest) != "next" {
+		t.Errorf("left is %q", rest)
+	}
+	for _, name := range []string{"X-Sum", "X-Auth-User", "Content-Type"} {
+		if v := h.Peek(name); v != nil {
+			t.Errorf("Peek(%s) = %q", name, v)
+		}
+	}
+	if string(h.Host()) != "a" || string(h.PeekTrailer("x-SUM")) != "1" || string(h.PeekTrailer("x-auth-user")) != "root" {
+		t.Errorf("host %q, trailers %q", h.Host(), h.TrailerHeader())
+	}
+	if h.PeekTrailer("Content-Type") != nil || h.PeekTrailer("Host") != nil {
+		t.Error("a forbidden trailer came through")
+	}
+	if got := trailerNames(&h.header); got != "[X-Sum X-None X-Auth-User]" {
+		t.Errorf("names %s", got)
+	}
+	var all []string
+	for name, value := range h.AllTrailers() {
+		all = append(all, string(name)+"="+string(value))
+	}
+	if got := strings.Join(all, " "); got != "X-Sum=1 X-Auth-User=root x-sum=2" {
+		t.Error(got)
+	}
+	h.Set("X-Sum", "mine") // a received Trailer announces nothing of ours
+	if string(h.Peek("X-Sum")) != "mine" || string(h.PeekTrailer("X-Sum")) != "1" {
+		t.Error("a field was stored with the received trailers")
+	}
+}
+
+func TestReadTrailerErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		in     string
+		status int // of a ParseError
+		is     error
+	}{
+		"nothing":     {"", 0, io.EOF},
+		"cut off":     {"A: b\r\n", 0, io.ErrUnexpectedEOF},
+		"no colon":    {"A\r\n\r\n", 400, nil},
+		"bare LF":     {"A: b\n\r\n", 400, nil},
+		"NUL":         {"A: b\x00\r\n\r\n", 400, nil},
+		"more of it":  {strings.Repeat("A: b\r\n", 300) + "\r\n", 431, nil},
+		"fine, empty": {"\r\n", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h ResponseHeader
+			err := h.ReadTrailer(bufio.NewReader(strings.NewReader(c.in)))
+			checkParseError(t, err, c.status, c.is)
+			if err != nil && h.trailers.Len() > 0 {
+				t.Error("some are left")
+			}
+		})
+	}
+}
+
+// checkParseError wants a *ParseError with this status, or, if that is 0, the error
+// is, or none.
+func checkParseError(t *testing.T, err error, status int, is error) {
+	t.Helper()
+	var parse *ParseError
+	switch {
+	case status > 0:
+		if !errors.As(err, &parse) || parse.StatusCode != status {
+			t.Errorf("%v, want %d", err, status)
+		}
+		if is != nil && !errors.Is(err, is) {
+			t.Errorf("%v is not %v", err, is)
+		}
+	case !errors.Is(err, is) || (is == nil) != (err == nil):
+		t.Errorf("%v, want %v", err, is)
+	}
+}
