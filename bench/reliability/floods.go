@@ -1,3 +1,5 @@
+//go:build linux
+
 package reliability
 
 import (
@@ -12,10 +14,15 @@ import (
 )
 
 // badInput is R11: requests that have to be refused, at full speed on 256 connections, beside the good clients. What
-// bounds the rate is a TCP connection for each: about ten system calls of the attacker's and as many of the server's.
+// bounds the rate is a TCP connection for each: about ten system calls of the attacker's and as many of the server's. How
+// much that is on this machine is measured first, on a server that does nothing else.
 func badInput(t *trial) error {
 	const goal = 50_000
 	cases, err := rejectCases()
+	if err != nil {
+		return err
+	}
+	bare, err := t.bareRate(cases)
 	if err != nil {
 		return err
 	}
@@ -50,12 +57,35 @@ func badInput(t *trial) error {
 	t.logf("%d cases; %v", len(cases), last.sum.flooded)
 	t.logf("server heap %d KiB early, %d KiB late; its CPU time a rejected request %v",
 		first.stat.Heap>>10, last.stat.Heap>>10, cpu/time.Duration(max(rejected, 1)))
-	t.count("%.0f rejects/s of %d hoped for", rate, goal)
+	t.count("%.0f rejects/s of %d hoped for, a bare server makes %.0f here", rate, goal, bare)
 	f := last.sum
 	t.require(f.Wrong+f.Silent+f.Stuck == 0, "%d wrong, %d without an answer, %d not closed: %v", f.Wrong, f.Silent, f.Stuck, f.worst())
 	t.require(last.stat.Heap < first.stat.Heap*11/10+4<<20, "heap grew from %d KiB to %d KiB", first.stat.Heap>>10, last.stat.Heap>>10)
 	t.requireLoaded(quiet, during)
 	return nil
+}
+
+// bareRate is how many connections a second the same flood gets from a server that only refuses.
+func (t *trial) bareRate(cases []floodCase) (float64, error) {
+	ln, err := listen()
+	if err != nil {
+		return 0, err
+	}
+	defer ln.file.Close()
+	s, err := startServer(ln, serverConfig{Kind: "bare"})
+	if err != nil {
+		return 0, err
+	}
+	defer s.stop()
+	as, _, err := t.attack(attackConfig{Mode: "flood", Address: s.address, Conns: 256, Cases: cases})
+	defer as.stop()
+	if err != nil {
+		return 0, err
+	}
+	const length = 4 * time.Second
+	time.Sleep(length)
+	sum, err := as.tell("stat")
+	return float64(sum.total()) / length.Seconds(), err
 }
 
 // requireLoaded is requireGood for an attack that takes all of the machine, its attackers' cores included: none may be

@@ -1,3 +1,5 @@
+//go:build linux
+
 package reliability
 
 import (
@@ -58,6 +60,7 @@ func oversized(t *trial) error {
 	if err != nil {
 		return err
 	}
+	open := s.descriptors()
 	for _, p := range probes {
 		t.probe(s, p)
 	}
@@ -68,10 +71,12 @@ func oversized(t *trial) error {
 	}
 	for i, name := range []string{"4 MiB announced", "a chunk of 4 MiB announced", "an unfinished head of 48 KiB"} {
 		limit := []int64{64 << 10, 64 << 10, 256 << 10}[i]
+		s.waitDescriptors(open, 3*time.Second) // those of the attack before
 		if err := t.announce(s, name, announced[i], limit); err != nil {
 			return err
 		}
 	}
+	s.waitDescriptors(open, 3*time.Second)
 	after, err := s.stat()
 	if err != nil {
 		return err

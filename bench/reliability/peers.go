@@ -1,3 +1,5 @@
+//go:build linux
+
 package reliability
 
 import (
@@ -28,7 +30,7 @@ func newFasthttp(config serverConfig, logger *countingLogger) engine {
 		Handler: func(ctx *fasthttp.RequestCtx) {
 			status, answer := respond(string(ctx.Path()), ctx.PostBody())
 			ctx.SetStatusCode(status)
-			ctx.SetBody(answer)
+			ctx.Response.SetBodyRaw(answer)
 		},
 	}
 	if config.Timeouts {
@@ -61,6 +63,31 @@ func serveNetHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 	w.Write(answer)
 }
+
+// bareEngine is the least that a server can do with a connection: it reads once, refuses, and lingers. It shows how
+// many connections the machine can open and close a second with the attackers on it.
+type bareEngine struct{}
+
+func newBare(serverConfig, *countingLogger) engine { return bareEngine{} }
+
+func (bareEngine) Serve(ln net.Listener) error {
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer c.Close()
+			buf := make([]byte, 8<<10)
+			c.Read(buf)
+			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+			c.(*net.TCPConn).CloseWrite()
+			c.Read(buf)
+		}()
+	}
+}
+
+func (bareEngine) Shutdown(context.Context) error { return nil }
 
 func (e netHTTPEngine) Serve(ln net.Listener) error {
 	if err := e.Server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package reliability
 
 import (
@@ -93,7 +95,11 @@ type server struct {
 
 // serve starts a server on the listener and waits until it accepts. env is added to its environment.
 func (t *trial) serve(ln *listener, noFile uint64, env ...string) (*server, error) {
-	cmd, err := command("server", serverConfig{t.Server, t.Timeouts, noFile}, env...)
+	return startServer(ln, serverConfig{t.Server, t.Timeouts, noFile}, env...)
+}
+
+func startServer(ln *listener, config serverConfig, env ...string) (*server, error) {
+	cmd, err := command("server", config, env...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package reliability attacks an HTTP/1 server the way a hostile network does and says whether it held.
 //
 // Each [Scenario] starts the server under test as its own process, so that memory, descriptors and CPU time are the

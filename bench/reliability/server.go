@@ -1,3 +1,5 @@
+//go:build linux
+
 package reliability
 
 import (
@@ -51,6 +53,7 @@ type engine interface {
 var engines = map[string]func(serverConfig, *countingLogger) engine{
 	"fasthttp": newFasthttp,
 	"nethttp":  newNetHTTP,
+	"bare":     newBare,
 }
 
 var (
@@ -168,5 +171,6 @@ func drain(e engine, logger *countingLogger) drainStat {
 	return d
 }
 
-// Knows tells whether there is a server of the kind.
+// Knows tells whether there is a server of the kind. Besides those that [Options] names there is "bare", which answers
+// everything with 400.
 func Knows(kind string) bool { return engines[kind] != nil }

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Reliability attacks an HTTP/1 server and says whether it held: slow clients, floods of bad input, restarts under
 // load, panics, exhausted descriptors and memory.
 //
