@@ -50,6 +50,18 @@ func (b *body) Body() []byte {
 	return b.buf
 }
 
+// bytes returns the body if it is in memory, and nothing of a stream.
+func (b *body) bytes() []byte {
+	if b.view != nil {
+		return b.view
+	}
+	return b.buf
+}
+
+// poison overwrites what views of the body may point to. What belongs to somebody
+// else is theirs to poison.
+func (b *body) poison() { bufpool.PoisonBytes(b.buf[:cap(b.buf)]) }
+
 // BodyErr returns why the body could not be read, nil if it could. It stays until
 // the message gets another body.
 func (b *body) BodyErr() error { return b.err }

@@ -172,3 +172,29 @@ var (
 	// is not known, or with more of them than anybody honest uses.
 	ErrContentEncodingUnsupported = errors.New("gallop: unsupported content encoding")
 )
+
+// Errors of Server and RequestCtx.
+var (
+	// ErrConcurrencyLimit is why a connection beyond Server.Concurrency is turned away.
+	ErrConcurrencyLimit = errors.New("gallop: all of Server.Concurrency is in use")
+
+	// ErrPerIPConnLimit is why a connection beyond Server.MaxConnsPerIP is turned away.
+	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address")
+
+	// ErrGetOnly is what the refusal of a method because of Server.GetOnly wraps.
+	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
+
+	// ErrMissingFile is returned by RequestCtx.FormFile for a form without that file.
+	ErrMissingFile = errors.New("gallop: the form has no such file")
+
+	// ErrBodyClosed is returned for reads from a request body after its handler has
+	// returned.
+	ErrBodyClosed = errors.New("gallop: the request whose body is read is over")
+
+	// ErrAlreadyServing is never returned.
+	//
+	// Deprecated: a Server may serve several listeners.
+	ErrAlreadyServing = errors.New("gallop: the server is serving already")
+
+	errInterimStatus = errors.New("gallop: an interim response has a status from 102 to 199")
+)

@@ -1,0 +1,258 @@
+package gallop
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// RequestCtx is a request, the response to it, and what both belong to. It is also
+// the context.Context of the request.
+//
+// It is the server's. Neither it nor a byte slice that comes from it may be used once
+// the handler has returned, nor may it be copied; strings may be kept. The methods of
+// context.Context may be called by many goroutines at once, all others by one.
+type RequestCtx struct {
+	noCopy noCopy
+
+	// Request is what the client asked for.
+	Request Request
+
+	// Response is what it will be answered.
+	Response Response
+
+	server *Server
+	conn   *serverConn // nil unless a server serves this request
+	life   lifetime
+
+	time       time.Time
+	connID     uint64
+	requestNum uint64
+
+	hijackHandler    HijackHandler
+	hijackNoResponse bool
+	timeout          timeoutAnswer
+
+	fakeLocal, fakeRemote net.Addr // without conn, or set
+	fakeConn              net.Conn
+	log                   Logger
+	logFor                ctxLogger
+}
+
+// begin makes ctx that of the request whose head c has read.
+func (ctx *RequestCtx) begin(c *serverConn) {
+	ctx.conn, ctx.server = c, c.srv
+	ctx.time = c.now
+	ctx.connID, ctx.requestNum = c.id, c.requests
+	ctx.Request.isTLS = c.tls != nil
+}
+
+// recycle ends the request and makes ctx ready for another one.
+func (ctx *RequestCtx) recycle(poison bool) {
+	ctx.life.end()
+	ctx.Request.ResetUserValues()
+	if poison {
+		ctx.Request.Header.poison()
+		ctx.Request.body.poison()
+		ctx.Response.Header.poison()
+		ctx.Response.body.poison()
+	}
+	ctx.Request.Reset()
+	ctx.Response.Reset()
+	ctx.hijackHandler, ctx.hijackNoResponse = nil, false
+	ctx.fakeRemote = nil
+}
+
+// config returns the server of ctx, or one of default settings without it.
+func (ctx *RequestCtx) config() *Server {
+	if ctx.server != nil {
+		return ctx.server
+	}
+	return &noServer
+}
+
+var noServer Server
+
+// Init makes ctx a RequestCtx for a copy of req that no server serves, for tests.
+// remoteAddr and logger may be nil.
+func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
+	ctx.Init2(nil, logger, true)
+	ctx.fakeRemote = remoteAddr
+	if req != nil {
+		req.CopyTo(&ctx.Request)
+	}
+}
+
+// Init2 makes ctx an empty RequestCtx that takes its addresses from conn, for those
+// who serve requests themselves. conn and logger may be nil. The last argument is
+// without effect.
+func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
+	ctx.recycle(false)
+	ctx.server, ctx.conn = nil, nil
+	ctx.fakeConn, ctx.log = conn, logger
+	ctx.time = time.Now()
+}
+
+// Conn returns the connection of the request, for its addresses and the like. It must
+// not be read from, written to or closed: see Hijack. It is nil without a server.
+func (ctx *RequestCtx) Conn() net.Conn {
+	if ctx.conn != nil {
+		return ctx.conn.nc
+	}
+	return ctx.fakeConn
+}
+
+// ConnID returns a number that no other connection of the server has.
+func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
+
+// ConnRequestNum returns which request on its connection this is, counted from 1.
+func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
+
+// ConnTime returns when the connection began to be served.
+func (ctx *RequestCtx) ConnTime() time.Time {
+	if ctx.conn != nil {
+		return ctx.conn.since
+	}
+	return ctx.time
+}
+
+// ID returns a number that tells the request from all others of the server: ConnID
+// in the upper and ConnRequestNum in the lower 32 bits.
+func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
+
+// Time returns when the last bytes of the request arrived, before the handler was called.
+func (ctx *RequestCtx) Time() time.Time { return ctx.time }
+
+// LocalAddr returns the address the client is connected to, never nil.
+func (ctx *RequestCtx) LocalAddr() net.Addr {
+	if c := ctx.Conn(); c != nil {
+		if a := c.LocalAddr(); a != nil {
+			return a
+		}
+	}
+	return zeroAddr
+}
+
+// RemoteAddr returns the address of the client, or what SetRemoteAddr said. Never nil.
+func (ctx *RequestCtx) RemoteAddr() net.Addr {
+	if ctx.fakeRemote != nil {
+		return ctx.fakeRemote
+	}
+	if c := ctx.Conn(); c != nil {
+		if a := c.RemoteAddr(); a != nil {
+			return a
+		}
+	}
+	return zeroAddr
+}
+
+var zeroAddr = &net.TCPAddr{IP: net.IPv4zero}
+
+// SetRemoteAddr makes a the address that RemoteAddr and RemoteIP return for this
+// request, for example after a proxy in front told it.
+func (ctx *RequestCtx) SetRemoteAddr(a net.Addr) { ctx.fakeRemote = a }
+
+// LocalIP returns the IP address of LocalAddr, 0.0.0.0 if it has none.
+func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
+
+// RemoteIP returns the IP address of RemoteAddr, 0.0.0.0 if it has none.
+func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
+
+func addrIP(a net.Addr) net.IP {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.IP
+	}
+	return net.IPv4zero
+}
+
+// IsTLS reports whether the request came over TLS.
+func (ctx *RequestCtx) IsTLS() bool { return ctx.TLSConnectionState() != nil }
+
+// TLSConnectionState returns the state of the TLS connection, nil without TLS.
+func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
+	tc, ok := ctx.Conn().(interface{ ConnectionState() tls.ConnectionState })
+	if !ok {
+		return nil
+	}
+	state := tc.ConnectionState()
+	return &state
+}
+
+// Logger returns a logger that writes a line with the request it belongs to, to the
+// Logger of the server. It holds no longer than ctx.
+func (ctx *RequestCtx) Logger() Logger {
+	ctx.logFor.ctx = ctx
+	return &ctx.logFor
+}
+
+type ctxLogger struct{ ctx *RequestCtx }
+
+func (l *ctxLogger) Printf(format string, args ...any) {
+	to := l.ctx.log
+	if to == nil {
+		to = l.ctx.config().logger()
+	}
+	to.Printf("%s - %s", l.ctx.String(), fmt.Sprintf(format, args...))
+}
+
+// String describes the request in one line, for logs, with control characters of
+// the target escaped.
+func (ctx *RequestCtx) String() string {
+	return fmt.Sprintf("#%016X - %v<->%v - %s %q", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.RequestURI())
+}
+
+// Hijack asks for the connection: handler gets it once the response is written, see
+// HijackHandler. Requests that the client sent behind this one are its first bytes.
+func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handler }
+
+// HijackSetNoResponse makes the server write no response before the connection is
+// handed to the handler that Hijack was given.
+func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
+
+// Hijacked reports whether Hijack was called.
+func (ctx *RequestCtx) Hijacked() bool { return ctx.hijackHandler != nil }
+
+// EarlyHints sends the response's Link fields ahead as 103 (RFC 8297), so that the
+// client can load what they name while the handler works. It does nothing for an
+// HTTP/1.0 client or without a Link.
+func (ctx *RequestCtx) EarlyHints() error {
+	if !ctx.Response.Header.head.Fields.Has(field.Link) {
+		return nil
+	}
+	return ctx.WriteInterim(StatusEarlyHints)
+}
+
+// WriteInterim sends an interim response (RFC 9110 §15.2) with this status, 102 or
+// 103 to 199, and the fields that the response has so far. The final response
+// follows it and has them too. An HTTP/1.0 client is sent nothing.
+func (ctx *RequestCtx) WriteInterim(status int) error {
+	if status <= StatusSwitchingProtocols || status > 199 {
+		return errInterimStatus
+	}
+	c := ctx.conn
+	if c == nil || !c.interim {
+		return nil
+	}
+	o := &c.output
+	o.buf = appendInterim(o.room(headRoom), status, &ctx.Response.Header.head.Fields)
+	return o.flush()
+}
+
+// appendInterim appends an interim response with the fields of l, but for those that
+// only a final response can have.
+func appendInterim(dst []byte, status int, l *field.List) []byte {
+	dst = http1.AppendStatusLine(dst, status, StatusMessage(status))
+	for i := range l.Len() {
+		switch l.ID(i) {
+		case field.ContentLength, field.TransferEncoding, field.Connection, field.Trailer, field.Date, field.Server:
+			continue
+		}
+		name, value := l.At(i)
+		dst = http1.AppendField(dst, name, value)
+	}
+	return append(dst, "\r\n"...)
+}

@@ -1,0 +1,166 @@
+package gallop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lifetime is the part of a request that is a context.Context. It costs nothing
+// until somebody asks for Done.
+type lifetime struct {
+	mu       sync.Mutex
+	done     chan struct{} // made by the first call of Done
+	err      error
+	deadline time.Time
+	unhook   func() bool   // stops waiting for the server's end
+	watcher  chan struct{} // closed when the goroutine that watches the connection ends
+	canWatch bool          // the body is read: what comes now is the next request, or the end
+	ahead    []byte        // what the watcher has read
+}
+
+// Done returns a channel that is closed when the client goes away, the deadline of the
+// request passes, the server is shut down, or the handler has returned.
+//
+// To notice that the client goes away, the connection is watched from the first call
+// on. As long as the body is not read, or when the client has sent a further request
+// already, it cannot be; then only the rest counts.
+func (ctx *RequestCtx) Done() <-chan struct{} {
+	l := &ctx.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done != nil {
+		return l.done
+	}
+	l.done = make(chan struct{})
+	switch {
+	case l.err != nil:
+		close(l.done)
+	case ctx.conn != nil:
+		done := l.done
+		l.unhook = context.AfterFunc(ctx.conn.srv.stopped, func() { l.cancelIf(done, context.Canceled) })
+		ctx.conn.watch(l)
+	}
+	return l.done
+}
+
+// Err returns nil as long as Done is not closed, and then context.Canceled, or
+// context.DeadlineExceeded.
+func (ctx *RequestCtx) Err() error {
+	l := &ctx.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil && ctx.conn != nil && ctx.conn.srv.stopped.Err() != nil {
+		return context.Canceled
+	}
+	return l.err
+}
+
+// Deadline returns when the time that TimeoutHandler gives the request is over.
+func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
+	l := &ctx.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deadline, !l.deadline.IsZero()
+}
+
+// Value returns the user value with this key, as UserValue does.
+func (ctx *RequestCtx) Value(key any) any { return ctx.UserValue(key) }
+
+// setDeadline makes t the deadline, if it is before the one there is.
+func (l *lifetime) setDeadline(t time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deadline = earlier(l.deadline, t)
+}
+
+// cancel ends the lifetime with this error, unless it has ended.
+func (l *lifetime) cancel(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancelLocked(err)
+}
+
+// cancelIf is cancel if done is still this lifetime's channel, and not that of a
+// request that is over.
+func (l *lifetime) cancelIf(done chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done == done {
+		l.cancelLocked(err)
+	}
+}
+
+func (l *lifetime) cancelLocked(err error) {
+	if l.err != nil {
+		return
+	}
+	l.err = err
+	if l.done != nil {
+		close(l.done)
+	}
+}
+
+// end ends the lifetime with the request and makes l ready for another one.
+func (l *lifetime) end() {
+	l.mu.Lock()
+	if l.done != nil {
+		l.cancelLocked(context.Canceled)
+		if l.unhook != nil {
+			l.unhook()
+		}
+		l.done, l.unhook = nil, nil
+	}
+	l.err, l.deadline, l.canWatch = nil, time.Time{}, false
+	l.mu.Unlock()
+}
+
+// watch begins to watch the connection, if somebody wants to know and if what comes
+// next on it is not part of this request. l is locked.
+func (c *serverConn) watch(l *lifetime) {
+	if l.done == nil || l.watcher != nil || !l.canWatch || l.err != nil || !c.input.empty() {
+		return
+	}
+	ended := make(chan struct{})
+	l.watcher = ended
+	c.input.armExactly(time.Time{})
+	go func() {
+		defer close(ended)
+		var b [1]byte
+		n, err := c.nc.Read(b[:])
+		if n > 0 {
+			l.ahead = append(l.ahead[:0], b[0])
+		} else if !isTimeout(err) {
+			l.cancel(context.Canceled)
+		}
+	}()
+}
+
+// bodyRead tells that the connection may be watched from now on.
+func (c *serverConn) bodyRead(ctx *RequestCtx) {
+	l := &ctx.life
+	l.mu.Lock()
+	l.canWatch = true
+	c.watch(l)
+	l.mu.Unlock()
+}
+
+// stopWatching ends the watching and keeps what it has read.
+func (c *serverConn) stopWatching() {
+	l := &c.ctx.life
+	l.mu.Lock()
+	l.canWatch = false
+	watcher := l.watcher
+	l.mu.Unlock()
+	if watcher == nil {
+		return
+	}
+	c.input.armExactly(time.Unix(1, 0))
+	<-watcher
+	l.watcher = nil
+	if len(l.ahead) > 0 {
+		c.input.makeRoom()
+		c.input.buf = append(c.input.buf, l.ahead...)
+		l.ahead = l.ahead[:0]
+	}
+}

@@ -1,0 +1,110 @@
+package gallop
+
+import (
+	"io"
+)
+
+// SetStatusCode sets the status of the response.
+func (ctx *RequestCtx) SetStatusCode(statusCode int) { ctx.Response.SetStatusCode(statusCode) }
+
+// SetContentType sets the Content-Type of the response.
+func (ctx *RequestCtx) SetContentType(contentType string) {
+	ctx.Response.Header.SetContentType(contentType)
+}
+
+// SetConnectionClose closes the connection after the response.
+func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
+
+// SetBody makes a copy of body the response body.
+func (ctx *RequestCtx) SetBody(body []byte) { ctx.Response.SetBody(body) }
+
+// SetBodyString makes body the response body.
+func (ctx *RequestCtx) SetBodyString(body string) { ctx.Response.SetBodyString(body) }
+
+// ResetBody makes the response body empty.
+func (ctx *RequestCtx) ResetBody() { ctx.Response.ResetBody() }
+
+// Write appends p to the response body. It never fails.
+func (ctx *RequestCtx) Write(p []byte) (int, error) {
+	ctx.Response.AppendBody(p)
+	return len(p), nil
+}
+
+// WriteString appends s to the response body. It never fails.
+func (ctx *RequestCtx) WriteString(s string) (int, error) {
+	ctx.Response.AppendBodyString(s)
+	return len(s), nil
+}
+
+// SetBodyStream makes what bodyStream yields the response body: bodySize bytes of it,
+// or all if that is negative. It is read after the handler has returned, and closed
+// then if it is an io.Closer.
+func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
+	ctx.Response.SetBodyStream(bodyStream, bodySize)
+}
+
+// SetBodyStreamWriter makes what sw writes the response body. sw is called after the
+// handler has returned, and must not use ctx. What it flushes reaches the client
+// at once.
+func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) { ctx.Response.SetBodyStreamWriter(sw) }
+
+// Success sets the Content-Type and the body of the response, to a copy.
+func (ctx *RequestCtx) Success(contentType string, body []byte) {
+	ctx.SetContentType(contentType)
+	ctx.SetBody(body)
+}
+
+// SuccessString sets the Content-Type and the body of the response.
+func (ctx *RequestCtx) SuccessString(contentType, body string) {
+	ctx.SetContentType(contentType)
+	ctx.SetBodyString(body)
+}
+
+// Error makes the response one with this status and msg as plain text, and nothing
+// of what it was before.
+func (ctx *RequestCtx) Error(msg string, statusCode int) {
+	ctx.Response.Reset()
+	ctx.SetStatusCode(statusCode)
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.SetBodyString(msg)
+}
+
+// NotFound makes the response a 404 (Not Found).
+func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
+
+// NotModified makes the response a 304 (Not Modified) without a body. Fields that
+// describe the cached answer stay: Cache-Control, Content-Location, Date, ETag,
+// Expires and Vary (RFC 9110 §15.4.5).
+func (ctx *RequestCtx) NotModified() {
+	ctx.Response.ResetBody()
+	h := &ctx.Response.Header
+	for _, name := range [...]string{HeaderContentType, HeaderContentLength, HeaderContentEncoding, HeaderContentRange, HeaderContentLanguage} {
+		h.Del(name)
+	}
+	h.SetNoDefaultContentType(true)
+	ctx.SetStatusCode(StatusNotModified)
+}
+
+// Redirect makes the response a redirection to uri, which is resolved against the
+// URI of the request. The status is 302 (Found) if statusCode is none of 301, 302,
+// 303, 307 and 308.
+func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
+	u := AcquireURI()
+	defer ReleaseURI(u)
+	ctx.URI().CopyTo(u)
+	u.Update(uri)
+	ctx.redirect(u.FullURI(), statusCode)
+}
+
+// RedirectBytes is Redirect for bytes.
+func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
+	ctx.Redirect(string(uri), statusCode)
+}
+
+func (ctx *RequestCtx) redirect(uri []byte, statusCode int) {
+	if !StatusCodeIsRedirect(statusCode) {
+		statusCode = StatusFound
+	}
+	ctx.Response.Header.SetBytesV(HeaderLocation, uri)
+	ctx.SetStatusCode(statusCode)
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package gallop
+
+const raceEnabled = true

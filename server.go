@@ -1,0 +1,305 @@
+package gallop
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults of Server. Each holds where its field is zero.
+const (
+	DefaultConcurrency        = 256 * 1024
+	DefaultMaxRequestBodySize = 4 << 20
+
+	defaultName              = "gallop"
+	defaultReadHeaderTimeout = 10 * time.Second
+	defaultIdleTimeout       = 75 * time.Second
+	defaultHandshakeTimeout  = 10 * time.Second
+	defaultWriteProgress     = 30 * time.Second
+	defaultMinBodyRate       = 240
+	bodyRateGrace            = 5 * time.Second
+	defaultReadBuffer        = 4 << 10
+	defaultWriteBuffer       = 4 << 10
+	defaultMaxTarget         = 16 << 10
+	defaultMaxHeader         = 64 << 10
+	defaultMaxFields         = 256
+	drainSize                = 256 << 10
+	drainTime                = time.Second
+)
+
+// RequestHandler answers a request: it reads ctx.Request and fills ctx.Response.
+//
+// ctx and all byte slices that come from it are the server's and may not be used
+// once the handler has returned; strings may. A handler may block. It may be called
+// by many goroutines at once.
+type RequestHandler func(ctx *RequestCtx)
+
+// ServeHandler serves a whole connection, see Server.NextProto. It closes nothing;
+// the server closes c when it returns.
+type ServeHandler func(c net.Conn) error
+
+// RequestConfig are limits for one request, see Server.HeaderReceived. A zero
+// field leaves the server's setting in force.
+type RequestConfig struct {
+	ReadTimeout        time.Duration // for the rest of the request
+	WriteTimeout       time.Duration // for the response
+	MaxRequestBodySize int           // bytes
+}
+
+// Logger is where a Server writes what went wrong.
+type Logger interface {
+	// Printf must have the same semantics as log.Printf.
+	Printf(format string, args ...any)
+}
+
+// Server serves HTTP/1.1 and HTTP/1.0. The zero value with a Handler is a server
+// with safe limits: in every field zero means the default, and where nothing else
+// is said a negative value means none.
+//
+// Fields may not be changed once the server serves. Methods may be called by many
+// goroutines. A Server must not be copied.
+type Server struct {
+	noCopy noCopy
+
+	// Handler answers every request. If it panics, the panic is logged with its
+	// stack, the client is answered 500 if nothing was sent yet, and the connection
+	// is closed.
+	Handler RequestHandler
+
+	// ErrorHandler builds the response to a request that was refused before Handler
+	// saw it. The error is a *ParseError with the status that RFC 9110 wants, or
+	// one of the Err values of this package. ctx.Response already has that status. The
+	// connection is always closed afterwards.
+	ErrorHandler func(ctx *RequestCtx, err error)
+
+	// HeaderReceived is called when the head of a request has been read, and sets
+	// limits for the rest of it.
+	HeaderReceived func(header *RequestHeader) RequestConfig
+
+	// ContinueHandler decides about a request with Expect: 100-continue by its head
+	// (RFC 9110 §10.1.1); false refuses it with 417. When it is nil, 100 is sent
+	// when the handler first reads the body, so that a handler can refuse with any
+	// status by not reading it.
+	ContinueHandler func(header *RequestHeader) bool
+
+	// ExpectHandler decides as ContinueHandler does, with any status: 100 goes on,
+	// any other is the answer, with what else is in ctx.Response. It is asked before
+	// ContinueHandler.
+	ExpectHandler func(ctx *RequestCtx) int
+
+	// ConnState is called when a connection changes its state, from the goroutine
+	// that serves it.
+	ConnState func(c net.Conn, state ConnState)
+
+	// TLSConfig is used, as a copy, by the methods that serve TLS.
+	TLSConfig *tls.Config
+
+	// FormValueFunc replaces how RequestCtx.FormValue looks a key up.
+	FormValueFunc FormValueFunc
+
+	// Logger takes error messages. The default is the standard logger.
+	Logger Logger
+
+	// Name is the value of the Server field. The default is "gallop".
+	Name string
+
+	// Concurrency is how many connections are served at once; one more is answered
+	// 503 and closed. The default is DefaultConcurrency; it cannot be negative.
+	Concurrency int
+
+	// MaxConnsPerIP is how many connections one client may have: an IPv4 address, or
+	// the /64 network of an IPv6 address. One more is answered 429 and closed. The
+	// default is no limit.
+	MaxConnsPerIP int
+
+	// MaxRequestsPerConn is how many requests are served on a connection before it
+	// is closed. The default is no limit.
+	MaxRequestsPerConn int
+
+	// ReadHeaderTimeout bounds the time from the first byte of a request to the end
+	// of its head. The default is 10 s.
+	ReadHeaderTimeout time.Duration
+
+	// ReadTimeout bounds the time from the first byte of a request to the end of its
+	// body. The default is no bound: MinBodyRate ends what dribbles.
+	ReadTimeout time.Duration
+
+	// MinBodyRate is how many bytes a second a request body must bring on average,
+	// once five seconds have passed. The default is 240.
+	MinBodyRate int
+
+	// WriteTimeout bounds the time to write a response. The default is no bound as
+	// long as the client takes anything within 30 s.
+	WriteTimeout time.Duration
+
+	// IdleTimeout is how long a connection may wait for its next request. The default
+	// is ReadTimeout if that is set, else 75 s.
+	IdleTimeout time.Duration
+
+	// TLSHandshakeTimeout bounds a TLS handshake. The default is 10 s.
+	TLSHandshakeTimeout time.Duration
+
+	// ReadBufferSize is the size of a connection's read buffer at first, in bytes. It
+	// grows up to MaxHeaderBytes while a head is read, and is given back while
+	// the connection idles. The default is 4 KiB; it cannot be negative.
+	ReadBufferSize int
+
+	// WriteBufferSize is how many bytes of answers to pipelined requests are gathered
+	// before they are written. The default is 4 KiB; it cannot be negative.
+	WriteBufferSize int
+
+	// MaxRequestLineBytes is the length of the longest request target; a longer one
+	// is answered 414. The default is 16 KiB; it cannot be negative.
+	MaxRequestLineBytes int
+
+	// MaxHeaderBytes is the size of the largest request head; a larger one is
+	// answered 431. The default is 64 KiB; it cannot be negative.
+	MaxHeaderBytes int
+
+	// MaxHeaderFields is how many field lines a request may have; with more it is
+	// answered 431. The default is 256; it cannot be negative.
+	MaxHeaderFields int
+
+	// MaxRequestBodySize is the size of the largest request body that is read into
+	// memory; a larger one is answered 413. With StreamRequestBody it does not bound
+	// what the handler reads from the stream. The default is 4 MiB; it cannot be
+	// negative.
+	MaxRequestBodySize int
+
+	// LameDuck is how long Shutdown goes on accepting connections and serving
+	// requests, each the last one on its connection, before it closes listeners and
+	// idle connections. It lets balancers and keep-alive clients move away without a
+	// request lost. The default is not at all.
+	LameDuck time.Duration
+
+	// TCPKeepalivePeriod is the interval of TCP keep-alive probes with TCPKeepalive.
+	// The default is the system's.
+	TCPKeepalivePeriod time.Duration
+
+	// SleepWhenConcurrencyLimitsExceeded is how long accepting pauses when
+	// Concurrency is reached. The default is not at all.
+	SleepWhenConcurrencyLimitsExceeded time.Duration
+
+	// MaxIdleWorkerDuration is how long a goroutine waits for another connection
+	// before it ends. The default is 10 s; it cannot be negative.
+	MaxIdleWorkerDuration time.Duration
+
+	// TCPKeepalive switches TCP keep-alive probes on for accepted connections.
+	TCPKeepalive bool
+
+	// DisableKeepalive closes every connection after its first response.
+	DisableKeepalive bool
+
+	// GetOnly refuses all methods but GET and HEAD with 405.
+	GetOnly bool
+
+	// AllowTrace hands TRACE requests to Handler. They are refused with 405
+	// otherwise, since a handler that echoes one gives away what scripts may not
+	// see (RFC 9110 §9.3.8).
+	AllowTrace bool
+
+	// StreamRequestBody calls Handler as soon as the head is there; the body is read
+	// from RequestCtx.RequestBodyStream, or by the methods that want all of it. What
+	// the handler leaves is read and dropped, or the connection is closed.
+	StreamRequestBody bool
+
+	// DisablePreParseMultipartForm is without effect: forms are parsed when asked for.
+	DisablePreParseMultipartForm bool
+
+	// ReduceMemoryUsage is without effect: an idle connection holds no buffer anyway.
+	ReduceMemoryUsage bool
+
+	// DisableHeaderNamesNormalizing is without effect on requests, whose names keep
+	// their spelling. On responses it keeps names as they were set.
+	DisableHeaderNamesNormalizing bool
+
+	// LogAllErrors also logs clients that went away or were too slow.
+	LogAllErrors bool
+
+	// SecureErrorLogMessage is without effect: no message ever holds request bytes.
+	SecureErrorLogMessage bool
+
+	// NoDefaultServerHeader leaves out Server, NoDefaultDate leaves out Date and
+	// NoDefaultContentType leaves out Content-Type where the handler set none.
+	NoDefaultServerHeader bool
+	NoDefaultDate         bool
+	NoDefaultContentType  bool
+
+	// KeepHijackedConns leaves it to the hijack handler to close the connection.
+	KeepHijackedConns bool
+
+	// CloseOnShutdown is without effect: answers given during Shutdown always say
+	// that the connection closes.
+	CloseOnShutdown bool
+
+	// PoisonReleased overwrites the bytes that a handler was given with 0xDB when
+	// it has returned, so that views kept too long show. Race builds always do.
+	PoisonReleased bool
+
+	// MaxKeepaliveDuration is without effect.
+	//
+	// Deprecated: use IdleTimeout.
+	MaxKeepaliveDuration time.Duration
+
+	stopping atomic.Bool // every response is the last one on its connection
+	ending   atomic.Bool // idle connections end
+
+	once    sync.Once
+	set     settings
+	conns   connTable
+	stop    context.CancelFunc
+	stopped context.Context // done once Shutdown or Close was called
+	certs   certStore
+	protos  map[string]ServeHandler
+	log     limitedLog
+	connIDs atomic.Uint64
+	ctxs    sync.Pool // of *RequestCtx
+	workers workerPool
+}
+
+// prepare resolves the settings. Every way into the server calls it first.
+func (s *Server) prepare() {
+	s.once.Do(func() {
+		s.set.resolve(s)
+		s.stopped, s.stop = context.WithCancel(context.Background())
+		s.conns.init(s.MaxConnsPerIP)
+		s.log.to = s.logger()
+		s.workers.idle = orDefault(s.MaxIdleWorkerDuration, 10*time.Second)
+		s.workers.serve = s.serveAccepted
+	})
+}
+
+// Serve serves the connections that ln accepts, each on a goroutine, until ln fails
+// or the server is shut down. It closes ln. After Shutdown or Close it returns nil.
+func (s *Server) Serve(ln net.Listener) error {
+	s.prepare()
+	if !s.conns.addListener(ln) {
+		ln.Close()
+		return nil
+	}
+	defer s.conns.dropListener(ln)
+	return s.acceptLoop(ln)
+}
+
+// ServeConn serves c until it ends, and closes it. It returns nil when the
+// connection ended as connections do, and otherwise what was wrong.
+func (s *Server) ServeConn(c net.Conn) error {
+	s.prepare()
+	if err := s.admit(c); err != nil {
+		return err
+	}
+	return s.serveConn(c)
+}
+
+// Serve serves the connections of ln with a Server of default settings.
+func Serve(ln net.Listener, handler RequestHandler) error {
+	return (&Server{Handler: handler}).Serve(ln)
+}
+
+// ServeConn serves c with a Server of default settings.
+func ServeConn(c net.Conn, handler RequestHandler) error {
+	return (&Server{Handler: handler}).ServeConn(c)
+}

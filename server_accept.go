@@ -1,0 +1,176 @@
+package gallop
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// acceptLoop hands the connections of ln to workers until ln fails.
+func (s *Server) acceptLoop(ln net.Listener) error {
+	var pause time.Duration
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			if s.conns.isClosing() {
+				return nil
+			}
+			if !isTemporary(err) {
+				return err
+			}
+			// Out of descriptors or memory: wait until others have gone.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.log.printf("accepting on %s failed, trying again in %v: %v", ln.Addr(), pause, err)
+			s.sleep(pause)
+			continue
+		}
+		pause = 0
+		s.tune(c)
+		if err := s.admit(c); err != nil {
+			s.sleep(s.SleepWhenConcurrencyLimitsExceeded)
+			continue
+		}
+		s.workers.run(c)
+	}
+}
+
+// isTemporary reports whether accepting may work again later.
+func isTemporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+// sleep waits for d or until the server is stopped.
+func (s *Server) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.stopped.Done():
+	}
+}
+
+// tune sets the options of an accepted connection.
+func (s *Server) tune(c net.Conn) {
+	if !s.TCPKeepalive {
+		return
+	}
+	if tc, ok := c.(interface {
+		SetKeepAlive(bool) error
+		SetKeepAlivePeriod(time.Duration) error
+	}); ok {
+		if tc.SetKeepAlive(true) == nil && s.TCPKeepalivePeriod > 0 {
+			tc.SetKeepAlivePeriod(s.TCPKeepalivePeriod)
+		}
+	}
+}
+
+// admit counts c in, or answers 503 and closes it.
+func (s *Server) admit(c net.Conn) error {
+	if int(s.conns.open.Add(1)) > orDefault(s.Concurrency, DefaultConcurrency) {
+		s.conns.open.Add(-1)
+		s.turnAway(c, StatusServiceUnavailable, ErrConcurrencyLimit)
+		return ErrConcurrencyLimit
+	}
+	return nil
+}
+
+// turnAway answers a connection that is not going to be served, without waiting
+// for anything, and closes it.
+func (s *Server) turnAway(c net.Conn, status int, reason error) {
+	s.conns.rejected.Add(1)
+	s.log.printf("connection from %s refused: %v", c.RemoteAddr(), reason)
+	var h ResponseHeader
+	h.SetStatusCode(status)
+	h.SetContentType("text/plain; charset=utf-8")
+	body := StatusMessage(status)
+	out := outgoing{length: int64(len(body)), close: true, date: time.Now()}
+	b := append(h.appendHead(nil, &out), body...)
+	c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	if _, err := c.Write(b); err == nil {
+		closeWrite(c)
+	}
+	c.Close()
+}
+
+// workerPool runs a function for each connection on goroutines that are used
+// again, latest first, so that their stacks, once grown, stay grown.
+type workerPool struct {
+	serve func(net.Conn)
+	idle  time.Duration
+
+	mu     sync.Mutex
+	parked []*worker // longest parked first
+	reaper bool
+	closed bool
+}
+
+type worker struct {
+	next  chan net.Conn
+	since time.Time
+}
+
+func (p *workerPool) run(c net.Conn) {
+	p.mu.Lock()
+	var w *worker
+	if n := len(p.parked); n > 0 {
+		w = p.parked[n-1]
+		p.parked[n-1] = nil
+		p.parked = p.parked[:n-1]
+	}
+	p.mu.Unlock()
+	if w == nil {
+		w = &worker{next: make(chan net.Conn, 1)}
+		go p.work(w)
+	}
+	w.next <- c
+}
+
+func (p *workerPool) work(w *worker) {
+	for c := range w.next {
+		p.serve(c)
+		w.since = time.Now()
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return
+		}
+		p.parked = append(p.parked, w)
+		if !p.reaper {
+			p.reaper = true
+			time.AfterFunc(p.idle, p.reap)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// reap ends the workers that were parked for long, and comes back while any are left.
+func (p *workerPool) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old, now := 0, time.Now()
+	for old < len(p.parked) && now.Sub(p.parked[old].since) >= p.idle {
+		close(p.parked[old].next)
+		old++
+	}
+	p.parked = append(p.parked[:0], p.parked[old:]...)
+	clear(p.parked[len(p.parked):cap(p.parked)])
+	if p.reaper = len(p.parked) > 0; p.reaper {
+		time.AfterFunc(p.idle, p.reap)
+	}
+}
+
+// drain ends all parked workers, and the others when they have served.
+func (p *workerPool) drain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.parked {
+		close(w.next)
+	}
+	p.parked = nil
+}

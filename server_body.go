@@ -1,0 +1,368 @@
+package gallop
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// requestBody is the body of the request that is being served. Nothing else reads
+// from the connection between two heads, and so nothing else can be wrong about
+// where the body ends (RFC 9112 §6.3).
+type requestBody struct {
+	c      *serverConn
+	open   bool // a request is being served, its head must stay where it is
+	kind   http1.BodyKind
+	left   int64 // of a Fixed body
+	chunks http1.ChunkReader
+	err    error         // why it could not be read to its end
+	got    int64         // bytes of data so far
+	waited time.Duration // for them
+	handle *bodyHandle   // what the handler reads from
+}
+
+// begin takes over the body of the request whose head was read.
+func (b *requestBody) begin(c *serverConn) {
+	head := &c.ctx.Request.Header.head
+	*b = requestBody{c: c, open: true, kind: head.Body, left: head.Length}
+}
+
+// reading reports whether a request is being served.
+func (b *requestBody) reading() bool { return b.open }
+
+// ended reports whether the body was read to its end.
+func (b *requestBody) ended() bool {
+	switch b.kind {
+	case http1.Fixed:
+		return b.left == 0
+	case http1.Chunked:
+		return b.chunks.Done()
+	}
+	return true
+}
+
+// failure returns why the body could not be read, if it was tried.
+func (b *requestBody) failure() error { return b.err }
+
+// takeBody reads the body, or arranges that the handler can.
+func (c *serverConn) takeBody() error {
+	b := &c.body
+	b.begin(c)
+	if b.ended() {
+		c.ctx.life.canWatch = true
+		return nil
+	}
+	req := &c.ctx.Request
+	stream := c.srv.StreamRequestBody
+	if !stream && b.kind == http1.Fixed && b.left > c.maxBody {
+		return ErrBodyTooLarge
+	}
+	if stream || c.wantsGo {
+		b.handle = &bodyHandle{body: b}
+		req.body.source, req.body.size = b.handle, int(req.Header.head.Length)
+		return nil
+	}
+	c.ctx.life.canWatch = true
+	if view, ok := b.inBuffer(); ok {
+		req.body.view = view
+		return nil
+	}
+	buf, err := b.readAll(nil)
+	if err != nil {
+		bufpool.Put(buf)
+		return err
+	}
+	req.body.buf = buf
+	return nil
+}
+
+// inBuffer returns the body if it lies in the input buffer in one piece, and has
+// used it then.
+func (b *requestBody) inBuffer() ([]byte, bool) {
+	in := &b.c.input
+	if b.kind == http1.Fixed {
+		if int64(len(in.unread())) < b.left {
+			return nil, false
+		}
+		view := in.unread()[:b.left:b.left]
+		in.r += int(b.left)
+		b.left = 0
+		return view, true
+	}
+	probe := *b // a body in pieces is read again from its beginning
+	view, n, err := probe.chunks.Next(in.unread(), &b.c.set.chunks, nil)
+	if err != nil || int64(len(view)) > b.c.maxBody {
+		return nil, false
+	}
+	rest, m, err := probe.chunks.Next(in.unread()[n:], &b.c.set.chunks, &b.c.ctx.Request.Header.trailers)
+	if err != nil || len(rest) > 0 || !probe.chunks.Done() {
+		return nil, false
+	}
+	in.r += n + m
+	b.chunks = probe.chunks
+	return view, true
+}
+
+// readAll appends the whole body to dst, which it may give back to the pool. What it
+// allocates follows what has arrived, not what was announced.
+func (b *requestBody) readAll(dst []byte) ([]byte, error) {
+	for {
+		data, err := b.next()
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+		if b.got > b.c.maxBody {
+			b.err = ErrBodyTooLarge
+			return dst, b.err
+		}
+		dst = append(bufpool.Grow(dst, len(data)), data...)
+		if b.kind == http1.Fixed && b.left > 0 {
+			if dst, err = b.readDirect(dst); err != nil {
+				return dst, err
+			}
+		}
+	}
+}
+
+// readDirect reads what is left of a Fixed body straight to dst.
+func (b *requestBody) readDirect(dst []byte) ([]byte, error) {
+	for b.left > 0 && b.c.input.empty() {
+		dst = bufpool.Grow(dst, int(min(b.left, 16<<10)))
+		free := dst[len(dst):cap(dst)]
+		n, err := b.readConn(free[:min(int64(len(free)), b.left)])
+		dst = dst[:len(dst)+n]
+		b.took(n)
+		if n == 0 && err != nil {
+			return dst, b.fail(err)
+		}
+	}
+	return dst, nil
+}
+
+// next returns the next bytes of the body: a view of the input buffer that holds
+// until the next call. At the end of the body the error is io.EOF.
+func (b *requestBody) next() ([]byte, error) {
+	in := &b.c.input
+	for {
+		if b.err != nil {
+			return nil, b.err
+		}
+		if b.ended() {
+			return nil, io.EOF
+		}
+		data, n, err := b.decode(in.unread())
+		if err != nil {
+			b.err = err
+			return nil, err
+		}
+		in.r += n
+		if len(data) > 0 {
+			b.got += int64(len(data))
+			return data, nil
+		}
+		if n == 0 {
+			if err := b.fill(); err != nil {
+				return nil, b.fail(err)
+			}
+		}
+	}
+}
+
+// decode takes the next bytes of the body from the beginning of raw.
+func (b *requestBody) decode(raw []byte) (data []byte, n int, err error) {
+	if b.kind == http1.Chunked {
+		return b.chunks.Next(raw, &b.c.set.chunks, &b.c.ctx.Request.Header.trailers)
+	}
+	n = int(min(b.left, int64(len(raw))))
+	b.left -= int64(n)
+	return raw[:n], n, nil
+}
+
+func (b *requestBody) took(n int) {
+	b.left -= int64(n)
+	b.got += int64(n)
+}
+
+// fail makes err the reason why the body ends here.
+func (b *requestBody) fail(err error) error {
+	switch {
+	case err == io.EOF:
+		err = io.ErrUnexpectedEOF
+	case isTimeout(err):
+		err = errSlowBody
+	}
+	b.err = err
+	return err
+}
+
+// fill reads more into the input buffer.
+func (b *requestBody) fill() error {
+	start, err := b.beforeRead()
+	if err != nil {
+		return err
+	}
+	err = b.c.input.fill()
+	b.waited += time.Since(start)
+	return err
+}
+
+// readConn reads into p without the input buffer, which is empty.
+func (b *requestBody) readConn(p []byte) (int, error) {
+	start, err := b.beforeRead()
+	if err != nil {
+		return 0, err
+	}
+	n, err := b.c.nc.Read(p)
+	b.waited += time.Since(start)
+	return n, err
+}
+
+// beforeRead says 100 if the client waits for that, writes what it may wait for,
+// and sets the deadline. The rate counts the time that was spent waiting for the
+// client, so that a handler may take its time.
+func (b *requestBody) beforeRead() (start time.Time, err error) {
+	c := b.c
+	if c.wantsGo {
+		c.wantsGo = false
+		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	}
+	if err := c.output.flush(); err != nil {
+		return start, err
+	}
+	start = time.Now()
+	var at time.Time
+	if c.set.bodyRate > 0 {
+		budget := bodyRateGrace + time.Duration(b.got)*time.Second/time.Duration(c.set.bodyRate) - b.waited
+		if budget <= 0 {
+			return start, os.ErrDeadlineExceeded
+		}
+		at = start.Add(budget)
+	}
+	at = earlier(at, after(c.began, c.readTimeout))
+	if in := &c.input; at.IsZero() || in.deadline.Before(at) || in.deadline.After(at.Add(time.Second/4)) {
+		in.armExactly(at)
+	}
+	return start, nil
+}
+
+// tooMuchToDrain reports whether it is certain that what is left of the body is
+// not going to be read: there is too much, or the client may or may not send it.
+func (b *requestBody) tooMuchToDrain() bool {
+	return b.c.wantsGo || b.err != nil || b.kind == http1.Fixed && b.left > drainSize
+}
+
+// drain reads what the handler has left of the body, within bounds, and reports
+// whether it got to the end.
+func (b *requestBody) drain() bool {
+	if b.ended() {
+		return true
+	}
+	if b.tooMuchToDrain() || b.c.output.flush() != nil {
+		return false
+	}
+	b.c.input.armExactly(time.Now().Add(drainTime))
+	for total := 0; total <= drainSize; {
+		data, n, err := b.decode(b.c.input.unread())
+		if err != nil {
+			return false
+		}
+		b.c.input.r += n
+		total += n
+		if b.ended() {
+			return true
+		}
+		if n == 0 && len(data) == 0 && b.c.input.fill() != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// close ends the request: whoever still holds the handle reads an error from now on.
+func (b *requestBody) close() {
+	if b.handle != nil {
+		b.handle.sever(b.c)
+	}
+	b.handle, b.open = nil, false
+}
+
+// bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
+// too long reads nothing: it is cut off when its request ends.
+type bodyHandle struct {
+	mu   sync.Mutex
+	body *requestBody // nil once the request has ended
+	rest []byte       // read, and not yet handed out
+}
+
+// Read reads from the body; io.EOF at its end and ever after.
+func (h *bodyHandle) Read(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.body
+	if b == nil {
+		return 0, ErrBodyClosed
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if len(h.rest) == 0 {
+		if b.kind == http1.Fixed && b.left > 0 && b.err == nil && b.c.input.empty() {
+			n, err := b.readConn(p[:min(int64(len(p)), b.left)])
+			b.took(n)
+			if n == 0 && err != nil {
+				return 0, b.fail(err)
+			}
+			h.noteEnd()
+			return n, nil
+		}
+		data, err := b.next()
+		if err != nil {
+			return 0, err
+		}
+		h.rest = data
+	}
+	n := copy(p, h.rest)
+	h.rest = h.rest[n:]
+	h.noteEnd()
+	return n, nil
+}
+
+// noteEnd lets the connection be watched when the body has been read to its end.
+func (h *bodyHandle) noteEnd() {
+	if b := h.body; len(h.rest) == 0 && b.ended() {
+		b.c.bodyRead(b.c.ctx)
+	}
+}
+
+func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.body == nil {
+		return dst, ErrBodyClosed
+	}
+	dst = append(dst, h.rest...)
+	h.rest = nil
+	dst, err := h.body.readAll(dst)
+	if err == nil {
+		h.noteEnd()
+	}
+	return dst, err
+}
+
+// sever cuts the handle off. A Read that waits for the client is interrupted.
+func (h *bodyHandle) sever(c *serverConn) {
+	if !h.mu.TryLock() {
+		c.close = true
+		c.input.armExactly(time.Unix(1, 0))
+		h.mu.Lock()
+	}
+	h.body, h.rest = nil, nil
+	h.mu.Unlock()
+}

@@ -1,0 +1,90 @@
+package gallop
+
+import (
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/target"
+)
+
+// Why a well-formed head is refused.
+var (
+	errBadHost       = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2")
+	errExpectation   = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
+	errTraceBody     = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
+	errTraceRefused  = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
+	errMethodRefused = &ParseError{StatusCode: StatusMethodNotAllowed, Reason: "only GET and HEAD are allowed", also: []error{ErrGetOnly}}
+	errSlowBody      = refusing(StatusRequestTimeout, "the request body comes too slowly, RFC 9110 §15.5.9")
+	errSlowHead      = refusing(StatusRequestTimeout, "the request head comes too slowly, RFC 9110 §15.5.9")
+	errCutOff        = refusing(StatusBadRequest, "the request ends in its middle, RFC 9112 §8")
+)
+
+func refusing(status int, reason string) *ParseError {
+	return &ParseError{StatusCode: status, Reason: reason}
+}
+
+// checkRequest refuses what is well-formed but wrong, or not wanted here.
+func (c *serverConn) checkRequest() error {
+	head := &c.ctx.Request.Header.head
+	c.interim = head.Minor > 0
+	t, err := target.Parse(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target))
+	if err != nil {
+		return refusing(StatusBadRequest, err.Error())
+	}
+	if i := head.Fields.FindID(field.Host); i >= 0 {
+		if host := head.Fields.Value(i); !target.ValidHost(host) && !(len(host) == 0 && t.Form != target.Origin) {
+			return errBadHost
+		}
+	}
+	switch head.MethodID {
+	case http1.Get, http1.HeadMethod:
+		return nil
+	case http1.Trace, http1.Connect:
+		if head.Body != http1.NoBody {
+			return errTraceBody
+		}
+		if head.MethodID == http1.Trace && !c.srv.AllowTrace {
+			return errTraceRefused
+		}
+	}
+	if c.srv.GetOnly {
+		return errMethodRefused
+	}
+	return nil
+}
+
+// decideExpectation settles who says 100 (Continue), and when.
+func (c *serverConn) decideExpectation() error {
+	head := &c.ctx.Request.Header.head
+	if head.Flags&(http1.ExpectContinue|http1.ExpectOther) == 0 || head.Minor == 0 {
+		return nil
+	}
+	if head.Flags&http1.ExpectOther != 0 {
+		return errExpectation
+	}
+	if head.Body == http1.NoBody {
+		return nil
+	}
+	status := StatusContinue
+	switch s := c.srv; {
+	case s.ExpectHandler != nil:
+		status = s.ExpectHandler(c.ctx)
+	case s.ContinueHandler != nil:
+		if !s.ContinueHandler(&c.ctx.Request.Header) {
+			status = StatusExpectationFailed
+		}
+	default:
+		c.wantsGo = len(c.input.unread()) == 0
+		return nil
+	}
+	if status != StatusContinue {
+		c.ctx.Response.SetStatusCode(status)
+		return &refusal{status}
+	}
+	c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	return c.output.flush()
+}
+
+// refusal is an answer that ExpectHandler or ContinueHandler has decided on.
+type refusal struct{ status int }
+
+func (r *refusal) Error() string { return "expectation refused" }

@@ -1,0 +1,178 @@
+package gallop
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// lingerTime and lingerIdle bound how long a client may go on sending to a
+// connection that has been answered for the last time.
+const (
+	lingerTime = 5 * time.Second
+	lingerIdle = time.Second
+)
+
+// fail ends the connection because of err. It is answered if it is the request
+// that is wrong, or late, and if the client can still read the answer.
+func (c *serverConn) fail(err error) error {
+	if err == errIdle {
+		c.endIdle()
+		return nil
+	}
+	if r, ok := err.(*refusal); ok {
+		err = c.answerRefusal(r.status)
+		return err
+	}
+	public := c.publicError(err)
+	if public == nil || c.output.err != nil {
+		return err // the network failed, or the response did in its middle
+	}
+	status := StatusBadRequest
+	if p, ok := public.(*ParseError); ok {
+		status = p.StatusCode
+	} else if public == ErrBodyTooLarge {
+		status = StatusRequestEntityTooLarge
+	}
+	if c.ctx == nil {
+		return err
+	}
+	c.srv.log.refusal(c.nc.RemoteAddr(), status, public)
+	c.answerError(status, public)
+	return nil
+}
+
+// publicError is what an ErrorHandler is told, nil if nobody is there to be answered.
+func (c *serverConn) publicError(err error) error {
+	var h *http1.Error
+	var p *ParseError
+	switch {
+	case errors.As(err, &h):
+		return parseError(h)
+	case errors.As(err, &p):
+		return p
+	case err == ErrBodyTooLarge:
+		return err
+	case err == io.ErrUnexpectedEOF && !c.onlyBlankLines():
+		return errCutOff
+	case isTimeout(err) && !c.body.open && !c.onlyBlankLines():
+		return errSlowHead
+	}
+	return nil
+}
+
+// onlyBlankLines reports whether no byte of a request has arrived, other than the
+// line end that may stand before it.
+func (c *serverConn) onlyBlankLines() bool {
+	for _, b := range c.input.unread() {
+		if b != '\r' && b != '\n' {
+			return false
+		}
+	}
+	return !c.body.open
+}
+
+// answerError answers a request that is refused, and ends the connection.
+func (c *serverConn) answerError(status int, err error) {
+	ctx := c.ctx
+	if ctx.conn == nil {
+		ctx.begin(c)
+	}
+	c.body.close()
+	ctx.Response.Reset()
+	ctx.Error(StatusMessage(status), status)
+	if status == StatusMethodNotAllowed {
+		ctx.Response.Header.Set(HeaderAllow, c.srv.allowed())
+	}
+	if c.srv.ErrorHandler != nil {
+		c.guard(func() { c.srv.ErrorHandler(ctx, err) })
+	}
+	c.lastWords()
+}
+
+// answerRefusal answers a request whose expectation was refused.
+func (c *serverConn) answerRefusal(status int) error {
+	resp := &c.ctx.Response
+	resp.SetStatusCode(status)
+	if len(resp.body.bytes()) == 0 && !resp.IsBodyStream() {
+		c.ctx.SetContentType("text/plain; charset=utf-8")
+		resp.SetBodyString(StatusMessage(status))
+	}
+	c.lastWords()
+	return nil
+}
+
+// lastWords writes ctx.Response as the last response and ends the connection so that
+// it arrives.
+func (c *serverConn) lastWords() {
+	c.close = true
+	c.output.limit = time.Time{}
+	if c.writeResponse(c.ctx.Request.Header.head.MethodID) == nil && c.output.flush() == nil {
+		c.linger()
+	}
+}
+
+func (s *Server) allowed() string {
+	if s.GetOnly {
+		return "GET, HEAD"
+	}
+	return "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+}
+
+// guard calls f and logs it if it panics.
+func (c *serverConn) guard(f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.srv.log.printf("panic in the error handler: %v", v)
+		}
+	}()
+	f()
+}
+
+// end ends a connection after its last response.
+func (c *serverConn) end() error {
+	if err := c.output.flush(); err != nil {
+		return err
+	}
+	if !c.input.empty() || !c.body.ended() {
+		c.linger()
+	}
+	return nil
+}
+
+// endIdle ends a connection between two requests. Should one be on its way all the
+// same, then the client sees the end of the connection and not a reset.
+func (c *serverConn) endIdle() {
+	if c.output.flush() == nil && c.srv.stopping.Load() {
+		closeWrite(c.nc)
+	}
+}
+
+// linger closes the connection for writing and reads on until the client has
+// closed it too (RFC 9112 §9.6): closing it while bytes are unread would reset it
+// and take the response from the client.
+func (c *serverConn) linger() {
+	if !closeWrite(c.nc) {
+		return
+	}
+	buf := bufpool.Get(4 << 10)
+	defer bufpool.Put(buf)
+	end := time.Now().Add(lingerTime)
+	for {
+		c.nc.SetReadDeadline(earlier(end, time.Now().Add(lingerIdle)))
+		if _, err := c.nc.Read(buf[:cap(buf)]); err != nil {
+			return
+		}
+	}
+}
+
+// closeWrite tells the client that nothing more comes, and reports whether that is
+// possible without closing the connection.
+func closeWrite(nc net.Conn) bool {
+	w, ok := nc.(interface{ CloseWrite() error })
+	return ok && w.CloseWrite() == nil
+}

@@ -1,0 +1,328 @@
+package gallop
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// serverConn serves one connection: it reads a request, has it answered, writes
+// the response, and begins anew.
+//
+//	server_conn.go      the loop, and what a request goes through
+//	server_input.go     reading, deadlines of reading, buffers
+//	server_body.go      the body of the request: the one owner of its framing
+//	server_output.go    writing, deadlines of writing
+//	server_response.go  how a response becomes bytes
+//	server_close.go     refusals, and ways a connection ends
+//
+// All fields belong to the goroutine that serves, but for state and the links.
+type serverConn struct {
+	srv *Server
+	set *settings
+	nc  net.Conn
+	tls *tls.Conn // nc, if that is one
+	ctx *RequestCtx
+
+	input  input
+	output output
+	body   requestBody
+
+	id       uint64
+	requests uint64
+	since    time.Time // when the connection began
+	now      time.Time // when the last bytes arrived
+	began    time.Time // when the first byte of this request was there
+
+	close       bool // no request after this one
+	interim     bool // the client understands 1xx
+	wantsGo     bool // the client waits for 100 before it sends the body
+	maxBody     int64
+	readTimeout time.Duration // of this request
+	writeLimit  time.Duration // of this response
+
+	state  atomic.Int32 // a connPhase
+	client netip.Addr   // guarded by the table's lock, like the links
+
+	next, prev *serverConn
+}
+
+// connPhase is what Shutdown has to know of a connection.
+type connPhase = int32
+
+const (
+	phaseActive connPhase = iota
+	phaseIdle             // waits for the first byte of a request
+	phaseEnding           // is told to end, by Shutdown
+)
+
+// serveAccepted serves a connection from a listener and logs how it ended.
+func (s *Server) serveAccepted(nc net.Conn) {
+	if err := s.serveConn(nc); err != nil {
+		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
+	}
+}
+
+// serveConn serves nc, which admit has counted, until it ends.
+func (s *Server) serveConn(nc net.Conn) (err error) {
+	c := &serverConn{srv: s, set: &s.set, nc: nc, id: s.connIDs.Add(1)}
+	c.now = time.Now()
+	c.since = c.now
+	c.input.init(c)
+	c.output.c = c
+	if !s.conns.add(c) {
+		s.conns.open.Add(-1)
+		s.turnAway(nc, StatusTooManyRequests, ErrPerIPConnLimit)
+		return ErrPerIPConnLimit
+	}
+	hijacked := false
+	defer func() {
+		c.release()
+		s.conns.open.Add(-1)
+		s.conns.drop(c)
+		if hijacked {
+			return
+		}
+		nc.Close()
+		c.report(StateClosed)
+	}()
+	c.report(StateNew)
+	if next, err := c.handshake(); next != nil || err != nil {
+		if next != nil {
+			return next(nc)
+		}
+		return err
+	}
+	hijack, err := c.serve()
+	if hijack == nil {
+		return err
+	}
+	hijacked = true
+	c.startHijack(hijack)
+	return nil
+}
+
+func (c *serverConn) report(state ConnState) {
+	if c.srv.ConnState != nil {
+		c.srv.ConnState(c.nc, state)
+	}
+}
+
+// serve serves requests until the connection ends, with an error if it ended badly,
+// or is hijacked.
+func (c *serverConn) serve() (*hijack, error) {
+	for {
+		err := c.readHead()
+		if err == nil {
+			err = c.serveRequest()
+		}
+		if err != nil {
+			return nil, c.fail(err)
+		}
+		ctx := c.ctx
+		if ctx != nil && ctx.hijackHandler != nil {
+			return c.hijack()
+		}
+		if c.close {
+			return nil, c.end()
+		}
+		c.recycle()
+	}
+}
+
+// errIdle ends a connection that brought no further request: no error to others.
+var errIdle = errors.New("no further request")
+
+// readHead waits for a request and reads its head into c.ctx.
+func (c *serverConn) readHead() error {
+	in := &c.input
+	if in.empty() {
+		if err := c.waitIdle(); err != nil {
+			return err
+		}
+	}
+	c.began = c.now
+	if c.ctx == nil {
+		c.ctx = c.srv.acquireCtx()
+	}
+	head := &c.ctx.Request.Header.head
+	for armed := false; ; armed = true {
+		n, err := http1.ParseRequest(head, in.unread(), &c.set.head)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			in.headAt = in.r
+			in.r += n
+			return nil
+		}
+		if !armed {
+			c.report(StateActive)
+			in.armExactly(earlier(after(c.began, c.set.readHead), after(c.began, c.set.read)))
+		}
+		if err := in.fill(); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+}
+
+// waitIdle waits for the first byte of a request.
+func (c *serverConn) waitIdle() error {
+	if err := c.output.flush(); err != nil {
+		return err
+	}
+	timeout := c.set.idle
+	if c.requests == 0 {
+		timeout = shorter(timeout, c.set.readHead)
+	} else {
+		c.report(StateIdle)
+	}
+	if !c.state.CompareAndSwap(phaseActive, phaseIdle) {
+		return errIdle
+	}
+	err := errIdle
+	if !c.srv.ending.Load() {
+		c.input.arm(timeout)
+		err = c.input.wait()
+	}
+	if err != nil && c.srv.ending.Load() {
+		err = c.input.lastChance()
+	}
+	c.state.CompareAndSwap(phaseIdle, phaseActive)
+	if err != nil {
+		if err == io.EOF || isTimeout(err) {
+			err = errIdle
+		}
+		return err
+	}
+	c.report(StateActive)
+	return nil
+}
+
+// serveRequest has the request whose head was read answered, and writes the answer.
+func (c *serverConn) serveRequest() error {
+	ctx := c.ctx
+	c.requests++
+	ctx.begin(c)
+	c.maxBody, c.readTimeout, c.writeLimit = c.set.maxBody, c.set.read, c.set.write
+	if err := c.checkRequest(); err != nil {
+		return err
+	}
+	if f := c.srv.HeaderReceived; f != nil {
+		c.configure(f(&ctx.Request.Header))
+	}
+	if err := c.decideExpectation(); err != nil {
+		return err
+	}
+	if err := c.takeBody(); err != nil {
+		return err
+	}
+	panicked := c.runHandler()
+	if answer := ctx.LastTimeoutErrorResponse(); answer != nil && !panicked {
+		c.detach(answer)
+		return c.respond()
+	}
+	if err := c.afterHandler(panicked); err != nil {
+		return err
+	}
+	return c.respond()
+}
+
+// configure applies what HeaderReceived said.
+func (c *serverConn) configure(rc RequestConfig) {
+	if rc.MaxRequestBodySize > 0 {
+		c.maxBody = int64(rc.MaxRequestBodySize)
+	}
+	if rc.ReadTimeout > 0 {
+		c.readTimeout = rc.ReadTimeout
+	}
+	if rc.WriteTimeout > 0 {
+		c.writeLimit = rc.WriteTimeout
+	}
+}
+
+// runHandler calls the handler and reports whether it panicked. A handler that
+// calls runtime.Goexit takes the goroutine with it; its connection is closed by the
+// deferred calls of serveConn.
+func (c *serverConn) runHandler() (panicked bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			panicked = true
+			c.srv.log.printf("panic in the handler: %v\n%s", v, debug.Stack())
+		}
+	}()
+	c.srv.Handler(c.ctx)
+	return false
+}
+
+// afterHandler settles what the handler left: watchers, an unread body, a panic.
+func (c *serverConn) afterHandler(panicked bool) error {
+	ctx := c.ctx
+	c.stopWatching()
+	err := c.body.failure()
+	switch {
+	case panicked:
+		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+		ctx.hijackHandler = nil
+		c.close = true
+	case err != nil && !c.srv.StreamRequestBody:
+		return err // the handler saw no body where there was one
+	}
+	if err != nil || !c.body.ended() && c.body.tooMuchToDrain() {
+		c.close = true
+	}
+	return nil
+}
+
+// recycle makes the connection ready for the next request.
+func (c *serverConn) recycle() {
+	c.body.close()
+	c.input.releaseHead(c.set.poison)
+	if c.ctx != nil {
+		c.ctx.recycle(c.set.poison)
+	}
+	c.interim, c.wantsGo = false, false
+}
+
+// release gives back what the connection holds.
+func (c *serverConn) release() {
+	c.body.close()
+	if c.ctx != nil {
+		c.stopWatching()
+		c.dropCtx()
+	}
+	c.input.release()
+	c.output.release()
+}
+
+// dropCtx gives the RequestCtx back.
+func (c *serverConn) dropCtx() {
+	c.ctx.recycle(c.set.poison)
+	c.ctx.conn = nil
+	c.srv.ctxs.Put(c.ctx)
+	c.ctx = nil
+}
+
+func (s *Server) acquireCtx() *RequestCtx {
+	if ctx, ok := s.ctxs.Get().(*RequestCtx); ok {
+		return ctx
+	}
+	return &RequestCtx{server: s}
+}
+
+// putBuffer gives a buffer back to the pool.
+func putBuffer(b *[]byte) {
+	bufpool.Put(*b)
+	*b = nil
+}

@@ -1,0 +1,143 @@
+package gallop
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// ConnState is what a connection is doing, see Server.ConnState.
+type ConnState int
+
+const (
+	StateNew      ConnState = iota // accepted, nothing read yet
+	StateActive                    // has brought at least a byte of a request
+	StateIdle                      // has been answered and may bring another request
+	StateHijacked                  // was taken over; the last state the server reports
+	StateClosed                    // closed; the last state otherwise
+)
+
+var connStateNames = [...]string{"new", "active", "idle", "hijacked", "closed"}
+
+// String returns the state in lower case.
+func (s ConnState) String() string {
+	if s < 0 || int(s) >= len(connStateNames) {
+		return "unknown"
+	}
+	return connStateNames[s]
+}
+
+// connTable knows the listeners and connections of a server and counts them.
+type connTable struct {
+	open     atomic.Int32
+	rejected atomic.Uint32
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	conns     serverConn // head of a ring of all connections
+	closing   bool
+	ended     sync.Cond // a connection or listener was dropped
+
+	maxPerIP int
+	perIP    map[netip.Addr]int // guarded by mu; only with maxPerIP
+}
+
+func (t *connTable) init(maxPerIP int) {
+	t.listeners = map[net.Listener]struct{}{}
+	t.conns.next, t.conns.prev = &t.conns, &t.conns
+	t.ended.L = &t.mu
+	if t.maxPerIP = maxPerIP; maxPerIP > 0 {
+		t.perIP = map[netip.Addr]int{}
+	}
+}
+
+// addListener reports false if the server is closing.
+func (t *connTable) addListener(ln net.Listener) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closing {
+		t.listeners[ln] = struct{}{}
+	}
+	return !t.closing
+}
+
+func (t *connTable) dropListener(ln net.Listener) {
+	ln.Close()
+	t.mu.Lock()
+	delete(t.listeners, ln)
+	t.ended.Broadcast()
+	t.mu.Unlock()
+}
+
+// add puts c into the ring. It reports false, and does not, if c's client has too
+// many connections.
+func (t *connTable) add(c *serverConn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.maxPerIP > 0 {
+		c.client = clientNetwork(c.nc.RemoteAddr())
+		if c.client.IsValid() {
+			if t.perIP[c.client] >= t.maxPerIP {
+				return false
+			}
+			t.perIP[c.client]++
+		}
+	}
+	c.prev, c.next = t.conns.prev, &t.conns
+	c.prev.next, c.next.prev = c, c
+	return true
+}
+
+func (t *connTable) drop(c *serverConn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.next == nil {
+		return
+	}
+	c.prev.next, c.next.prev = c.next, c.prev
+	c.next, c.prev = nil, nil
+	if c.client.IsValid() {
+		if t.perIP[c.client]--; t.perIP[c.client] <= 0 {
+			delete(t.perIP, c.client)
+		}
+	}
+	if t.closing {
+		t.ended.Broadcast()
+	}
+}
+
+// each calls f for every connection, with the table locked.
+func (t *connTable) each(f func(*serverConn)) {
+	for c := t.conns.next; c != &t.conns; {
+		next := c.next
+		f(c)
+		c = next
+	}
+}
+
+// clientNetwork is what connections are counted by: an IPv4 address, or the /64
+// of an IPv6 address. It is not valid for other kinds of address.
+func clientNetwork(a net.Addr) netip.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		if p, err := ip.Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return ip
+}
+
+// GetCurrentConcurrency returns how many connections are being served.
+func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open.Load(), 0)) }
+
+// GetOpenConnectionsCount returns how many connections are being served.
+func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
+
+// GetRejectedConnectionsCount returns how many connections were refused because of
+// Concurrency or MaxConnsPerIP.
+func (s *Server) GetRejectedConnectionsCount() uint32 { return s.conns.rejected.Load() }

@@ -1,0 +1,75 @@
+package gallop
+
+import (
+	"net"
+	"time"
+)
+
+// HijackHandler has a connection to itself once the response has been written. What
+// the client has sent beyond the request is read from c first. When it returns, c
+// is closed, unless Server.KeepHijackedConns is set.
+type HijackHandler func(c net.Conn)
+
+// hijack is a connection on its way to a HijackHandler.
+type hijack struct {
+	handler HijackHandler
+	conn    net.Conn
+}
+
+// hijack writes what there is to write and gives the connection up.
+func (c *serverConn) hijack() (*hijack, error) {
+	h := &hijack{handler: c.ctx.hijackHandler, conn: c.nc}
+	if err := c.output.flush(); err != nil {
+		return nil, err
+	}
+	c.nc.SetDeadline(time.Time{})
+	if rest := c.input.unread(); len(rest) > 0 {
+		h.conn = &hijackedConn{Conn: c.nc, rest: append([]byte(nil), rest...)}
+	}
+	c.report(StateHijacked)
+	return h, nil
+}
+
+// startHijack runs the handler on a goroutine of its own: the connection does not
+// count any longer and Shutdown does not wait for it.
+func (c *serverConn) startHijack(h *hijack) {
+	keep, logTo := c.srv.KeepHijackedConns, &c.srv.log
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				logTo.printf("panic in a hijack handler: %v", v)
+			}
+			if !keep {
+				h.conn.Close()
+			}
+		}()
+		h.handler(h.conn)
+	}()
+}
+
+// hijackedConn is a connection with bytes that were read before it was hijacked.
+type hijackedConn struct {
+	net.Conn
+	rest []byte
+}
+
+func (c *hijackedConn) Read(p []byte) (int, error) {
+	if len(c.rest) > 0 {
+		n := copy(p, c.rest)
+		c.rest = c.rest[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// NetConn returns the connection below, as tls.Conn.NetConn does. What was read
+// before may be missing from it.
+func (c *hijackedConn) NetConn() net.Conn { return c.Conn }
+
+// CloseWrite closes the connection for writing, if it can.
+func (c *hijackedConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return net.ErrClosed
+}

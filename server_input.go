@@ -1,0 +1,205 @@
+package gallop
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// input is what a connection has brought and what has not been used of it.
+//
+//	buf: | used | head of this request | body, or further requests |  free  |
+//	     0      headAt                 r                      len(buf)   cap(buf)
+//
+// While a handler runs, the head must stay where it is: the header is a view of
+// it. If more bytes have to be read then than fit, buf is pinned, and what was not
+// used of it begins another one.
+type input struct {
+	c        *serverConn
+	buf      []byte
+	pinned   []byte // holds the head of this request, if buf no longer does
+	r        int
+	headAt   int
+	deadline time.Time // as set on the connection
+	raw      rawWait   // waits without a buffer, where that is possible
+}
+
+func (in *input) init(c *serverConn) {
+	in.c = c
+	in.raw.init(c.nc)
+}
+
+func (in *input) empty() bool    { return in.r == len(in.buf) }
+func (in *input) unread() []byte { return in.buf[in.r:] }
+
+// wait reads the first bytes of a request. While there are none it holds neither
+// a buffer nor a RequestCtx, if the connection allows to wait without.
+func (in *input) wait() error {
+	in.r, in.headAt, in.buf = 0, 0, in.buf[:0]
+	if !in.raw.ok() {
+		return in.fill()
+	}
+	n, err := in.raw.read(in)
+	in.c.now = time.Now()
+	in.buf = in.buf[:n]
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return err
+}
+
+// park gives back what is not needed while the connection is idle.
+func (in *input) park() {
+	putBuffer(&in.buf)
+	in.c.output.park()
+	if in.c.ctx != nil {
+		in.c.dropCtx()
+	}
+}
+
+// newConnGrace is how long a connection that has brought no request yet may still do
+// so while the server shuts down.
+const newConnGrace = 500 * time.Millisecond
+
+// lastChance looks whether a request was already on its way when an idle connection
+// was told to end.
+func (in *input) lastChance() error {
+	grace := 5 * time.Millisecond
+	if in.c.requests == 0 {
+		grace = newConnGrace
+	}
+	in.armExactly(time.Now().Add(grace))
+	return in.wait()
+}
+
+// fill reads once, behind what is there. Output is flushed first: nobody waits for
+// the client while the client waits for an answer.
+func (in *input) fill() error {
+	if err := in.c.output.flush(); err != nil {
+		return err
+	}
+	in.makeRoom()
+	for range maxEmptyReads {
+		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])
+		if n > 0 {
+			in.c.now = time.Now()
+			in.buf = in.buf[:len(in.buf)+n]
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// makeRoom sees to it that there is space behind buf.
+func (in *input) makeRoom() {
+	switch {
+	case in.buf == nil:
+		in.buf = bufpool.Get(in.c.set.readBuf)
+		in.r, in.headAt = 0, 0
+	case len(in.buf) < cap(in.buf):
+	case in.c.body.reading():
+		in.pin()
+	case in.r > 0:
+		in.buf = in.buf[:copy(in.buf, in.buf[in.r:])]
+		in.r, in.headAt = 0, 0
+	default:
+		in.buf = bufpool.Grow(in.buf, 1)
+	}
+}
+
+// pin leaves the buffer to the header that is a view of it and goes on in another
+// one. What is pinned already holds no head, so it makes room by itself.
+func (in *input) pin() {
+	old := in.buf
+	if in.pinned == nil {
+		in.buf = append(bufpool.Get(max(in.c.set.readBuf, 2*len(in.unread()))), in.unread()...)
+		in.pinned = old[:in.r]
+	} else if in.r > 0 {
+		in.buf = in.buf[:copy(in.buf, in.buf[in.r:])]
+	} else {
+		in.buf = bufpool.Grow(in.buf, 1)
+	}
+	in.r, in.headAt = 0, 0
+}
+
+// releaseHead is called when nobody may look at the head any longer.
+func (in *input) releaseHead(poison bool) {
+	if poison {
+		bufpool.PoisonBytes(in.buf[:in.r])
+		bufpool.PoisonBytes(in.pinned)
+	}
+	if in.pinned != nil {
+		putBuffer(&in.pinned)
+	}
+	in.headAt = in.r
+}
+
+// abandon leaves all buffers to a handler that still runs.
+func (in *input) abandon() {
+	rest := in.unread()
+	in.pinned = nil
+	in.buf = append(bufpool.Get(max(in.c.set.readBuf, len(rest))), rest...)
+	in.r, in.headAt = 0, 0
+}
+
+func (in *input) release() {
+	in.releaseHead(in.c.set.poison)
+	putBuffer(&in.buf)
+	in.r, in.headAt = 0, 0
+}
+
+// arm makes reading fail when timeout has passed, or a little later: a deadline
+// that is near enough is left in place. 0 means never.
+func (in *input) arm(timeout time.Duration) {
+	if timeout == 0 {
+		in.armExactly(time.Time{})
+		return
+	}
+	at := in.c.now.Add(timeout)
+	late := slack(timeout)
+	if in.deadline.Before(at) || in.deadline.After(at.Add(late)) {
+		in.armExactly(at.Add(late))
+	}
+}
+
+// armExactly makes reading fail at the given time. The zero time means never.
+func (in *input) armExactly(at time.Time) {
+	if !in.deadline.Equal(at) {
+		in.deadline = at
+		in.c.nc.SetReadDeadline(at)
+	}
+}
+
+// after is t plus d, or never (the zero time) if d is 0.
+func after(t time.Time, d time.Duration) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return t.Add(d)
+}
+
+// earlier is the earlier of two times, where the zero time is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// shorter is the shorter of two durations, where 0 is endless.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func isTimeout(err error) bool {
+	t, ok := err.(net.Error)
+	return ok && t.Timeout()
+}

@@ -1,0 +1,180 @@
+package gallop
+
+import (
+	"io"
+	"net"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// output gathers what is to be written, so that answers to pipelined requests and
+// heads with small bodies leave together.
+type output struct {
+	c        *serverConn
+	buf      []byte
+	deadline time.Time // as set on the connection
+	limit    time.Time // for the whole response, or zero
+	err      error
+	vec      net.Buffers // for writev, kept so that it is not garbage
+	vecs     [2][]byte
+}
+
+// smallBody is how much is copied behind a head rather than written from where it is.
+const smallBody = 16 << 10
+
+// room returns the buffer with space for at least n more bytes.
+func (o *output) room(n int) []byte {
+	if o.buf == nil {
+		o.buf = bufpool.Get(max(n, o.c.set.writeBuf))
+	} else if cap(o.buf)-len(o.buf) < n {
+		o.buf = bufpool.Grow(o.buf, n)
+	}
+	return o.buf
+}
+
+func (o *output) appendString(s string) { o.buf = append(o.room(len(s)), s...) }
+
+// write sends p, which is not kept: behind what is gathered if it is small, and else
+// together with it.
+func (o *output) write(p []byte) error {
+	if len(p) <= smallBody {
+		o.buf = append(o.room(len(p)), p...)
+		if len(o.buf) < max(o.c.set.writeBuf, smallBody) {
+			return o.err
+		}
+		return o.flush()
+	}
+	return o.flushWith(p)
+}
+
+// flush writes what was gathered.
+func (o *output) flush() error {
+	if len(o.buf) == 0 || o.err != nil {
+		return o.err
+	}
+	return o.flushWith(nil)
+}
+
+// flushWith writes what was gathered and then p.
+func (o *output) flushWith(p []byte) error {
+	if o.err != nil {
+		return o.err
+	}
+	if tc, ok := o.c.nc.(*net.TCPConn); ok && len(p) > 0 && len(o.buf) > 0 {
+		o.err = o.writev(tc, p)
+	} else {
+		o.err = o.writeAll(o.buf)
+		if o.err == nil && len(p) > 0 {
+			o.err = o.writeAll(p)
+		}
+	}
+	o.buf = o.buf[:0]
+	if cap(o.buf) > 64<<10 {
+		putBuffer(&o.buf)
+	}
+	return o.err
+}
+
+// writeAll writes p. Time runs out when nothing was written for a while, not when
+// it takes long.
+func (o *output) writeAll(p []byte) error {
+	for {
+		o.arm()
+		n, err := o.c.nc.Write(p)
+		if p = p[n:]; len(p) == 0 {
+			return nil
+		}
+		if err = o.stalled(n, err); err != nil {
+			return err
+		}
+	}
+}
+
+func (o *output) writev(tc *net.TCPConn, p []byte) error {
+	o.vecs = [2][]byte{o.buf, p}
+	o.vec = o.vecs[:]
+	for {
+		o.arm()
+		n, err := o.vec.WriteTo(tc)
+		if len(o.vec) == 0 {
+			o.vecs = [2][]byte{}
+			return nil
+		}
+		if err = o.stalled(int(n), err); err != nil {
+			return err
+		}
+	}
+}
+
+// stalled returns the error of a write that wrote n bytes and not all, or nil if
+// it is worth going on: the client takes something.
+func (o *output) stalled(n int, err error) error {
+	switch {
+	case err == nil:
+		return io.ErrShortWrite
+	case n > 0 && isTimeout(err) && o.limit.IsZero() && o.c.tls == nil:
+		return nil
+	}
+	return err
+}
+
+// readFrom sends n bytes of r by way of the connection's ReadFrom, which for a file
+// on a socket is sendfile.
+func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error) {
+	if err := o.flush(); err != nil {
+		return 0, err
+	}
+	rest := &io.LimitedReader{R: r, N: n}
+	for {
+		o.arm()
+		before := rest.N
+		k, err := rf.ReadFrom(rest)
+		switch {
+		case rest.N == 0 && err == nil:
+			return n, nil
+		case err == nil: // r is shorter than it was said to be
+			return n - rest.N, io.ErrUnexpectedEOF
+		}
+		if before-rest.N != k { // read and not written: not to be had again
+			o.err = err
+			return n - rest.N, err
+		}
+		if err = o.stalled(int(min(k, 1)), err); err != nil {
+			o.err = err
+			return n - rest.N, err
+		}
+	}
+}
+
+// arm sets the deadline for the next write.
+func (o *output) arm() {
+	if !o.limit.IsZero() {
+		o.armExactly(o.limit)
+		return
+	}
+	progress := o.c.set.progress
+	if progress == 0 {
+		return
+	}
+	at := time.Now().Add(progress)
+	if late := slack(progress); o.deadline.Before(at) || o.deadline.After(at.Add(late)) {
+		o.armExactly(at.Add(late))
+	}
+}
+
+func (o *output) armExactly(at time.Time) {
+	if !o.deadline.Equal(at) {
+		o.deadline = at
+		o.c.nc.SetWriteDeadline(at)
+	}
+}
+
+// park gives the buffer back while there is nothing to write.
+func (o *output) park() {
+	if len(o.buf) == 0 && o.buf != nil {
+		putBuffer(&o.buf)
+	}
+}
+
+func (o *output) release() { putBuffer(&o.buf) }

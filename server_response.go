@@ -1,0 +1,220 @@
+package gallop
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// respond writes the response that the handler has left in ctx, and reads what the
+// handler has left of the request.
+func (c *serverConn) respond() error {
+	ctx := c.ctx
+	resp := &ctx.Response
+	method := ctx.Request.Header.head.MethodID
+	if method == http1.Connect && ctx.hijackHandler == nil && resp.StatusCode()/100 == 2 {
+		// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
+		resp.Reset()
+		ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
+		c.close = true
+	}
+	if ctx.hijackHandler != nil && ctx.hijackNoResponse {
+		return nil
+	}
+	c.output.limit = time.Time{}
+	if c.writeLimit > 0 {
+		c.output.limit = time.Now().Add(c.writeLimit)
+	}
+	c.decideClose()
+	if err := c.writeResponse(method); err != nil {
+		return err
+	}
+	if !c.close && !c.body.drain() {
+		c.close = true
+	}
+	return nil
+}
+
+// decideClose settles whether the connection ends with this response.
+func (c *serverConn) decideClose() {
+	s, ctx := c.srv, c.ctx
+	if ctx.Request.Header.head.Flags&http1.LongConnection == 0 || ctx.Response.ConnectionClose() ||
+		s.DisableKeepalive || s.stopping.Load() ||
+		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
+		c.close = true
+	}
+}
+
+// writeResponse writes head and body of ctx.Response as an answer to method.
+func (c *serverConn) writeResponse(method http1.Method) error {
+	ctx := c.ctx
+	resp := &ctx.Response
+	old := ctx.Request.Header.head.Minor == 0
+	out := outgoing{
+		server:             c.set.server,
+		length:             -1,
+		keepAlive:          old,
+		defaultContentType: !c.srv.NoDefaultContentType,
+	}
+	if !c.srv.NoDefaultDate {
+		out.date = c.now
+	}
+	status := resp.StatusCode()
+	hasBody := http1.MayHaveBody(status, method) && !resp.SkipBody
+	switch {
+	case resp.IsBodyStream():
+		if out.length = int64(resp.body.size); resp.body.size < 0 {
+			out.length = -2
+			if old {
+				out.length = -1
+				c.close = c.close || hasBody
+			}
+		}
+		if !hasBody && status == StatusNotModified {
+			out.length = -1
+		}
+	case hasBody:
+		out.length = int64(len(resp.body.bytes()))
+	case status >= 200 && status != StatusNoContent:
+		if out.length = int64(len(resp.body.bytes())); out.length == 0 || status == StatusNotModified {
+			out.length = resp.Header.head.Length
+		}
+	}
+	out.close = c.close
+	if hasBody && !resp.IsBodyStream() && resp.body.err != nil {
+		return resp.body.err
+	}
+
+	o := &c.output
+	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), &out)
+	if !hasBody {
+		resp.CloseBodyStream()
+		return o.err
+	}
+	if !resp.IsBodyStream() {
+		return o.write(resp.body.bytes())
+	}
+	return c.writeStream(out.length)
+}
+
+// headRoom is what the fields that the server adds take at most, in most cases.
+const headRoom = 256
+
+// writeStream writes the stream that is the response's body: length bytes, or
+// chunks if that is -2, or all there is up to the end of the connection.
+func (c *serverConn) writeStream(length int64) error {
+	b := &c.ctx.Response.body
+	sink := streamSink{o: &c.output, chunked: length == -2, left: length}
+	var err error
+	if b.writer != nil {
+		err = runStreamWriter(b.writer, &sink)
+	} else {
+		err = sink.copyFrom(b.stream)
+	}
+	if err == nil && length > 0 && sink.left > 0 {
+		err = errBodyShort
+	}
+	if cerr := b.dropStream(err); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return &streamError{err}
+	}
+	if sink.chunked {
+		o := &c.output
+		o.buf = http1.AppendLastChunk(o.room(headRoom), &c.ctx.Response.Header.trailers)
+	}
+	return c.output.err
+}
+
+// streamError wraps what ended a response in the middle of its body. The client
+// learns of it by the end of the connection.
+type streamError struct{ err error }
+
+func (e *streamError) Error() string { return "response body: " + e.err.Error() }
+func (e *streamError) Unwrap() error { return e.err }
+
+// streamSink is the body of a response as its stream writes it. What is written
+// leaves at once, since nobody knows when more comes.
+type streamSink struct {
+	o       *output
+	chunked bool
+	left    int64 // of a body with a known length
+}
+
+func (s *streamSink) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, s.o.err
+	}
+	if err := s.put(p); err != nil {
+		return 0, err
+	}
+	if err := s.o.flush(); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (s *streamSink) put(p []byte) error {
+	if s.chunked {
+		s.o.buf = http1.AppendChunkLine(s.o.room(32), len(p))
+		if err := s.o.write(p); err != nil {
+			return err
+		}
+		s.o.appendString("\r\n")
+		return nil
+	}
+	if s.left >= 0 {
+		if int64(len(p)) > s.left {
+			return errBodyLong
+		}
+		s.left -= int64(len(p))
+	}
+	return s.o.write(p)
+}
+
+// copyFrom writes what r yields. Files go by sendfile where the connection can.
+func (s *streamSink) copyFrom(r io.Reader) error {
+	if file, ok := r.(*os.File); ok && s.left > 0 && !s.chunked {
+		if rf, ok := s.o.c.nc.(io.ReaderFrom); ok {
+			n, err := s.o.readFrom(rf, file, s.left)
+			s.left -= n
+			return err
+		}
+	}
+	if w, ok := r.(BodyWriterTo); ok && w.SupportsBodyWriteTo() {
+		_, err := w.WriteTo(s)
+		return err
+	}
+	buf := bufpool.Get(streamBuffer)[:streamBuffer]
+	defer bufpool.Put(buf)
+	for s.left != 0 {
+		want := buf
+		if s.left > 0 && s.left < int64(len(buf)) {
+			want = buf[:s.left]
+		}
+		n, err := r.Read(want)
+		if n > 0 {
+			if err := s.put(want[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n < len(want) {
+			if err := s.o.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const streamBuffer = 32 << 10

@@ -1,0 +1,77 @@
+package gallop
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// settings are the fields of a Server with their defaults filled in. A duration or
+// number of 0 means none here.
+type settings struct {
+	head      http1.Limits
+	chunks    http1.ChunkLimits
+	readHead  time.Duration
+	read      time.Duration
+	idle      time.Duration
+	handshake time.Duration
+	write     time.Duration
+	progress  time.Duration // of writing, where write is not set
+	bodyRate  int64         // bytes a second
+	maxBody   int64
+	readBuf   int
+	writeBuf  int
+	server    string // value of the Server field
+	poison    bool
+}
+
+func (c *settings) resolve(s *Server) {
+	c.head = http1.Limits{
+		Target: orDefault(s.MaxRequestLineBytes, defaultMaxTarget),
+		Head:   orDefault(s.MaxHeaderBytes, defaultMaxHeader),
+		Fields: orDefault(s.MaxHeaderFields, defaultMaxFields),
+	}
+	c.chunks = serverChunkLimits
+	c.readHead = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)
+	c.read = max(s.ReadTimeout, 0)
+	c.idle = orNone(cmp.Or(s.IdleTimeout, s.ReadTimeout), defaultIdleTimeout)
+	c.handshake = orNone(s.TLSHandshakeTimeout, defaultHandshakeTimeout)
+	c.write = max(s.WriteTimeout, 0)
+	if s.WriteTimeout == 0 {
+		c.progress = defaultWriteProgress
+	}
+	c.bodyRate = int64(orNone(s.MinBodyRate, defaultMinBodyRate))
+	c.maxBody = int64(orDefault(s.MaxRequestBodySize, DefaultMaxRequestBodySize))
+	c.readBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
+	c.writeBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)
+	if !s.NoDefaultServerHeader {
+		c.server = cmp.Or(s.Name, defaultName)
+	}
+	c.poison = s.PoisonReleased || raceEnabled
+}
+
+// serverChunkLimits bound chunk lines, extensions and trailers of a request.
+var serverChunkLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: defaultMaxFields}
+
+// orDefault is v if it is positive, else the default.
+func orDefault[T int | time.Duration](v, d T) T {
+	if v > 0 {
+		return v
+	}
+	return d
+}
+
+// orNone is the default if v is zero, and 0 if it is negative.
+func orNone[T int | time.Duration](v, d T) T {
+	if v == 0 {
+		return d
+	}
+	return max(v, 0)
+}
+
+// slack is how late a timer may fire, so that it need not be set anew for every
+// request: a sixteenth of the timeout, a second at the most.
+func slack(timeout time.Duration) time.Duration {
+	return min(timeout/16, time.Second)
+}

@@ -1,0 +1,108 @@
+package gallop
+
+import (
+	"context"
+	"time"
+)
+
+// acceptGrace is how long Shutdown still accepts what waits in a listener's queue.
+const acceptGrace = 20 * time.Millisecond
+
+// Shutdown shuts the server down gracefully and waits for that without a bound. See
+// ShutdownWithContext.
+func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
+
+// ShutdownWithContext shuts the server down without cutting off a request: for the
+// time of LameDuck every response is the last one on its connection; then listeners
+// are closed, once the connections waiting in them were accepted, idle connections
+// end at once, RequestCtx.Done is closed, and the rest may finish. When ctx ends
+// first, what is left is closed and the error of ctx returned. Hijacked connections
+// are their owners'.
+func (s *Server) ShutdownWithContext(ctx context.Context) error {
+	s.prepare()
+	s.stopping.Store(true)
+	if s.LameDuck > 0 {
+		t := time.NewTimer(s.LameDuck)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	s.conns.closeListeners(acceptGrace)
+	s.stop()
+	s.ending.Store(true)
+	s.conns.endIdle()
+
+	unhook := context.AfterFunc(ctx, func() { s.conns.closeAll() })
+	defer unhook()
+	s.conns.waitEmpty()
+	s.workers.drain()
+	if err := ctx.Err(); err != nil && !unhook() {
+		return err
+	}
+	return nil
+}
+
+// Close closes all listeners and connections at once. Requests that are being
+// served are cut off.
+func (s *Server) Close() error {
+	s.prepare()
+	s.stopping.Store(true)
+	s.ending.Store(true)
+	s.stop()
+	s.conns.closeListeners(0)
+	s.conns.closeAll()
+	s.conns.waitEmpty()
+	s.workers.drain()
+	return nil
+}
+
+// closeListeners makes the accept loops end: after a time in which they still accept
+// what clients believe to be connected, if the listeners can do that.
+func (t *connTable) closeListeners(grace time.Duration) {
+	t.mu.Lock()
+	t.closing = true
+	for ln := range t.listeners {
+		d, ok := ln.(interface{ SetDeadline(time.Time) error })
+		if grace == 0 || !ok || d.SetDeadline(time.Now().Add(grace)) != nil {
+			ln.Close()
+		}
+	}
+	for len(t.listeners) > 0 {
+		t.ended.Wait()
+	}
+	t.mu.Unlock()
+}
+
+// isClosing reports whether closeListeners was called.
+func (t *connTable) isClosing() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closing
+}
+
+// endIdle wakes connections that wait for a request, which then end.
+func (t *connTable) endIdle() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.each(func(c *serverConn) {
+		if c.state.CompareAndSwap(phaseIdle, phaseEnding) {
+			c.nc.SetReadDeadline(time.Unix(1, 0))
+		}
+	})
+}
+
+func (t *connTable) closeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.each(func(c *serverConn) { c.nc.Close() })
+}
+
+func (t *connTable) waitEmpty() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.conns.next != &t.conns {
+		t.ended.Wait()
+	}
+}

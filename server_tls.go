@@ -1,0 +1,247 @@
+package gallop
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
+
+// NextProto makes handler serve the TLS connections that agree on the protocol key
+// by ALPN (RFC 7301). It must be called before the server serves.
+func (s *Server) NextProto(key string, handler ServeHandler) {
+	if s.protos == nil {
+		s.protos = map[string]ServeHandler{}
+	}
+	s.protos[key] = handler
+}
+
+// AppendCert adds a certificate from PEM files. It is chosen for the names it is
+// valid for; the first one added, for all others. When the files change they are read
+// again; as long as they cannot be, the old certificate stays.
+func (s *Server) AppendCert(certFile, keyFile string) error {
+	if certFile == "" && keyFile == "" {
+		return errNoCertOrKey
+	}
+	f := &certFiles{cert: certFile, key: keyFile}
+	if err := f.load(); err != nil {
+		return err
+	}
+	s.certs.add(f)
+	return nil
+}
+
+// AppendCertEmbed adds a certificate from PEM data, see AppendCert.
+func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
+	if len(certData) == 0 && len(keyData) == 0 {
+		return errNoCertOrKey
+	}
+	pair, err := tls.X509KeyPair(certData, keyData)
+	if err != nil {
+		return err
+	}
+	s.certs.add(&certFiles{pair: &pair})
+	return nil
+}
+
+func (s *Server) serveTLS(ln net.Listener) error {
+	s.prepare()
+	cfg, err := s.tlsConfig()
+	if err != nil {
+		ln.Close()
+		return err
+	}
+	return s.Serve(&tlsListener{Listener: ln, config: cfg})
+}
+
+// tlsListener is tls.NewListener that keeps the deadline of the listener below.
+type tlsListener struct {
+	net.Listener
+	config *tls.Config
+}
+
+func (l *tlsListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return tls.Server(c, l.config), nil
+}
+
+// SetDeadline bounds Accept, if the listener below can do that.
+func (l *tlsListener) SetDeadline(t time.Time) error {
+	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return d.SetDeadline(t)
+}
+
+// tlsConfig is TLSConfig with the server's certificates and protocols.
+func (s *Server) tlsConfig() (*tls.Config, error) {
+	cfg := s.TLSConfig.Clone()
+	if cfg == nil {
+		cfg = &tls.Config{}
+	}
+	if !s.certs.empty() {
+		s.certs.rest, s.certs.log = cfg.Certificates, &s.log
+		cfg.Certificates = nil
+		if cfg.GetCertificate == nil {
+			cfg.GetCertificate = s.certs.choose
+		}
+	}
+	if len(cfg.Certificates) == 0 && cfg.GetCertificate == nil && cfg.GetConfigForClient == nil {
+		return nil, errNoCertOrKey
+	}
+	for _, proto := range slices.Sorted(maps.Keys(s.protos)) {
+		if !slices.Contains(cfg.NextProtos, proto) {
+			cfg.NextProtos = append(cfg.NextProtos, proto)
+		}
+	}
+	if !slices.Contains(cfg.NextProtos, "http/1.1") {
+		cfg.NextProtos = append(cfg.NextProtos, "http/1.1")
+	}
+	return cfg, nil
+}
+
+// certStore holds the certificates of AppendCert.
+type certStore struct {
+	mu    sync.RWMutex
+	files []*certFiles
+	rest  []tls.Certificate // of TLSConfig
+	log   *limitedLog
+}
+
+func (s *certStore) add(f *certFiles) {
+	s.mu.Lock()
+	s.files = append(s.files, f)
+	s.mu.Unlock()
+}
+
+func (s *certStore) empty() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.files) == 0
+}
+
+// choose is a tls.Config.GetCertificate.
+func (s *certStore) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var first *tls.Certificate
+	for _, f := range s.files {
+		c := f.current(s.log)
+		if first == nil {
+			first = c
+		}
+		if hello.SupportsCertificate(c) == nil {
+			return c, nil
+		}
+	}
+	for i := range s.rest {
+		if hello.SupportsCertificate(&s.rest[i]) == nil {
+			return &s.rest[i], nil
+		}
+	}
+	return first, nil
+}
+
+// certFiles is a certificate and the files it comes from, if it does.
+type certFiles struct {
+	cert, key string
+
+	mu      sync.Mutex
+	pair    *tls.Certificate
+	checked time.Time
+	stamp   [2]fileStamp
+}
+
+// fileStamp tells whether a file is still the one that was read.
+type fileStamp struct {
+	modified time.Time
+	size     int64
+}
+
+// certCheck is how often files are looked at for changes, at most.
+const certCheck = time.Second
+
+// current returns the certificate, read anew if its files have changed.
+func (f *certFiles) current(log *limitedLog) *tls.Certificate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cert == "" || time.Since(f.checked) < certCheck {
+		return f.pair
+	}
+	f.checked = time.Now()
+	if stamp, err := f.stat(); err != nil || stamp == f.stamp {
+		return f.pair
+	}
+	if err := f.load(); err != nil {
+		log.printf("the TLS certificate in %s has changed and cannot be read, the old one stays: %v", f.cert, err)
+	}
+	return f.pair
+}
+
+func (f *certFiles) load() error {
+	stamp, err := f.stat()
+	if err != nil {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return err
+	}
+	f.pair, f.stamp, f.checked = &pair, stamp, time.Now()
+	return nil
+}
+
+func (f *certFiles) stat() (stamp [2]fileStamp, err error) {
+	for i, name := range [...]string{f.cert, f.key} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return stamp, err
+		}
+		stamp[i] = fileStamp{info.ModTime(), info.Size()}
+	}
+	return stamp, nil
+}
+
+// handshake does the TLS handshake, if c is a TLS connection, and returns the handler
+// of the protocol that it ended in, nil for HTTP/1.
+func (c *serverConn) handshake() (ServeHandler, error) {
+	tc, ok := c.nc.(*tls.Conn)
+	if !ok {
+		return nil, nil
+	}
+	c.tls = tc
+	if d := c.set.handshake; d > 0 {
+		tc.SetDeadline(c.now.Add(d))
+	}
+	if err := tc.Handshake(); err != nil {
+		answerPlainHTTP(err)
+		return nil, err
+	}
+	tc.SetDeadline(time.Time{})
+	c.now = time.Now()
+	return c.srv.protos[tc.ConnectionState().NegotiatedProtocol], nil
+}
+
+// answerPlainHTTP tells a client that speaks HTTP where TLS is spoken what is wrong.
+func answerPlainHTTP(err error) {
+	var e tls.RecordHeaderError
+	if !errors.As(err, &e) || e.Conn == nil {
+		return
+	}
+	switch string(e.RecordHeader[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "DELET", "PATCH":
+		io.WriteString(e.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\nThis is an HTTPS server.\n")
+		closeWrite(e.Conn)
+	}
+}

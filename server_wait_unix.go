@@ -1,0 +1,60 @@
+//go:build unix
+
+package gallop
+
+import (
+	"net"
+	"syscall"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// rawWait reads from a socket, and holds no buffer while there is nothing to read.
+type rawWait struct {
+	conn syscall.RawConn
+	try  func(fd uintptr) bool // made once: a closure per wait would be garbage
+	in   *input
+	n    int
+	err  error
+}
+
+func (w *rawWait) init(nc net.Conn) {
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		w.conn, _ = nc.SyscallConn()
+	case *net.UnixConn:
+		w.conn, _ = nc.SyscallConn()
+	}
+}
+
+func (w *rawWait) ok() bool { return w.conn != nil }
+
+func (w *rawWait) read(in *input) (int, error) {
+	if w.try == nil {
+		w.in, w.try = in, w.tryRead
+	}
+	if err := w.conn.Read(w.try); err != nil {
+		return 0, err
+	}
+	return w.n, w.err
+}
+
+// tryRead reports whether it has read something, or failed.
+func (w *rawWait) tryRead(fd uintptr) bool {
+	in := w.in
+	if in.buf == nil {
+		in.buf = bufpool.Get(in.c.set.readBuf)
+	}
+	for {
+		w.n, w.err = syscall.Read(int(fd), in.buf[:cap(in.buf)])
+		if w.err != syscall.EINTR {
+			break
+		}
+	}
+	if w.err == syscall.EAGAIN {
+		in.park()
+		return false
+	}
+	w.n = max(w.n, 0)
+	return true
+}
