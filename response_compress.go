@@ -2,18 +2,11 @@ package gallop
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 
-	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/coding"
-	"github.com/gallop-http/gallop/internal/field"
 )
-
-// minEncodedSize is the size in bytes of a body below which a coding is not worth
-// its header field.
-const minEncodedSize = 200
 
 // WriteGzip writes the response like Write, its body in gzip coding. See WriteGzipLevel.
 func (resp *Response) WriteGzip(w *bufio.Writer) error {
@@ -21,8 +14,9 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 }
 
 // WriteGzipLevel writes the response like Write, its body in gzip coding at this
-// level, and sets Content-Encoding and Vary. A body is left as it is if it has a coding already, is
-// part of a larger one, is under 200 bytes, or has a type that does not compress.
+// level, and sets Content-Encoding and Vary. A body is left as it is if it has a
+// coding already, is part of a larger one, is under 200 bytes, has a type that does
+// not compress, a digest or Cache-Control: no-transform, or does not get smaller.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	resp.encode(coding.Gzip, level)
 	return resp.Write(w)
@@ -44,45 +38,26 @@ func (resp *Response) encode(c coding.Coding, level int) {
 	if !resp.isEncodable() {
 		return
 	}
-	if !resp.IsBodyStream() {
-		resp.encodeBytes(c, level)
-	} else {
+	if resp.IsBodyStream() {
 		resp.encodeStream(c, level)
+	} else if !resp.encodeBytes(c, level) {
+		return
 	}
-	resp.Header.SetContentEncoding(c.String())
-	resp.noteEncoded()
+	resp.noteEncoded(c)
 }
 
-func (resp *Response) isEncodable() bool {
-	fields := &resp.Header.head.Fields
-	switch {
-	case !resp.mayHaveBody(), resp.StatusCode() == StatusPartialContent, fields.Has(field.ContentRange),
-		fields.Has(field.ContentEncoding), !isCompressible(resp.Header.ContentType()):
-		return false
-	}
-	return resp.IsBodyStream() || len(resp.Body()) >= minEncodedSize
-}
-
-// isCompressible reports whether a media type is one of text, or of something that is
-// written in text.
-func isCompressible(contentType []byte) bool {
-	mediaType, _ := ascii.Cut(contentType, ';')
-	mediaType = bytes.TrimSpace(mediaType)
-	switch {
-	case ascii.HasPrefixFold(mediaType, "text/"), ascii.HasPrefixFold(mediaType, "application/"),
-		ascii.HasPrefixFold(mediaType, "font/"), ascii.EqualFold(mediaType, "image/svg+xml"),
-		ascii.EqualFold(mediaType, "image/bmp"), ascii.EqualFold(mediaType, "image/x-icon"):
-		return true
-	}
-	return len(mediaType) == 0
-}
-
-func (resp *Response) encodeBytes(c coding.Coding, level int) {
+// encodeBytes reports whether that made the body smaller. If not it is as before.
+func (resp *Response) encodeBytes(c coding.Coding, level int) bool {
 	plain := resp.Body()
 	encoded := coding.AppendEncode(bufpool.Get(len(plain)/2), plain, c, level)
+	if len(encoded) >= len(plain) {
+		bufpool.Put(encoded)
+		return false
+	}
 	resp.ResetBody()
 	bufpool.Put(resp.buf)
 	resp.buf = encoded
+	return true
 }
 
 // encodeStream puts the encoded stream in the place of the plain one. What that
@@ -114,20 +89,4 @@ func (e flushingEncoder) Write(p []byte) (int, error) {
 		err = e.Flush()
 	}
 	return n, err
-}
-
-// noteEncoded makes the header fit a coded body: it varies with Accept-Encoding (RFC 9110
-// §12.5.5), and is no longer the same byte for byte (§8.8.1).
-func (resp *Response) noteEncoded() {
-	fields := &resp.Header.head.Fields
-	varies := false
-	for i := fields.FindID(field.Vary); i >= 0; i = field.Next(fields, i, field.Vary, "") {
-		varies = varies || ascii.HasToken(fields.Value(i), "*") || ascii.HasToken(fields.Value(i), HeaderAcceptEncoding)
-	}
-	if !varies {
-		resp.Header.Add(HeaderVary, HeaderAcceptEncoding)
-	}
-	if tag := fields.PeekID(field.ETag); len(tag) > 0 && tag[0] == '"' {
-		resp.Header.Set(HeaderETag, "W/"+string(tag))
-	}
 }

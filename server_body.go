@@ -71,12 +71,13 @@ func (c *serverConn) takeBody() error {
 		req.body.view = view
 		return nil
 	}
-	buf, err := b.readAll(req.body.buf[:0])
+	buf, err := b.readAll(nil)
 	if err != nil {
-		buf = buf[:0]
+		bufpool.Put(buf)
+		return err
 	}
 	req.body.buf = buf
-	return err
+	return nil
 }
 
 // inBuffer returns the body if it lies in the input buffer in one piece, and has

@@ -1,0 +1,72 @@
+package gallop
+
+import "github.com/gallop-http/gallop/internal/coding"
+
+// CompressHandler returns a handler that calls h and compresses the response with
+// gzip, zstd or deflate at their default levels. See CompressHandlerLevel.
+func CompressHandler(h RequestHandler) RequestHandler {
+	return CompressHandlerLevel(h, CompressDefaultCompression)
+}
+
+// CompressHandlerLevel returns a handler that calls h and compresses the response
+// with what the client prefers of gzip, zstd and deflate, or with the first of them
+// where it has no preference (RFC 9110 §12.5.3). The level is one of gzip's; zstd
+// gets the one of its own that costs about as much.
+//
+// Left as they are: responses that have a Content-Encoding already ("identity" is one
+// to say so with), are under 200 bytes, have a type that does not get smaller, are
+// part of something (206), carry a digest of their bytes or Cache-Control:
+// no-transform, and bodies that do not get smaller.
+//
+// Compressed or not, what could have been gets Vary: Accept-Encoding. Compression
+// makes a strong ETag weak and removes Content-Length and Accept-Ranges. A stream
+// is compressed as it goes out, and what it passes on piece by piece, or flushes,
+// arrives piece by piece. The answer to HEAD gets the same fields, and no length.
+//
+// Compressing a secret beside text that an attacker chooses tells its length to
+// whoever sees the traffic: leave such responses out.
+func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
+	return compressing(h, &compressor{
+		offers: []coding.Coding{coding.Gzip, coding.Zstd, coding.Deflate},
+		levels: compressLevels(coding.DefaultLevel, level),
+	})
+}
+
+// CompressHandlerBrotliLevel is CompressHandlerLevel with br before the others, at
+// brotliLevel.
+func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
+	return compressing(h, &compressor{
+		offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},
+		levels: compressLevels(brotliLevel, otherLevel),
+	})
+}
+
+func compressLevels(brotli, other int) (levels [coding.Zstd + 1]int) {
+	levels[coding.Brotli] = brotli
+	levels[coding.Gzip], levels[coding.Deflate] = other, other
+	levels[coding.Zstd] = zstdLevelFor(other)
+	return levels
+}
+
+// zstdLevelFor returns the level of zstd that costs about as much as this of gzip.
+func zstdLevelFor(level int) int {
+	switch {
+	case level > CompressBestCompression || level < CompressHuffmanOnly || level == -1:
+		return CompressZstdDefault
+	case level <= CompressBestSpeed:
+		return CompressZstdBestSpeed
+	case level <= CompressDefaultCompression:
+		return CompressZstdDefault
+	}
+	return CompressZstdSpeedBetter
+}
+
+func compressing(h RequestHandler, c *compressor) RequestHandler {
+	return func(ctx *RequestCtx) {
+		h(ctx)
+		// After a timeout the response is still the other handler's.
+		if !ctx.Hijacked() && ctx.LastTimeoutErrorResponse() == nil {
+			c.compress(&ctx.Request, &ctx.Response)
+		}
+	}
+}

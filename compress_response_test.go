@@ -1,0 +1,297 @@
+package gallop
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop/internal/coding"
+)
+
+var testCompressor = compressor{
+	offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},
+	levels: compressLevels(coding.DefaultLevel, coding.DefaultLevel),
+}
+
+var compressible = strings.Repeat("gallop gallops galloping ", 40)
+
+// compressed runs the compressor over the answer that fill makes to a request with
+// this method and Accept-Encoding, and returns it as a client reads it.
+func compressed(t *testing.T, method, accept string, fill func(*Response)) *Response {
+	t.Helper()
+	var req Request
+	var resp, got Response
+	req.Header.SetMethod(method)
+	if accept != "" {
+		req.Header.Set("Accept-Encoding", accept)
+	}
+	fill(&resp)
+	testCompressor.compress(&req, &resp)
+	var wire bytes.Buffer
+	resp.SkipBody = resp.SkipBody || method == MethodHead
+	if _, err := resp.WriteTo(&wire); err != nil {
+		t.Fatal(err)
+	}
+	got.SkipBody = method == MethodHead
+	if err := got.Read(bufio.NewReader(&wire)); err != nil {
+		t.Fatalf("%v in %q", err, wire.Bytes())
+	}
+	return &got
+}
+
+func TestCompressionOfAResponse(t *testing.T) {
+	for _, tc := range []struct {
+		name, accept string
+		fill         func(*Response)
+		coding       string // "" for none
+		vary         string
+	}{
+		{"gzip", "gzip", func(r *Response) { r.SetBodyString(compressible) }, "gzip", "Accept-Encoding"},
+		{"deflate", "deflate", func(r *Response) { r.SetBodyString(compressible) }, "deflate", "Accept-Encoding"},
+		{"br", "gzip, br", func(r *Response) { r.SetBodyString(compressible) }, "br", "Accept-Encoding"},
+		{"zstd", "zstd", func(r *Response) { r.SetBodyString(compressible) }, "zstd", "Accept-Encoding"},
+		{"raw body", "gzip", func(r *Response) { r.SetBodyRaw([]byte(compressible)) }, "gzip", "Accept-Encoding"},
+		{"an error page", "gzip", func(r *Response) { r.SetStatusCode(404); r.SetBodyString(compressible) }, "gzip", "Accept-Encoding"},
+		{"stream", "gzip", func(r *Response) { r.SetBodyStream(strings.NewReader(compressible), -1) }, "gzip", "Accept-Encoding"},
+		{"stream of known size", "gzip", func(r *Response) { r.SetBodyStream(strings.NewReader(compressible), len(compressible)) }, "gzip", "Accept-Encoding"},
+		{"stream writer", "br", func(r *Response) { r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString(compressible) }) }, "br", "Accept-Encoding"},
+		{"length of its own", "gzip", func(r *Response) {
+			r.SetBodyString(compressible)
+			r.Header.SetContentLength(len(compressible))
+		}, "gzip", "Accept-Encoding"},
+		{"Vary of its own", "gzip", func(r *Response) { r.SetBodyString(compressible); r.Header.Set("Vary", "Origin") }, "gzip", "Origin|Accept-Encoding"},
+		{"Vary has it", "gzip", func(r *Response) {
+			r.SetBodyString(compressible)
+			r.Header.Set("Vary", "Origin, accept-encoding")
+		}, "gzip", "Origin, accept-encoding"},
+		{"Vary has everything", "gzip", func(r *Response) { r.SetBodyString(compressible); r.Header.Set("Vary", "*") }, "gzip", "*"},
+
+		{"client that wants none still varies", "", func(r *Response) { r.SetBodyString(compressible) }, "", "Accept-Encoding"},
+		{"client that refuses", "gzip;q=0, identity", func(r *Response) { r.SetBodyString(compressible) }, "", "Accept-Encoding"},
+
+		{"small", "gzip", func(r *Response) { r.SetBodyString(compressible[:199]) }, "", ""},
+		{"just big enough", "gzip", func(r *Response) { r.SetBodyString(compressible[:200]) }, "gzip", "Accept-Encoding"},
+		{"small stream", "gzip", func(r *Response) { r.SetBodyStream(strings.NewReader("abc"), 3) }, "", ""},
+		{"empty", "gzip", func(*Response) {}, "", ""},
+		{"204", "gzip", func(r *Response) { r.SetStatusCode(204) }, "", ""},
+		{"304", "gzip", func(r *Response) { r.SetStatusCode(304); r.Header.Set("ETag", `"a"`) }, "", ""},
+		{"206", "gzip", func(r *Response) {
+			r.SetStatusCode(206)
+			r.SetBodyString(compressible)
+			r.Header.SetContentRange(0, len(compressible)-1, 5000)
+		}, "", ""},
+		{"416 with its range", "gzip", func(r *Response) {
+			r.SetStatusCode(416)
+			r.SetBodyString(compressible)
+			r.Header.SetContentRange(-1, 0, 5)
+		}, "", ""},
+		{"coded already", "br", func(r *Response) {
+			r.SetBody(AppendGzipBytes(nil, []byte(compressible)))
+			r.Header.SetContentEncoding("gzip")
+		}, "gzip", ""},
+		{"marked identity", "br", func(r *Response) { r.SetBodyString(compressible); r.Header.SetContentEncoding("identity") }, "identity", ""},
+		{"picture", "gzip", func(r *Response) { r.SetBodyString(compressible); r.Header.SetContentType("image/png") }, "", ""},
+		{"no-transform", "gzip", func(r *Response) {
+			r.SetBodyString(compressible)
+			r.Header.Set("Cache-Control", "public, No-Transform")
+		}, "", ""},
+		{"digest", "gzip", func(r *Response) { r.SetBodyString(compressible); r.Header.Set("Content-Digest", "sha-256=:AAAA:") }, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var plain Response
+			tc.fill(&plain)
+			got := compressed(t, MethodGet, tc.accept, tc.fill)
+			if enc := string(got.Header.ContentEncoding()); enc != tc.coding {
+				t.Errorf("Content-Encoding %q, want %q", enc, tc.coding)
+			}
+			if vary := string(bytes.Join(got.Header.PeekAll("Vary"), []byte("|"))); vary != tc.vary {
+				t.Errorf("Vary %q, want %q", vary, tc.vary)
+			}
+			want := plain.Body()
+			if tc.name == "coded already" {
+				want = []byte(compressible)
+			}
+			if body, err := got.BodyUncompressed(); err != nil || !bytes.Equal(body, want) {
+				t.Errorf("body of %d bytes, %v, want %d", len(body), err, len(want))
+			}
+			if tc.vary != "" && tc.coding != "" && len(got.Body()) >= len(want) {
+				t.Errorf("%d bytes are not fewer than %d", len(got.Body()), len(want))
+			}
+		})
+	}
+}
+
+func TestNoiseIsLeftAsItIs(t *testing.T) {
+	noise := make([]byte, 1000)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	for _, accept := range []string{"gzip", "deflate", "br", "zstd"} {
+		got := compressed(t, MethodGet, accept, func(r *Response) { r.SetBody(noise); r.Header.Set("ETag", `"a"`) })
+		if got.Header.ContentEncoding() != nil || !bytes.Equal(got.Body(), noise) || string(got.Header.Peek("ETag")) != `"a"` {
+			t.Errorf("%s: Content-Encoding %q, %d bytes", accept, got.Header.ContentEncoding(), len(got.Body()))
+		}
+	}
+}
+
+func TestCompressionWeakensTheETagAndTakesRangesBack(t *testing.T) {
+	for in, want := range map[string]string{`"a"`: `W/"a"`, `W/"a"`: `W/"a"`, `""`: `W/""`} {
+		fill := func(r *Response) {
+			r.SetBodyString(compressible)
+			r.Header.Set("ETag", in)
+			r.Header.Set("Accept-Ranges", "bytes")
+		}
+		got := compressed(t, MethodGet, "gzip", fill)
+		if tag := string(got.Header.Peek("ETag")); tag != want || got.Header.Peek("Accept-Ranges") != nil {
+			t.Errorf("%s: %s, ranges %q", in, tag, got.Header.Peek("Accept-Ranges"))
+		}
+		if got := compressed(t, MethodGet, "", fill); string(got.Header.Peek("ETag")) != in || got.Header.Peek("Accept-Ranges") == nil {
+			t.Errorf("%s without a coding: %q", in, got.Header.Peek("ETag"))
+		}
+	}
+}
+
+func TestCompressionOfHeadHasTheFieldsOfGetButNoLength(t *testing.T) {
+	for name, fill := range map[string]func(*Response){
+		"body":        func(r *Response) { r.SetBodyString(compressible); r.Header.Set("ETag", `"a"`) },
+		"length only": func(r *Response) { r.SkipBody = true; r.Header.SetContentLength(5000); r.Header.Set("ETag", `"a"`) },
+		"stream": func(r *Response) {
+			r.SetBodyStream(strings.NewReader(compressible), len(compressible))
+			r.Header.Set("ETag", `"a"`)
+		},
+	} {
+		got := compressed(t, MethodHead, "gzip", fill)
+		h := &got.Header
+		if string(h.ContentEncoding()) != "gzip" || string(h.Peek("Vary")) != "Accept-Encoding" || string(h.Peek("ETag")) != `W/"a"` ||
+			h.Peek("Content-Length") != nil || len(got.Body()) != 0 {
+			t.Errorf("%s: %q", name, h.String())
+		}
+	}
+	got := compressed(t, MethodHead, "", func(r *Response) { r.SetBodyString(compressible) })
+	if string(got.Header.Peek("Content-Length")) != strconv.Itoa(len(compressible)) || string(got.Header.Peek("Vary")) != "Accept-Encoding" {
+		t.Errorf("without a coding: %q", got.Header.String())
+	}
+	got = compressed(t, MethodHead, "gzip", func(r *Response) { r.SkipBody = true; r.Header.SetContentLength(10) })
+	if string(got.Header.Peek("Content-Length")) != "10" || got.Header.ContentEncoding() != nil {
+		t.Errorf("small: %q", got.Header.String())
+	}
+}
+
+func TestCompressibleTypes(t *testing.T) {
+	for mediaType, want := range map[string]bool{
+		"":           true,
+		"text/plain": true, "text/html; charset=utf-8": true, "TEXT/CSS": true, "text/event-stream": true,
+		"application/json": true, "application/problem+json": true, "application/javascript": true, "application/wasm": true,
+		"application/x-protobuf": true, "font/ttf": true, "image/svg+xml": true, "Image/SVG+XML;charset=utf-8": true,
+		"model/gltf+json": true, "image/x-icon": true,
+		"image/png": false, "image/jpeg": false, "image/webp": false, "video/mp4": false, "audio/mpeg": false,
+		"application/zip": false, "application/GZIP": false, "application/pdf": false, "application/octet-stream": false,
+		"font/woff2": false, "application/epub+zip": false, "multipart/byteranges": false,
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": false,
+		"application/vnd.oasis.opendocument.text":                                 false,
+	} {
+		if got := isCompressible([]byte(mediaType)); got != want {
+			t.Errorf("%q: %v", mediaType, got)
+		}
+	}
+}
+
+func TestCompressedStreamPassesOnWhatIsFlushed(t *testing.T) {
+	for _, c := range testCompressor.offers {
+		t.Run(c.String(), func(t *testing.T) {
+			var req Request
+			var resp Response
+			req.Header.Set("Accept-Encoding", c.String())
+			next := make(chan struct{})
+			resp.Header.SetContentType("text/event-stream")
+			resp.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for i := range 5 {
+					w.WriteString("data: " + strconv.Itoa(i) + "\n\n")
+					w.Flush()
+					<-next
+				}
+			})
+			testCompressor.compress(&req, &resp)
+			pr, pw := io.Pipe()
+			go func() {
+				w := bufio.NewWriter(pw)
+				pw.CloseWithError(errors.Join(resp.Write(w), w.Flush(), io.EOF))
+			}()
+			var got Response
+			got.StreamBody = true
+			if err := got.Read(bufio.NewReader(pr)); err != nil {
+				t.Fatal(err)
+			}
+			events := coding.AcquireReader(coding.ListOf(c), got.BodyStream(), coding.Limits{})
+			defer coding.ReleaseReader(events)
+			for i := range 5 {
+				// The writer waits until each event has been read.
+				buf := make([]byte, len("data: 0\n\n"))
+				if _, err := io.ReadFull(events, buf); err != nil || string(buf) != "data: "+strconv.Itoa(i)+"\n\n" {
+					t.Fatalf("event %d: %q, %v", i, buf, err)
+				}
+				next <- struct{}{}
+			}
+			if n, err := events.Read(make([]byte, 10)); n != 0 || err != io.EOF {
+				t.Fatalf("at the end: %d, %v", n, err)
+			}
+		})
+	}
+}
+
+func TestCompressedStreamIsClosedAndItsErrorsKept(t *testing.T) {
+	broken := errors.New("source failed")
+	for name, tc := range map[string]struct {
+		fail  error
+		write bool
+	}{
+		"written":                  {nil, true},
+		"dropped":                  {nil, false},
+		"failed in the middle":     {broken, true},
+		"failed and never written": {broken, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var req Request
+			var resp Response
+			req.Header.Set("Accept-Encoding", "gzip")
+			stream := &closingStream{Reader: strings.NewReader(compressible), err: tc.fail}
+			resp.SetBodyStream(stream, -1)
+			testCompressor.compress(&req, &resp)
+			if tc.write {
+				_, err := resp.WriteTo(io.Discard)
+				if !errors.Is(err, tc.fail) || tc.fail == nil && err != nil {
+					t.Errorf("written: %v", err)
+				}
+			}
+			resp.Reset()
+			if stream.closed != 1 {
+				t.Errorf("closed %d times", stream.closed)
+			}
+		})
+	}
+}
+
+type closingStream struct {
+	io.Reader
+	err    error
+	closed int
+}
+
+func (s *closingStream) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err == io.EOF && s.err != nil {
+		err = s.err
+	}
+	return n, err
+}
+
+func (s *closingStream) Close() error {
+	s.closed++
+	return nil
+}

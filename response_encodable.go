@@ -1,0 +1,118 @@
+package gallop
+
+import (
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// minEncodedSize is the size in bytes of a body below which a coding is not worth
+// its header field.
+const minEncodedSize = 200
+
+// isEncodable reports whether a coding for the body is allowed and worth it.
+func (resp *Response) isEncodable() bool {
+	return resp.mayHaveBody() && resp.isBigEnough() && resp.allowsCoding()
+}
+
+// isBigEnough reports whether the body has a size at which a coding pays, or a
+// size that is not known.
+func (resp *Response) isBigEnough() bool {
+	if resp.IsBodyStream() {
+		return resp.size < 0 || resp.size >= minEncodedSize
+	}
+	return len(resp.Body()) >= minEncodedSize
+}
+
+// allowsCoding reports whether the head lets the body be put in a coding: it is
+// whole, in none yet, of a type that gets smaller, the handler has not asked to
+// leave it alone (RFC 9111 §5.2.2.6), and there is no digest of the bytes as they
+// are (RFC 9530 §2 and §3), which would be wrong then.
+func (resp *Response) allowsCoding() bool {
+	fields := &resp.Header.head.Fields
+	if !http1.MayHaveBody(resp.StatusCode(), http1.OtherMethod) || resp.StatusCode() == StatusPartialContent ||
+		fields.Has(field.ContentRange) || fields.Has(field.ContentEncoding) || !isCompressible(resp.Header.ContentType()) {
+		return false
+	}
+	for _, digest := range digestFields {
+		if field.Find(fields, field.Unknown, digest) >= 0 {
+			return false
+		}
+	}
+	return !anyLineHasToken(fields, field.CacheControl, "no-transform")
+}
+
+var digestFields = [...]string{"Content-Digest", "Repr-Digest", "Digest", "Content-MD5"}
+
+func anyLineHasToken(fields *field.List, id field.ID, token string) bool {
+	for i := fields.FindID(id); i >= 0; i = field.Next(fields, i, id, "") {
+		if ascii.HasToken(fields.Value(i), token) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCompressible reports whether bodies of a media type usually get smaller.
+func isCompressible(contentType []byte) bool {
+	mediaType, _ := ascii.Cut(contentType, ';')
+	mediaType = ascii.TrimOWS(mediaType)
+	for _, packed := range packedTypes {
+		if ascii.EqualFold(mediaType, packed) {
+			return false
+		}
+	}
+	for _, prefix := range packedFamilies {
+		if ascii.HasPrefixFold(mediaType, prefix) {
+			return false
+		}
+	}
+	for _, prefix := range [...]string{"text/", "application/", "font/", "model/"} {
+		if ascii.HasPrefixFold(mediaType, prefix) {
+			return !hasSuffixFold(mediaType, "+zip") && !hasSuffixFold(mediaType, "+gzip") && !hasSuffixFold(mediaType, "+zstd")
+		}
+	}
+	for _, image := range [...]string{"image/svg+xml", "image/bmp", "image/x-icon", "image/vnd.microsoft.icon"} {
+		if ascii.EqualFold(mediaType, image) {
+			return true
+		}
+	}
+	return len(mediaType) == 0
+}
+
+// packedTypes are compressed by themselves, or so often that trying is not worth it.
+var packedTypes = [...]string{
+	"application/gzip", "application/x-gzip", "application/zip", "application/x-zip-compressed", "application/zstd",
+	"application/x-7z-compressed", "application/x-bzip", "application/x-bzip2", "application/x-xz", "application/vnd.rar",
+	"application/x-rar-compressed", "application/java-archive", "application/vnd.android.package-archive", "application/pdf",
+	"application/octet-stream", "application/ogg", "application/mp4", "font/woff", "font/woff2", "application/font-woff",
+}
+
+// packedFamilies are the beginnings of types that are zip archives inside.
+var packedFamilies = [...]string{"application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."}
+
+func hasSuffixFold(b []byte, suffix string) bool {
+	return len(b) >= len(suffix) && ascii.EqualFold(b[len(b)-len(suffix):], suffix)
+}
+
+// noteVaries says that the response depends on Accept-Encoding (RFC 9110 §12.5.5).
+func (resp *Response) noteVaries() {
+	fields := &resp.Header.head.Fields
+	if !anyLineHasToken(fields, field.Vary, "*") && !anyLineHasToken(fields, field.Vary, HeaderAcceptEncoding) {
+		resp.Header.Add(HeaderVary, HeaderAcceptEncoding)
+	}
+}
+
+// noteEncoded makes the head fit a body that was put in coding c: the length is
+// another, ranges are not those of the bytes as they were, and a strong ETag would
+// claim that they are the same (RFC 9110 §8.8.1).
+func (resp *Response) noteEncoded(c coding.Coding) {
+	resp.noteVaries()
+	resp.Header.SetContentEncoding(c.String())
+	resp.Header.Del(HeaderContentLength)
+	resp.Header.Del(HeaderAcceptRanges)
+	if tag := resp.Header.head.Fields.PeekID(field.ETag); len(tag) > 0 && tag[0] == '"' {
+		resp.Header.Set(HeaderETag, "W/"+string(tag))
+	}
+}
