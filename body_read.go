@@ -55,16 +55,20 @@ func (b *bufferedBody) Read(p []byte) (int, error) {
 		p = p[:b.left]
 	}
 	n, err := b.r.Read(p)
-	if b.kind != http1.UntilClose {
-		if b.left -= int64(n); err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		if b.left == 0 && b.kind == http1.Fixed {
-			err = io.EOF
-		}
+	b.took(n, err)
+	return n, b.err
+}
+
+// took notes that n bytes of data were taken from r, and err with them.
+func (b *bufferedBody) took(n int, err error) {
+	if b.err = err; b.kind == http1.UntilClose {
+		return
 	}
-	b.err = err
-	return n, err
+	if b.left -= int64(n); b.left == 0 && b.kind == http1.Fixed {
+		b.err = io.EOF
+	} else if err == io.EOF {
+		b.err = io.ErrUnexpectedEOF
+	}
 }
 
 // nextChunk brings data of the next chunk to the front of r, or ends the body.
@@ -145,10 +149,7 @@ func (b *bufferedBody) Close() error {
 		}
 		n, err := b.r.Discard(int(min(b.left, maxCloseDrain)))
 		skipped += int64(n)
-		if b.left -= int64(n); b.left == 0 && b.kind == http1.Fixed {
-			err = io.EOF
-		}
-		b.err = err
+		b.took(n, err)
 	}
 	switch b.err {
 	case io.EOF:

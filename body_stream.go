@@ -284,7 +284,7 @@ func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
 }
 
 // copyStream writes what r yields to w. If size is not negative r has to yield that
-// many bytes, and no more than that are written.
+// many bytes, and no more than that are written; of a file those are enough.
 func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -300,9 +300,11 @@ func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 		return err
 	}
 	if f, ok := r.(*os.File); ok {
+		// A file may grow while it is sent.
 		if bw, ok := w.(*bufio.Writer); ok && size >= copyPiece {
 			return copyFile(bw, f, size)
 		}
+		r = io.LimitReader(f, int64(size))
 	}
 	left, err := copyPieces(w, r, size)
 	if err == nil && left > 0 {

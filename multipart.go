@@ -94,13 +94,18 @@ func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, er
 		return nil, err
 	}
 	req.form = form
-	if streamed {
-		err = req.dropStream(nil)
-		req.stream, req.size = &writtenStream{write: func(w io.Writer) error {
-			return WriteMultipartForm(w, form, boundary)
-		}}, sizeRewritten
+	if !streamed {
+		return form, nil
 	}
-	return form, err
+	if err := req.dropStream(nil); err != nil {
+		req.fail(err)
+		req.RemoveMultipartFormFiles()
+		return nil, err
+	}
+	req.stream, req.size = &writtenStream{write: func(w io.Writer) error {
+		return WriteMultipartForm(w, form, boundary)
+	}}, sizeRewritten
+	return form, nil
 }
 
 func (req *Request) parseForm(boundary string, limit int) (*multipart.Form, error) {
@@ -123,7 +128,8 @@ func (req *Request) parseForm(boundary string, limit int) (*multipart.Form, erro
 	if limit > 0 {
 		r = &limitedReader{r, limit}
 	}
-	return readForm(r, boundary)
+	form, err := readForm(r, boundary)
+	return form, decodeError(err)
 }
 
 // readForm parses the form on r. Not a byte reaches mime/multipart that has not been
@@ -135,19 +141,15 @@ func readForm(r io.Reader, boundary string) (*multipart.Form, error) {
 	}
 	feed := formFeed{parts: parts, boundary: boundary}
 	form, err := multipart.NewReader(&feed, boundary).ReadForm(maxFormFiles)
-	if feed.err != io.EOF && feed.err != nil {
-		err = feed.err
+	switch {
+	case err == nil:
+		return form, nil
+	case feed.err != nil && feed.err != io.EOF:
+		return nil, feed.err
+	case errors.Is(err, multipart.ErrMessageTooLarge):
+		return nil, ErrBodyTooLarge
 	}
-	if errors.Is(err, multipart.ErrMessageTooLarge) {
-		err = ErrBodyTooLarge
-	}
-	if err != nil {
-		if form != nil {
-			form.RemoveAll()
-		}
-		return nil, err
-	}
-	return form, nil
+	return nil, err
 }
 
 // formFeed writes the parts of a form down again, one after the other.
@@ -201,7 +203,10 @@ type limitedReader struct {
 }
 
 func (l *limitedReader) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p[:min(len(p), l.left+1)])
+	if len(p)-1 > l.left {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
 	if n > l.left {
 		return 0, ErrBodyTooLarge
 	}

@@ -31,7 +31,6 @@ type MultipartReader struct {
 	buf   []byte // buf[pos:] is what was read and not used; taken from bufpool
 	pos   int
 	delim []byte // CRLF "--" boundary
-	head  []byte // of the part
 	parts int
 	part  *Part
 	eof   bool
@@ -119,10 +118,11 @@ func (m *MultipartReader) nextPart() (*Part, error) {
 	if m.parts++; m.parts > maxParts {
 		return nil, errMultipartParts
 	}
-	if err := m.header(); err != nil {
+	head, err := m.header()
+	if err != nil {
 		return nil, err
 	}
-	p := &Part{m: m, head: string(m.head)}
+	p := &Part{m: m, head: head}
 	m.part = p
 	if err := p.readDisposition(); err != nil {
 		return nil, err
@@ -226,38 +226,38 @@ func (m *MultipartReader) delimiter() error {
 var crlf = []byte("\r\n")
 
 // header reads the header of the part, whose lines follow the CRLF at buf[pos:].
-func (m *MultipartReader) header() error {
+func (m *MultipartReader) header() (head string, err error) {
 	n := 0
 	for {
 		b := m.buf[m.pos:]
 		n = bytes.Index(b, []byte("\r\n\r\n"))
 		if n > maxPartHeader || n < 0 && len(b) > maxPartHeader {
-			return errMultipartTooLarge
+			return "", errMultipartTooLarge
 		}
 		if n >= 0 {
-			m.head = append(m.head[:0], b[2:n+2]...)
 			break
 		}
 		if err := m.fill(); err != nil {
-			return err
+			return "", err
 		}
 	}
+	head = string(m.buf[m.pos+2 : m.pos+n+2])
 	m.pos += n + 2
 	// The CRLF of the empty line may be the beginning of the next delimiter: a part
 	// without content.
 	if n, err := m.data(); n > 0 {
 		m.pos += 2
 	} else if err != nil {
-		return err
+		return "", err
 	}
-	return checkPartHeader(m.head)
+	return head, checkPartHeader(head)
 }
 
-func checkPartHeader(head []byte) error {
-	for len(head) > 0 {
-		var line []byte
-		line, head, _ = bytes.Cut(head, crlf)
-		name, value, ok := bytes.Cut(line, []byte(":"))
+func checkPartHeader(head string) error {
+	for head != "" {
+		var line string
+		line, head, _ = strings.Cut(head, "\r\n")
+		name, value, ok := strings.Cut(line, ":")
 		if !ok || !ascii.IsToken(name) || !ascii.IsFieldValue(ascii.TrimOWS(value)) {
 			return errMultipartHeader
 		}

@@ -61,8 +61,9 @@ func (req *Request) resetSkipHeader() {
 	req.shrink(int(requestBodyKeep.Load()))
 	req.uriParsed, req.uriErr = false, nil
 	req.uri.Reset()
-	if req.postArgsParsed = false; req.postArgs.Len() > 0 {
+	if req.postArgsParsed {
 		req.postArgs.Reset()
+		req.postArgsParsed = false
 	}
 	req.RemoveMultipartFormFiles()
 	req.values.reset()

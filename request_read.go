@@ -2,7 +2,6 @@ package gallop
 
 import (
 	"bufio"
-	"io"
 
 	"github.com/gallop-http/gallop/internal/http1"
 )
@@ -86,14 +85,11 @@ func (req *Request) preParses(asked []bool) bool {
 		len(req.Header.ContentEncoding()) == 0 && req.boundary() != ""
 }
 
-// readForm parses the form on r, and goes to the end of the body whatever the form says.
+// readForm parses the form on r. Closing the stream goes to the end of the body,
+// whatever the form says.
 func (req *Request) readForm(r *bufio.Reader) error {
 	head := &req.Header.head
-	body := newBufferedBody(r, head.Body, head.Length, nil)
-	req.setStream(body, -1)
+	req.setStream(newBufferedBody(r, head.Body, head.Length, nil), -1)
 	_, err := req.MultipartFormWithLimit(0)
-	if err == nil {
-		_, err = io.Copy(io.Discard, body)
-	}
 	return err
 }

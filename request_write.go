@@ -24,6 +24,12 @@ func (req *Request) write(w *bufio.Writer, out *outgoing) error {
 		return req.err
 	}
 	out.length = req.streamLength(&req.Header.header)
+	if out.length == lengthChunked && req.Header.sentMinor() == 0 && req.IsBodyStream() {
+		// HTTP/1.0 has no chunks, and a request cannot end with the connection.
+		if content = req.Body(); req.err != nil {
+			return req.err
+		}
+	}
 	if !req.IsBodyStream() {
 		if out.length = int64(len(content)); len(content) == 0 && req.isBodiless() {
 			out.length = lengthNone

@@ -41,8 +41,10 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	if resp.SkipBody {
 		method = http1.HeadMethod
 	}
-	if err := http1.FrameResponse(head, method); err != nil {
-		return err
+	if head.Parsed() {
+		if err := http1.FrameResponse(head, method); err != nil {
+			return parseError(err)
+		}
 	}
 	if head.Body == http1.NoBody {
 		resp.ResetBody()

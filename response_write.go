@@ -12,7 +12,8 @@ import (
 // Where a status has no body, or with SkipBody, only the head is written, with the
 // Content-Length that the body would have if that is known.
 func (resp *Response) Write(w *bufio.Writer) error {
-	return resp.write(w, &outgoing{defaultContentType: !resp.Header.head.Parsed(), close: resp.ConnectionClose()}, false)
+	return resp.write(w, &outgoing{defaultContentType: !resp.Header.head.Parsed(), close: resp.ConnectionClose()},
+		resp.Header.sentMinor() == 0)
 }
 
 // write is Write with what else the connection puts into the header. out.length is
