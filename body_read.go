@@ -41,7 +41,8 @@ func (b *bufferedBody) init(r *bufio.Reader, kind http1.BodyKind, length int64, 
 	}
 }
 
-// Read implements io.Reader. A body that is cut off ends in io.ErrUnexpectedEOF.
+// Read implements io.Reader. A body that is cut off ends in an error that is
+// io.ErrUnexpectedEOF.
 func (b *bufferedBody) Read(p []byte) (int, error) {
 	if b.err != nil || len(p) == 0 {
 		return 0, b.err
@@ -67,8 +68,15 @@ func (b *bufferedBody) took(n int, err error) {
 	if b.left -= int64(n); b.left == 0 && b.kind == http1.Fixed {
 		b.err = io.EOF
 	} else if err == io.EOF {
-		b.err = io.ErrUnexpectedEOF
+		b.err = b.cutOff()
 	}
+}
+
+func (b *bufferedBody) cutOff() error {
+	if b.kind == http1.Chunked {
+		return ErrBrokenChunk{io.ErrUnexpectedEOF}
+	}
+	return io.ErrUnexpectedEOF
 }
 
 // nextChunk brings data of the next chunk to the front of r, or ends the body.
@@ -92,7 +100,7 @@ func (b *bufferedBody) nextChunk() error {
 		if _, err := b.r.Peek(len(buffered) + 1); err == bufio.ErrBufferFull {
 			return ErrBrokenChunk{parseError(http1.ErrChunkOverhead)}
 		} else if err == io.EOF {
-			return ErrBrokenChunk{io.ErrUnexpectedEOF}
+			return b.cutOff()
 		} else if err != nil {
 			return err
 		}

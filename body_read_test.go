@@ -1,0 +1,141 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+func newTestBody(kind http1.BodyKind, length int64, in string) (*bufferedBody, *bufio.Reader) {
+	r := bufio.NewReaderSize(strings.NewReader(in), 16<<10)
+	return newBufferedBody(r, kind, length, nil), r
+}
+
+// A body ends where its framing says, with io.EOF ever after, and what follows is left.
+func TestBufferedBody(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		kind   http1.BodyKind
+		length int64
+		in     string
+		want   string
+		rest   string
+		err    error
+	}{
+		{"no body", http1.NoBody, -1, "next", "", "next", nil},
+		{"fixed", http1.Fixed, 3, "abcnext", "abc", "next", nil},
+		{"fixed of no bytes", http1.Fixed, 0, "next", "", "next", nil},
+		{"fixed, cut off", http1.Fixed, 5, "abc", "abc", "", io.ErrUnexpectedEOF},
+		{"chunked", http1.Chunked, -1, "3\r\nabc\r\n2;x\r\nde\r\n0\r\nA: b\r\n\r\nnext", "abcde", "next", nil},
+		{"chunked of no bytes", http1.Chunked, -1, "0\r\n\r\nnext", "", "next", nil},
+		{"chunked, cut off in data", http1.Chunked, -1, "5\r\nabc", "abc", "", io.ErrUnexpectedEOF},
+		{"chunked, cut off in a line", http1.Chunked, -1, "3\r\nabc\r\n1", "abc", "1", io.ErrUnexpectedEOF},
+		{"chunked, cut off in trailers", http1.Chunked, -1, "0\r\nA: b\r\n", "", "A: b\r\n", io.ErrUnexpectedEOF},
+		{"chunked, no size", http1.Chunked, -1, "x\r\n", "", "x\r\n", ErrBrokenChunk{}},
+		{"until close", http1.UntilClose, -1, "abc", "abc", "", nil},
+	} {
+		for _, step := range []int{1, 2, 1 << 10} {
+			b, r := newTestBody(tt.kind, tt.length, tt.in)
+			got, err := io.ReadAll(iotestReader{b, step})
+			if _, ok := tt.err.(ErrBrokenChunk); ok {
+				if !errors.As(err, new(ErrBrokenChunk)) || !errors.As(err, new(*ParseError)) {
+					t.Errorf("%s: %v is not what broke", tt.name, err)
+				}
+			} else if !errors.Is(err, tt.err) {
+				t.Errorf("%s: error %v, want %v", tt.name, err, tt.err)
+			}
+			if _, again := b.Read(make([]byte, 1)); again == nil || err != nil && again != err {
+				t.Errorf("%s: then %v", tt.name, again)
+			}
+			rest, _ := io.ReadAll(r)
+			if string(got) != tt.want || string(rest) != tt.rest {
+				t.Errorf("%s: read %q, left %q", tt.name, got, rest)
+			}
+		}
+	}
+}
+
+// iotestReader reads at most step bytes at a time.
+type iotestReader struct {
+	r    io.Reader
+	step int
+}
+
+func (o iotestReader) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), o.step)]) }
+
+// Close finds the end of a body that was not read, if it is near.
+func TestBufferedBodyClose(t *testing.T) {
+	chunk := "10000\r\n" + strings.Repeat("x", 1<<16) + "\r\n"
+	for _, tt := range []struct {
+		name   string
+		kind   http1.BodyKind
+		length int64
+		in     string
+		err    error
+	}{
+		{"no body", http1.NoBody, -1, "next", nil},
+		{"fixed", http1.Fixed, 3, "abcnext", nil},
+		{"chunked", http1.Chunked, -1, chunk + chunk + "0\r\n\r\nnext", nil},
+		{"fixed, far", http1.Fixed, 1 << 40, "", errBodyUnread},
+		{"chunked, far", http1.Chunked, -1, strings.Repeat(chunk, 8) + "0\r\n\r\n", errBodyUnread},
+		{"fixed, cut off", http1.Fixed, 5, "abc", io.ErrUnexpectedEOF},
+		{"chunked, cut off", http1.Chunked, -1, "5\r\nabc", io.ErrUnexpectedEOF},
+	} {
+		b, r := newTestBody(tt.kind, tt.length, tt.in)
+		if err := b.Close(); !errors.Is(err, tt.err) {
+			t.Errorf("%s: Close() = %v, want %v", tt.name, err, tt.err)
+		}
+		if rest, _ := io.ReadAll(r); tt.err == nil && string(rest) != "next" {
+			t.Errorf("%s: %q is left", tt.name, rest)
+		}
+	}
+}
+
+// The limit is for what arrives; what is announced beyond it is refused at once.
+func TestBodyLimit(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		kind   http1.BodyKind
+		length int64
+		in     string
+		limit  int
+		ok     bool
+	}{
+		{"fixed, at the limit", http1.Fixed, 3, "abc", 3, true},
+		{"fixed, over it", http1.Fixed, 4, "abcd", 3, false},
+		{"fixed, no limit", http1.Fixed, 4, "abcd", 0, true},
+		{"chunked, at the limit", http1.Chunked, -1, "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", 3, true},
+		{"chunked, over it", http1.Chunked, -1, "1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n", 3, false},
+		{"until close, at the limit", http1.UntilClose, -1, "abc", 3, true},
+		{"until close, over it", http1.UntilClose, -1, "abcd", 3, false},
+	} {
+		b, _ := newTestBody(tt.kind, tt.length, tt.in)
+		if _, err := b.appendAll(nil, tt.limit); tt.ok && err != nil || !tt.ok && err != ErrBodyTooLarge {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// A length costs nothing before the bytes are there.
+func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
+	for _, head := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\nabc",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var resp Response
+		if err := resp.Read(bufio.NewReader(strings.NewReader(head))); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%.60q: %v", head, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+			t.Errorf("%.60q: %d bytes allocated", head, n)
+		}
+	}
+}
