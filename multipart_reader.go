@@ -25,7 +25,7 @@ const (
 // owner of the body.
 //
 // A body has at most 1000 parts, and a part at most 8 KiB of header. Lines have to
-// end in CRLF. A MultipartReader belongs to one goroutine.
+// end in CRLF, and the body to begin with its boundary. A MultipartReader belongs to one goroutine.
 type MultipartReader struct {
 	r     io.Reader
 	buf   []byte // buf[pos:] is what was read and not used; taken from bufpool
@@ -102,15 +102,8 @@ func (m *MultipartReader) nextPart() (*Part, error) {
 	if m.part != nil {
 		m.part.m = nil
 	}
-	for { // the rest of the part, or what stands before the first
-		n, err := m.data()
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			break
-		}
-		m.pos += n
+	if err := m.skip(); err != nil {
+		return nil, err
 	}
 	if err := m.delimiter(); err != nil {
 		return nil, err
@@ -128,6 +121,22 @@ func (m *MultipartReader) nextPart() (*Part, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// skip goes on to the next delimiter, over the rest of a part. Before the first part
+// stands nothing, or an empty line: a preamble, which RFC 2046 has and forms have
+// not, is where readers differ about what a line is.
+func (m *MultipartReader) skip() error {
+	for before := 2; ; before = 0 {
+		n, err := m.data()
+		if err != nil || n == 0 {
+			return err
+		}
+		if m.parts == 0 && n != before {
+			return errMultipartDelimiter
+		}
+		m.pos += n
+	}
 }
 
 // fill reads more of the body behind buf[pos:].
@@ -231,7 +240,7 @@ func (m *MultipartReader) header() (head string, err error) {
 	for {
 		b := m.buf[m.pos:]
 		n = bytes.Index(b, []byte("\r\n\r\n"))
-		if n > maxPartHeader || n < 0 && len(b) > maxPartHeader {
+		if n > maxPartHeader || n < 0 && len(b) >= maxPartHeader+4 {
 			return "", errMultipartTooLarge
 		}
 		if n >= 0 {

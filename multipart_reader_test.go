@@ -1,0 +1,194 @@
+package gallop
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"strings"
+	"testing"
+)
+
+// partsOf reads all parts as "name|file|content" words.
+func partsOf(r io.Reader, boundary string) (parts []string, err error) {
+	m, err := NewMultipartReader(r, boundary)
+	if err != nil {
+		return nil, err
+	}
+	for p, err := range m.Parts() {
+		if err != nil {
+			return parts, err
+		}
+		content, err := io.ReadAll(p)
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, fmt.Sprintf("%s|%s|%s", p.FormName(), p.FileName(), content))
+	}
+	return parts, nil
+}
+
+const field1 = "Content-Disposition: form-data; name=\"f\"\r\n"
+
+func TestMultipartReader(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   string
+		want string // parts with a blank between
+		err  error
+	}{
+		{"one part", "--b\r\n" + field1 + "\r\nabc\r\n--b--\r\n", "f||abc", nil},
+		{"two parts", "--b\r\n" + field1 + "\r\nabc\r\n--b\r\n" + field1 + "\r\ndef\r\n--b--\r\n", "f||abc f||def", nil},
+		{"file", "--b\r\nContent-Disposition: form-data; name=x; filename=\"a b.txt\"\r\n\r\nabc\r\n--b--", "x|a b.txt|abc", nil},
+		{"file in a directory", "--b\r\nContent-Disposition: form-data; name=x; filename=\"../../etc/passwd\"\r\n\r\n\r\n--b--", "x|passwd|", nil},
+		{"file in a Windows directory", "--b\r\nContent-Disposition: form-data; name=x; filename=\"C:\\temp\\a.txt\"\r\n\r\n\r\n--b--", "x|a.txt|", nil},
+		{"file name in UTF-8", "--b\r\nContent-Disposition: form-data; name=x; filename*=UTF-8''%e2%82%ac.txt\r\n\r\n\r\n--b--", "x|€.txt|", nil},
+		{"not a form field", "--b\r\nContent-Disposition: attachment; name=x\r\n\r\nabc\r\n--b--", "||abc", nil},
+		{"no header", "--b\r\n\r\nabc\r\n--b--", "||abc", nil},
+		{"no content", "--b\r\n" + field1 + "\r\n\r\n--b--", "f||", nil},
+		{"no content and no line for it", "--b\r\n" + field1 + "\r\n--b--", "f||", nil},
+		{"neither header nor content", "--b\r\n\r\n--b--", "||", nil},
+		{"no parts", "--b--\r\n", "", nil},
+		{"empty line in front", "\r\n--b\r\n\r\nabc\r\n--b--", "||abc", nil},
+		{"epilogue", "--b\r\n\r\nabc\r\n--b--\r\n--b\r\n\r\nsmuggled\r\n--b--", "||abc", nil},
+		{"blanks behind the boundary", "--b \t\r\n\r\nabc\r\n--b-- \r\n", "||abc", nil},
+		{"longer words in the content", "--b\r\n\r\na\r\n--bc\r\n--b-\r\n\r--b\r\n-- b\r\n--b--", "||a\r\n--bc\r\n--b-\r\n\r--b\r\n-- b", nil},
+		{"CRs in the content", "--b\r\n\r\n\r\r\n\r\r\n--b--", "||\r\r\n\r", nil},
+
+		{"empty", "", "", io.ErrUnexpectedEOF},
+		{"no boundary", "abc\r\n\r\ndef", "", errMultipartDelimiter},
+		{"preamble", "hello\r\n--b\r\n\r\nabc\r\n--b--", "", errMultipartDelimiter},
+		{"preamble with a bare LF", "\n--b\r\n\r\nabc\r\n--b--", "", errMultipartDelimiter},
+		{"two empty lines in front", "\r\n\r\n--b\r\n\r\nabc\r\n--b--", "", errMultipartDelimiter},
+		{"no closing boundary", "--b\r\n\r\nabc", "", io.ErrUnexpectedEOF},
+		{"half a closing boundary", "--b\r\n\r\nabc\r\n--b-", "", io.ErrUnexpectedEOF},
+		{"end in a header", "--b\r\nA: b", "", io.ErrUnexpectedEOF},
+		{"end behind a header", "--b\r\nA: b\r\n\r\n", "", io.ErrUnexpectedEOF},
+		{"word behind the boundary", "--b x\r\n\r\nabc\r\n--b--", "", errMultipartDelimiter},
+		{"word behind the closing boundary", "--b\r\n\r\nabc\r\n--b--x", "||abc", errMultipartDelimiter},
+		{"bare LF behind the boundary", "--b\n\nabc\n--b--", "", errMultipartDelimiter},
+		{"boundary without an end", "--b" + strings.Repeat(" ", 1<<15), "", errMultipartDelimiter},
+		{"name that is no token", "--b\r\nA b: c\r\n\r\n\r\n--b--", "", errMultipartHeader},
+		{"folded header", "--b\r\nA: b\r\n c\r\n\r\n\r\n--b--", "", errMultipartHeader},
+		{"line without a colon", "--b\r\nabc\r\n\r\n\r\n--b--", "", errMultipartHeader},
+		{"NUL in a header", "--b\r\nA: b\x00\r\n\r\n\r\n--b--", "", errMultipartHeader},
+		{"bare LF in a header", "--b\r\nA: b\nC: d\r\n\r\n\r\n--b--", "", errMultipartHeader},
+		{"two dispositions", "--b\r\n" + field1 + field1 + "\r\n\r\n--b--", "", errMultipartHeader},
+		{"two names", "--b\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\n\r\n--b--", "", errMultipartHeader},
+		{"header at the limit", "--b\r\nA: " + strings.Repeat("x", maxPartHeader-5) + "\r\n\r\n\r\n--b--", "||", nil},
+		{"header over the limit", "--b\r\nA: " + strings.Repeat("x", maxPartHeader) + "\r\n\r\n\r\n--b--", "", errMultipartTooLarge},
+		{"header without an end", "--b\r\nA: " + strings.Repeat("x", 1<<20), "", errMultipartTooLarge},
+		{"many parts", strings.Repeat("--b\r\n\r\n\r\n", maxParts) + "--b--", strings.Trim(strings.Repeat("|| ", maxParts), " "), nil},
+		{"too many parts", strings.Repeat("--b\r\n\r\n\r\n", maxParts+1) + "--b--", strings.Trim(strings.Repeat("|| ", maxParts), " "), errMultipartParts},
+		{"content over the window", "--b\r\n\r\n" + strings.Repeat("x", 5*multipartWindow) + "\r\n--b--", "||" + strings.Repeat("x", 5*multipartWindow), nil},
+		{"content of CRs over the window", "--b\r\n\r\n" + strings.Repeat("\r\n--", multipartWindow) + "\r\n--b--", "||" + strings.Repeat("\r\n--", multipartWindow), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, step := range []int{1, 3, 1 << 20} {
+				got, err := partsOf(iotestReader{strings.NewReader(tt.in), step}, "b")
+				if joined := strings.Join(got, " "); joined != tt.want || err != tt.err {
+					t.Fatalf("%d bytes at a time: %.200q, %v; want %.200q, %v", step, joined, err, tt.want, tt.err)
+				}
+			}
+		})
+	}
+}
+
+// Errors of the reader below are passed on as they are, and stick.
+func TestMultipartReaderPassesErrorsOn(t *testing.T) {
+	m, err := NewMultipartReader(failing("--b\r\n\r\nabc"), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(p); string(got) != "abc" || err != errTest {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if _, err := p.Read(make([]byte, 1)); err != errTest {
+		t.Errorf("Read: %v", err)
+	}
+	if _, err := m.NextPart(); err != errTest {
+		t.Errorf("NextPart: %v", err)
+	}
+}
+
+// A part is gone when the next one is asked for, whether it was read or not.
+func TestPartIsGoneAfterNextPart(t *testing.T) {
+	m, _ := NewMultipartReader(strings.NewReader("--b\r\nA: 1\r\na: 2\r\n\r\nabc\r\n--b\r\n\r\ndef\r\n--b--"), "b")
+	first, err := m.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := m.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Read(make([]byte, 1)); err != errPartGone {
+		t.Errorf("first part: %v", err)
+	}
+	if first.Header("a") != "1" || first.Header("B") != "" {
+		t.Errorf("header of the first part: %q, %q", first.Header("a"), first.Header("B"))
+	}
+	if got, err := io.ReadAll(second); string(got) != "def" || err != nil {
+		t.Errorf("second part: %q, %v", got, err)
+	}
+	for range 2 {
+		if _, err := m.NextPart(); err != io.EOF {
+			t.Errorf("third part: %v", err)
+		}
+	}
+}
+
+func TestBoundaries(t *testing.T) {
+	for _, tt := range []struct {
+		boundary string
+		ok       bool
+	}{
+		{"b", true}, {"----WebKitFormBoundaryx9'()+_,-./:=?", true}, {"a b", true}, {strings.Repeat("b", 70), true},
+		{"", false}, {"b ", false}, {strings.Repeat("b", 71), false}, {"b\r\n", false}, {"b\"", false}, {"bé", false}, {"b;", false},
+	} {
+		if _, err := NewMultipartReader(strings.NewReader(""), tt.boundary); (err == nil) != tt.ok {
+			t.Errorf("%q: %v", tt.boundary, err)
+		}
+	}
+}
+
+// What we read, mime/multipart reads alike; it reads more, such as lines that end in LF.
+func FuzzMultipart(f *testing.F) {
+	for _, seed := range []string{
+		"--b\r\n" + field1 + "\r\nabc\r\n--b--\r\n", "x\r\n--b \r\n\r\na\r\n--bc\r\n--b--", "--b\r\n\r\n--b\r\nA: b\r\n\r\n\r\r\n--b--x", "--b--",
+		"--b\r\nContent-Disposition: form-data; name=x; filename=\"a/b\"\r\n\r\n\r\n--b--",
+	} {
+		f.Add([]byte(seed), 3)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, step int) {
+		ours, err := partsOf(iotestReader{bytes.NewReader(in), max(step, 1)}, "b")
+		whole, err2 := partsOf(bytes.NewReader(in), "b")
+		if fmt.Sprint(ours, err) != fmt.Sprint(whole, err2) {
+			t.Fatalf("cut up %q, %v; whole %q, %v", ours, err, whole, err2)
+		}
+		if err != nil {
+			return
+		}
+		theirs := multipart.NewReader(bytes.NewReader(in), "b")
+		for i := 0; ; i++ {
+			p, err := theirs.NextRawPart()
+			if err == io.EOF && i == len(ours) {
+				return
+			}
+			if err != nil || i == len(ours) {
+				t.Fatalf("part %d of %d: mime/multipart says %v", i, len(ours), err)
+			}
+			content, err := io.ReadAll(p)
+			if err != nil {
+				t.Fatalf("part %d: mime/multipart says %v", i, err)
+			}
+			if _, got, _ := strings.Cut(ours[i], "|"); !strings.HasPrefix(ours[i], p.FormName()+"|") || !strings.HasSuffix(got, "|"+string(content)) {
+				t.Fatalf("part %d: ours %q, theirs %q, %q", i, ours[i], p.FormName(), content)
+			}
+		}
+	})
+}
