@@ -69,6 +69,12 @@ var (
 
 	// ErrSmallReadBuffer is what ErrSmallBuffer wraps.
 	ErrSmallReadBuffer = errors.New("gallop: head is larger than the read buffer")
+
+	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned, together
+	// with the reason, if the connection breaks off in the middle.
+	ErrReadingResponseHeaders = errors.New("gallop: response head breaks off")
+	ErrReadingResponseTrailer = errors.New("gallop: trailer section breaks off")
+	errReadingRequest         = errors.New("gallop: request head breaks off")
 )
 
 // What a ParseError is, to errors.Is, besides itself. New code asks for its StatusCode.

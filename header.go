@@ -47,16 +47,18 @@ const (
 const (
 	minCompact = 16 << 10 // bytes of storage below which compacting is not worth it
 	maxStored  = 1 << 30  // bytes of storage at most, so that offsets fit a field.Span
+	keepPeeked = 512      // values and names for which Reset keeps room
 )
 
-// outgoing is what a connection knows about the head that it is about to send,
-// and the head itself does not. The zero value frames nothing and adds nothing.
+// outgoing is what a connection knows about the head that it is about to send, and
+// decides. What the head says about the same, in ContentLength or ConnectionClose,
+// is a wish that whoever fills this in may follow: appendHead looks here alone.
 type outgoing struct {
 	server             string    // Server field of a response if none is set; "" for none
 	agent              string    // User-Agent field of a request if none is set; "" for none
 	date               time.Time // Date field of a response if none is set; zero for none
 	length             int64     // of the body: Content-Length if ≥ 0; lengthNone or lengthChunked
-	close, keepAlive   bool      // what Connection says
+	close, keepAlive   bool      // whether Connection says close, or else keep-alive; its other options stay
 	defaultContentType bool      // add a Content-Type if none is set, there is a body, and the head does not object
 }
 
@@ -71,6 +73,9 @@ func (h *header) reset() {
 	h.trailers.Reset()
 	h.flags, h.compactAt = 0, 0
 	h.scratch = emptied(h.scratch)
+	if cap(h.peeked) > keepPeeked {
+		h.peeked = nil
+	}
 	clear(h.peeked[:cap(h.peeked)])
 	h.peeked = h.peeked[:0]
 }

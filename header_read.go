@@ -22,7 +22,7 @@ var (
 // there, *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError
 // for a head that is refused; h is empty then.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
-	return h.read(r, func(b []byte) (int, error) {
+	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
 		return http1.ParseRequest(&h.head, b, &readLimits)
 	})
 }
@@ -31,7 +31,7 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 // interim response (1xx) is one like any other. That the response could be one to
 // HEAD or CONNECT, and have no body, is not known here.
 func (h *ResponseHeader) Read(r *bufio.Reader) error {
-	return h.read(r, func(b []byte) (int, error) {
+	return h.read(r, ErrReadingResponseHeaders, func(b []byte) (int, error) {
 		n, err := http1.ParseResponse(&h.head, b, &readLimits)
 		if n > 0 {
 			err = http1.FrameResponse(&h.head, http1.Get)
@@ -40,9 +40,9 @@ func (h *ResponseHeader) Read(r *bufio.Reader) error {
 	})
 }
 
-func (h *header) read(r *bufio.Reader, parse func(b []byte) (int, error)) error {
+func (h *header) read(r *bufio.Reader, broken error, parse func(b []byte) (int, error)) error {
 	h.reset()
-	n, err := readWhole(r, parse)
+	n, err := readWhole(r, broken, parse)
 	if err != nil {
 		h.reset()
 		return err
@@ -53,8 +53,9 @@ func (h *header) read(r *bufio.Reader, parse func(b []byte) (int, error)) error 
 }
 
 // readWhole lets parse look at the bytes that r has, more each time, until it finds
-// the end and returns its length, or an error.
-func readWhole(r *bufio.Reader, parse func(b []byte) (int, error)) (int, error) {
+// the end and returns its length, or an error. That is broken, and why, if r breaks
+// off before.
+func readWhole(r *bufio.Reader, broken error, parse func(b []byte) (int, error)) (int, error) {
 	for have := 0; ; {
 		_, readErr := r.Peek(have + 1)
 		b, _ := r.Peek(r.Buffered())
@@ -64,13 +65,13 @@ func readWhole(r *bufio.Reader, parse func(b []byte) (int, error)) (int, error) 
 			}
 			have = len(b)
 		} else {
-			return 0, readError(readErr, have > 0)
+			return 0, readError(readErr, broken, have > 0)
 		}
 	}
 }
 
 // readError says why there are no more bytes. begun is whether there were some.
-func readError(err error, begun bool) error {
+func readError(err, broken error, begun bool) error {
 	switch {
 	case err == bufio.ErrBufferFull:
 		return &ErrSmallBuffer{ErrSmallReadBuffer}
@@ -81,7 +82,7 @@ func readError(err error, begun bool) error {
 	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("gallop: the connection broke in the middle of a message: %w", err)
+	return fmt.Errorf("%w: %w", broken, err)
 }
 
 // ReadTrailer reads a trailer section from r: what stands behind the last chunk of a
@@ -96,7 +97,7 @@ func (h *header) ReadTrailer(r *bufio.Reader) error {
 	if _, _, err := chunks.Next([]byte("0\r\n"), &trailerLimits, nil); err != nil {
 		return parseError(err)
 	}
-	n, err := readWhole(r, func(b []byte) (int, error) {
+	n, err := readWhole(r, ErrReadingResponseTrailer, func(b []byte) (int, error) {
 		_, n, err := chunks.Next(b, &trailerLimits, &h.trailers)
 		return n, err
 	})

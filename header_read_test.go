@@ -160,7 +160,8 @@ func TestReadErrors(t *testing.T) {
 	t.Run("a connection that fails later", func(t *testing.T) {
 		var h ResponseHeader
 		err := h.Read(bufio.NewReader(io.MultiReader(strings.NewReader("HTTP"), iotest.ErrReader(os.ErrDeadlineExceeded))))
-		if nothing := (ErrNothingRead{}); errors.As(err, &nothing) || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if nothing := (ErrNothingRead{}); errors.As(err, &nothing) || !errors.Is(err, os.ErrDeadlineExceeded) ||
+			!errors.Is(err, ErrReadingResponseHeaders) {
 			t.Error(err)
 		}
 	})

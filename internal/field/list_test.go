@@ -62,10 +62,11 @@ func TestListAgreesWithTheObviousOne(t *testing.T) {
 			l.AppendSpan(Host, 0, 4, 4, 9)
 			m = append(m, [2]string{"Host", "value"})
 		}
+		kept := Store(&l, "kept")
 		for step := range 20 {
 			n := names[r.IntN(len(names))]
 			v := fmt.Sprint(step)
-			switch r.IntN(4) {
+			switch r.IntN(5) {
 			case 0, 1:
 				Add(&l, Lookup(n), n, v)
 				m = append(m, [2]string{n, v})
@@ -75,6 +76,11 @@ func TestListAgreesWithTheObviousOne(t *testing.T) {
 			case 3:
 				Del(&l, Lookup(n), n)
 				m.del(n)
+			case 4:
+				l.Compact(&kept)
+			}
+			if string(l.Bytes(kept)) != "kept" {
+				t.Fatalf("the span shows %q", l.Bytes(kept))
 			}
 			if dump(&l) != m.dump() {
 				t.Fatalf("got  %s\nwant %s", dump(&l), m.dump())
@@ -113,6 +119,23 @@ func TestViewsOutliveChanges(t *testing.T) {
 	}
 	if _, v := l.At(100); string(v) != "first" {
 		t.Errorf("the last field is %q", v)
+	}
+}
+
+func TestCompactLetsGo(t *testing.T) {
+	var l List
+	s := Store(&l, "/first")
+	for range 1000 {
+		Set(&l, Host, "Host", "example.org")
+	}
+	view := l.Value(0)
+	l.Compact(&s)
+	if want := len("HostExample.org/first"); l.Size() != want {
+		t.Errorf("%d bytes, want %d", l.Size(), want)
+	}
+	Set(&l, Host, "Host", "other")
+	if string(view) != "example.org" || string(l.Bytes(s)) != "/first" || dump(&l) != "Host=other;" {
+		t.Errorf("view %q, span %q, %s", view, l.Bytes(s), dump(&l))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/gallop-http/gallop/internal/field"
 )
 
 var defaults = Limits{Target: 16 << 10, Head: 64 << 10, Fields: 256}
@@ -346,5 +348,42 @@ func BenchmarkParseRequest(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestLinesAreAsReceived(t *testing.T) {
+	const lines = "host: a\r\nX:  y \r\n\r\n"
+	for _, first := range []string{"GET / HTTP/1.1\r\n", "\r\nGET / HTTP/1.0\r\n"} {
+		in := []byte(first + lines + "body")
+		var h Head
+		for end := range len(first) + len(lines) {
+			if n, err := ParseRequest(&h, in[:end], &defaults); n > 0 || err != nil || h.Parsed() {
+				t.Fatalf("%d bytes: %d, %v, parsed %v", end, n, err, h.Parsed())
+			}
+		}
+		n, err := ParseRequest(&h, in, &defaults)
+		if got := string(h.Fields.Bytes(h.Lines)); err != nil || !h.Parsed() || got != lines {
+			t.Errorf("%v, parsed %v, %q", err, h.Parsed(), got)
+		}
+		if h.Fields.Size() != n {
+			t.Errorf("the list refers to %d bytes, the head has %d", h.Fields.Size(), n)
+		}
+		if h.Reset(); h.Parsed() {
+			t.Error("parsed after Reset")
+		}
+	}
+}
+
+func TestNoteFlags(t *testing.T) {
+	var h Head
+	h.Flags = LongConnection | ConnectionClose
+	for _, f := range [][2]string{
+		{"Connection", "Upgrade"}, {"X", "close"}, {"Connection", "a, keep-alive"}, {"Expect", "100-Continue"},
+	} {
+		field.Add(&h.Fields, field.Lookup(f[0]), f[0], f[1])
+	}
+	h.NoteFlags()
+	if want := LongConnection | ConnectionUpgrade | ConnectionKeepAlive | ExpectContinue; h.Flags != want {
+		t.Errorf("%b, want %b", h.Flags, want)
 	}
 }
