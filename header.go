@@ -160,7 +160,11 @@ func (h *header) Len() int { return h.head.Fields.Len() }
 
 // Set gives the first field with this name that value and removes the others,
 // Set-Cookie and Cookie included; without one it adds it. The first keeps its
-// place. Fields that frame the message are checked: see SetContentLength.
+// place.
+//
+// Content-Length must be a number and Transfer-Encoding can only be chunked, which
+// is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
+// that Trailer announces go behind the body.
 func (h *header) Set(key, value string) { h.put(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // Add adds a field behind the others, which may have the same name. A field of
@@ -237,12 +241,17 @@ func (h *header) listFor(name []byte) *field.List {
 	return &h.head.Fields
 }
 
-// setKnown sets the field with the known id. It reports whether the value was accepted.
+// setKnown sets the field with the known id, or removes it if the value is empty.
+// It reports whether the value was accepted.
 func (h *header) setKnown(id field.ID, value []byte) bool {
 	if value = ascii.TrimOWS(value); !h.accepts(id, nil, value) {
 		return false
 	}
-	field.Set(&h.head.Fields, id, id.String(), value)
+	if len(value) == 0 {
+		field.Del(&h.head.Fields, id, id.String())
+	} else {
+		field.Set(&h.head.Fields, id, id.String(), value)
+	}
 	return true
 }
 

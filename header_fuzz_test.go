@@ -66,6 +66,42 @@ func FuzzRequestHeaderRead(f *testing.F) {
 	})
 }
 
+// FuzzResponseHeaderRead holds the same for responses.
+func FuzzResponseHeaderRead(f *testing.F) {
+	for _, s := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\n\r\nabcde",
+		"HTTP/1.0 404\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+		"HTTP/1.1 304 \r\nContent-Length: 7\r\nX: a\r\n  b\r\n\r\n",
+		"HTTP/1.1 799 \xff\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\n\r\n",
+		"HTTP/1.1 200 until close\r\n\r\n",
+		"HTTP/1.1 000 \r\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var h, again ResponseHeader
+		if h.Read(bufio.NewReaderSize(bytes.NewReader(in), 1<<17)) != nil {
+			return
+		}
+		out := h.AppendBytes(nil)
+		r := bufio.NewReaderSize(bytes.NewReader(out), 1<<17)
+		if err := again.Read(r); err != nil || r.Buffered() > 0 {
+			t.Fatalf("%v, %d bytes behind %q", err, r.Buffered(), out)
+		}
+		code := h.StatusCode()
+		if code < 100 || again.StatusCode() != code || len(h.StatusMessage()) > 0 && !bytes.Equal(h.StatusMessage(), again.StatusMessage()) {
+			t.Errorf("status %d %q, %d %q", code, h.StatusMessage(), again.StatusCode(), again.StatusMessage())
+		}
+		if code >= 200 && code != 204 && again.ContentLength() != h.ContentLength() {
+			t.Errorf("length %d, %d", h.ContentLength(), again.ContentLength())
+		}
+		if endToEnd(&again.header) != endToEnd(&h.header) {
+			t.Errorf("read  %q\nwrote %q\n%s\n%s", in, out, endToEnd(&h.header), endToEnd(&again.header))
+		}
+	})
+}
+
 // FuzzHeaderSetters holds that whatever setters are given, what goes out is one
 // head with the fields that were accepted, and nothing behind it.
 func FuzzHeaderSetters(f *testing.F) {

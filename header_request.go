@@ -22,7 +22,8 @@ import (
 // No setter lets a value break out of its place. A name that is no token, a value
 // with a control character other than HTAB (RFC 9110 §5.5), a length that is no
 // number: what a setter refuses leaves the header as it was. Blanks around values
-// are taken off.
+// are taken off. SetHost, SetContentType and others named for a field remove it if
+// they are given nothing, where Set stores an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header

@@ -163,6 +163,12 @@ func TestRequestFieldsByName(t *testing.T) {
 	if got := lines(&h.header); got != "Host: H\nUser-Agent: U\nReferer: R\nContent-Type: T\nContent-Encoding: E\n" {
 		t.Errorf("%q", got)
 	}
+	h.SetHost("")
+	h.SetReferer(" ")
+	h.SetContentTypeBytes(nil)
+	if got := lines(&h.header); got != "User-Agent: U\nContent-Encoding: E\n" {
+		t.Errorf("nothing removes: %q", got)
+	}
 }
 
 func TestSpecialHeaderTellsWhatItWas(t *testing.T) {
