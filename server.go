@@ -120,7 +120,8 @@ type Server struct {
 	MaxRequestsPerConn int
 
 	// ReadHeaderTimeout bounds the time from the first byte of a request to the end
-	// of its head. The default is 10 s.
+	// of its head; for the first request on a connection, from the time when it could
+	// have been sent. The default is 10 s.
 	ReadHeaderTimeout time.Duration
 
 	// ReadTimeout bounds the time from the first byte of a request to the end of its

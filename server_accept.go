@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// maxAcceptPause is how long accepting waits at most for descriptors to come back:
+// short enough that nobody notices that they have, long enough to cost nothing.
+const maxAcceptPause = 250 * time.Millisecond
+
 // acceptLoop hands the connections of ln to workers until ln fails.
 func (s *Server) acceptLoop(ln net.Listener) error {
 	var pause time.Duration
@@ -20,7 +24,7 @@ func (s *Server) acceptLoop(ln net.Listener) error {
 				return err
 			}
 			// Out of descriptors or memory: wait until others have gone.
-			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
 			s.log.printf("accepting on %s failed, trying again in %v: %v", ln.Addr(), pause, err)
 			s.sleep(pause)
 			continue

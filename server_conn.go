@@ -39,6 +39,7 @@ type serverConn struct {
 	id       uint64
 	requests uint64
 	since    time.Time // when the connection began
+	ready    time.Time // when it could bring its first request
 	now      time.Time // when the last bytes arrived
 	began    time.Time // when the first byte of this request was there
 
@@ -101,6 +102,7 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 		}
 		return err
 	}
+	c.ready = c.now
 	hijack, err := c.serve()
 	if hijack == nil {
 		return err
@@ -166,7 +168,7 @@ func (c *serverConn) readHead() error {
 		}
 		if !armed {
 			c.report(StateActive)
-			in.armExactly(earlier(after(c.began, c.set.readHead), after(c.began, c.set.read)))
+			in.armExactly(earlier(after(c.headBegan(), c.set.readHead), after(c.began, c.set.read)))
 		}
 		if err := in.fill(); err != nil {
 			if err == io.EOF {
@@ -175,6 +177,15 @@ func (c *serverConn) readHead() error {
 			return err
 		}
 	}
+}
+
+// headBegan is when the time for the head began. That of the first request includes
+// the wait for its first byte: a client that delays both may not have it twice.
+func (c *serverConn) headBegan() time.Time {
+	if c.requests == 0 {
+		return c.ready
+	}
+	return c.began
 }
 
 // waitIdle waits for the first byte of a request.

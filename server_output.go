@@ -14,11 +14,22 @@ type output struct {
 	c        *serverConn
 	buf      []byte
 	deadline time.Time // as set on the connection
+	still    int       // steps of progressSteps in which the client took nothing
 	limit    time.Time // for the whole response, or zero
 	err      error
 	vec      net.Buffers // for writev, kept so that it is not garbage
 	vecs     [2][]byte
 }
+
+// progressSteps is in how many steps the time without progress passes. A write that
+// ran out of time after a part does not tell when that part was taken; only that it was
+// within the last step.
+const progressSteps = 15
+
+// tlsPiece is how much is written to a TLS connection under one deadline. It cannot be
+// written to any more after one has passed, so there the deadline has to be the whole
+// time without progress, and each piece a progress. It is the size of a record.
+const tlsPiece = 16 << 10
 
 // smallBody is how much is copied behind a head rather than written from where it is.
 const smallBody = 16 << 10
@@ -79,11 +90,18 @@ func (o *output) flushWith(p []byte) error {
 // writeAll writes p. Time runs out when nothing was written for a while, not when
 // it takes long.
 func (o *output) writeAll(p []byte) error {
-	for {
+	for o.still = 0; ; {
 		o.arm()
-		n, err := o.c.nc.Write(p)
+		piece := p
+		if o.c.tls != nil {
+			piece = p[:min(len(p), tlsPiece)]
+		}
+		n, err := o.c.nc.Write(piece)
 		if p = p[n:]; len(p) == 0 {
 			return nil
+		}
+		if n == len(piece) {
+			continue
 		}
 		if err = o.stalled(n, err); err != nil {
 			return err
@@ -94,7 +112,7 @@ func (o *output) writeAll(p []byte) error {
 func (o *output) writev(tc *net.TCPConn, p []byte) error {
 	o.vecs = [2][]byte{o.buf, p}
 	o.vec = o.vecs[:]
-	for {
+	for o.still = 0; ; {
 		o.arm()
 		n, err := o.vec.WriteTo(tc)
 		if len(o.vec) == 0 {
@@ -107,13 +125,19 @@ func (o *output) writev(tc *net.TCPConn, p []byte) error {
 	}
 }
 
-// stalled returns the error of a write that wrote n bytes and not all, or nil if
-// it is worth going on: the client takes something.
+// stalled returns the error of a write that wrote n bytes and not all, or nil if it is
+// worth going on: the client takes something, or has not failed to for long enough.
 func (o *output) stalled(n int, err error) error {
 	switch {
 	case err == nil:
 		return io.ErrShortWrite
-	case n > 0 && isTimeout(err) && o.limit.IsZero() && o.c.tls == nil:
+	case !isTimeout(err) || !o.limit.IsZero() || o.c.tls != nil:
+		return err
+	case n > 0:
+		o.still = 0
+		return nil
+	}
+	if o.still++; o.still < progressSteps {
 		return nil
 	}
 	return err
@@ -126,7 +150,7 @@ func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error)
 		return 0, err
 	}
 	rest := &io.LimitedReader{R: r, N: n}
-	for {
+	for o.still = 0; ; {
 		o.arm()
 		before := rest.N
 		k, err := rf.ReadFrom(rest)
@@ -153,13 +177,20 @@ func (o *output) arm() {
 		o.armExactly(o.limit)
 		return
 	}
-	progress := o.c.set.progress
-	if progress == 0 {
+	step := o.c.set.progress
+	if step == 0 {
 		return
 	}
-	at := time.Now().Add(progress)
-	if late := slack(progress); o.deadline.Before(at) || o.deadline.After(at.Add(late)) {
-		o.armExactly(at.Add(late))
+	if o.c.tls == nil {
+		step /= progressSteps
+	}
+	now := time.Now()
+	at, latest := now.Add(step), now.Add(step+slack(step))
+	switch {
+	case !o.deadline.After(now): // it is the first, or a step has passed
+		o.armExactly(at)
+	case o.deadline.Before(at) || o.deadline.After(latest):
+		o.armExactly(latest)
 	}
 }
 
