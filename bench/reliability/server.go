@@ -51,6 +51,7 @@ type engine interface {
 
 // engines makes each kind of server. All of them answer with [respond].
 var engines = map[string]func(serverConfig, *countingLogger) engine{
+	"gallop":   newGallop,
 	"fasthttp": newFasthttp,
 	"nethttp":  newNetHTTP,
 	"bare":     newBare,
