@@ -71,13 +71,12 @@ func (c *serverConn) takeBody() error {
 		req.body.view = view
 		return nil
 	}
-	buf, err := b.readAll(nil)
+	buf, err := b.readAll(req.body.buf[:0])
 	if err != nil {
-		bufpool.Put(buf)
-		return err
+		buf = buf[:0]
 	}
 	req.body.buf = buf
-	return nil
+	return err
 }
 
 // inBuffer returns the body if it lies in the input buffer in one piece, and has

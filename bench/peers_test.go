@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gallop-http/gallop"
 	"github.com/valyala/fasthttp"
 )
 
@@ -33,6 +34,7 @@ var peers = []struct {
 	serve func(l net.Listener, w *work) error
 }{
 	{"fasthttp", serveFasthttp},
+	{"gallop", serveGallop},
 	{"nethttp", serveNetHTTP},
 }
 
@@ -47,6 +49,25 @@ func serveFasthttp(l net.Listener, w *work) error {
 	s := &fasthttp.Server{
 		Concurrency: 16 * w.clients,
 		Handler: func(ctx *fasthttp.RequestCtx) {
+			switch {
+			case w.post && (!ctx.IsPost() || !bytes.Equal(ctx.PostBody(), answer)),
+				!w.post && !ctx.IsGet():
+				w.wrong.Add(1)
+			}
+			ctx.Success("text/plain", answer)
+			if w.close {
+				ctx.SetConnectionClose()
+			}
+			w.served.Add(1)
+		},
+	}
+	return s.Serve(l)
+}
+
+func serveGallop(l net.Listener, w *work) error {
+	s := &gallop.Server{
+		Concurrency: 16 * w.clients,
+		Handler: func(ctx *gallop.RequestCtx) {
 			switch {
 			case w.post && (!ctx.IsPost() || !bytes.Equal(ctx.PostBody(), answer)),
 				!w.post && !ctx.IsGet():

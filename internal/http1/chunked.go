@@ -231,6 +231,10 @@ func skipQuoted(b []byte, i int) (int, error) {
 // trailer reads the trailer section and returns its length, 0 if it is unfinished
 // or wrong.
 func (c *ChunkReader) trailer(b []byte, lim *ChunkLimits, trailers *field.List) (int, error) {
+	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' { // no trailers, as nearly always
+		c.state = chunkDone
+		return 2, nil
+	}
 	whole := len(b)
 	if whole > lim.Trailer {
 		b = b[:lim.Trailer]

@@ -19,12 +19,13 @@ import (
 // servers maps a name to a function that serves l in one of the modes and
 // does not return before l fails.
 var servers = map[string]func(l net.Listener, mode string) error{
+	"gallop":   serveGallop,
 	"fasthttp": serveFasthttp,
 	"nethttp":  serveNetHTTP,
 }
 
 func main() {
-	server := flag.String("server", "fasthttp", "one of "+names())
+	server := flag.String("server", "gallop", "one of "+names())
 	addr := flag.String("addr", "127.0.0.1:8080", "TCP address to listen on")
 	mode := flag.String("mode", "hello", "hello, baseline or post")
 	flag.Parse()

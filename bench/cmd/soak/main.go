@@ -27,6 +27,7 @@ import (
 // servers maps a name to a function that serves l, asking book what to
 // answer, and does not return before l fails.
 var servers = map[string]func(l net.Listener, book *ledger) error{
+	"gallop":   serveGallop,
 	"fasthttp": serveFasthttp,
 	"nethttp":  serveNetHTTP,
 }
@@ -41,7 +42,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.server, "server", "fasthttp", "one of "+names())
+	flag.StringVar(&o.server, "server", "gallop", "one of "+names())
 	flag.StringVar(&o.networks, "net", "tcp,unix", "networks, by commas; clients are spread over them")
 	flag.Uint64Var(&o.requests, "requests", 1_000_000, "requests in all, without those that are cut off on purpose")
 	flag.Uint64Var(&o.workers, "workers", 64, "connections at a time")
