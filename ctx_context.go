@@ -3,12 +3,14 @@ package gallop
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // lifetime is the part of a request that is a context.Context. It costs nothing
 // until somebody asks for Done.
 type lifetime struct {
+	used     atomic.Bool // somebody asked for more than Err; until then nothing needs the lock
 	mu       sync.Mutex
 	done     chan struct{} // made by the first call of Done
 	err      error
@@ -27,6 +29,7 @@ type lifetime struct {
 // already, it cannot be; then only the rest counts.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
+	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.done != nil {
@@ -69,6 +72,7 @@ func (ctx *RequestCtx) Value(key any) any { return ctx.UserValue(key) }
 
 // setDeadline makes t the deadline, if it is before the one there is.
 func (l *lifetime) setDeadline(t time.Time) {
+	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.deadline = earlier(l.deadline, t)
@@ -76,6 +80,7 @@ func (l *lifetime) setDeadline(t time.Time) {
 
 // cancel ends the lifetime with this error, unless it has ended.
 func (l *lifetime) cancel(err error) {
+	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cancelLocked(err)
@@ -103,6 +108,10 @@ func (l *lifetime) cancelLocked(err error) {
 
 // end ends the lifetime with the request and makes l ready for another one.
 func (l *lifetime) end() {
+	if !l.used.Load() {
+		l.canWatch = false
+		return
+	}
 	l.mu.Lock()
 	if l.done != nil {
 		l.cancelLocked(context.Canceled)
@@ -112,6 +121,7 @@ func (l *lifetime) end() {
 		l.done, l.unhook = nil, nil
 	}
 	l.err, l.deadline, l.canWatch = nil, time.Time{}, false
+	l.used.Store(false)
 	l.mu.Unlock()
 }
 
@@ -148,6 +158,9 @@ func (c *serverConn) bodyRead(ctx *RequestCtx) {
 // stopWatching ends the watching and keeps what it has read.
 func (c *serverConn) stopWatching() {
 	l := &c.ctx.life
+	if !l.used.Load() {
+		return
+	}
 	l.mu.Lock()
 	l.canWatch = false
 	watcher := l.watcher

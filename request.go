@@ -28,6 +28,7 @@ type Request struct {
 
 	uri       URI
 	uriParsed bool // uri holds what Header says, or what it was set to
+	uriUsed   bool // uri is not empty
 	uriErr    error
 
 	postArgs       Args
@@ -60,7 +61,10 @@ func (req *Request) resetSkipHeader() {
 	req.ResetBody()
 	req.shrink(int(requestBodyKeep.Load()))
 	req.uriParsed, req.uriErr = false, nil
-	req.uri.Reset()
+	if req.uriUsed {
+		req.uri.Reset()
+		req.uriUsed = false
+	}
 	if req.postArgsParsed {
 		req.postArgs.Reset()
 		req.postArgsParsed = false
@@ -82,7 +86,7 @@ func (req *Request) CopyTo(dst *Request) {
 	req.copyBody(&dst.body)
 	if req.uriParsed {
 		req.uri.CopyTo(&dst.uri)
-		dst.uriParsed, dst.uriErr = true, req.uriErr
+		dst.uriParsed, dst.uriUsed, dst.uriErr = true, true, req.uriErr
 	}
 	req.postArgs.CopyTo(&dst.postArgs)
 	dst.postArgsParsed = req.postArgsParsed
@@ -106,12 +110,13 @@ func (req *Request) SetURI(uri *URI) {
 		req.uri.Reset()
 		return
 	}
+	req.uriUsed = true
 	uri.CopyTo(&req.uri)
 }
 
 func (req *Request) parseURI() error {
 	if !req.uriParsed {
-		req.uriParsed = true
+		req.uriParsed, req.uriUsed = true, true
 		req.uriErr = req.readURI(&req.uri)
 	}
 	return req.uriErr

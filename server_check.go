@@ -26,12 +26,12 @@ func refusing(status int, reason string) *ParseError {
 func (c *serverConn) checkRequest() error {
 	head := &c.ctx.Request.Header.head
 	c.interim = head.Minor > 0
-	t, err := target.Parse(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target))
+	form, err := target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target))
 	if err != nil {
 		return refusing(StatusBadRequest, err.Error())
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
-		if host := head.Fields.Value(i); !target.ValidHost(host) && !(len(host) == 0 && t.Form != target.Origin) {
+		if host := head.Fields.Value(i); !target.ValidHost(host) && !(len(host) == 0 && form != target.Origin) {
 			return errBadHost
 		}
 	}

@@ -4,17 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // timeoutAnswer is the response that takes the place of ctx.Response when a request
 // has timed out. Handler and server may both be at it.
-type timeoutAnswer struct {
-	mu   sync.Mutex
-	resp *Response
-}
+type timeoutAnswer = atomic.Pointer[Response]
 
 // TimeoutError answers the request with msg and 408 (Request Timeout), whatever
 // ctx.Response becomes. ctx may then be used on, also when the handler has returned:
@@ -35,23 +31,18 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
-	ctx.timeout.mu.Lock()
-	ctx.timeout.resp = kept
-	ctx.timeout.mu.Unlock()
+	ctx.timeout.Store(kept)
 }
 
 // LastTimeoutErrorResponse returns the answer that TimeoutError and its kin have set,
 // nil if none.
-func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response {
-	ctx.timeout.mu.Lock()
-	defer ctx.timeout.mu.Unlock()
-	return ctx.timeout.resp
-}
+func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
 
 // detach leaves ctx, and the bytes it shows, to a handler that may still run, and
 // goes on with a new one that holds the answer.
 func (c *serverConn) detach(answer *Response) {
 	old := c.ctx
+	old.life.used.Store(true) // whoever still runs may be about to ask
 	c.stopWatching()
 	c.body.close() // no handler reads from the connection after this
 	old.life.cancel(context.DeadlineExceeded)

@@ -115,7 +115,34 @@ func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 
 // parseRequestLine parses the request line at b[i:] and returns where it ends.
 func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
+	end, err := parseMethod(h, b, i)
+	if end == 0 {
+		return 0, err
+	}
+	i = end
+	n := indexBlank(b[i:])
+	if n > lim.Target {
+		return 0, ErrTargetTooLong
+	}
+	end = i + n
+	if end == len(b) {
+		return 0, nil
+	}
+	if b[end] != ' ' || n == 0 {
+		return 0, ErrTarget
+	}
+	h.Target = field.Span{Off: uint32(i), Len: uint32(n)}
+	return parseVersion(h, b, end+1)
+}
+
+// parseMethod parses the method at b[i:] and the blank behind it, and returns where
+// that ends.
+func parseMethod(h *Head, b []byte, i int) (int, error) {
 	start := i
+	if len(b)-i > 4 && string(b[i:i+4]) == "GET " {
+		h.Method, h.MethodID = field.Span{Off: uint32(i), Len: 3}, Get
+		return i + 4, nil
+	}
 	for i < len(b) && ascii.IsTokenByte(b[i]) {
 		i++
 	}
@@ -130,26 +157,16 @@ func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
 	}
 	h.Method = field.Span{Off: uint32(start), Len: uint32(i - start)}
 	h.MethodID = MethodOf(b[start:i])
-
-	i++
-	n := indexBlank(b[i:])
-	if n > lim.Target {
-		return 0, ErrTargetTooLong
-	}
-	end := i + n
-	if end == len(b) {
-		return 0, nil
-	}
-	if b[end] != ' ' || n == 0 {
-		return 0, ErrTarget
-	}
-	h.Target = field.Span{Off: uint32(i), Len: uint32(n)}
-	return parseVersion(h, b, end+1)
+	return i + 1, nil
 }
 
 // parseVersion parses "HTTP/1.x" CRLF at b[i:] and returns where it ends.
 func parseVersion(h *Head, b []byte, i int) (int, error) {
 	v := b[i:]
+	if len(v) >= versionLen && string(v[:versionLen]) == "HTTP/1.1\r\n" {
+		h.Minor = 1
+		return i + versionLen, nil
+	}
 	if len(v) < versionLen {
 		for j, c := range v {
 			if want := "HTTP/0.0\r\n"[j]; c != want && !(want == '0' && ascii.IsDigit(c)) {

@@ -70,6 +70,20 @@ func Parse(method, b []byte) (t Target, err error) {
 	return parseAbsolute(b)
 }
 
+// Check returns what Parse would say about b, but only its form: for a server that
+// has to refuse a bad target before it knows whether anybody wants its parts.
+func Check(method, b []byte) (Form, error) {
+	if len(b) == 0 || b[0] != '/' || string(method) == "CONNECT" {
+		t, err := Parse(method, b)
+		return t.Form, err
+	}
+	end, _, err := scanPath(b)
+	if err == nil && end < len(b) {
+		err = checkQuery(b[end+1:])
+	}
+	return Origin, err
+}
+
 func parseAuthorityForm(b []byte) (t Target, err error) {
 	if _, port, ok := ParseAuthority(b); !ok || len(port) == 0 {
 		return t, ErrAuthority
@@ -108,27 +122,39 @@ func authorityEnd(b []byte) int {
 
 // parsePath reads b as path ["?" query].
 func (t *Target) parsePath(b []byte) error {
-	escapes := false
-	end := run(b, pathByte)
-	for end < len(b) && b[end] == '%' {
-		if !isEscape(b[end:]) {
-			return ErrEscape
-		}
-		escapes = true
-		end += 3
-		end += run(b[end:], pathByte)
+	end, escapes, err := scanPath(b)
+	if err != nil {
+		return err
 	}
 	t.Path = b[:end]
 	t.Plain = !escapes && !bytes.Contains(t.Path, []byte("/."))
 	if end == len(b) {
 		return nil
 	}
-	if b[end] != '?' {
-		return badByte(b[end])
-	}
 	t.Query, t.HasQuery = b[end+1:], true
-	if n := run(t.Query, queryByte); n < len(t.Query) {
-		return badByte(t.Query[n])
+	return checkQuery(t.Query)
+}
+
+// scanPath returns where the path at the start of b ends: at len(b) or at a '?'.
+func scanPath(b []byte) (end int, escapes bool, err error) {
+	end = run(b, pathByte)
+	for end < len(b) && b[end] == '%' {
+		if !isEscape(b[end:]) {
+			return end, true, ErrEscape
+		}
+		escapes = true
+		end += 3
+		end += run(b[end:], pathByte)
+	}
+	if end < len(b) && b[end] != '?' {
+		return end, escapes, badByte(b[end])
+	}
+	return end, escapes, nil
+}
+
+func checkQuery(b []byte) error {
+	if n := run(b, queryByte); n < len(b) {
+		return badByte(b[n])
 	}
 	return nil
 }
