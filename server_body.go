@@ -19,6 +19,7 @@ type requestBody struct {
 	kind   http1.BodyKind
 	left   int64 // of a Fixed body
 	chunks http1.ChunkReader
+	whole  bool          // it is read into memory, up to serverConn.maxBody
 	err    error         // why it could not be read to its end
 	got    int64         // bytes of data so far
 	waited time.Duration // for them
@@ -93,11 +94,12 @@ func (b *requestBody) inBuffer() ([]byte, bool) {
 		return view, true
 	}
 	probe := *b // a body in pieces is read again from its beginning
-	view, n, err := probe.chunks.Next(in.unread(), &b.c.set.chunks, nil)
+	trailers := &b.c.ctx.Request.Header.trailers
+	view, n, err := probe.chunks.Next(in.unread(), &b.c.set.chunks, trailers)
 	if err != nil || int64(len(view)) > b.c.maxBody {
 		return nil, false
 	}
-	rest, m, err := probe.chunks.Next(in.unread()[n:], &b.c.set.chunks, &b.c.ctx.Request.Header.trailers)
+	rest, m, err := probe.chunks.Next(in.unread()[n:], &b.c.set.chunks, trailers)
 	if err != nil || len(rest) > 0 || !probe.chunks.Done() {
 		return nil, false
 	}
@@ -109,6 +111,7 @@ func (b *requestBody) inBuffer() ([]byte, bool) {
 // readAll appends the whole body to dst, which it may give back to the pool. What it
 // allocates follows what has arrived, not what was announced.
 func (b *requestBody) readAll(dst []byte) ([]byte, error) {
+	b.whole = true
 	for {
 		data, err := b.next()
 		if err == io.EOF {
@@ -167,6 +170,10 @@ func (b *requestBody) next() ([]byte, error) {
 			return data, nil
 		}
 		if n == 0 {
+			if b.whole && b.chunks.Left() > uint64(b.c.maxBody-b.got) {
+				b.err = ErrBodyTooLarge // whatever it is that would come
+				return nil, b.err
+			}
 			if err := b.fill(); err != nil {
 				return nil, b.fail(err)
 			}

@@ -41,6 +41,9 @@ const (
 // Done reports whether the body and its trailers have been read to the end.
 func (c *ChunkReader) Done() bool { return c.state == chunkDone }
 
+// Left returns how many bytes of data the chunk that was begun still announces.
+func (c *ChunkReader) Left() uint64 { return c.left }
+
 // Next decodes from the beginning of b. It consumes n bytes and yields the data
 // among them, a view of b, which may be empty. With n == 0 and no error it needs
 // more bytes than b has: append to b and call again. The fields of the trailer

@@ -1,0 +1,91 @@
+package gallop_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// TestServerCases plays testdata/cases against sockets. What passes strictly passes
+// normally as well, so that is played in the long form only.
+func TestServerCases(t *testing.T) {
+	cases := loadCases(t, nil)
+	for _, tt := range []struct {
+		name, network  string
+		stream, strict bool
+		long           bool
+	}{
+		{name: "TCP, strict", network: "tcp", strict: true},
+		{name: "TCP", network: "tcp", long: true},
+		{name: "TCP, streamed bodies, strict", network: "tcp", stream: true, strict: true, long: true},
+		{name: "unix, strict", network: "unix", strict: true, long: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.long && !long {
+				t.Skip("GALLOP_LONG is not set")
+			}
+			wiretest.CheckLeaks(t)
+			s := newEchoServer(tt.stream)
+			dial := listenAndServe(t, &s.Server, tt.network)
+			report(t, wiretest.PlayAll(t.Context(), dial, cases, tt.strict, 64))
+			s.log.wantNoPanic(t)
+		})
+	}
+}
+
+// TestServerCasesInMemory plays them in virtual time.
+func TestServerCasesInMemory(t *testing.T) {
+	cases := loadCases(t, nil)
+	for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newEchoServer(stream)
+				report(t, wiretest.PlayAll(t.Context(), wiretest.Dialer(s.serve), cases, true, 8))
+				s.log.wantNoPanic(t)
+			})
+		})
+	}
+}
+
+func report(t *testing.T, failures map[string][]string) {
+	t.Helper()
+	for _, id := range slices.Sorted(maps.Keys(failures)) {
+		t.Errorf("%s: %q", id, failures[id])
+	}
+}
+
+// listenAndServe serves on a socket of its own until the test ends, when the server
+// must shut down in time, and returns how to reach it.
+func listenAndServe(t *testing.T, s *gallop.Server, network string) func() (net.Conn, error) {
+	t.Helper()
+	address := "127.0.0.1:0"
+	if network == "unix" {
+		address = filepath.Join(t.TempDir(), "socket")
+	}
+	ln, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.ShutdownWithContext(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if err := <-served; err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return func() (net.Conn, error) { return net.Dial(network, ln.Addr().String()) }
+}

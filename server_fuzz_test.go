@@ -1,0 +1,160 @@
+package gallop_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// FuzzServerVersusNetHTTP gives the same bytes to the server and to net/http's
+// reader. What the server takes, net/http must take as well and read alike: method,
+// target, fields, body, and where the next message begins. What only net/http takes is
+// no fault; the server is meant to be the stricter one.
+func FuzzServerVersusNetHTTP(f *testing.F) {
+	for _, c := range loadCases(f, small) {
+		f.Add(c.Raw)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ours := readByServer(t, b)
+		theirs := readByNetHTTP(b)
+		for i, e := range ours {
+			if i == len(theirs) {
+				t.Fatalf("only the server takes message %d: %+v", i+1, e)
+			}
+			if theirs[i].err != nil {
+				if theirs[i].unjudged {
+					return
+				}
+				t.Fatalf("only the server takes message %d: %+v; net/http: %v", i+1, e, theirs[i].err)
+			}
+			if d := compareEchoes(e, theirs[i].echo); d != "" {
+				t.Fatalf("message %d is read differently: %s", i+1, d)
+			}
+		}
+	})
+}
+
+// readByServer returns what the handler saw, and fails the test if what the server
+// wrote is not one good response each, and perhaps one that refuses the rest.
+func readByServer(t *testing.T, b []byte) (seen []wiretest.Echo) {
+	s := &echoServer{}
+	s.Logger = &s.log
+	s.Handler = func(ctx *gallop.RequestCtx) {
+		e := wiretest.Echo{Method: string(ctx.Method()), URI: string(ctx.RequestURI()), Host: string(ctx.Host()), Body: bytes.Clone(ctx.PostBody())}
+		for name, value := range ctx.Request.Header.All() {
+			e.Headers = append(e.Headers, wiretest.Pair{string(name), string(value)})
+		}
+		seen = append(seen, e)
+	}
+	out, err := converse(s.serve, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.log.wantNoPanic(t)
+	for i := 0; len(out) > 0; {
+		method := "GET"
+		if i < len(seen) {
+			method = seen[i].Method
+		}
+		r, n, err := wiretest.Parse(out, method, true)
+		if err != nil {
+			t.Fatalf("response %d of %d: %v", i+1, len(seen), err)
+		}
+		out = out[n:]
+		if !r.Interim() {
+			i++
+		}
+		if i > len(seen)+1 {
+			t.Fatalf("%d responses to %d requests", i, len(seen))
+		}
+	}
+	return seen
+}
+
+// reading is what net/http makes of one message.
+type reading struct {
+	echo     wiretest.Echo
+	err      error
+	unjudged bool // it is no judge of that
+}
+
+// blankExtension is a chunk line with blanks before its extension. They are allowed
+// (RFC 9112 §7.1.1), but net/http does not take them.
+var blankExtension = regexp.MustCompile(`(?m)^[0-9A-Fa-f]+[ \t]+;`)
+
+func readByNetHTTP(b []byte) (all []reading) {
+	r := bufio.NewReaderSize(bytes.NewReader(b), len(b)+16)
+	for {
+		if line, _ := r.Peek(2); string(line) == "\r\n" { // RFC 9112 §2.2 has servers skip it
+			_, _ = r.Discard(2)
+		}
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			var bad *url.Error
+			return append(all, reading{err: err, unjudged: errors.As(err, &bad)}) // the form of URLs
+		}
+		e := wiretest.Echo{Method: req.Method, URI: req.RequestURI, Host: req.Host}
+		for name, vs := range req.Header {
+			for _, v := range vs {
+				e.Headers = append(e.Headers, wiretest.Pair{name, v})
+			}
+		}
+		e.Body, err = io.ReadAll(req.Body)
+		all = append(all, reading{echo: e, err: err, unjudged: blankExtension.Match(b)})
+		if err != nil {
+			return all
+		}
+	}
+}
+
+// compareEchoes returns how two readings of a message differ, or nothing.
+func compareEchoes(a, b wiretest.Echo) string {
+	switch {
+	case a.Method != b.Method:
+		return fmt.Sprintf("method %q, net/http %q", a.Method, b.Method)
+	case a.URI != b.URI:
+		return fmt.Sprintf("target %q, net/http %q", a.URI, b.URI)
+	case a.Method != "CONNECT" && !strings.EqualFold(a.Host, b.Host):
+		return fmt.Sprintf("host %q, net/http %q", a.Host, b.Host)
+	case !bytes.Equal(a.Body, b.Body):
+		return fmt.Sprintf("body %q, net/http %q", a.Body, b.Body)
+	}
+	ours, theirs := fieldsByName(a), fieldsByName(b)
+	for _, name := range slices.Sorted(maps.Keys(ours)) {
+		if !slices.Equal(ours[name], theirs[name]) {
+			return fmt.Sprintf("%s: %q, net/http %q", name, ours[name], theirs[name])
+		}
+		delete(theirs, name)
+	}
+	if len(theirs) > 0 {
+		return fmt.Sprintf("only net/http has %q", theirs)
+	}
+	return ""
+}
+
+// fieldsByName leaves out what net/http takes from its header and, in the case of
+// Cache-Control, may add.
+func fieldsByName(e wiretest.Echo) map[string][]string {
+	m := make(map[string][]string)
+	for _, h := range e.Headers {
+		name := strings.ToLower(h[0])
+		switch name {
+		case "host", "connection", "transfer-encoding", "trailer", "cache-control":
+		default:
+			m[name] = append(m[name], h[1])
+		}
+	}
+	return m
+}
