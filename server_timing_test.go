@@ -57,8 +57,8 @@ func TestServerTiming(t *testing.T) {
 		}},
 		{"a body that brings less is cut off", false, func(c *wiretest.Conversation) {
 			c.Send(post("Content-Length: 30000", ""))
-			for range 9 {
-				c.Pause(time.Second).Send(strings.Repeat("x", 100))
+			for range 18 {
+				c.Pause(500 * time.Millisecond).Send(strings.Repeat("x", 50))
 			}
 			c.Want(408)
 			c.WantEOF()
