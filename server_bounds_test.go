@@ -194,7 +194,7 @@ var growths = []growth{
 // a single one shows steps, of caches and of pools, that say nothing about growth.
 func TestServerTimeIsLinear(t *testing.T) {
 	size, attempts := 8<<10, 12
-	if long {
+	if long() {
 		size, attempts = 64<<10, 20
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it runs when it likes

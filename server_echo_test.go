@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,9 +15,6 @@ import (
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
-
-// long reports whether the tests may take minutes.
-var long = os.Getenv("GALLOP_LONG") != ""
 
 // echoServer answers each request with what it saw of it, as testdata/cases expects,
 // and counts how often a handler ran.

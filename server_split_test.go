@@ -115,7 +115,7 @@ func TestServerCutAnywhere(t *testing.T) {
 				}
 			}
 			t.Logf("%d cuts", len(cuts))
-			if !long {
+			if !long() {
 				seed := uint64(time.Now().UnixNano())
 				t.Logf("seed %d", seed)
 				rand.New(rand.NewPCG(seed, 0)).Shuffle(len(cuts), func(i, j int) { cuts[i], cuts[j] = cuts[j], cuts[i] })
@@ -145,7 +145,7 @@ func TestServerPipelined(t *testing.T) {
 		t.Fatalf("only %d cases", len(cases))
 	}
 	depths := []int{2, 3, 16, 50}
-	if long {
+	if long() {
 		depths = nil
 		for n := range 50 {
 			depths = append(depths, n+1)

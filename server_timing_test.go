@@ -25,8 +25,9 @@ func TestServerTiming(t *testing.T) {
 			c.Want(408)
 			c.WantEOF().WantAfter(10*time.Second, time.Second)
 		}},
-		{"the head has 10 s from its first octet on, not from the connection on", false, func(c *wiretest.Conversation) {
-			c.Pause(9 * time.Second).Send("GET / HTTP/1.1\r\n").Pause(9 * time.Second)
+		{"the head of a later request has 10 s from its first octet on", false, func(c *wiretest.Conversation) {
+			c.Send(get("A: b")).Want(200)
+			c.Pause(30 * time.Second).Send("GET / HTTP/1.1\r\n").Pause(9 * time.Second)
 			c.Send("Host: a\r\n\r\n").Want(200)
 		}},
 		{"each request has its own 10 s", false, func(c *wiretest.Conversation) {

@@ -25,7 +25,7 @@ func TestServerTorture(t *testing.T) {
 	wiretest.CheckLeaks(t)
 	cases := loadCases(t, func(c *wiretest.Case) bool { return len(c.Bytes()) < 32<<10 })
 	depth, reads := 6, []int{0}
-	if long {
+	if long() {
 		depth, reads = 60, []int{0, 37}
 	}
 	for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
