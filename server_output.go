@@ -24,7 +24,7 @@ type output struct {
 // progressSteps is in how many steps the time without progress passes. A write that
 // ran out of time after a part does not tell when that part was taken; only that it was
 // within the last step.
-const progressSteps = 15
+const progressSteps = 30
 
 // tlsPiece is how much is written to a TLS connection under one deadline. It cannot be
 // written to any more after one has passed, so there the deadline has to be the whole

@@ -25,7 +25,7 @@ type attackConfig struct {
 	Drip    int           // then so many octets of Endless at a time
 	Every   time.Duration // between two drips; 0 drips nothing
 	Endless []byte        // repeated for ever
-	Cases   []floodCase   // of the mode "flood"
+	Cases   []floodCase   // of the mode "flood"; none connects and closes
 	Count   int           // the flood ends after so many; 0 means when it is told to
 }
 

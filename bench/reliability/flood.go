@@ -91,7 +91,12 @@ func startFlood(a *attacker) (stop func()) {
 	for range 2 {
 		wait.Go(func() {
 			runtime.LockOSThread()
-			newFlood(a).run(a.Conns/2, done)
+			f := newFlood(a)
+			if len(a.Cases) == 0 {
+				f.storm(done)
+			} else {
+				f.run(a.Conns/2, done)
+			}
 		})
 	}
 	return func() { close(done); wait.Wait() }
@@ -167,7 +172,7 @@ func (f *flood) send(request []byte) (int, error) {
 		syscall.Bind(fd, &from),
 		syscall.Connect(fd, &f.to),
 	)
-	if err == nil {
+	if err == nil && len(request) > 0 {
 		_, writeErr := syscall.Write(fd, request)
 		err = errors.Join(writeErr, syscall.SetNonblock(fd, true),
 			syscall.EpollCtl(f.poll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}))
@@ -244,5 +249,27 @@ func (f *flood) sweep() {
 	f.missing = 0
 	for range retry {
 		f.open()
+	}
+}
+
+// storm connects and closes at once, with a reset, until it is told to stop: nothing but work for the one who accepts.
+func (f *flood) storm(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		fd, err := f.send(nil)
+		if err == nil {
+			err = syscall.Close(fd)
+		}
+		f.count(func(s *flooded) {
+			if err != nil {
+				s.Failed++
+			} else {
+				s.Silent++
+			}
+		})
 	}
 }

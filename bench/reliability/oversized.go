@@ -76,6 +76,9 @@ func oversized(t *trial) error {
 			return err
 		}
 	}
+	if err := t.acceptStorm(s); err != nil {
+		return err
+	}
 	s.waitDescriptors(open, 3*time.Second)
 	after, err := s.stat()
 	if err != nil {
@@ -163,4 +166,20 @@ func (t *trial) announce(s *server, name string, config attackConfig, limit int6
 	t.logf("%s:", name)
 	t.requireParked(before, parked, config.Conns, limit)
 	return nil
+}
+
+// acceptStorm opens and resets connections as fast as two threads can.
+func (t *trial) acceptStorm(s *server) error {
+	as, _, err := t.attack(attackConfig{Mode: "flood", Address: s.address, Conns: 2})
+	defer as.stop()
+	if err != nil {
+		return err
+	}
+	length := time.Duration(t.pick(4, 60)) * time.Second
+	time.Sleep(length)
+	sum, err := as.tell("stat")
+	t.logf("accept storm: %.0f connections/s", float64(sum.total())/length.Seconds())
+	t.count("accept storm %.0f/s", float64(sum.total())/length.Seconds())
+	t.require(s.alive(), "the accept storm ended the process")
+	return err
 }

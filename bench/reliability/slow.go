@@ -133,7 +133,8 @@ func slowBodies(t *trial) error {
 	t.require(cut.Gone == cut.Connected, "%d slow bodies were not cut %v after the floor", cut.Connected-cut.Gone, 2*time.Second)
 	t.requireTime(cut.Last, floorAfter+2*time.Second, "last slow body cut after")
 
-	_, ended := s.waitDescriptors(open+conns/100, time.Until(start.Add(noProgress+3*time.Second)))
+	// The server's socket takes the last octets up to a few seconds after the client's window is full.
+	_, ended := s.waitDescriptors(open, time.Until(start.Add(noProgress+5*time.Second)))
 	t.count("%d slow readers cut after %v", conns, round(time.Since(start)))
 	t.require(ended, "%d connections still open %v after they stopped to progress", s.descriptors()-open, noProgress)
 	t.requireGood("attacked", quiet, good.take())
