@@ -77,7 +77,7 @@ func (a *Args) CopyTo(dst *Args) {
 	}
 	dst.arena = append(dst.arena[:0], a.arena...)
 	dst.list = append(dst.list[:0], a.list...)
-	dst.garbage, dst.changed = a.garbage, a.changed
+	dst.garbage, dst.changed = a.garbage, true
 }
 
 // Len returns the number of keys, repeated ones included.

@@ -181,7 +181,7 @@ func TestParseByteRange(t *testing.T) {
 		{"bytes=0-", 0, errRangeNotSatisfiable},
 		{"bytes=0-", -1, errRangeNotSatisfiable},
 	} {
-		if first, last, err := ParseByteRange([]byte(tc.value), tc.length); err != tc.want {
+		if first, last, err := ParseByteRange([]byte(tc.value), tc.length); err != tc.want || first != 0 || last != 0 {
 			t.Errorf("%q of %d: %d-%d, %v; want %v", tc.value, tc.length, first, last, err, tc.want)
 		}
 	}
@@ -211,6 +211,8 @@ func TestVisitHeaderParams(t *testing.T) {
 		{`text/plain; a="b\"c"`, `a=b\"c`},
 		{`text/plain; a=""`, `a=`},
 		{"text/plain;;; a=b", `a=b`},
+		{"text/plain; a=b; ", `a=b`},
+		{";", ``},
 		{"text/plain; a", ``},
 		{"text/plain; a=", ``},
 		{"text/plain; =b", ``},

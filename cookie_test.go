@@ -30,7 +30,10 @@ func TestCookieAppendBytes(t *testing.T) {
 		{"unlimited", func(c *Cookie) { c.SetExpire(CookieExpireUnlimited) }, "k=v"},
 		{"year 10000", func(c *Cookie) { c.SetExpire(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, "k=v"},
 		{"domain", func(c *Cookie) { c.SetDomain("a.example") }, "k=v; Domain=a.example"},
+		{"domain of one letter", func(c *Cookie) { c.SetDomain("z") }, "k=v; Domain=z"},
+		{"all that domains are made of", func(c *Cookie) { c.SetDomain(".aZ09-_[::1]") }, "k=v; Domain=.aZ09-_[::1]"},
 		{"path", func(c *Cookie) { c.SetPath("/a%20b/../c") }, "k=v; Path=/a%20b/../c"},
+		{"path with blanks and quotes", func(c *Cookie) { c.SetPath(`/a "b"\~`) }, `k=v; Path=/a "b"\~`},
 		{"relative path", func(c *Cookie) { c.SetPath("a") }, "k=v; Path=/a"},
 		{"flags", func(c *Cookie) { c.SetHTTPOnly(true); c.SetSecure(true) }, "k=v; HttpOnly; Secure"},
 		{"same-site default", func(c *Cookie) { c.SetSameSite(CookieSameSiteDefaultMode) }, "k=v; SameSite"},
@@ -75,7 +78,7 @@ func TestCookieSettersRefuse(t *testing.T) {
 	}{
 		{"key", (*Cookie).SetKey, []string{"sid; Secure", "a b", "a=b", `"a"`, "a,b"}, ""},
 		{"value", (*Cookie).SetValue, []string{"abc; Domain=evil.com", `"abc; Domain=evil.com`, `a"b`, `a\b`, `"`, "a\tb"}, "k=; Domain=a.example; Path=/p"},
-		{"domain", (*Cookie).SetDomain, []string{`e"vil`, "a b", "a/b", "a,b"}, "k=v; Path=/p"},
+		{"domain", (*Cookie).SetDomain, []string{`e"vil`, "a b", "a/b", "a,b", "a{", "a`", "a@", "a\\"}, "k=v; Path=/p"},
 		{"path", (*Cookie).SetPath, nil, "k=v; Domain=a.example"},
 	} {
 		for _, value := range append(tc.more, evil...) {
@@ -175,7 +178,19 @@ func TestCookieDates(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, got, ok)
 		}
 	}
+	for text, want := range map[string]time.Time{
+		"1 jan 70 0:0:0":           time.Unix(0, 0).UTC(),
+		"31 dec 69 23:59:59":       time.Date(2069, 12, 31, 23, 59, 59, 0, time.UTC),
+		"1 jan 99 0:0:0":           time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC),
+		"1 jan 1601 0:0:0":         time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC),
+		"1/feb_2000;03:04:05{gmt}": time.Date(2000, 2, 1, 3, 4, 5, 0, time.UTC),
+	} {
+		if got, ok := parseCookieDate([]byte(text)); !ok || got != want {
+			t.Errorf("%q: %v, %v", text, got, ok)
+		}
+	}
 	for _, text := range []string{
+		"06 Nov 1994 008:49:37", "06 Nov 1994 :49:37", "06 Nov 1994 08::37", "006 Nov 1994 08:49:37", "6 No 1994 08:49:37", "0 Jan 1994 08:49:37",
 		"", "tomorrow", "06 Nov 1994", "Nov 1994 08:49:37", "06 1994 08:49:37", "06 Nov 08:49:37",
 		"06 Nov 1600 08:49:37", "31 Feb 1994 08:49:37", "00 Nov 1994 08:49:37", "32 Nov 1994 08:49:37",
 		"06 Nov 1994 24:49:37", "06 Nov 1994 08:60:37", "06 Nov 1994 08:49:60", "06 Nov 1994 08:49", "06 Nov 19940 08:49:37",
@@ -195,6 +210,8 @@ func TestNextCookiePair(t *testing.T) {
 		{"a=b=c", `"a"="b=c"`},
 		{"  a = 1 ;; ; b", `"a"="1" ""="b"`},
 		{"=; =x; y=", `""="x" "y"=""`},
+		{"v", `""="v"`},
+		{"a=1;v", `"a"="1" ""="v"`},
 		{"a=1; a=2", `"a"="1" "a"="2"`},
 	} {
 		var got []string
@@ -218,6 +235,9 @@ func TestCookieValueOfAField(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, v, ok)
 		}
 	}
+	if v, ok := cookieValue([]byte("v"), nil); !ok || string(v) != "v" {
+		t.Errorf("value without a name: got %q, %v", v, ok)
+	}
 	for _, name := range []string{"c", "A", ""} {
 		if v, ok := cookieValue(field, []byte(name)); ok {
 			t.Errorf("%q: got %q", name, v)
@@ -234,6 +254,8 @@ func TestAppendCookie(t *testing.T) {
 		{"a=1", "", "", "a=1"},
 		{"a=1", "b", "2; c=3", "a=1"},
 		{"a=1", "b; c", "2", "a=1"},
+		{"a=1", ";", "2", "a=1"},
+		{"a=1", "b", ",2", `a=1; b=",2"`},
 		{"a=1", "b", "2\r\nX: y", "a=1"},
 		{"", "b\r\n", "2", ""},
 	} {

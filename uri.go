@@ -92,7 +92,7 @@ func (u *URI) CopyTo(dst *URI) {
 	dst.hash = append(dst.hash, u.hash...)
 	if u.argsParsed {
 		u.queryArgs.CopyTo(&dst.queryArgs)
-		dst.argsParsed = true
+		dst.queryArgs.changed, dst.argsParsed = u.queryArgs.changed, true
 	}
 	dst.DisablePathNormalizing = u.DisablePathNormalizing
 }

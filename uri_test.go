@@ -38,6 +38,8 @@ func TestURIParse(t *testing.T) {
 		{"escapes stay on the wire", "a.example", "/%7e%2B+", "http://a.example/%7e%2B+", "/~++", "/%7e%2B+", "", ""},
 		{"what is no escape becomes one", "a.example", "/100%", "http://a.example/100%25", "/100%", "/100%", "", ""},
 		{"dot segments", "a.example", "/a/./b/../c", "http://a.example/a/c", "/a/c", "/a/./b/../c", "", ""},
+		{"no host at all", "", "/x", "http:///x", "/x", "/x", "", ""},
+		{"host of one letter", "a", "//x", "http://a//x", "//x", "//x", "", ""},
 		{"asterisk-form", "a.example", "*", "http://a.example", "*", "*", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -71,6 +73,7 @@ func TestURIParseRefuses(t *testing.T) {
 		{"line break", "http://a.example/\r\n\r\nGET /x", nil},
 		{"line break in the host", "//a.example\r\n\r\nGET x", nil},
 		{"tab", "http://a.example/\t", nil},
+		{"tab in front", "\thttp://a.example/", nil},
 		{"DEL", "http://a.example/\x7f", nil},
 		{"scheme with a digit in front", "1http://a.example/", nil},
 		{"backslash before the user information", `http://host\@evil/`, nil},
@@ -99,6 +102,9 @@ func TestURIParseRefuses(t *testing.T) {
 			err := u.Parse(nil, []byte(tc.uri))
 			if tc.as == nil && err != ErrorInvalidURI || tc.as != nil && !errors.As(err, tc.as) {
 				t.Errorf("got %v", err)
+			}
+			if tc.as == &escape && len(escape) > 3 || tc.as == &host && len(host) != 1 {
+				t.Errorf("%q repeats more than it has to", err)
 			}
 			if u.String() != "http:///" {
 				t.Errorf("left %q", u.String())
@@ -289,6 +295,42 @@ func TestURIQueryArgs(t *testing.T) {
 	}
 	if got := before.QueryArgs().String(); got != "a=b%3Bc&d=~" {
 		t.Errorf("the copy changed with the original: %q", got)
+	}
+}
+
+// However the arguments are changed, the URI's query is theirs.
+func TestURIQueryFollowsItsArgs(t *testing.T) {
+	for name, change := range map[string]func(a *Args){
+		"Add":        func(a *Args) { a.Add("c", "x") },
+		"AddNoValue": func(a *Args) { a.AddNoValue("c") },
+		"Set":        func(a *Args) { a.Set("b", "x") },
+		"SetNoValue": func(a *Args) { a.SetNoValue("b") },
+		"Del":        func(a *Args) { a.Del("a") },
+		"Parse":      func(a *Args) { a.Parse("c=d") },
+		"Sort":       func(a *Args) { a.Sort(bytes.Compare) },
+		"SortKeys":   func(a *Args) { a.SortKeys(bytes.Compare) },
+		"CopyTo":     func(a *Args) { var b URI; b.SetQueryString("c=d"); b.QueryArgs().CopyTo(a) },
+	} {
+		var u, copied URI
+		u.SetQueryString("b=2&a=1")
+		change(u.QueryArgs())
+		u.CopyTo(&copied)
+		want := u.QueryArgs().String()
+		if got := string(u.QueryString()); got != want || want == "b=2&a=1" {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		if got := string(copied.RequestURI()); got != "/?"+want {
+			t.Errorf("%s: the copy has %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestURISetScheme(t *testing.T) {
+	for scheme, want := range map[string]string{"": "http", "HTTPS": "https", "https://": "https", "ht\r\ntps": "https", "1http": "http", "z39.50+r-s": "z39.50+r-s", "://": "http"} {
+		var u URI
+		if u.SetScheme(scheme); string(u.Scheme()) != want {
+			t.Errorf("%q: got %q, want %q", scheme, u.Scheme(), want)
+		}
 	}
 }
 

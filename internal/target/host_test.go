@@ -47,7 +47,7 @@ func TestValidHostRefuses(t *testing.T) {
 		"h1.test,evil.test", "h1%2etest", ".h1.test", "h1..test", ".", ":80", ":", "a!$&'()*+;=b", "[v1.x]",
 		// Addresses in brackets:
 		"[", "[]", "[::1", "::1", "[::1]x", "[::1]:x", "[h1.test]", "[192.0.2.1]", "[1:2:3:4:5:6:7:8:9]", "[1:2:3:4:5:6:7]", "[:::]",
-		"[::1::]", "[1:]", "[:1]", "[12345::]", "[::g]", "[::1%25en0]", "[::1%en0]", "[1:2:3:4:5:6:7::8]", "[::1.2.3.256]", "[::1.2.3]",
+		"[::1::]", "[1:]", "[:1]", "[12345::]", "[::g]", "[::1%25en0]", "[::1%en0]", "[1:2:3:4:5:6:7::8]", "[::1.2.3.256]", "[::1.2.3]", "[::.2.3.4]",
 		"[::01.2.3.4]", "[1:2:3:4:5:6:7:1.2.3.4]", "[1:2:3:4:5:6::1.2.3.4]", "[::1.2.3.4:1]", "[1.2.3.4::]", "a[::1]", "[[::1]]",
 	} {
 		if ValidHost([]byte(host)) {
@@ -59,7 +59,8 @@ func TestValidHostRefuses(t *testing.T) {
 func TestAppendHost(t *testing.T) {
 	for host, want := range map[string]string{
 		"": "", "A.Test:80": "a.test:80", "a!b": "a!b", "h%C3%a9.test": "h\u00e9.test", "h\u00e9": "h\u00e9", ":80": ":80",
-		"[FE80::1%25En0]:80": "[fe80::1%En0]:80", "[fe80::1%en0]": "[fe80::1%en0]", "[fe80::1%25a%2db]": "[fe80::1%a-b]", "[V1.A:b]": "[v1.a:b]",
+		"[FE80::1%25En0]:80": "[fe80::1%En0]:80", "[fe80::1%en0]": "[fe80::1%en0]", "[fe80::1%25a%2db]": "[fe80::1%a-b]", "[V1.A:b]": "[v1.a:b]", "[v1.a]": "[v1.a]",
+		"a%80\x80": "a\x80\x80",
 	} {
 		got, _, err := AppendHost([]byte("x"), []byte(host))
 		if err != nil || string(got) != "x"+want {
@@ -73,6 +74,8 @@ func TestAppendHost(t *testing.T) {
 	}{
 		{"a%2", 1, ErrEscape},
 		{"a%41", 1, ErrEscape},
+		{"a%7f", 1, ErrEscape},
+		{"a\x7f", 1, ErrAuthority},
 		{"a b", 1, ErrAuthority},
 		{"a@b", 1, ErrAuthority},
 		{"a\x00", 1, ErrAuthority},

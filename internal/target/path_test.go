@@ -31,6 +31,8 @@ func TestAppendPath(t *testing.T) {
 
 		{"escaped dot-dot", "/a/%2e%2E/b", "/b", "/b"},
 		{"half-escaped dot-dot", "/a/.%2e/b", "/b", "/b"},
+		{"escaped dot-dot in front", "/%2e%2e/b", "/b", "/b"},
+		{"escape in front", "%41", "/A", "/%41"},
 		{"escaped dot", "/a/%2e/b", "/a/b", "/a/b"},
 		{"escaped dots in a name", "/a/%2e%2e%2e", "/a/...", "/a/%2e%2e%2e"},
 		{"escaped twice", "/a/%252e%252e/b", "/a/%2e%2e/b", "/a/%252e%252e/b"},

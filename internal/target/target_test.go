@@ -129,6 +129,38 @@ func TestParseRefusesBytes(t *testing.T) {
 	check("http://aXb/", alnum+"-._~/?") // not ':', for "b" is no port
 }
 
+// run takes eight bytes a step, so a byte that ends it is tried at every place of a step.
+func TestRun(t *testing.T) {
+	for c := range 256 {
+		for length := range 20 {
+			for at := range length {
+				b := bytes.Repeat([]byte("a"), length)
+				b[at] = byte(c)
+				want := length
+				if targetClasses[c]&pathByte == 0 {
+					want = at
+				}
+				if got := run(b, pathByte); got != want {
+					t.Fatalf("%q: got %d, want %d", b, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestIsScheme(t *testing.T) {
+	for _, s := range []string{"a", "Z", "http", "z39.50r", "a+b-c.d", "A1", "zZ"} {
+		if !IsScheme([]byte(s)) {
+			t.Errorf("%q is refused", s)
+		}
+	}
+	for _, s := range []string{"", "1a", "+a", ".a", "-a", "a_b", "a b", "a:", "a/", "a@", "a[", "a`", "a{", "\u00e9", "a\u00e9"} {
+		if IsScheme([]byte(s)) {
+			t.Errorf("%q passes", s)
+		}
+	}
+}
+
 func TestParseDoesNotAllocate(t *testing.T) {
 	get, targets := []byte("GET"), [][]byte{[]byte("/a/b.c?d=e"), []byte("http://a.test:80/x%20y"), []byte("/\x00")}
 	if n := testing.AllocsPerRun(100, func() {
