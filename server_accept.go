@@ -76,7 +76,7 @@ func (s *Server) tune(c net.Conn) {
 // admit counts c in, or answers 503 and closes it.
 func (s *Server) admit(c net.Conn) error {
 	if int(s.conns.open.Add(1)) > orDefault(s.Concurrency, DefaultConcurrency) {
-		s.conns.open.Add(-1)
+		s.conns.leave()
 		s.turnAway(c, StatusServiceUnavailable, ErrConcurrencyLimit)
 		return ErrConcurrencyLimit
 	}

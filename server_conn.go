@@ -79,16 +79,19 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	c.since = c.now
 	c.input.init(c)
 	c.output.c = c
-	if !s.conns.add(c) {
-		s.conns.open.Add(-1)
-		s.turnAway(nc, StatusTooManyRequests, ErrPerIPConnLimit)
-		return ErrPerIPConnLimit
+	if err := s.conns.add(c); err != nil {
+		defer s.conns.leave()
+		if err == ErrPerIPConnLimit {
+			s.turnAway(nc, StatusTooManyRequests, err)
+		} else {
+			nc.Close()
+		}
+		return err
 	}
 	hijacked := false
 	defer func() {
 		c.release()
-		s.conns.open.Add(-1)
-		s.conns.drop(c)
+		defer s.conns.drop(c) // nothing is left when Shutdown sees it gone
 		if hijacked {
 			return
 		}

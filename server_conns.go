@@ -30,13 +30,14 @@ func (s ConnState) String() string {
 
 // connTable knows the listeners and connections of a server and counts them.
 type connTable struct {
-	open     atomic.Int32
+	open     atomic.Int32 // connections accepted and not yet ended, in the ring or on their way to it
 	rejected atomic.Uint32
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	conns     serverConn // head of a ring of all connections
 	closing   bool
+	cut       bool      // closeAll was called
 	ended     sync.Cond // a connection or listener was dropped
 
 	maxPerIP int
@@ -70,40 +71,54 @@ func (t *connTable) dropListener(ln net.Listener) {
 	t.mu.Unlock()
 }
 
-// add puts c into the ring. It reports false, and does not, if c's client has too
-// many connections.
-func (t *connTable) add(c *serverConn) bool {
+// add puts c, which has been counted in open, into the ring. It fails if c's client
+// has too many connections, or if all connections were closed meanwhile.
+func (t *connTable) add(c *serverConn) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.cut {
+		return net.ErrClosed
+	}
 	if t.maxPerIP > 0 {
 		c.client = clientNetwork(c.nc.RemoteAddr())
 		if c.client.IsValid() {
 			if t.perIP[c.client] >= t.maxPerIP {
-				return false
+				return ErrPerIPConnLimit
 			}
 			t.perIP[c.client]++
 		}
 	}
 	c.prev, c.next = t.conns.prev, &t.conns
 	c.prev.next, c.next.prev = c, c
-	return true
+	return nil
 }
 
+// leave takes a connection that is not in the ring out of the count.
+func (t *connTable) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left()
+}
+
+// left counts a connection out and tells those who wait for that.
+func (t *connTable) left() {
+	t.open.Add(-1)
+	if t.closing {
+		t.ended.Broadcast()
+	}
+}
+
+// drop takes c out of the ring and out of the count.
 func (t *connTable) drop(c *serverConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c.next == nil {
-		return
-	}
+	defer t.left()
 	c.prev.next, c.next.prev = c.next, c.prev
 	c.next, c.prev = nil, nil
 	if c.client.IsValid() {
 		if t.perIP[c.client]--; t.perIP[c.client] <= 0 {
 			delete(t.perIP, c.client)
 		}
-	}
-	if t.closing {
-		t.ended.Broadcast()
 	}
 }
 

@@ -93,16 +93,19 @@ func (t *connTable) endIdle() {
 	})
 }
 
+// closeAll closes all connections, and those that are on their way to the ring.
 func (t *connTable) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.cut = true
 	t.each(func(c *serverConn) { c.nc.Close() })
 }
 
+// waitEmpty waits until no connection is left, neither in the ring nor on its way to it.
 func (t *connTable) waitEmpty() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.conns.next != &t.conns {
+	for t.open.Load() > 0 {
 		t.ended.Wait()
 	}
 }
