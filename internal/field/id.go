@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/gallop-http/gallop/internal/ascii"
 )
@@ -210,56 +211,105 @@ var table = buildTable()
 
 func buildTable() (t [slots]ID) {
 	for id := Unknown + 1; id < numIDs; id++ {
-		t[hash(names[id])] = id
+		first, last := ends(names[id])
+		t[hash(first, last, len(names[id]))] = id
 	}
 	return t
 }
 
-// hash looks at the length and four bytes, case folded. s has at least two bytes.
-func hash[S ascii.Text](s S) uint32 {
-	n := len(s)
-	h := uint32(s[0]|0x20) | uint32(s[n-1]|0x20)<<8 | uint32(s[n>>1]|0x20)<<16 | uint32(s[n-2]|0x20)<<24
-	h = (h ^ uint32(n)*hashLen) * hashMul
-	return h >> (32 - 9)
+// hash looks at the length, the first eight bytes and the last eight, case folded.
+func hash(first, last uint64, n int) uint64 {
+	const fold = 0x2020202020202020
+	return ((first | fold) ^ bits.RotateLeft64(last|fold, 29) ^ uint64(n)) * 0x4bb1d644c8b1dd01 >> (64 - 9)
 }
 
-const (
-	hashLen = 0x9e3779b1
-	hashMul = 0xdfb36561
-)
+// ends returns the first eight bytes of s and the last eight. A shorter s is both,
+// with zeros behind it.
+func ends[S ascii.Text](s S) (first, last uint64) {
+	if n := len(s); n >= 8 {
+		return word(s[:8]), word(s[n-8:])
+	}
+	for i := len(s) - 1; i >= 0; i-- {
+		first = first<<8 | uint64(s[i])
+	}
+	return first, first
+}
+
+func word[S ascii.Text](s S) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
 
 // Lookup returns the ID of name, whatever its case.
 func Lookup[S ascii.Text](name S) ID {
-	if len(name) < 2 {
+	if len(name) < 2 || len(name) > maxKnown {
 		return Unknown
 	}
-	id := table[hash(name)]
+	first, last := ends(name)
+	id := table[hash(first, last, len(name))]
 	if known := names[id]; string(name) == known || ascii.EqualFold(name, known) {
 		return id
 	}
 	return Unknown
 }
 
-// LookupHead returns the ID of the name b[:n], whatever its case. What it knows is
-// therefore a valid token. It is for parsers: it looks at the bytes behind the
-// name too, if there are any, to compare by words and not byte by byte.
-func LookupHead(b []byte, n int) ID {
-	if n < 2 || n > maxKnown {
-		return Unknown
+// LookupHead finds the field name that begins b and ends before a colon, and returns
+// its ID, whatever its case, and its length. Unless the name is a known one the ID is
+// Unknown and the length is meaningless. What it knows is a valid token.
+//
+// It is for parsers: it works by words and not byte by byte, and looks at the bytes
+// behind the name too, if there are any.
+func LookupHead(b []byte) (ID, int) {
+	if len(b) < headWindow {
+		var padded [headWindow]byte
+		copy(padded[:], b)
+		return lookupHead(padded[:])
 	}
-	if len(b) < maxKnown {
-		return Lookup(b[:n])
+	return lookupHead(b)
+}
+
+// headWindow is how much of b lookupHead may look at.
+const headWindow = maxKnown + 8
+
+func lookupHead(b []byte) (ID, int) {
+	b = b[:headWindow]
+	first := binary.LittleEndian.Uint64(b)
+	last, n := first, 0
+	if m := colons(first); m != 0 {
+		n = bits.TrailingZeros64(m) >> 3
+		first &= 1<<(8*n) - 1
+		last = first
+	} else {
+		for n = 8; ; n += 8 {
+			if m := colons(binary.LittleEndian.Uint64(b[n:])); m != 0 {
+				n += bits.TrailingZeros64(m) >> 3
+				break
+			}
+			if n == maxKnown {
+				return Unknown, 0
+			}
+		}
+		last = binary.LittleEndian.Uint64(b[n-8:])
 	}
-	id := table[hash(b[:n])]
+	id := table[hash(first, last, n)]
 	p := &patterns[id]
 	odd := p.differ(b, 0) | p.differ(b, 1)
 	if n > 16 {
 		odd |= p.differ(b, 2) | p.differ(b, 3)
 	}
 	if odd != 0 || n != len(names[id]) {
-		return Unknown
+		return Unknown, 0
 	}
-	return id
+	return id, n
+}
+
+// colons marks, with the high bit of its byte, the first colon in w, and perhaps
+// others behind it.
+func colons(w uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w ^= ones * ':'
+	return (w - ones) &^ w & highs
 }
 
 // maxKnown is the length of the longest known name, and of a pattern.

@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 
@@ -273,10 +272,7 @@ func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 // parseName and parseValue do the rest.
 func parseField(l *field.List, b []byte, i int) (end int, err error) {
 	line := b[i:]
-	colon, id := bytes.IndexByte(line[:min(len(line), 64)], ':'), field.Unknown
-	if colon > 0 {
-		id = field.LookupHead(line, colon)
-	}
+	id, colon := field.LookupHead(line)
 	if id == field.Unknown {
 		if colon, err = parseName(line); colon < 0 {
 			return 0, err
