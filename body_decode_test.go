@@ -1,0 +1,219 @@
+package gallop
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop/internal/coding"
+)
+
+var codingMethods = []struct {
+	c     coding.Coding
+	whole func(*body) ([]byte, error)
+	limit func(*body, int) ([]byte, error)
+}{
+	{coding.Gzip, (*body).BodyGunzip, (*body).BodyGunzipWithLimit},
+	{coding.Deflate, (*body).BodyInflate, (*body).BodyInflateWithLimit},
+	{coding.Brotli, (*body).BodyUnbrotli, (*body).BodyUnbrotliWithLimit},
+	{coding.Zstd, (*body).BodyUnzstd, (*body).BodyUnzstdWithLimit},
+}
+
+func TestBodyDecoded(t *testing.T) {
+	small := bytes.Repeat([]byte("abc"), 100)
+	bomb := make([]byte, 4<<20)
+	for _, m := range codingMethods {
+		t.Run(m.c.String(), func(t *testing.T) {
+			var b body
+			b.SetBody(coding.AppendEncode(nil, small, m.c, coding.DefaultLevel))
+			if got, err := m.whole(&b); err != nil || !bytes.Equal(got, small) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			for _, limit := range []int{0, -1, len(small), len(small) - 1} {
+				got, err := m.limit(&b, limit)
+				if limit == len(small)-1 {
+					if !errors.Is(err, ErrBodyTooLarge) || got != nil {
+						t.Errorf("limit %d: %d bytes, %v", limit, len(got), err)
+					}
+				} else if err != nil || !bytes.Equal(got, small) {
+					t.Errorf("limit %d: %d bytes, %v", limit, len(got), err)
+				}
+			}
+			b.SetBody(coding.AppendEncode(nil, bomb, m.c, coding.DefaultLevel))
+			if _, err := m.whole(&b); !errors.Is(err, ErrBodyTooLarge) {
+				t.Errorf("bomb: %v", err)
+			}
+			if got, err := m.limit(&b, len(bomb)); err != nil || len(got) != len(bomb) {
+				t.Errorf("bomb with a limit of its size: %d bytes, %v", len(got), err)
+			}
+			b.SetBodyString("not encoded")
+			if _, err := m.whole(&b); err == nil {
+				t.Error("no error for what is not encoded")
+			}
+			b.setStream(failing("abc"), -1)
+			if _, err := m.whole(&b); err != errTest {
+				t.Errorf("stream that fails: %v", err)
+			}
+		})
+	}
+}
+
+func TestBodyUncompressed(t *testing.T) {
+	plain := []byte("some text")
+	gz := AppendGzipBytes(nil, plain)
+	for _, tt := range []struct {
+		name   string
+		fields []string
+		body   []byte
+		limit  int
+		err    error
+	}{
+		{"none", nil, plain, 0, nil},
+		{"none, over the limit", nil, plain, 3, ErrBodyTooLarge},
+		{"identity", []string{"identity"}, plain, 0, nil},
+		{"gzip", []string{"GZIP"}, gz, 0, nil},
+		{"x-gzip", []string{"x-gzip"}, gz, 0, nil},
+		{"gzip, over the limit", []string{"gzip"}, gz, 3, ErrBodyTooLarge},
+		{"two in one line", []string{"gzip, br"}, AppendBrotliBytes(nil, gz), 0, nil},
+		{"two in two lines", []string{"gzip", "zstd"}, AppendZstdBytes(nil, gz), 0, nil},
+		{"unknown", []string{"compress"}, gz, 0, ErrContentEncodingUnsupported},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var req Request
+			var resp Response
+			req.SetBody(tt.body)
+			resp.SetBody(tt.body)
+			for _, f := range tt.fields {
+				req.Header.Add("Content-Encoding", f)
+				resp.Header.Add("Content-Encoding", f)
+			}
+			for _, decode := range []func() ([]byte, error){
+				func() ([]byte, error) { return req.BodyUncompressedWithLimit(tt.limit) },
+				func() ([]byte, error) { return resp.BodyUncompressedWithLimit(tt.limit) },
+			} {
+				if got, err := decode(); !errors.Is(err, tt.err) || err == nil && !bytes.Equal(got, plain) {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+			if tt.err == nil {
+				got, err := req.BodyUncompressed()
+				got2, err2 := resp.BodyUncompressed()
+				if !bytes.Equal(got, plain) || !bytes.Equal(got2, plain) || err != nil || err2 != nil {
+					t.Errorf("%q, %v; %q, %v", got, err, got2, err2)
+				}
+			}
+		})
+	}
+}
+
+// A coded response says so, varies, and decodes to what it was, however it was set.
+func TestWriteEncoded(t *testing.T) {
+	text := strings.Repeat("some text ", 1000)
+	for _, tt := range []struct {
+		name  string
+		set   func(*Response)
+		coded bool
+	}{
+		{"bytes", func(r *Response) { r.SetBodyString(text) }, true},
+		{"raw bytes", func(r *Response) { r.SetBodyRaw([]byte(text)) }, true},
+		{"stream of known size", func(r *Response) { r.SetBodyStream(strings.NewReader(text), len(text)) }, true},
+		{"stream", func(r *Response) { r.SetBodyStream(strings.NewReader(text), -1) }, true},
+		{"stream writer", func(r *Response) { r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString(text) }) }, true},
+		{"stream writer of announced size", func(r *Response) {
+			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString(text) })
+			r.Header.SetContentLength(len(text))
+		}, true},
+		{"small", func(r *Response) { r.SetBodyString("small") }, false},
+		{"coded already", func(r *Response) { r.SetBodyString(text); r.Header.SetContentEncoding("br") }, false},
+		{"image", func(r *Response) { r.SetBodyString(text); r.Header.SetContentType("image/png") }, false},
+		{"image that is text", func(r *Response) { r.SetBodyString(text); r.Header.SetContentType("image/svg+xml") }, true},
+		{"part", func(r *Response) { r.SetBodyString(text); r.SetStatusCode(206) }, false},
+		{"HEAD", func(r *Response) { r.SetBodyString(text); r.SkipBody = true }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for name, write := range map[string]func(*Response, *bufio.Writer) error{
+				"gzip": (*Response).WriteGzip, "deflate": (*Response).WriteDeflate,
+			} {
+				var sent, got Response
+				tt.set(&sent)
+				sent.Header.Set("ETag", `"x"`)
+				plain := sent.SkipBody || len(sent.Header.ContentEncoding()) > 0
+				var wire bytes.Buffer
+				w := bufio.NewWriter(&wire)
+				if err := write(&sent, w); err != nil {
+					t.Fatal(err)
+				}
+				w.Flush()
+				got.SkipBody = sent.SkipBody
+				if err := got.Read(bufio.NewReader(&wire)); err != nil {
+					t.Fatal(err)
+				}
+				if coded := string(got.Header.ContentEncoding()) == name; coded != tt.coded {
+					t.Errorf("%s: coded %v", name, coded)
+				}
+				if varies := string(got.Header.Peek("Vary")) == "Accept-Encoding"; varies != tt.coded {
+					t.Errorf("%s: Vary %q", name, got.Header.Peek("Vary"))
+				}
+				if weak := string(got.Header.Peek("ETag")) == `W/"x"`; weak != tt.coded {
+					t.Errorf("%s: ETag %q", name, got.Header.Peek("ETag"))
+				}
+				if plain {
+					continue
+				}
+				if body, err := got.BodyUncompressed(); err != nil || string(body) != text && string(body) != "small" {
+					t.Errorf("%s: %d bytes, %v", name, len(body), err)
+				}
+				if wire.Reset(); tt.coded && len(got.Body()) > len(text)/2 {
+					t.Errorf("%s: %d bytes for %d", name, len(got.Body()), len(text))
+				}
+			}
+		})
+	}
+}
+
+// What a StreamWriter flushes can be decoded before it goes on.
+func TestEncodedStreamFlushes(t *testing.T) {
+	var wire bytes.Buffer
+	var resp Response
+	resp.SetBodyStreamWriter(func(w *bufio.Writer) {
+		w.WriteString("first")
+		w.Flush()
+		var got Response
+		got.StreamBody = true
+		if err := got.Read(bufio.NewReader(bytes.NewReader(wire.Bytes()))); err != nil {
+			t.Error(err)
+			return
+		}
+		z := coding.AcquireReader(coding.ListOf(coding.Gzip), got.BodyStream(), coding.Limits{})
+		defer coding.ReleaseReader(z)
+		p := make([]byte, 5)
+		if _, err := io.ReadFull(z, p); err != nil || string(p) != "first" {
+			t.Errorf("%q, %v", p, err)
+		}
+	})
+	w := bufio.NewWriter(&wire)
+	if err := resp.WriteGzip(w); err != nil {
+		t.Error(err)
+	}
+}
+
+// A coded stream can be read as well, and then ends with its reader.
+func TestEncodedStreamIsRead(t *testing.T) {
+	c := &closer{Reader: strings.NewReader(strings.Repeat("some text ", 1000))}
+	var resp Response
+	resp.SetBodyStream(c, -1)
+	resp.encode(coding.Gzip, 1)
+	got, err := io.ReadAll(resp.BodyStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := AppendGunzipBytes(nil, got); err != nil || len(plain) != 10000 {
+		t.Errorf("%d bytes, %v", len(plain), err)
+	}
+	if err := resp.CloseBodyStream(); err != nil || c.closed != 1 {
+		t.Errorf("close: %v, closed %d times", err, c.closed)
+	}
+}

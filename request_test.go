@@ -1,0 +1,215 @@
+package gallop
+
+import (
+	"bufio"
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The zero value is a request, and Reset makes one.
+func TestRequestReset(t *testing.T) {
+	var fresh, used Request
+	used.SetRequestURI("http://u:p@a/b?c=d")
+	used.URI().QueryArgs().Set("x", "y")
+	used.Header.Set("X", "y")
+	used.SetBodyString("abc")
+	used.PostArgs().Set("a", "b")
+	used.SetUserValue("k", 1)
+	used.SetTimeout(time.Second)
+	used.UseHostHeader, used.DisableRedirectPathNormalizing, used.isTLS = true, true, true
+	used.Reset()
+	for name, is := range map[string]bool{
+		"header":      string(used.Header.Header()) == string(fresh.Header.Header()),
+		"URI":         used.URI().String() == fresh.URI().String(),
+		"body":        len(used.Body()) == 0 && !used.IsBodyStream(),
+		"arguments":   used.PostArgs().Len() == 0,
+		"user values": used.UserValue("k") == nil,
+		"timeout":     used.GetTimeOut() == 0,
+		"flags":       !used.UseHostHeader && !used.DisableRedirectPathNormalizing && !used.isTLS,
+	} {
+		if !is {
+			t.Errorf("Reset left the %s", name)
+		}
+	}
+}
+
+// A copy has everything but what belongs to one request alone, and shares no bytes.
+func TestRequestCopyTo(t *testing.T) {
+	var src, dst Request
+	src.SetRequestURI("http://a/b")
+	src.URI().SetPath("/c")
+	src.Header.SetMethod("POST")
+	src.Header.Set("X", "y")
+	src.Header.SetContentType("application/x-www-form-urlencoded")
+	src.SetBodyString("k=v")
+	src.PostArgs()
+	src.SetTimeout(time.Second)
+	src.UseHostHeader = true
+	src.SetUserValue("k", 1)
+	dst.SetBodyString("before")
+	src.CopyTo(&dst)
+	want := src.String()
+	src.Reset()
+	src.SetRequestURI("http://xxxxxx/")
+	src.SetBodyString("xxx")
+	if got := dst.String(); got != want {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+	if string(dst.PostArgs().Peek("k")) != "v" || dst.GetTimeOut() != time.Second || !dst.UseHostHeader || dst.UserValue("k") != nil {
+		t.Errorf("arguments %q, timeout %v, flag %v, user value %v", dst.PostArgs(), dst.GetTimeOut(), dst.UseHostHeader, dst.UserValue("k"))
+	}
+	dst.CopyTo(&dst)
+	if got := dst.String(); got != want {
+		t.Errorf("copied to itself: %q", got)
+	}
+
+	src.SetBodyRaw([]byte("raw"))
+	src.CopyTo(&dst)
+	src.SetBodyStream(strings.NewReader("abc"), 3)
+	if string(dst.Body()) != "raw" {
+		t.Errorf("raw body: %q", dst.Body())
+	}
+	src.CopyTo(&dst)
+	if string(dst.Body()) != "" || string(src.Body()) != "abc" {
+		t.Errorf("stream: copy %q, original %q", dst.Body(), src.Body())
+	}
+}
+
+// The URI is that of the target and Host, in all four forms, and whatever the scheme of the connection is.
+func TestRequestURI(t *testing.T) {
+	for _, tt := range []struct {
+		method, target, host string
+		tls                  bool
+		want                 string
+	}{
+		{"GET", "/a?b", "H.example", false, "http://h.example/a?b"},
+		{"GET", "/a?b", "h", true, "https://h/a?b"},
+		{"GET", "http://other/a", "h", false, "http://other/a"},
+		{"GET", "http://other/a", "h", true, "https://other/a"},
+		{"OPTIONS", "*", "h", false, "http://h"},
+		{"CONNECT", "h:443", "h:443", false, "http://h:443/"},
+		{"GET", "/a b", "h", false, "http://h/a%20b"},
+	} {
+		var req Request
+		req.Header.SetMethod(tt.method)
+		req.Header.SetRequestURI(tt.target)
+		req.Header.SetHost(tt.host)
+		req.isTLS = tt.tls
+		if got := req.URI().String(); got != tt.want {
+			t.Errorf("%s %s with Host %s: %s, want %s", tt.method, tt.target, tt.host, got, tt.want)
+		}
+		before := string(req.Header.RequestURI())
+		if got := string(req.RequestURI()); tt.target[0] != 'h' && got != before {
+			t.Errorf("RequestURI became %q from %q", got, before)
+		}
+	}
+}
+
+func TestPostArgs(t *testing.T) {
+	for _, tt := range []struct{ contentType, want string }{
+		{"application/x-www-form-urlencoded", "a=b"},
+		{"Application/X-WWW-Form-URLencoded ; charset=utf-8", "a=b"},
+		{"application/x-www-form-urlencoded2", ""},
+		{"application/json", ""},
+		{"", ""},
+	} {
+		var req Request
+		req.Header.SetContentType(tt.contentType)
+		req.SetBodyStream(strings.NewReader("a=b"), 3)
+		if got := req.PostArgs().String(); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.contentType, got, tt.want)
+		}
+	}
+}
+
+type countCloser int
+
+func (c *countCloser) Close() error { *c++; return nil }
+
+func TestUserValues(t *testing.T) {
+	type key struct{}
+	var req Request
+	var closed countCloser
+	req.SetUserValue("a", 1)
+	req.SetUserValue([]byte("b"), 2)
+	req.SetUserValueBytes([]byte("c"), 3)
+	req.SetUserValue(key{}, &closed)
+	req.SetUserValue("absent", nil)
+	req.SetUserValueBytes([]byte("absent"), nil)
+	for _, k := range []any{"a", []byte("a")} {
+		if got := req.UserValue(k); got != 1 {
+			t.Errorf("UserValue(%v) = %v", k, got)
+		}
+	}
+	if req.UserValueBytes([]byte("b")) != 2 || req.UserValue("c") != 3 || req.UserValue(key{}) != &closed || req.UserValue(7) != nil {
+		t.Error("a value is not where it was put")
+	}
+	var texts, all []any
+	req.VisitUserValues(func(k []byte, v any) { texts = append(texts, string(k), v) })
+	req.VisitUserValuesAll(func(k, v any) { all = append(all, k, v) })
+	if want := []any{"a", 1, "b", 2, "c", 3}; !slices.Equal(texts, want) || !slices.Equal(all, append(want, key{}, &closed)) {
+		t.Errorf("visited %v and %v", texts, all)
+	}
+	req.SetUserValue("a", 4)
+	req.SetUserValueBytes([]byte("c"), nil)
+	req.RemoveUserValue([]byte("b"))
+	req.RemoveUserValueBytes([]byte("none"))
+	if req.UserValue("a") != 4 || req.UserValue("b") != nil || req.UserValue("c") != nil || closed != 0 {
+		t.Error("values were not replaced or removed")
+	}
+	req.ResetUserValues()
+	req.Reset()
+	if req.UserValue("a") != nil || closed != 1 {
+		t.Errorf("after reset: %v, closed %d times", req.UserValue("a"), closed)
+	}
+}
+
+// What is released is not what the next one gets, and keeps no bytes of it.
+func TestReleaseRequestAndResponse(t *testing.T) {
+	req, resp := AcquireRequest(), AcquireResponse()
+	req.SetRequestURI("http://a/b")
+	req.SetBodyString("abc")
+	resp.SetBodyString("abc")
+	resp.SetStatusCode(404)
+	ReleaseRequest(req)
+	ReleaseResponse(resp)
+	req, resp = AcquireRequest(), AcquireResponse()
+	if len(req.Body()) != 0 || string(req.RequestURI()) != "/" || len(resp.Body()) != 0 || resp.StatusCode() != 200 {
+		t.Errorf("got %q, %q, %q, %d", req.Body(), req.RequestURI(), resp.Body(), resp.StatusCode())
+	}
+}
+
+func TestResponseReset(t *testing.T) {
+	var resp Response
+	resp.SetStatusCode(404)
+	resp.SetBodyString("abc")
+	resp.SkipBody, resp.StreamBody, resp.ImmediateHeaderFlush = true, true, true
+	var dst Response
+	resp.CopyTo(&dst)
+	resp.Reset()
+	if got := resp.String(); got != "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" || resp.SkipBody || resp.StreamBody || resp.ImmediateHeaderFlush {
+		t.Errorf("%q", got)
+	}
+	if dst.StatusCode() != 404 || string(dst.Body()) != "abc" || !dst.SkipBody {
+		t.Errorf("copy: %d %q %v", dst.StatusCode(), dst.Body(), dst.SkipBody)
+	}
+}
+
+// The head goes out before a stream has yielded anything if that was asked for.
+func TestImmediateHeaderFlush(t *testing.T) {
+	for _, immediate := range []bool{false, true} {
+		var out bytes.Buffer
+		var resp Response
+		resp.ImmediateHeaderFlush = immediate
+		resp.SetBodyStream(readerFunc(func(p []byte) (int, error) {
+			if (out.Len() > 0) != immediate {
+				t.Errorf("immediate %v, but %q was sent", immediate, out.String())
+			}
+			return 0, errTest
+		}), -1)
+		resp.Write(bufio.NewWriter(&out))
+	}
+}

@@ -1,0 +1,148 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// How a request goes out, for every way of saying where and what.
+func TestRequestWrite(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		fill func(*Request)
+		want string
+	}{
+		{"URI", func(r *Request) { r.SetRequestURI("http://a.example/b?c=d#e") }, "GET /b?c=d HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"URI without a path", func(r *Request) { r.SetRequestURI("http://a.example") }, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"SetURI", func(r *Request) {
+			var u URI
+			u.Parse(nil, []byte("http://a/b"))
+			r.SetURI(&u)
+			u.SetPath("/other")
+		}, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"path and SetHost", func(r *Request) { r.SetRequestURI("/b"); r.SetHost("a") }, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"path and Host", func(r *Request) { r.SetRequestURI("/b"); r.Header.SetHost("a") }, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"Host beside the URI", func(r *Request) { r.Header.SetHost("x"); r.SetRequestURI("http://a/b"); r.URI() }, "GET /b HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"UseHostHeader", func(r *Request) {
+			r.UseHostHeader = true
+			r.Header.SetHost("x")
+			r.SetRequestURI("http://a/b")
+			r.URI()
+		}, "GET /b HTTP/1.1\r\nHost: x\r\n\r\n"},
+		{"case of the host", func(r *Request) { r.Header.SetHost("A.Example"); r.SetRequestURI("/b"); r.URI() }, "GET /b HTTP/1.1\r\nHost: A.Example\r\n\r\n"},
+		{"path that was looked at", func(r *Request) {
+			r.Header.SetHost("a")
+			r.SetRequestURI("/a//b/../%2Fc?x=%2F")
+			r.URI().QueryArgs().Peek("x")
+		}, "GET /a//b/../%2Fc?x=%2F HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"path that was changed", func(r *Request) {
+			r.Header.SetHost("a")
+			r.SetRequestURI("/a?x=1")
+			r.URI().SetPath("/b c")
+			r.URI().QueryArgs().Set("x", "2")
+		}, "GET /b%20c?x=2 HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"userinfo", func(r *Request) { r.SetRequestURI("http://u:p@a/") }, "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic dTpw\r\n\r\n"},
+		{"CONNECT", func(r *Request) {
+			r.Header.SetMethod("CONNECT")
+			r.SetRequestURI("a:443")
+			r.Header.SetHost("a:443")
+			r.URI()
+		}, "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n"},
+		{"OPTIONS *", func(r *Request) { r.Header.SetMethod("OPTIONS"); r.SetRequestURI("*"); r.Header.SetHost("a"); r.URI() }, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"},
+
+		{"POST without a body", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"},
+		{"POST", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
+		{"GET with a body", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
+		{"GET with a length and no body", func(r *Request) { r.SetRequestURI("http://a/"); r.Header.SetContentLength(3) }, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"GET that was chunked and has no body", func(r *Request) { r.SetRequestURI("http://a/"); r.Header.SetContentLength(-1) }, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"arguments", func(r *Request) {
+			r.Header.SetMethod("POST")
+			r.SetRequestURI("http://a/")
+			r.PostArgs().Set("b", "c d")
+		}, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nb=c+d"},
+		{"stream of known size", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abc"), 3) }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
+		{"stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abc"), -1) }, "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
+		{"stream writer", func(r *Request) {
+			r.SetRequestURI("http://a/")
+			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") })
+		}, "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
+		{"stream in HTTP/1.0", func(r *Request) {
+			r.SetRequestURI("http://a/")
+			r.Header.SetProtocol("HTTP/1.0")
+			r.SetBodyStream(strings.NewReader("abc"), -1)
+		}, "GET / HTTP/1.0\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
+		{"close", func(r *Request) { r.SetRequestURI("http://a/"); r.SetConnectionClose() }, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var req Request
+			tt.fill(&req)
+			if got := req.String(); got != tt.want {
+				t.Errorf("\n got %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRequestWriteErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		fill func(*Request)
+		want error
+	}{
+		{"no host", func(r *Request) {}, errNoHost},
+		{"no URI", func(r *Request) { r.SetRequestURI("http://a b/") }, EscapeError("%20")},
+		{"short stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("ab"), 3) }, errBodyShort},
+		{"long stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abcd"), 3) }, errBodyLong},
+		{"stream that fails", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(failing("ab"), -1) }, errTest},
+		{"body that failed", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(failing("ab"), -1); r.Body() }, errTest},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var req Request
+			tt.fill(&req)
+			var got strings.Builder
+			_, err := req.WriteTo(&got)
+			if !errors.Is(err, tt.want) && (err == nil || err.Error() != tt.want.Error()) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if strings.Contains(got.String(), "abcd") || strings.HasSuffix(got.String(), "0\r\n\r\n") {
+				t.Errorf("written as if it were whole: %q", got.String())
+			}
+		})
+	}
+}
+
+// What is written is read as what it was.
+func TestRequestRoundTrip(t *testing.T) {
+	for _, set := range []func(*Request){
+		func(r *Request) { r.SetBodyString("abc") },
+		func(r *Request) { r.SetBodyStream(strings.NewReader("abc"), 3) },
+		func(r *Request) { r.SetBodyStream(strings.NewReader("abc"), -1) },
+		func(r *Request) { r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") }) },
+	} {
+		var sent, got Request
+		sent.SetRequestURI("http://a.example/b?c=d")
+		sent.Header.SetMethod("POST")
+		set(&sent)
+		if err := got.Read(bufio.NewReader(strings.NewReader(sent.String()))); err != nil {
+			t.Fatal(err)
+		}
+		if string(got.Body()) != "abc" || got.URI().String() != "http://a.example/b?c=d" || !got.Header.IsPost() {
+			t.Errorf("%q, %s", got.Body(), got.URI())
+		}
+	}
+}
+
+// The temporary buffers of WriteTo do not count what did not go out.
+func TestWriteToCounts(t *testing.T) {
+	var resp Response
+	resp.SetBodyString("abc")
+	if n, err := resp.WriteTo(io.Discard); n != int64(len(resp.String())) || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := resp.WriteTo(failingWriter{}); n != 0 || err != errTest {
+		t.Errorf("%d, %v", n, err)
+	}
+}

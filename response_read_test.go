@@ -1,0 +1,82 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestResponseRead(t *testing.T) {
+	for _, tt := range []struct {
+		name, in string
+		head     bool // it answers HEAD
+		status   int
+		body     string
+		rest     string
+	}{
+		{"fixed", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcnext", false, 200, "abc", "next"},
+		{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: 1\r\n\r\nnext", false, 200, "abc", "next"},
+		{"until close", "HTTP/1.1 200 OK\r\n\r\nabcnext", false, 200, "abcnext", ""},
+		{"HEAD with a length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnext", true, 200, "", "next"},
+		{"HEAD, chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnext", true, 200, "", "next"},
+		{"HEAD without framing", "HTTP/1.1 200 OK\r\n\r\nnext", true, 200, "", "next"},
+		{"204 with a length", "HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\nnext", false, 204, "", "next"},
+		{"304 with a length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\nnext", false, 304, "", "next"},
+		{"interim", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcnext", false, 200, "abc", "next"},
+		{"101", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nnext", false, 101, "", "next"},
+	} {
+		for _, stream := range []bool{false, true} {
+			r := bufio.NewReader(strings.NewReader(tt.in))
+			resp := Response{StreamBody: stream, SkipBody: tt.head}
+			if err := resp.Read(r); err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+				continue
+			}
+			if resp.IsBodyStream() != (stream && tt.body != "") {
+				t.Errorf("%s: is a stream: %v", tt.name, resp.IsBodyStream())
+			}
+			if string(resp.Body()) != tt.body || resp.StatusCode() != tt.status {
+				t.Errorf("%s: %d %q", tt.name, resp.StatusCode(), resp.Body())
+			}
+			if rest, _ := io.ReadAll(r); string(rest) != tt.rest {
+				t.Errorf("%s: %q is left", tt.name, rest)
+			}
+		}
+	}
+}
+
+func TestResponseReadErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name, in string
+		limit    int
+		want     error
+	}{
+		{"nothing", "", 0, io.EOF},
+		{"cut off", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", 0, io.ErrUnexpectedEOF},
+		{"over the limit", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", 4, ErrBodyTooLarge},
+		{"until close, over the limit", "HTTP/1.1 200 OK\r\n\r\nabcde", 4, ErrBodyTooLarge},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 3\r\n\r\nabcde", 0, ErrDuplicateContentLength},
+		{"interim for ever", strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 100), 0, errInterim},
+	} {
+		var resp Response
+		if err := resp.ReadLimitBody(bufio.NewReader(strings.NewReader(tt.in)), tt.limit); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+// The error of a streamed body comes from the stream.
+func TestStreamBodyErrors(t *testing.T) {
+	resp := Response{StreamBody: true}
+	if err := resp.Read(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc"))); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(resp.BodyStream()); string(got) != "abc" || err != io.ErrUnexpectedEOF {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := resp.CloseBodyStream(); err != io.ErrUnexpectedEOF {
+		t.Errorf("close: %v", err)
+	}
+}

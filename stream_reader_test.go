@@ -1,0 +1,53 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+)
+
+func TestStreamReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewStreamReader(func(w *bufio.Writer) { w.WriteString("ab"); w.Flush(); w.WriteString("c") })
+		if got, err := io.ReadAll(r); string(got) != "abc" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Close ends the goroutine, which synctest would otherwise find.
+func TestStreamReaderClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		r := NewStreamReader(func(w *bufio.Writer) {
+			defer func() { ended = true }()
+			for {
+				if _, err := w.WriteString("abc"); err != nil {
+					return
+				}
+			}
+		})
+		io.ReadFull(r, make([]byte, 5))
+		r.Close()
+		synctest.Wait()
+		if !ended {
+			t.Error("the writer goes on")
+		}
+		if _, err := r.Read(make([]byte, 1)); err != io.ErrClosedPipe {
+			t.Errorf("Read: %v", err)
+		}
+	})
+}
+
+func TestStreamReaderPanic(t *testing.T) {
+	r := NewStreamReader(func(w *bufio.Writer) { w.WriteString("abc"); panic("test") })
+	defer r.Close()
+	if _, err := io.ReadAll(r); !errors.As(err, new(*ErrBodyStreamWritePanic)) {
+		t.Errorf("error %v", err)
+	}
+}
