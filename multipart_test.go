@@ -1,0 +1,255 @@
+package gallop
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// form returns a form body with boundary X: a value, and files of these sizes.
+func form(value string, files ...int) []byte {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	w.SetBoundary("X")
+	w.WriteField("value", value)
+	for _, size := range files {
+		f, _ := w.CreateFormFile("file", "name.txt")
+		io.CopyN(f, rand.NewChaCha8([32]byte{}), int64(size))
+	}
+	w.Close()
+	return b.Bytes()
+}
+
+// formRequest returns a request with that body, in one of the ways to have one.
+func formRequest(how string, b []byte) *Request {
+	req := new(Request)
+	req.Header.SetMultipartFormBoundary("X")
+	switch how {
+	case "bytes":
+		req.SetBody(b)
+	case "stream":
+		req.SetBodyStream(bytes.NewReader(b), len(b))
+	case "source":
+		req.source = &bytesSource{Reader: bytes.NewReader(b)}
+	case "gzip":
+		req.Header.SetContentEncoding("gzip")
+		req.SetBody(AppendGzipBytes(nil, b))
+	}
+	return req
+}
+
+// leftFiles returns the names of what stands in the directory for temporary files.
+func leftFiles(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+var formBodies = []string{"bytes", "stream", "source", "gzip"}
+
+// A form is parsed once. Its larger files are on disk until Reset.
+func TestMultipartForm(t *testing.T) {
+	sizes := []int{10, maxFormFiles + 1, 100}
+	for _, how := range formBodies {
+		t.Run(how, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("TMPDIR", dir)
+			req := formRequest(how, form("v", sizes...))
+			got, err := req.MultipartForm()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := req.MultipartForm(); again != got || err != nil {
+				t.Errorf("the second time: %p and not %p, %v", again, got, err)
+			}
+			if got.Value["value"][0] != "v" || len(got.File["file"]) != len(sizes) {
+				t.Fatalf("form %+v", got)
+			}
+			for i, fh := range got.File["file"] {
+				f, err := fh.Open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				content, err := io.ReadAll(f)
+				f.Close()
+				if len(content) != sizes[i] || err != nil || fh.Filename != "name.txt" {
+					t.Errorf("file %d: %d bytes, %v, called %q", i, len(content), err, fh.Filename)
+				}
+			}
+			if len(leftFiles(t, dir)) == 0 {
+				t.Error("no file was spilled to disk")
+			}
+			if how == "stream" {
+				parsed, err := readForm(bytes.NewReader(req.Body()), "X")
+				if err != nil || parsed.File["file"][1].Size != int64(sizes[1]) {
+					t.Errorf("Body() as a form: %v, %v", parsed, err)
+				}
+				parsed.RemoveAll()
+			}
+			req.Reset()
+			if left := leftFiles(t, dir); len(left) > 0 {
+				t.Errorf("left after Reset: %v", left)
+			}
+		})
+	}
+}
+
+// Whatever is wrong is an error, and nothing stays behind.
+func TestMultipartFormErrors(t *testing.T) {
+	good := form("v", maxFormFiles+1)
+	for _, tt := range []struct {
+		name  string
+		body  []byte
+		limit int
+		want  error
+	}{
+		{"at the limit", good, len(good), nil},
+		{"over the limit", good, len(good) - 1, ErrBodyTooLarge},
+		{"value too large for memory", form(strings.Repeat("v", 13<<20)), 0, ErrBodyTooLarge},
+		{"cut off in a file", good[:len(good)-100], 0, io.ErrUnexpectedEOF},
+		{"cut off before the end", good[:len(good)-4], 0, io.ErrUnexpectedEOF},
+		{"bad part behind a file", append(bytes.Clone(good[:len(good)-4]), "\r\nbad\r\n\r\n--X--"...), 0, errMultipartHeader},
+		{"empty", nil, 0, io.ErrUnexpectedEOF},
+	} {
+		for _, how := range formBodies {
+			t.Run(tt.name+", "+how, func(t *testing.T) {
+				dir := t.TempDir()
+				t.Setenv("TMPDIR", dir)
+				req := formRequest(how, tt.body)
+				if _, err := req.MultipartFormWithLimit(tt.limit); !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+				if tt.want == nil {
+					req.RemoveMultipartFormFiles()
+				} else if req.form != nil {
+					t.Error("there is a form")
+				} else if (how == "stream" || how == "source") && (!errors.Is(req.BodyErr(), tt.want) || req.Body() != nil) {
+					t.Errorf("body %.20q, %v", req.Body(), req.BodyErr())
+				}
+				if left := leftFiles(t, dir); len(left) > 0 {
+					t.Errorf("left: %v", left)
+				}
+			})
+		}
+	}
+}
+
+// What a form is not, and who could be in doubt about it.
+func TestNoMultipartForm(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		fields []string
+		ok     bool
+	}{
+		{"form", []string{"multipart/form-data; boundary=X"}, true},
+		{"quoted boundary", []string{`Multipart/Form-Data; charset=utf-8; boundary="X"`}, true},
+		{"no type", nil, false},
+		{"other type", []string{"multipart/mixed; boundary=X"}, false},
+		{"no boundary", []string{"multipart/form-data"}, false},
+		{"two boundaries", []string{"multipart/form-data; boundary=X; boundary=Y"}, false},
+		{"boundary over the limit", []string{"multipart/form-data; boundary=" + strings.Repeat("x", 71)}, false},
+		{"boundary with a strange byte", []string{`multipart/form-data; boundary="X{"`}, false},
+	} {
+		req := formRequest("bytes", form("v"))
+		req.Header.Del("Content-Type")
+		for _, f := range tt.fields {
+			req.Header.Add("Content-Type", f)
+		}
+		_, err := req.MultipartForm()
+		_, err2 := req.MultipartReader()
+		if tt.ok && (err != nil || err2 != nil) || !tt.ok && (err != ErrNoMultipartForm || err2 != ErrNoMultipartForm) {
+			t.Errorf("%s: %v, %v", tt.name, err, err2)
+		}
+	}
+}
+
+// The streaming reader holds no part: a form larger than anybody's memory passes.
+func TestMultipartReaderOfRequest(t *testing.T) {
+	for _, how := range formBodies[:3] {
+		m, err := formRequest(how, form("v", 3<<20)).MultipartReader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var total int64
+		for p, err := range m.Parts() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += n
+		}
+		if total != 3<<20+1 {
+			t.Errorf("%s: %d bytes", how, total)
+		}
+	}
+}
+
+func TestWriteMultipartForm(t *testing.T) {
+	in, err := readForm(bytes.NewReader(form("v", 10, maxFormFiles+1)), "X")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.RemoveAll()
+	var first, second bytes.Buffer
+	if err := WriteMultipartForm(&first, in, "Y"); err != nil {
+		t.Fatal(err)
+	}
+	WriteMultipartForm(&second, in, "Y")
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("two different bodies for one form")
+	}
+	out, err := readForm(&first, "Y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.RemoveAll()
+	if out.Value["value"][0] != "v" || out.File["file"][1].Size != maxFormFiles+1 {
+		t.Errorf("form %+v", out)
+	}
+	for _, boundary := range []string{"", "a\r\nb", strings.Repeat("x", 71)} {
+		if err := WriteMultipartForm(io.Discard, in, boundary); err != ErrNoMultipartForm {
+			t.Errorf("boundary %.10q: %v", boundary, err)
+		}
+	}
+	in.File["file"][0].Header.Set("X", "a\r\nSmuggled: b")
+	if err := WriteMultipartForm(io.Discard, in, "Y"); err != errMultipartHeader {
+		t.Errorf("header with a line end: %v", err)
+	}
+	if err := WriteMultipartForm(failingWriter{}, out, "Y"); err != errTest {
+		t.Errorf("writer that fails: %v", err)
+	}
+}
+
+func TestSaveMultipartFile(t *testing.T) {
+	f, err := readForm(bytes.NewReader(form("v", 10)), "X")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "saved")
+	for range 2 { // the second time it is overwritten
+		if err := SaveMultipartFile(f.File["file"][0], path); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); len(got) != 10 || err != nil {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	}
+	if err := SaveMultipartFile(f.File["file"][0], filepath.Join(path, "below")); err == nil {
+		t.Error("no error below a file")
+	}
+}
