@@ -21,14 +21,9 @@ type bufferedBody struct {
 	err      error
 }
 
-func newBufferedBody(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) *bufferedBody {
-	b := &bufferedBody{}
-	b.init(r, kind, length, trailers)
-	return b
-}
-
-func (b *bufferedBody) init(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) {
-	*b = bufferedBody{r: r, kind: kind, trailers: trailers}
+// bodyOn returns the body of that framing that begins at the front of r.
+func bodyOn(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) bufferedBody {
+	b := bufferedBody{r: r, kind: kind, trailers: trailers}
 	switch kind {
 	case http1.NoBody:
 		b.err = io.EOF
@@ -39,6 +34,7 @@ func (b *bufferedBody) init(r *bufio.Reader, kind http1.BodyKind, length int64, 
 	case http1.UntilClose:
 		b.left = math.MaxInt64
 	}
+	return b
 }
 
 // Read implements io.Reader. A body that is cut off ends in an error that is

@@ -13,7 +13,8 @@ import (
 
 func newTestBody(kind http1.BodyKind, length int64, in string) (*bufferedBody, *bufio.Reader) {
 	r := bufio.NewReaderSize(strings.NewReader(in), 16<<10)
-	return newBufferedBody(r, kind, length, nil), r
+	b := bodyOn(r, kind, length, nil)
+	return &b, r
 }
 
 // A body ends where its framing says, with io.EOF ever after, and what follows is left.

@@ -41,7 +41,8 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
 	}
-	return req.readBody(newBufferedBody(r, head.Body, head.Length, &req.Header.trailers), maxBodySize)
+	from := bodyOn(r, head.Body, head.Length, &req.Header.trailers)
+	return req.readBody(&from, maxBodySize)
 }
 
 // ContinueReadBodyStream makes the body, of the request whose header has been read, a
@@ -53,7 +54,8 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 		return req.readForm(r)
 	}
 	if head := &req.Header.head; head.Body != http1.NoBody {
-		req.setStream(newBufferedBody(r, head.Body, head.Length, &req.Header.trailers), -1)
+		from := bodyOn(r, head.Body, head.Length, &req.Header.trailers)
+		req.setStream(&from, -1)
 	}
 	return nil
 }
@@ -68,7 +70,8 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (e
 	case contentLength < 0:
 		kind = http1.UntilClose
 	}
-	return req.readBody(newBufferedBody(r, kind, int64(contentLength), &req.Header.trailers), maxBodySize)
+	from := bodyOn(r, kind, int64(contentLength), &req.Header.trailers)
+	return req.readBody(&from, maxBodySize)
 }
 
 // readBody makes what b yields the body.
@@ -89,7 +92,8 @@ func (req *Request) preParses(asked []bool) bool {
 // whatever the form says.
 func (req *Request) readForm(r *bufio.Reader) error {
 	head := &req.Header.head
-	req.setStream(newBufferedBody(r, head.Body, head.Length, nil), -1)
+	from := bodyOn(r, head.Body, head.Length, nil)
+	req.setStream(&from, -1)
 	_, err := req.MultipartFormWithLimit(0)
 	return err
 }

@@ -50,10 +50,11 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 		resp.ResetBody()
 		return nil
 	}
-	from := newBufferedBody(r, head.Body, head.Length, &resp.Header.trailers)
+	from := bodyOn(r, head.Body, head.Length, &resp.Header.trailers)
 	if resp.StreamBody {
-		resp.setStream(from, -1)
+		stream := from // from itself stays off the heap
+		resp.setStream(&stream, -1)
 		return nil
 	}
-	return resp.readBody(from, maxBodySize)
+	return resp.readBody(&from, maxBodySize)
 }
