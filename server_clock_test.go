@@ -1,7 +1,6 @@
 package gallop_test
 
 import (
-	"crypto/tls"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -113,35 +112,6 @@ func TestClockWriting(t *testing.T) {
 				t.Errorf("ended after %v", d)
 			}
 		})
-	})
-}
-
-// Under TLS a response may take long as a whole, too, as long as each 16 KiB
-// of it are taken in time.
-func TestClockWritingTLS(t *testing.T) {
-	certificate, key, err := gallop.GenerateTestCertificate("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		client, server := wiretest.Pipe()
-		client.SetWindow(4 << 10)
-		go clockServer().ServeConn(tls.Server(server, &tls.Config{Certificates: []tls.Certificate{pair}}))
-		c := tls.Client(client, &tls.Config{InsecureSkipVerify: true})
-		defer client.Close()
-		io.WriteString(c, wiretest.Get("/big"))
-		p := make([]byte, 1<<10)
-		for n := 0; n < 64<<10; {
-			time.Sleep(1500 * time.Millisecond)
-			m, err := io.ReadFull(c, p)
-			if n += m; err != nil {
-				t.Fatalf("after %d octets: %v", n, err)
-			}
-		}
 	})
 }
 

@@ -178,7 +178,7 @@ func (s *streamSink) put(p []byte) error {
 
 // copyFrom writes what r yields. Files go by sendfile where the connection can.
 func (s *streamSink) copyFrom(r io.Reader) error {
-	if file, ok := r.(*os.File); ok && s.left > 0 && !s.chunked {
+	if file := fileOf(r); file != nil && s.left > 0 && !s.chunked {
 		if rf, ok := s.o.c.nc.(io.ReaderFrom); ok {
 			n, err := s.o.readFrom(rf, file, s.left)
 			s.left -= n
@@ -218,3 +218,14 @@ func (s *streamSink) copyFrom(r io.Reader) error {
 }
 
 const streamBuffer = 32 << 10
+
+// fileOf returns the file that r reads, from where that stands, nil if r is something else.
+func fileOf(r io.Reader) *os.File {
+	switch r := r.(type) {
+	case *os.File:
+		return r
+	case *fileSection:
+		return r.file
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package gallop
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// This file has the settings of the file server. The others of its family: fs_handler.go
+// takes a request from its path to a file or directory, fs_path.go turns paths into
+// names and refuses what is none, fs_content.go sends a content, fs_conditions.go and
+// fs_ranges.go decide how much of it, fs_coding.go in which coding, fs_types.go as which
+// type, fs_listing.go lists directories, and fs_serve.go sends single files.
+
+// FS serves the files of a directory, or of an fs.FS. The zero value serves the working
+// directory, each file under its name and in full.
+//
+// It answers GET and HEAD, and others with 405. Files have Last-Modified and an entity
+// tag made of time and size, and the conditions of a request are evaluated
+// (RFC 9110 §13); the tag is weak as long as the file changed within two seconds. A
+// directory whose path lacks the slash at its end is redirected to the one with it.
+//
+// Nothing outside Root is served. Paths with a backslash or a NUL byte, and on Windows those that
+// name streams or devices, are refused. Symbolic links are followed as long as they are relative
+// and stay in Root, as os.Root has it; others are not there. A file that is neither a regular
+// one nor a directory is not there, either. An fs.FS has its own policy.
+//
+// An FS must not be copied, nor changed once NewRequestHandler was called.
+type FS struct {
+	_ noCopy
+
+	// FS is where files come from, for example an embed.FS. With nil it is the
+	// directory Root.
+	FS fs.FS
+
+	// Root is the directory that is served, or the directory in FS if that is set.
+	// The default is the working directory, and the whole of FS. It is opened for
+	// each request, so that it may be replaced.
+	Root string
+
+	// AllowEmptyRoot makes an empty Root the whole file system instead, of the current
+	// volume on Windows. All symbolic links are followed then.
+	AllowEmptyRoot bool
+
+	// IndexNames are the names of files that are served for the directory they are
+	// in, in order of preference. The default is none.
+	IndexNames []string
+
+	// GenerateIndexPages answers with a list of its files for a directory without a
+	// file of IndexNames. The default is 403.
+	GenerateIndexPages bool
+
+	// AcceptByteRange answers Range with the parts that are asked for, if they are at
+	// most 32 and do not overlap (RFC 9110 §14). The default is to ignore it.
+	AcceptByteRange bool
+
+	// PathRewrite makes the path that is looked up, which need not be that of the
+	// request. The default is ctx.Path().
+	PathRewrite PathRewriteFunc
+
+	// PathNotFound answers where there is no file. The status is 404 already. The
+	// default is a line of text.
+	PathNotFound RequestHandler
+
+	// Compress sends files that gain from it in gzip coding to clients that accept it:
+	// what is in the file with the name and ".gz" behind it, or a suffix as
+	// below, unless that is older, and else, up to 1 MiB and without Range, compressed
+	// in memory. Nothing is written to disk.
+	Compress bool
+
+	// CompressBrotli and CompressZstd add br and zstd to what Compress does, with ".br"
+	// and ".zst". br is preferred to zstd, and zstd to gzip.
+	CompressBrotli bool
+	CompressZstd   bool
+
+	// CompressRoot is the directory in which compressed files are looked for, under
+	// the same path. The default is Root.
+	CompressRoot string
+
+	// CompressedFileSuffix is another suffix of files in gzip coding. The default is
+	// FSCompressedFileSuffix.
+	CompressedFileSuffix string
+
+	// CompressedFileSuffixes are other suffixes by coding: "gzip", "br", "zstd". The
+	// default is FSCompressedFileSuffixes.
+	CompressedFileSuffixes map[string]string
+
+	// CacheDuration, SkipCache and CleanStop are without effect: no file is kept open
+	// beyond its response, and there is nothing to clean up.
+	CacheDuration time.Duration
+	SkipCache     bool
+	CleanStop     chan struct{}
+}
+
+// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix, the one that fasthttp
+// gives the files it compresses.
+const FSCompressedFileSuffix = ".fasthttp.gz"
+
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. It must not be changed
+// once a handler was made.
+var FSCompressedFileSuffixes = map[string]string{
+	"gzip": FSCompressedFileSuffix,
+	"br":   ".fasthttp.br",
+	"zstd": ".fasthttp.zst",
+}
+
+// FSHandlerCacheDuration is how long fasthttp keeps a file open by default. See
+// FS.CacheDuration.
+const FSHandlerCacheDuration = 10 * time.Second
+
+// NewRequestHandler returns a handler that serves the files of f.
+func (f *FS) NewRequestHandler() RequestHandler {
+	h := &fileHandler{
+		rewrite: f.PathRewrite,
+		missing: f.PathNotFound,
+		indexes: f.IndexNames,
+		list:    f.GenerateIndexPages,
+		ranges:  f.AcceptByteRange,
+		codings: f.codings(),
+		files:   f.tree(f.Root),
+	}
+	if h.coded = h.files; f.CompressRoot != "" {
+		h.coded = f.tree(f.CompressRoot)
+	}
+	return h.serve
+}
+
+// tree returns what opens the tree below root.
+func (f *FS) tree(root string) fileTree {
+	switch {
+	case f.FS != nil:
+		sub, err := fs.Sub(f.FS, cleanRoot(root))
+		return fileTree{files: sub, err: err}
+	case root == "" && f.AllowEmptyRoot:
+		return fileTree{files: os.DirFS("/")}
+	}
+	dir, err := filepath.Abs(root)
+	return fileTree{dir: dir, err: err}
+}
+
+// fileTree is where files come from: a directory, or files.
+type fileTree struct {
+	dir   string
+	files fs.FS
+	err   error // why there are none
+}
+
+// open returns the files. Close them.
+func (t *fileTree) open() (openTree, error) {
+	if t.err != nil || t.files != nil {
+		return openTree{FS: t.files}, t.err
+	}
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return openTree{}, err
+	}
+	return openTree{FS: root.FS(), root: root}, nil
+}
+
+type openTree struct {
+	fs.FS
+	root *os.Root
+}
+
+func (t *openTree) close() {
+	if t.root != nil {
+		t.root.Close()
+	}
+}
+
+// openRegular opens a file, and returns nil if name is not that of a regular file or
+// of a directory. It asks first what the file is: opening a pipe would wait.
+func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
+	info, err := fs.Stat(t.FS, name)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := t.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = file.Stat(); err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// FSHandler returns a handler that serves the files below root, with index.html, a
+// list of files for directories without one, and ranges. stripSlashes is how many leading
+// segments of the path are left out, as NewPathSlashesStripper does.
+func FSHandler(root string, stripSlashes int) RequestHandler {
+	f := &FS{
+		Root:               root,
+		IndexNames:         []string{"index.html"},
+		GenerateIndexPages: true,
+		AcceptByteRange:    true,
+	}
+	if stripSlashes > 0 {
+		f.PathRewrite = NewPathSlashesStripper(stripSlashes)
+	}
+	return f.NewRequestHandler()
+}

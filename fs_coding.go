@@ -1,0 +1,118 @@
+package gallop
+
+import (
+	"io/fs"
+
+	"github.com/gallop-http/gallop/internal/coding"
+)
+
+// maxEncodedFile is the size in bytes of the largest file that is compressed in memory.
+const maxEncodedFile = 1 << 20
+
+// fileCoding is a coding that files may be sent in, and what the names of files in
+// that coding end in.
+type fileCoding struct {
+	coding   coding.Coding
+	suffixes []string
+}
+
+// codings returns those that f allows, the preferred one first.
+func (f *FS) codings() []fileCoding {
+	if !f.Compress {
+		return nil
+	}
+	var all []fileCoding
+	if f.CompressBrotli {
+		all = append(all, f.fileCoding(coding.Brotli, ".br"))
+	}
+	if f.CompressZstd {
+		all = append(all, f.fileCoding(coding.Zstd, ".zst"))
+	}
+	return append(all, f.fileCoding(coding.Gzip, ".gz"))
+}
+
+func (f *FS) fileCoding(c coding.Coding, suffix string) fileCoding {
+	other := FSCompressedFileSuffixes[c.String()]
+	if c == coding.Gzip && f.CompressedFileSuffix != "" {
+		other = f.CompressedFileSuffix
+	}
+	if s := f.CompressedFileSuffixes[c.String()]; s != "" {
+		other = s
+	}
+	fc := fileCoding{coding: c, suffixes: []string{suffix}}
+	if other != "" && other != suffix {
+		fc.suffixes = append(fc.suffixes, other)
+	}
+	return fc
+}
+
+func fileLevel(c coding.Coding) int {
+	switch c {
+	case coding.Brotli:
+		return CompressBrotliDefaultCompression
+	case coding.Zstd:
+		return CompressZstdDefault
+	}
+	return CompressDefaultCompression
+}
+
+// encode makes r a representation in a coding that the client accepts, if there is
+// a way to one.
+func (h *fileHandler) encode(ctx *RequestCtx, r *representation) {
+	r.negotiated = true
+	first := coding.Identity
+	var stored openTree
+	defer func() { stored.close() }()
+	for _, c := range h.codings {
+		if !ctx.Request.Header.HasAcceptEncoding(c.coding.String()) {
+			continue
+		}
+		if first == coding.Identity {
+			first = c.coding
+			var err error
+			if stored, err = h.coded.open(); err != nil {
+				break
+			}
+		}
+		if r.useStored(&stored, c) {
+			return
+		}
+	}
+	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0
+	if first == coding.Identity || parts || r.size < minEncodedSize || r.size > maxEncodedFile {
+		return
+	}
+	r.coding, r.encode, r.ranges = first, true, false
+	if r.tag != "" {
+		// Another version of the encoder may make other bytes of the same file.
+		r.tag, r.weak = r.tag+"-"+first.String(), true
+	}
+}
+
+// useStored makes r the file with the same content in coding c, if there is one that
+// is not older.
+func (r *representation) useStored(files *openTree, c fileCoding) bool {
+	for _, suffix := range c.suffixes {
+		file, info, err := files.openFile(r.name + suffix)
+		if err != nil {
+			continue
+		}
+		if info.IsDir() || info.ModTime().Before(r.modified) {
+			file.Close()
+			continue
+		}
+		r.replace(file, info, c.coding)
+		return true
+	}
+	return false
+}
+
+func (r *representation) replace(file fs.File, info fs.FileInfo, c coding.Coding) {
+	closeReader(r.reader)
+	stored := newFileRepresentation(r.name, file, info)
+	stored.negotiated, stored.coding = true, c
+	if stored.tag != "" {
+		stored.tag += "-" + c.String()
+	}
+	*r = stored
+}

@@ -1,0 +1,282 @@
+package gallop
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/coding"
+)
+
+// ServeContent answers with content, which belongs to a resource of that name: the whole
+// of it, the ranges that are asked for, or 304, 412 or 416, as Range and the
+// conditions of the request say (RFC 9110 §13.2.2, §14.2). Range counts for GET only.
+//
+// What the handler has set before stays: Content-Type, else it is found by the
+// extension of name, or by the first bytes; ETag, by which conditions are judged;
+// and a status other than 200, which makes the answer the whole content without
+// conditions. modtime, unless it is zero or the Unix epoch, is sent as Last-Modified.
+//
+// content is read after the handler has returned, from its start wherever it
+// stands now, and is closed then if it is an io.Closer.
+func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.ReadSeeker) {
+	size, err := content.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = content.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		closeReader(content)
+		ctx.Logger().Printf("cannot find the size of what is to be sent: %v", err)
+		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+		return
+	}
+	c := representation{name: name, reader: content, size: size, modified: modtime, ranges: true}
+	c.send(ctx)
+}
+
+// representation is what is to be sent, and what is known of it.
+type representation struct {
+	name       string    // by whose extension the type is found
+	reader     io.Reader // at its start; closed by send or later
+	size       int64
+	modified   time.Time     // zero if that is not known
+	tag        string        // the entity tag without its quotes, "" if there is none
+	weak       bool          // tag is weak
+	ranges     bool          // reader is an io.Seeker, and parts of it may be asked for
+	negotiated bool          // its coding depends on Accept-Encoding
+	coding     coding.Coding // that reader has, or, with encode, that it is to be given
+	encode     bool
+}
+
+// send makes ctx.Response an answer with the representation, as the request wants it.
+func (r *representation) send(ctx *RequestCtx) {
+	h := &ctx.Response.Header
+	valid := r.describe(h)
+	plain := ctx.Response.StatusCode() != StatusOK
+	if !plain {
+		status := valid.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
+		if status != 0 {
+			closeReader(r.reader)
+			answerCondition(ctx, status)
+			return
+		}
+	}
+	if err := r.setType(h); err != nil {
+		r.fail(ctx, err)
+		return
+	}
+	if r.encode {
+		r.sendEncoded(ctx)
+		return
+	}
+	if r.coding != coding.Identity {
+		h.SetContentEncoding(r.coding.String())
+	}
+	if r.ranges && !plain {
+		h.Set(HeaderAcceptRanges, "bytes")
+		if ctx.IsGet() && valid.allowsRange(&ctx.Request.Header) && r.sendRanges(ctx) {
+			return
+		}
+	}
+	r.sendAll(ctx)
+}
+
+// describe sets the fields by which the representation is recognised, and returns them.
+func (r *representation) describe(h *ResponseHeader) (v validator) {
+	if r.negotiated {
+		h.Add(HeaderVary, HeaderAcceptEncoding)
+	}
+	if v.tag = bytes.Clone(h.Peek(HeaderETag)); v.tag == nil && r.tag != "" {
+		v.tag = strconv.AppendQuote(nil, r.tag)
+		if r.weak {
+			v.tag = append([]byte("W/"), v.tag...)
+		}
+		h.SetBytesV(HeaderETag, v.tag)
+	}
+	if !r.modified.IsZero() && r.modified.Unix() != 0 {
+		v.modified = r.modified.Truncate(time.Second)
+		h.SetLastModified(v.modified)
+	}
+	return v
+}
+
+// setType sets Content-Type unless that is set.
+func (r *representation) setType(h *ResponseHeader) error {
+	if h.Peek(HeaderContentType) != nil {
+		return nil
+	}
+	if t := typeByName(r.name); t != "" {
+		h.SetContentType(t)
+		return nil
+	}
+	start, err := r.peek()
+	if err == nil {
+		h.SetContentType(typeByContent(start))
+	}
+	return err
+}
+
+// peek returns the first bytes of the reader, which it leaves at its start.
+func (r *representation) peek() ([]byte, error) {
+	start := make([]byte, typeByContentBytes)
+	n, err := io.ReadFull(r.reader, start)
+	if start = start[:n]; err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	if seeker, ok := r.reader.(io.Seeker); ok && err == nil {
+		_, err = seeker.Seek(0, io.SeekStart)
+	} else {
+		r.reader = &resumed{start: start, rest: r.reader}
+	}
+	return start, err
+}
+
+// resumed is a stream of which start was read already.
+type resumed struct {
+	start []byte
+	rest  io.Reader
+}
+
+func (s *resumed) Read(p []byte) (int, error) {
+	if len(s.start) > 0 {
+		n := copy(p, s.start)
+		s.start = s.start[n:]
+		return n, nil
+	}
+	return s.rest.Read(p)
+}
+
+func (s *resumed) Close() error { return closeReader(s.rest) }
+
+func (r *representation) sendAll(ctx *RequestCtx) {
+	ctx.SetBodyStream(r.reader, streamSize(r.size))
+}
+
+// streamSize returns n as SetBodyStream wants it. What is too large for an int, where
+// that has 32 bits, is sent in chunks.
+func streamSize(n int64) int {
+	if int64(int(n)) != n {
+		return -1
+	}
+	return int(n)
+}
+
+// sendEncoded sends the representation in its coding, made in memory.
+func (r *representation) sendEncoded(ctx *RequestCtx) {
+	resp := &ctx.Response
+	r.sendAll(ctx)
+	if resp.Body(); resp.BodyErr() != nil {
+		r.fail(ctx, resp.BodyErr())
+		return
+	}
+	resp.Header.SetContentEncoding(r.coding.String())
+	resp.encodeBytes(r.coding, fileLevel(r.coding))
+}
+
+// sendRanges sends the parts that are asked for, or says that there are none. It
+// reports false if no parts are asked for.
+func (r *representation) sendRanges(ctx *RequestCtx) bool {
+	lines := ctx.Request.Header.PeekAll(HeaderRange)
+	if len(lines) != 1 {
+		return false
+	}
+	h := &ctx.Response.Header
+	spans, ignore := parseSpans(lines[0], r.size)
+	switch {
+	case ignore:
+		return false
+	case len(spans) == 0:
+		closeReader(r.reader)
+		h.Set(HeaderContentRange, "bytes */"+strconv.FormatInt(r.size, 10))
+		answerPlain(ctx, StatusRequestedRangeNotSatisfiable)
+		return true
+	}
+	content := r.reader.(io.ReadSeeker)
+	ctx.SetStatusCode(StatusPartialContent)
+	if len(spans) > 1 {
+		parts := newMultipartSpans(content, h.ContentType(), spans, r.size)
+		h.SetContentType("multipart/byteranges; boundary=" + parts.boundary)
+		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.size))
+		return true
+	}
+	h.SetBytesV(HeaderContentRange, appendContentRange(nil, spans[0], r.size))
+	body, err := section(content, spans[0])
+	if err != nil {
+		r.fail(ctx, err)
+		return true
+	}
+	ctx.SetBodyStream(body, streamSize(spans[0].length))
+	return true
+}
+
+// section returns what reads one part of content and closes it.
+func section(content io.ReadSeeker, span byteSpan) (io.Reader, error) {
+	if file, ok := content.(*os.File); ok {
+		_, err := file.Seek(span.start, io.SeekStart)
+		return &fileSection{file: file, left: span.length}, err
+	}
+	return &ownedReader{&seekSection{content: content, start: span.start, left: span.length}, content}, nil
+}
+
+// fileSection is the next left bytes of a file. A connection that can sends them by
+// sendfile.
+type fileSection struct {
+	file *os.File
+	left int64
+}
+
+func (s *fileSection) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := s.file.Read(p[:min(int64(len(p)), s.left)])
+	s.left -= int64(n)
+	return n, err
+}
+
+func (s *fileSection) Close() error { return s.file.Close() }
+
+// ownedReader closes what it reads from.
+type ownedReader struct {
+	io.Reader
+	from io.Reader
+}
+
+func (r *ownedReader) Close() error { return closeReader(r.from) }
+
+func closeReader(r io.Reader) error {
+	if c, ok := r.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+func (r *representation) fail(ctx *RequestCtx, err error) {
+	closeReader(r.reader)
+	ctx.Logger().Printf("cannot read %q: %v", path.Base(r.name), err)
+	ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+}
+
+// answerCondition answers a request whose conditions say so with 304 or 412.
+func answerCondition(ctx *RequestCtx, status int) {
+	if status != StatusNotModified {
+		answerPlain(ctx, status)
+		return
+	}
+	ctx.NotModified()
+	if h := &ctx.Response.Header; h.Peek(HeaderETag) != nil {
+		h.Del(HeaderLastModified) // which the tag makes superfluous: RFC 9110 §15.4.5
+	}
+}
+
+// answerPlain answers with a status in words, and leaves the fields that are not
+// about the body.
+func answerPlain(ctx *RequestCtx, status int) {
+	ctx.SetStatusCode(status)
+	ctx.Response.Header.Del(HeaderContentEncoding)
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.SetBodyString(StatusMessage(status))
+}

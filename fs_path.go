@@ -1,0 +1,126 @@
+package gallop
+
+import (
+	"bytes"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+// PathRewriteFunc returns the path that FS looks up for a request. It may be a view
+// of the request's. A path with a ".." segment is never found.
+type PathRewriteFunc func(ctx *RequestCtx) []byte
+
+// NewPathPrefixStripper returns a PathRewriteFunc that leaves out the first prefixSize bytes of
+// the path: with 3, "/foo/bar" becomes "o/bar". A shorter path stays.
+func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte {
+		p := ctx.Path()
+		if prefixSize > 0 && len(p) >= prefixSize {
+			p = p[prefixSize:]
+		}
+		return p
+	}
+}
+
+// NewPathSlashesStripper returns a PathRewriteFunc that leaves out the first slashesCount segments
+// of the path: with 1, "/foo/bar" becomes "/bar", with 2 it becomes "".
+func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte { return stripSegments(ctx.Path(), slashesCount) }
+}
+
+// NewVHostPathRewriter returns a PathRewriteFunc that leaves out the first slashesCount segments of
+// the path and puts the host that is asked for in front, so that each has a directory of
+// its own: with 1, "/images/a.jpg" of img.example.com becomes "/img.example.com/a.jpg". A request
+// without a host is one to "invalid-host".
+func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
+	return func(ctx *RequestCtx) []byte {
+		host := ctx.Host()
+		if len(host) == 0 || bytes.IndexByte(host, '/') >= 0 {
+			host = []byte("invalid-host")
+		}
+		p := append([]byte{'/'}, host...)
+		return append(p, stripSegments(ctx.Path(), slashesCount)...)
+	}
+}
+
+func stripSegments(p []byte, n int) []byte {
+	for ; n > 0 && len(p) > 0; n-- {
+		slash := bytes.IndexByte(p[1:], '/')
+		if slash < 0 {
+			return nil
+		}
+		p = p[1+slash:]
+	}
+	return p
+}
+
+// fileName returns the name that a path stands for, as io/fs wants it: without slashes
+// at its ends, and "." for the root. It reports false if no file can have it. Empty
+// segments count for nothing.
+func fileName(p []byte) (name string, ok bool) {
+	return fileNameOn(runtime.GOOS, p)
+}
+
+func fileNameOn(goos string, p []byte) (string, bool) {
+	if bytes.IndexByte(p, '\\') >= 0 || bytes.IndexByte(p, 0) >= 0 {
+		return "", false
+	}
+	name := make([]byte, 0, len(p))
+	for len(p) > 0 {
+		var segment []byte
+		segment, p = ascii.Cut(p, '/')
+		switch {
+		case len(segment) == 0:
+			continue
+		case string(segment) == ".", string(segment) == "..":
+			return "", false
+		case goos == "windows" && !isWindowsName(string(segment)):
+			return "", false
+		}
+		if len(name) > 0 {
+			name = append(name, '/')
+		}
+		name = append(name, segment...)
+	}
+	if len(name) == 0 {
+		return ".", true
+	}
+	return string(name), true
+}
+
+// isWindowsName reports whether Windows takes segment for the name of a file in a
+// directory and for nothing else: a drive or a stream ("a.txt::$DATA"), a device, with
+// whatever extension ("nul.txt"), or another name (those that end in dots or blanks lose
+// them).
+func isWindowsName(segment string) bool {
+	if strings.ContainsAny(segment, "<>:\"|?*") || strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " ") {
+		return false
+	}
+	for i := range len(segment) {
+		if segment[i] < ' ' {
+			return false
+		}
+	}
+	base, _, _ := strings.Cut(segment, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return false
+	}
+	number, isPort := strings.CutPrefix(base, "COM")
+	if !isPort {
+		number, isPort = strings.CutPrefix(base, "LPT")
+	}
+	return !isPort || number == "" || !strings.Contains("0123456789¹²³", number)
+}
+
+// cleanRoot returns the name of a directory in an fs.FS for however it was written.
+func cleanRoot(root string) string {
+	if root = strings.Trim(path.Clean("/"+root), "/"); root == "" {
+		return "."
+	}
+	return root
+}
