@@ -25,10 +25,12 @@ type echoServer struct {
 }
 
 // newEchoServer returns a server with the default limits. With stream, the handler
-// reads the body; without, the server does before it calls the handler.
+// reads the body; without, the server does before it calls the handler, and what the
+// handler was given is overwritten after it.
 func newEchoServer(stream bool) *echoServer {
 	s := &echoServer{}
 	s.StreamRequestBody = stream
+	s.PoisonReleased = !stream
 	s.Logger = &s.log
 	s.Handler = func(ctx *gallop.RequestCtx) {
 		s.calls.Add(1)

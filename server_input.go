@@ -130,7 +130,7 @@ func (in *input) pin() {
 // releaseHead is called when nobody may look at the head any longer.
 func (in *input) releaseHead(poison bool) {
 	if poison {
-		bufpool.PoisonBytes(in.buf[:in.r])
+		bufpool.PoisonBytes(in.buf[:in.r:in.r]) // and not the requests behind it
 		bufpool.PoisonBytes(in.pinned)
 	}
 	if in.pinned != nil {

@@ -80,7 +80,7 @@ func (c *serverConn) writeResponse(method http1.Method) error {
 		out.length = int64(len(resp.body.bytes()))
 	case status >= 200 && status != StatusNoContent:
 		if out.length = int64(len(resp.body.bytes())); out.length == 0 || status == StatusNotModified {
-			out.length = resp.Header.head.Length
+			out.length = max(resp.Header.sentLength(), lengthNone)
 		}
 	}
 	out.close = c.close
