@@ -141,10 +141,14 @@ func (h *header) appendFraming(dst []byte, o *outgoing, length int64) []byte {
 	} else if o.keepAlive {
 		option = "keep-alive"
 	}
+	others := h.head.Fields.Has(field.Connection)
+	if option == "" && !others {
+		return append(dst, "\r\n"...)
+	}
 	start := len(dst)
 	dst = append(dst, "Connection: "...)
 	empty := len(dst)
-	if h.head.Fields.Has(field.Connection) {
+	if others {
 		dst = h.appendOptions(dst, option)
 	} else {
 		dst = append(dst, option...)

@@ -54,6 +54,9 @@ func IndexControl(b []byte) int {
 			}
 		}
 	}
+	if n := len(b); n >= 8 && Odd(binary.LittleEndian.Uint64(b[n-8:])) == 0 {
+		return n
+	}
 	for ; i < len(b); i++ {
 		if classes[b[i]]&classValue == 0 {
 			return i

@@ -251,9 +251,12 @@ func (l *List) detach(room int) {
 
 // Add appends a field. id is Lookup(name); the name has at most MaxNameLen bytes.
 func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
-	n := Store(l, name)
-	v := Store(l, value)
-	l.AppendSpan(id, int(n.Off), int(n.Off+n.Len), int(v.Off), int(v.Off+v.Len))
+	l.detach(len(name) + len(value))
+	start := len(l.own)
+	own := append(append(l.own, name...), value...)
+	l.own, l.buf = own, own
+	middle := start + len(name)
+	l.AppendSpan(id, start, middle, middle, len(own))
 }
 
 // Set gives the first field called name this value and removes the others of that
