@@ -54,8 +54,8 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 // recycle ends the request and makes ctx ready for another one.
 func (ctx *RequestCtx) recycle(poison bool) {
 	ctx.life.end()
-	ctx.Request.ResetUserValues()
 	if poison {
+		ctx.Request.ResetUserValues() // they may be closed and look at what is poisoned
 		ctx.Request.Header.poison()
 		ctx.Request.body.poison()
 		ctx.Response.Header.poison()

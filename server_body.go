@@ -29,6 +29,10 @@ type requestBody struct {
 // begin takes over the body of the request whose head was read.
 func (b *requestBody) begin(c *serverConn) {
 	head := &c.ctx.Request.Header.head
+	if head.Body == http1.NoBody { // the rest is of no account then
+		b.c, b.open, b.kind, b.err = c, true, http1.NoBody, nil
+		return
+	}
 	*b = requestBody{c: c, open: true, kind: head.Body, left: head.Length}
 }
 
