@@ -192,7 +192,15 @@ func Find[S ascii.Text](l *List, id ID, name S) int {
 
 // FindID returns the index of the first field with the known id, or -1.
 func (l *List) FindID(id ID) int {
-	if i := int(l.first[id]); i != 0 || len(l.fields) < 1<<16 {
+	if len(l.fields) < 1<<16 {
+		return int(l.first[id]) - 1
+	}
+	return l.findAmongMany(id)
+}
+
+// findAmongMany is FindID where first may not reach the field.
+func (l *List) findAmongMany(id ID) int {
+	if i := int(l.first[id]); i != 0 {
 		return i - 1
 	}
 	return next(l, 0, id, "")
@@ -216,7 +224,12 @@ func next[S ascii.Text](l *List, from int, id ID, name S) int {
 }
 
 // Has reports whether there is a field with the known id.
-func (l *List) Has(id ID) bool { return l.FindID(id) >= 0 }
+func (l *List) Has(id ID) bool {
+	if len(l.fields) < 1<<16 {
+		return l.first[id] != 0
+	}
+	return l.findAmongMany(id) >= 0
+}
 
 // PeekID returns the value of the first field with the known id, or nil.
 func (l *List) PeekID(id ID) []byte {
