@@ -68,21 +68,24 @@ func (b *body) BodyErr() error { return b.err }
 
 // load reads the stream, of whatever kind, into buf.
 func (b *body) load() {
+	buf := b.buf[:0]
+	b.buf = nil // it may move while it grows
 	var err error
 	switch {
 	case b.source != nil:
-		b.buf, err = b.source.readAll(b.buf[:0])
+		buf, err = b.source.readAll(buf)
 		b.source = nil
 	case b.stream != nil && writerTo(b.stream) == nil:
-		b.buf, err = appendStream(b.buf[:0], b.stream, b.size)
+		buf, err = appendStream(buf, b.stream, b.size)
 		err = b.closed(err)
 	default:
-		sink := limitedSink{buf: b.buf[:0]}
+		sink := limitedSink{buf: buf}
 		err = b.BodyWriteTo(&sink)
-		if b.buf = sink.buf; sink.err != nil {
+		if buf = sink.buf; sink.err != nil {
 			err = sink.err // a StreamWriter does not say what its writes met with
 		}
 	}
+	b.buf = buf
 	b.fail(err)
 }
 

@@ -57,15 +57,16 @@ type outgoing struct {
 	server             string    // Server field of a response if none is set; "" for none
 	agent              string    // User-Agent field of a request if none is set; "" for none
 	date               time.Time // Date field of a response if none is set; zero for none
-	length             int64     // of the body: Content-Length if ≥ 0; lengthNone or lengthChunked
+	length             int64     // of the body: Content-Length if ≥ 0, or one of the constants below
 	close, keepAlive   bool      // whether Connection says close, or else keep-alive; its other options stay
 	defaultContentType bool      // add a Content-Type if none is set, there is a body, and the head does not object
 }
 
 // Values of outgoing.length that are no length.
 const (
-	lengthNone    = -1 // no field frames the body: there is none, or it ends with the connection
-	lengthChunked = -2
+	lengthNone       = -1 // there is no body
+	lengthChunked    = -2
+	lengthUntilClose = -3 // no field frames the body, which ends with the connection
 )
 
 func (h *header) reset() {

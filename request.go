@@ -201,13 +201,15 @@ func (req *Request) setBasicAuth() {
 	req.Header.SetBytesV(HeaderAuthorization, base64.StdEncoding.AppendEncode([]byte("Basic "), pair))
 }
 
+const mediaTypeForm = "application/x-www-form-urlencoded"
+
 // PostArgs returns the arguments in a body of type application/x-www-form-urlencoded.
 // If the body is empty, Write sends what was added to them.
 func (req *Request) PostArgs() *Args {
 	if !req.postArgsParsed {
 		req.postArgsParsed = true
 		mediaType, _ := ascii.Cut(req.Header.ContentType(), ';')
-		if ascii.EqualFold(ascii.TrimOWS(mediaType), "application/x-www-form-urlencoded") {
+		if ascii.EqualFold(ascii.TrimOWS(mediaType), mediaTypeForm) {
 			req.postArgs.ParseBytes(req.Body())
 		}
 	}

@@ -108,6 +108,28 @@ func TestRequestURI(t *testing.T) {
 	}
 }
 
+func TestRequestSetURI(t *testing.T) {
+	var req Request
+	req.SetRequestURIBytes([]byte("http://a/b"))
+	var u URI
+	u.Parse(nil, []byte("http://c/d"))
+	for _, tt := range []struct {
+		set  func()
+		want string
+	}{
+		{func() {}, "http://a/b"},
+		{func() { req.SetURI(&u) }, "http://c/d"},
+		{func() { req.SetURI(nil) }, "http://a/b"},
+		{func() { req.SetHost("e:80") }, "http://e:80/b"},
+		{func() { req.SetHostBytes([]byte("f")) }, "http://f/b"},
+		{func() { req.Header.SetHost("g"); req.SetRequestURI("/h") }, "http://g/h"},
+	} {
+		if tt.set(); req.URI().String() != tt.want || string(req.Host()) != string(req.URI().Host()) {
+			t.Errorf("URI %s, host %s, want %s", req.URI(), req.Host(), tt.want)
+		}
+	}
+}
+
 func TestPostArgs(t *testing.T) {
 	for _, tt := range []struct{ contentType, want string }{
 		{"application/x-www-form-urlencoded", "a=b"},

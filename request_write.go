@@ -11,7 +11,8 @@ import (
 // is sent in chunks; a stream that turns out shorter or longer than announced is an error.
 // After an error w's connection cannot be used for another request.
 func (req *Request) Write(w *bufio.Writer) error {
-	return req.write(w, &outgoing{close: req.Header.head.Flags&http1.ConnectionClose != 0})
+	out := req.Header.asStored()
+	return req.write(w, &out)
 }
 
 // write is Write with what else the connection puts into the header. out.length is set here.
@@ -57,7 +58,11 @@ func (req *Request) content() []byte {
 	if b := req.Body(); len(b) > 0 {
 		return b
 	}
-	return req.postArgs.QueryString()
+	args := req.postArgs.QueryString()
+	if len(args) > 0 && len(req.Header.ContentType()) == 0 && req.Header.flags&noDefaultContentType == 0 {
+		req.Header.SetContentType(mediaTypeForm)
+	}
+	return args
 }
 
 // isBodiless reports whether the method is one that nobody expects a body with, so

@@ -54,26 +54,26 @@ func TestRequestWrite(t *testing.T) {
 		{"OPTIONS *", func(r *Request) { r.Header.SetMethod("OPTIONS"); r.SetRequestURI("*"); r.Header.SetHost("a"); r.URI() }, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"},
 
 		{"POST without a body", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"},
-		{"POST", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
-		{"GET with a body", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
+		{"POST", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: 3\r\n\r\nabc"},
+		{"GET with a body", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: 3\r\n\r\nabc"},
 		{"GET with a length and no body", func(r *Request) { r.SetRequestURI("http://a/"); r.Header.SetContentLength(3) }, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
 		{"GET that was chunked and has no body", func(r *Request) { r.SetRequestURI("http://a/"); r.Header.SetContentLength(-1) }, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
 		{"arguments", func(r *Request) {
 			r.Header.SetMethod("POST")
 			r.SetRequestURI("http://a/")
 			r.PostArgs().Set("b", "c d")
-		}, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nb=c+d"},
-		{"stream of known size", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abc"), 3) }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
-		{"stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abc"), -1) }, "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
+		}, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\nb=c+d"},
+		{"stream of known size", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abc"), 3) }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: 3\r\n\r\nabc"},
+		{"stream", func(r *Request) { r.SetRequestURI("http://a/"); r.SetBodyStream(strings.NewReader("abc"), -1) }, "GET / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{"stream writer", func(r *Request) {
 			r.SetRequestURI("http://a/")
 			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") })
-		}, "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
+		}, "GET / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{"stream in HTTP/1.0", func(r *Request) {
 			r.SetRequestURI("http://a/")
 			r.Header.SetProtocol("HTTP/1.0")
 			r.SetBodyStream(strings.NewReader("abc"), -1)
-		}, "GET / HTTP/1.0\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"},
+		}, "GET / HTTP/1.0\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"},
 		{"close", func(r *Request) { r.SetRequestURI("http://a/"); r.SetConnectionClose() }, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 // Where a status has no body, or with SkipBody, only the head is written, with the
 // Content-Length that the body would have if that is known.
 func (resp *Response) Write(w *bufio.Writer) error {
-	return resp.write(w, &outgoing{defaultContentType: !resp.Header.head.Parsed(), close: resp.ConnectionClose()},
-		resp.Header.sentMinor() == 0)
+	out := resp.Header.asStored()
+	return resp.write(w, &out, resp.Header.sentMinor() == 0)
 }
 
 // write is Write with what else the connection puts into the header. out.length is
@@ -48,7 +48,7 @@ func (resp *Response) frame(out *outgoing, http10 bool) {
 		out.length = resp.streamLength(&resp.Header.header)
 	}
 	if out.length == lengthChunked && http10 {
-		out.length, out.close = lengthNone, true
+		out.length, out.close = lengthUntilClose, true
 	}
 }
 
@@ -83,7 +83,7 @@ func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
 		return resp.dropStream(nil)
 	case out.length >= 0:
 		return resp.writeFixed(w, int(out.length))
-	case out.length == lengthNone:
+	case out.length == lengthUntilClose:
 		return resp.writeRaw(w)
 	}
 	return resp.writeChunked(w, &resp.Header.trailers)

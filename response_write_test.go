@@ -2,6 +2,12 @@ package gallop
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -59,5 +65,116 @@ func TestResponseFraming(t *testing.T) {
 				t.Errorf("WriteTo: %d, %v\n got %q\nwant %q", n, err, got.String(), tt.want)
 			}
 		})
+	}
+}
+
+// To a peer that speaks HTTP/1.0 a body of unknown size ends with the connection.
+func TestResponseToHTTP10(t *testing.T) {
+	const head = "HTTP/1.0 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
+	for _, tt := range []struct {
+		name string
+		fill func(*Response)
+		want string
+	}{
+		{"stream", func(r *Response) { r.SetBodyStream(strings.NewReader("abc"), -1) }, head + "Connection: close\r\n\r\nabc"},
+		{"stream writer", func(r *Response) { r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") }) }, head + "Connection: close\r\n\r\nabc"},
+		{"stream of known size", func(r *Response) {
+			r.SetBodyStream(strings.NewReader("abc"), 3)
+			r.Header.Set("Connection", "keep-alive")
+		},
+			head + "Content-Length: 3\r\nConnection: keep-alive\r\n\r\nabc"},
+	} {
+		var resp Response
+		resp.Header.SetProtocol([]byte("HTTP/1.0"))
+		tt.fill(&resp)
+		if got := resp.String(); got != tt.want {
+			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestResponseWriteErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		fill func(*Response)
+		want error
+	}{
+		{"short stream", func(r *Response) { r.SetBodyStream(strings.NewReader("ab"), 3) }, errBodyShort},
+		{"long stream", func(r *Response) { r.SetBodyStream(strings.NewReader("abcd"), 3) }, errBodyLong},
+		{"stream that fails", func(r *Response) { r.SetBodyStream(failing("ab"), -1) }, errTest},
+		{"stream that panics", func(r *Response) { r.SetBodyStream(readerFunc(func([]byte) (int, error) { panic(errTest) }), -1) }, errTest},
+		{"stream of nothing for ever", func(r *Response) { r.SetBodyStream(readerFunc(func([]byte) (int, error) { return 0, nil }), -1) }, io.ErrNoProgress},
+		{"short stream writer", func(r *Response) {
+			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("ab") })
+			r.Header.SetContentLength(3)
+		}, errBodyShort},
+		{"long stream writer", func(r *Response) {
+			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abcd") })
+			r.Header.SetContentLength(3)
+		}, errBodyLong},
+		{"body that failed", func(r *Response) { r.SetBodyStream(failing("ab"), -1); r.Body() }, errTest},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var resp Response
+			tt.fill(&resp)
+			var got strings.Builder
+			if _, err := resp.WriteTo(&got); !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if strings.Contains(got.String(), "abcd") || strings.HasSuffix(got.String(), "0\r\n\r\n") {
+				t.Errorf("written as if it were whole: %q", got.String())
+			}
+		})
+	}
+}
+
+// A file is sent as large as it was, whatever happens to it meanwhile.
+func TestSendFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, size := range []int{0, 3, copyPiece + 3} {
+		for _, change := range []int{0, 5, -2} {
+			text := strings.Repeat("x", size)
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var resp Response
+			if err := resp.SendFile(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, int64(max(0, size+change))); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			_, err := resp.WriteTo(&out)
+			if size+change < size && size > 0 {
+				if err != errBodyShort {
+					t.Errorf("%d bytes, then %d: %v", size, change, err)
+				}
+				continue
+			}
+			if head := fmt.Sprintf("Content-Length: %d\r\n", size); err != nil || !strings.Contains(out.String(), head) ||
+				!strings.HasSuffix(out.String(), "\r\n\r\n"+text) || len(resp.Header.Peek("Last-Modified")) == 0 {
+				t.Errorf("%d bytes, then %d: %v, %.200q", size, change, err, out.String())
+			}
+		}
+	}
+	var resp Response
+	for _, bad := range []string{filepath.Dir(path), path + "x"} {
+		if err := resp.SendFile(bad); err == nil || resp.IsBodyStream() {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestResponseAddresses(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	var resp Response
+	if resp.ParseNetConn(a); resp.LocalAddr() != a.LocalAddr() || resp.RemoteAddr() != a.RemoteAddr() {
+		t.Errorf("%v, %v", resp.LocalAddr(), resp.RemoteAddr())
+	}
+	if resp.Reset(); resp.LocalAddr() != nil || resp.RemoteAddr() != nil {
+		t.Error("Reset left the addresses")
 	}
 }
