@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -55,8 +56,11 @@ var argsPool = sync.Pool{New: func() any { return new(Args) }}
 func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 
 // ReleaseArgs resets a and returns it to the pool. Neither a nor anything its
-// methods returned may be used afterwards.
+// methods returned may be used afterwards; race builds overwrite what views refer to.
 func ReleaseArgs(a *Args) {
+	if raceEnabled {
+		a.poison()
+	}
 	a.Reset()
 	argsPool.Put(a)
 }
@@ -68,6 +72,12 @@ func (a *Args) Reset() {
 		a.list = nil
 	}
 	a.list, a.garbage, a.changed = a.list[:0], 0, true
+}
+
+// poison overwrites what views of a refer to. What a says does not count any more: Reset it.
+func (a *Args) poison() {
+	bufpool.PoisonBytes(a.arena)
+	bufpool.PoisonBytes(a.query)
 }
 
 // CopyTo makes dst a copy of a.

@@ -56,8 +56,7 @@ func (ctx *RequestCtx) recycle(poison bool) {
 	ctx.life.end()
 	if poison {
 		ctx.Request.ResetUserValues() // they may be closed and look at what is poisoned
-		ctx.Request.Header.poison()
-		ctx.Request.body.poison()
+		ctx.Request.poison()
 		ctx.Response.Header.poison()
 		ctx.Response.body.poison()
 	}

@@ -32,6 +32,9 @@ func AcquireRequest() *Request { return requests.Get().(*Request) }
 // ReleaseRequest resets req and returns it to the pool. Neither req nor any view of it
 // may be used afterwards; race builds overwrite what views refer to.
 func ReleaseRequest(req *Request) {
+	if bufpool.Poisons {
+		req.poison()
+	}
 	req.Reset()
 	req.retire(&req.Header.header)
 	requests.Put(req)

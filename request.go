@@ -57,6 +57,15 @@ func (req *Request) Reset() {
 	req.resetSkipHeader()
 }
 
+// poison overwrites what views of the request refer to, but for what it borrowed. What it
+// says does not count any more: Reset it.
+func (req *Request) poison() {
+	req.Header.poison()
+	req.body.poison()
+	req.uri.poison()
+	req.postArgs.poison()
+}
+
 func (req *Request) resetSkipHeader() {
 	req.ResetBody()
 	req.shrink(int(requestBodyKeep.Load()))

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -57,8 +58,11 @@ var uriPool = sync.Pool{New: func() any { return new(URI) }}
 func AcquireURI() *URI { return uriPool.Get().(*URI) }
 
 // ReleaseURI resets u and returns it to the pool. Neither u nor anything its
-// methods returned may be used afterwards.
+// methods returned may be used afterwards; race builds overwrite what views refer to.
 func ReleaseURI(u *URI) {
+	if raceEnabled {
+		u.poison()
+	}
 	u.Reset()
 	uriPool.Put(u)
 }
@@ -70,6 +74,14 @@ func (u *URI) Reset() {
 	}
 	u.queryArgs.Reset()
 	u.argsParsed, u.pathState, u.DisablePathNormalizing = false, pathStale, false
+}
+
+// poison overwrites what views of u refer to. What u says does not count any more: Reset it.
+func (u *URI) poison() {
+	for _, b := range u.buffers() {
+		bufpool.PoisonBytes(*b)
+	}
+	u.queryArgs.poison()
 }
 
 func (u *URI) buffers() [10]*[]byte {
