@@ -1,0 +1,262 @@
+package gallop_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"mime/multipart"
+	"net"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// From net/http to gallop, what a handler reads: a row of the README's table, an example.
+
+// r.Body
+func ExampleRequestCtx_PostBody() {
+	printPost(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%d bytes: %s", len(ctx.PostBody()), ctx.PostBody())
+	}, "/", "text/plain", "hello")
+	// Output:
+	// 200
+	// 5 bytes: hello
+}
+
+// r.Body, read as it comes. RequestBodyStream is nil for a body that is in memory, as an empty one is.
+func ExampleRequestCtx_RequestBodyStream() {
+	s := &gallop.Server{
+		StreamRequestBody: true,
+		Handler: func(ctx *gallop.RequestCtx) {
+			n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+			fmt.Fprintf(ctx, "%d bytes, %v", n, err)
+		},
+	}
+	printAnswer(s, exampleRequest("POST", "/", "text/plain", strings.Repeat("x", 1<<20)))
+	// Output:
+	// 200
+	// 1048576 bytes, <nil>
+}
+
+// r.URL.Path
+func ExampleRequestCtx_Path() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s", ctx.Path())
+	}, "/a/./b/../caf%C3%A9?x=1")
+	// Output:
+	// 200
+	// /a/café
+}
+
+// r.URL
+func ExampleRequestCtx_URI() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		u := ctx.URI()
+		fmt.Fprintf(ctx, "%s %s %s %s", u.Scheme(), u.Host(), u.PathOriginal(), u.QueryString())
+	}, "/a%20b?x=1")
+	// Output:
+	// 200
+	// http example.com /a%20b x=1
+}
+
+// r.Method
+func ExampleRequestCtx_Method() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s %t", ctx.Method(), ctx.IsGet())
+	}, "/")
+	// Output:
+	// 200
+	// GET true
+}
+
+// r.Header, and r.Header.Get
+func ExampleRequestHeader_Peek() {
+	printPost(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s\n", ctx.Request.Header.Peek("content-type"))
+		for name, value := range ctx.Request.Header.All() {
+			if string(name) == "Content-Length" {
+				fmt.Fprintf(ctx, "%s: %s\n", name, value)
+			}
+		}
+	}, "/", "text/plain", "hello")
+	// Output:
+	// 200
+	// text/plain
+	// Content-Length: 5
+}
+
+// r.Host
+func ExampleRequestCtx_Host() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s", ctx.Host())
+	}, "/")
+	// Output:
+	// 200
+	// example.com
+}
+
+// r.Form: the arguments of the query and those of a form in the body stay apart.
+func ExampleRequestCtx_QueryArgs() {
+	printPost(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s %s %d", ctx.QueryArgs().Peek("a"), ctx.PostArgs().Peek("a"), ctx.QueryArgs().GetUintOrZero("n"))
+	}, "/?a=query&n=7", "application/x-www-form-urlencoded", "a=body")
+	// Output:
+	// 200
+	// query body 7
+}
+
+// r.PostForm
+func ExampleRequestCtx_PostArgs() {
+	printPost(func(ctx *gallop.RequestCtx) {
+		for key, value := range ctx.PostArgs().All() {
+			fmt.Fprintf(ctx, "%s=%s\n", key, value)
+		}
+	}, "/", "application/x-www-form-urlencoded", "name=Go+pher&lang=en&lang=de")
+	// Output:
+	// 200
+	// name=Go pher
+	// lang=en
+	// lang=de
+}
+
+// r.FormValue. NetHttpFormValueFunc gives it the order of net/http, in which the body comes first.
+func ExampleRequestCtx_FormValue() {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s", ctx.FormValue("a"))
+	}}
+	printAnswer(s, exampleRequest("POST", "/?a=query", "application/x-www-form-urlencoded", "a=body"))
+
+	s = &gallop.Server{Handler: s.Handler, FormValueFunc: gallop.NetHttpFormValueFunc}
+	printAnswer(s, exampleRequest("POST", "/?a=query", "application/x-www-form-urlencoded", "a=body"))
+	// Output:
+	// 200
+	// query
+	// 200
+	// body
+}
+
+// r.FormFile
+func ExampleRequestCtx_FormFile() {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, _ := w.CreateFormFile("upload", "notes.txt")
+	io.WriteString(part, "remember the milk")
+	w.Close()
+
+	printPost(func(ctx *gallop.RequestCtx) {
+		header, err := ctx.FormFile("upload")
+		if err != nil {
+			ctx.Error("no file", gallop.StatusBadRequest)
+			return
+		}
+		file, err := header.Open()
+		if err != nil {
+			ctx.Error("cannot read the file", gallop.StatusInternalServerError)
+			return
+		}
+		defer file.Close()
+		content, _ := io.ReadAll(file)
+		fmt.Fprintf(ctx, "%s: %s", header.Filename, content)
+	}, "/", w.FormDataContentType(), form.String())
+	// Output:
+	// 200
+	// notes.txt: remember the milk
+}
+
+// r.MultipartForm. MultipartFormWithLimit bounds how large a form may become, decompressed.
+func ExampleRequestCtx_MultipartForm() {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	w.WriteField("name", "Gopher")
+	w.Close()
+
+	printPost(func(ctx *gallop.RequestCtx) {
+		form, err := ctx.MultipartForm()
+		if err != nil {
+			ctx.Error("no form", gallop.StatusBadRequest)
+			return
+		}
+		_, err = ctx.MultipartFormWithLimit(1 << 20)
+		fmt.Fprintf(ctx, "%s %d files %v", form.Value["name"], len(form.File), err)
+	}, "/", w.FormDataContentType(), form.String())
+	// Output:
+	// 200
+	// [Gopher] 0 files <nil>
+}
+
+// r.RemoteAddr
+func ExampleRequestCtx_RemoteAddr() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s\n", ctx.RemoteAddr())
+		ctx.SetRemoteAddr(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 50000}) // what a trusted proxy said
+		fmt.Fprintf(ctx, "%s %s\n", ctx.RemoteAddr(), ctx.RemoteIP())
+	}, "/")
+	// Output:
+	// 200
+	// memory
+	// 192.0.2.1:50000 192.0.2.1
+}
+
+// r.RequestURI
+func ExampleRequestCtx_RequestURI() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s", ctx.RequestURI())
+	}, "/a%20b?x=1")
+	// Output:
+	// 200
+	// /a%20b?x=1
+}
+
+// r.TLS
+func ExampleRequestCtx_IsTLS() {
+	printGet(func(ctx *gallop.RequestCtx) {
+		fmt.Fprint(ctx, ctx.IsTLS(), ctx.TLSConnectionState() == nil)
+	}, "/")
+	// Output:
+	// 200
+	// false true
+}
+
+// r.Cookie
+func ExampleRequestHeader_Cookie() {
+	r := exampleRequest("GET", "/", "", "")
+	r.Header.Set("Cookie", "theme=dark; session=4f3a")
+	printAnswer(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s", ctx.Request.Header.Cookie("session"))
+	}}, r)
+	// Output:
+	// 200
+	// 4f3a
+}
+
+// r.Referer and r.UserAgent
+func ExampleRequestCtx_UserAgent() {
+	r := exampleRequest("GET", "/", "", "")
+	r.Header.Set("Referer", "http://example.com/before")
+	r.Header.Set("User-Agent", "gopher/1.0")
+	printAnswer(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s from %s", ctx.UserAgent(), ctx.Referer())
+	}}, r)
+	// Output:
+	// 200
+	// gopher/1.0 from http://example.com/before
+}
+
+// r.Context(): ctx is the context. It ends when the client goes away.
+func ExampleRequestCtx_Done() {
+	ended := make(chan error)
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		<-ctx.Done()
+		ended <- ctx.Err()
+	}}
+	client, server := memnet.Pipe()
+	go s.ServeConn(server)
+	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"); err != nil {
+		log.Fatal(err)
+	}
+	client.Close()
+	fmt.Println(<-ended)
+	// Output: context canceled
+}

@@ -1,0 +1,143 @@
+package gallop_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// The examples speak to their handlers in memory, through the functions below, so that all of them run.
+
+// printGet sends handler a GET request for path and prints the answer, see printAnswer.
+func printGet(handler gallop.RequestHandler, path string, fields ...string) {
+	printAnswer(&gallop.Server{Handler: handler}, exampleRequest("GET", path, "", ""), fields...)
+}
+
+// printPost sends handler a POST request and prints the answer, see printAnswer.
+func printPost(handler gallop.RequestHandler, path, contentType, body string, fields ...string) {
+	printAnswer(&gallop.Server{Handler: handler}, exampleRequest("POST", path, contentType, body), fields...)
+}
+
+// exampleRequest returns a request to http://example.com.
+func exampleRequest(method, path, contentType, body string) *http.Request {
+	r, err := http.NewRequest(method, "http://example.com"+path, strings.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	return r
+}
+
+// printAnswer has s serve r and prints the answer: its status, the fields of it that are named, and its body.
+func printAnswer(s *gallop.Server, r *http.Request, fields ...string) {
+	ln := memnet.NewListener()
+	go s.Serve(ln)
+	defer s.Close()
+	transport := &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) },
+		DisableCompression: true,
+	}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(r) // follows no redirection
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(resp.StatusCode)
+	for _, name := range fields {
+		for _, value := range resp.Header[name] {
+			fmt.Printf("%s: %s\n", name, value)
+		}
+	}
+	if len(body) > 0 {
+		fmt.Printf("%s\n", strings.TrimSuffix(string(body), "\n"))
+	}
+}
+
+func ExampleServe() {
+	ln := memnet.NewListener() // any net.Listener will do
+	go gallop.Serve(ln, func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "hello, %s", ctx.Path())
+	})
+	defer ln.Close()
+
+	c, err := ln.Dial()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "GET /gopher HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
+	answer, _ := io.ReadAll(c)
+	fmt.Println(strings.HasSuffix(string(answer), "\r\n\r\nhello, /gopher"))
+	// Output: true
+}
+
+func ExampleServer_ShutdownWithContext() {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.WriteString("hello") }}
+	ln := memnet.NewListener()
+	ended := make(chan error)
+	go func() { ended <- s.Serve(ln) }()
+
+	// In a program: ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	fmt.Println(s.ShutdownWithContext(ctx), <-ended)
+	// Output: <nil> <nil>
+}
+
+// A request that is refused never reaches the handler. What the client is told is the ErrorHandler's.
+func ExampleServer_errorHandler() {
+	s := &gallop.Server{
+		Handler: func(ctx *gallop.RequestCtx) { ctx.WriteString("not reached") },
+		Logger:  log.New(io.Discard, "", 0),
+		ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+			ctx.SetContentType("application/json")
+			ctx.SetBodyString(`{"error":"bad request"}`)
+			fmt.Println(err)
+		},
+	}
+	client, server := memnet.Pipe()
+	go s.ServeConn(server)
+	fmt.Fprint(client, "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+	client.(interface{ CloseWrite() error }).CloseWrite()
+	answer, _ := io.ReadAll(client)
+	status, _, _ := strings.Cut(string(answer), "\r\n")
+	fmt.Println(status)
+	// Output:
+	// gallop: both Content-Length and Transfer-Encoding (RFC 9112 §6.1)
+	// HTTP/1.1 400 Bad Request
+}
+
+// A string is yours for ever, a []byte is the server's again when the handler returns.
+func ExampleServer_poisonReleased() {
+	var view []byte
+	var text string
+	s := &gallop.Server{
+		PoisonReleased: true, // as in every test that runs with -race
+		Handler: func(ctx *gallop.RequestCtx) {
+			view = ctx.Path()         // wrong: kept beyond the handler
+			text = string(ctx.Path()) // right: a copy
+		},
+	}
+	client, server := memnet.Pipe()
+	fmt.Fprint(client, "GET /gopher HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
+	client.Close()
+	s.ServeConn(server)
+	fmt.Printf("view: % X\ntext: %s\n", view, text)
+	// Output:
+	// view: DB DB DB DB DB DB DB
+	// text: /gopher
+}
