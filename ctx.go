@@ -37,10 +37,10 @@ type RequestCtx struct {
 	hijackNoResponse bool
 	timeout          timeoutAnswer
 
-	fakeLocal, fakeRemote net.Addr // without conn, or set
-	fakeConn              net.Conn
-	log                   Logger
-	logFor                ctxLogger
+	fakeRemote net.Addr // what SetRemoteAddr or Init said
+	fakeConn   net.Conn
+	log        Logger
+	logFor     ctxLogger
 }
 
 // begin makes ctx that of the request whose head c has read.
@@ -233,7 +233,7 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 		return errInterimStatus
 	}
 	c := ctx.conn
-	if c == nil || !c.interim {
+	if c == nil || c.old {
 		return nil
 	}
 	o := &c.output

@@ -149,6 +149,7 @@ func TestTimeoutHandler(t *testing.T) {
 		c.WantBody("too slow")
 		c.WantField("Connection", "close")
 		c.WantEnd()
+		c.Pause(2 * time.Minute) // the channel is not of the bubble: waiting for it stops time
 		if err := <-released; err != context.DeadlineExceeded {
 			t.Error(err)
 		}

@@ -420,3 +420,26 @@ func TestConnectNeedsAHijack(t *testing.T) {
 		c.WantEnd()
 	})
 }
+
+func TestHandlerCannotChangeHowItsResponseIsFramed(t *testing.T) {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/method":
+			ctx.Request.Header.SetMethod("GET")
+		case "/reset":
+			ctx.Request.Reset()
+		case "/close":
+			ctx.Request.Header.SetConnectionClose()
+		}
+		ctx.SetBodyString("body")
+	}}
+	converse(t, s, func(c *wiretest.Conversation) {
+		for _, path := range []string{"/method", "/reset", "/close"} {
+			c.Send(wiretest.Request("HEAD", path))
+			c.WantTo("HEAD", 200)
+		}
+		c.Send(wiretest.Get("/"))
+		c.Want(200)
+		c.WantBody("body")
+	})
+}

@@ -25,7 +25,6 @@ func refusing(status int, reason string) *ParseError {
 // checkRequest refuses what is well-formed but wrong, or not wanted here.
 func (c *serverConn) checkRequest() error {
 	head := &c.ctx.Request.Header.head
-	c.interim = head.Minor > 0
 	form, err := target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target))
 	if err != nil {
 		return refusing(StatusBadRequest, err.Error())

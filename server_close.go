@@ -79,8 +79,9 @@ func (c *serverConn) onlyBlankLines() bool {
 // answerError answers a request that is refused, and ends the connection.
 func (c *serverConn) answerError(status int, err error) {
 	ctx := c.ctx
-	if ctx.conn == nil {
+	if !c.body.open { // its head was refused
 		ctx.begin(c)
+		c.noteHead(&ctx.Request.Header.head)
 	}
 	c.body.close()
 	ctx.Response.Reset()
@@ -111,7 +112,7 @@ func (c *serverConn) answerRefusal(status int) error {
 func (c *serverConn) lastWords() {
 	c.close = true
 	c.output.limit = time.Time{}
-	if c.writeResponse(c.ctx.Request.Header.head.MethodID) == nil && c.output.flush() == nil {
+	if c.writeResponse() == nil && c.output.flush() == nil {
 		c.linger()
 	}
 }

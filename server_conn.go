@@ -43,8 +43,12 @@ type serverConn struct {
 	now      time.Time // when the last bytes arrived
 	began    time.Time // when the first byte of this request was there
 
+	// What the head said, noted before a handler could change it.
+	method http1.Method
+	old    bool // HTTP/1.0: neither 1xx nor chunks
+	long   bool // the client allows for another request
+
 	close       bool // no request after this one
-	interim     bool // the client understands 1xx
 	wantsGo     bool // the client waits for 100 before it sends the body
 	maxBody     int64
 	readTimeout time.Duration // of this request
@@ -229,6 +233,7 @@ func (c *serverConn) serveRequest() error {
 	ctx := c.ctx
 	c.requests++
 	ctx.begin(c)
+	c.noteHead(&ctx.Request.Header.head)
 	c.maxBody, c.readTimeout, c.writeLimit = c.set.maxBody, c.set.read, c.set.write
 	if err := c.checkRequest(); err != nil {
 		return err
@@ -251,6 +256,11 @@ func (c *serverConn) serveRequest() error {
 		return err
 	}
 	return c.respond()
+}
+
+// noteHead keeps what frames the response.
+func (c *serverConn) noteHead(head *http1.Head) {
+	c.method, c.old, c.long = head.MethodID, head.Minor == 0, head.Flags&http1.LongConnection != 0
 }
 
 // configure applies what HeaderReceived said.
@@ -306,7 +316,7 @@ func (c *serverConn) recycle() {
 	if c.ctx != nil {
 		c.ctx.recycle(c.set.poison)
 	}
-	c.interim, c.wantsGo = false, false
+	c.wantsGo = false
 }
 
 // release gives back what the connection holds.

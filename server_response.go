@@ -14,8 +14,7 @@ import (
 func (c *serverConn) respond() error {
 	ctx := c.ctx
 	resp := &ctx.Response
-	method := ctx.Request.Header.head.MethodID
-	if method == http1.Connect && ctx.hijackHandler == nil && resp.StatusCode()/100 == 2 {
+	if c.method == http1.Connect && ctx.hijackHandler == nil && resp.StatusCode()/100 == 2 {
 		// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
 		resp.Reset()
 		ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
@@ -29,7 +28,7 @@ func (c *serverConn) respond() error {
 		c.output.limit = time.Now().Add(c.writeLimit)
 	}
 	c.decideClose()
-	if err := c.writeResponse(method); err != nil {
+	if err := c.writeResponse(); err != nil {
 		return err
 	}
 	if !c.close && !c.body.drain() {
@@ -41,34 +40,33 @@ func (c *serverConn) respond() error {
 // decideClose settles whether the connection ends with this response.
 func (c *serverConn) decideClose() {
 	s, ctx := c.srv, c.ctx
-	if ctx.Request.Header.head.Flags&http1.LongConnection == 0 || ctx.Response.ConnectionClose() ||
+	if !c.long || ctx.Response.ConnectionClose() ||
 		s.DisableKeepalive || s.stopping.Load() ||
 		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
 		c.close = true
 	}
 }
 
-// writeResponse writes head and body of ctx.Response as an answer to method.
-func (c *serverConn) writeResponse(method http1.Method) error {
+// writeResponse writes head and body of ctx.Response.
+func (c *serverConn) writeResponse() error {
 	ctx := c.ctx
 	resp := &ctx.Response
-	old := ctx.Request.Header.head.Minor == 0
 	out := outgoing{
 		server:             c.set.server,
 		length:             -1,
-		keepAlive:          old,
+		keepAlive:          c.old,
 		defaultContentType: !c.srv.NoDefaultContentType,
 	}
 	if !c.srv.NoDefaultDate {
 		out.date = c.now
 	}
 	status := resp.StatusCode()
-	hasBody := http1.MayHaveBody(status, method) && !resp.SkipBody
+	hasBody := http1.MayHaveBody(status, c.method) && !resp.SkipBody
 	switch {
 	case resp.IsBodyStream():
 		if out.length = int64(resp.body.size); resp.body.size < 0 {
 			out.length = -2
-			if old {
+			if c.old {
 				out.length = -1
 				c.close = c.close || hasBody
 			}

@@ -3,7 +3,9 @@ package gallop_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/internal/wiretest"
+	"github.com/gallop-http/gallop/memnet"
 )
 
 // converse runs f as the client of s, over a connection in memory and in virtual time.
@@ -25,6 +28,35 @@ func converse(t *testing.T, s *gallop.Server, f func(c *wiretest.Conversation)) 
 		c.Patience = time.Hour
 		f(c)
 	})
+}
+
+// start serves a listener in memory until the test ends.
+func start(t *testing.T, s *gallop.Server) *memnet.Listener {
+	t.Helper()
+	ln := memnet.NewListener()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		s.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return ln
+}
+
+// ask sends the request and returns all that comes back until the server closes.
+func ask(t *testing.T, c net.Conn, request string) string {
+	t.Helper()
+	c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		t.Fatalf("%v after %q", err, b)
+	}
+	return string(b)
 }
 
 var quiet = log.New(discard{}, "", 0)

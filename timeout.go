@@ -49,8 +49,6 @@ func (c *serverConn) detach(answer *Response) {
 
 	ctx := c.srv.acquireCtx()
 	ctx.begin(c)
-	from, to := &old.Request.Header.head, &ctx.Request.Header.head
-	to.MethodID, to.Minor, to.Flags = from.MethodID, from.Minor, from.Flags
 	answer.CopyTo(&ctx.Response)
 	c.ctx = ctx
 	c.input.abandon()
