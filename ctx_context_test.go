@@ -23,7 +23,7 @@ func untilDone(ended chan<- error) gallop.RequestHandler {
 
 func TestDoneWhenTheClientGoesAway(t *testing.T) {
 	for _, stream := range []bool{false, true} {
-		for _, request := range []string{wiretest.Get("/"), post("/", "hello")} {
+		for _, request := range []string{wiretest.Get("/"), postTo("/", "hello")} {
 			ended := make(chan error, 1)
 			s := &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
 				ctx.PostBody()
@@ -56,7 +56,7 @@ func TestDoneDoesNotEatTheNextRequest(t *testing.T) {
 		}
 		fmt.Fprintf(ctx, "%s", ctx.Path())
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/1")).Pause(time.Second / 2)
 		c.Send(wiretest.Get("/2"), wiretest.Get("/3"))
 		for _, path := range []string{"/1", "/2", "/3"} {
@@ -73,7 +73,7 @@ func TestDoneDoesNotEatTheNextRequest(t *testing.T) {
 func TestDoneWhenTheHandlerHasReturned(t *testing.T) {
 	kept := make(chan (<-chan struct{}), 1)
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { kept <- ctx.Done() }}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"))
 		c.Want(200)
 		<-<-kept
@@ -83,7 +83,7 @@ func TestDoneWhenTheHandlerHasReturned(t *testing.T) {
 func TestDoneWhenTheServerStops(t *testing.T) {
 	ended := make(chan error, 1)
 	s := &gallop.Server{Handler: untilDone(ended)}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"))
 		synctest.Wait()
 		if err := s.Shutdown(); err != nil {
@@ -111,7 +111,7 @@ func TestDerivedContexts(t *testing.T) {
 			t.Errorf("%v, %v", ctx.Err(), derived.Err())
 		}
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"))
 		c.Want(200)
 	})
@@ -141,7 +141,7 @@ func TestTimeoutHandler(t *testing.T) {
 	}
 	var l logged
 	s := &gallop.Server{Handler: gallop.TimeoutHandler(slow, time.Second, "too slow"), Logger: &l}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/fast"), wiretest.Get("/slow"), wiretest.Get("/fast"))
 		c.Want(200)
 		c.WantBody("fast")
@@ -154,7 +154,7 @@ func TestTimeoutHandler(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	converse(t, &gallop.Server{Handler: s.Handler, Logger: &l}, func(c *wiretest.Conversation) {
+	talk(t, &gallop.Server{Handler: s.Handler, Logger: &l}, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/panic"))
 		c.Want(500)
 		c.WantEnd()
@@ -167,7 +167,7 @@ func TestTimeoutCutsOffTheBody(t *testing.T) {
 		_, err := ctx.RequestBodyStream().Read(make([]byte, 10))
 		read <- err
 	}, time.Second, "late", 503)
-	converse(t, &gallop.Server{Handler: h, StreamRequestBody: true}, func(c *wiretest.Conversation) {
+	talk(t, &gallop.Server{Handler: h, StreamRequestBody: true}, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Request("POST", "/", "Content-Length: 10"))
 		c.Want(503)
 		c.WantEnd()

@@ -24,15 +24,15 @@ func TestBodyLimit(t *testing.T) {
 		name, request string
 		status        int
 	}{
-		{"just fits", post("/", "0123456789"), 200},
-		{"one too long", post("/", "0123456789a"), 413},
+		{"just fits", postTo("/", "0123456789"), 200},
+		{"one too long", postTo("/", "0123456789a"), 413},
 		{"announced only", wiretest.Request("POST", "/", "Content-Length: 99999999999"), 413},
 		{"chunks fit", chunked + "5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n", 200},
 		{"chunks too long", chunked + "5\r\n01234\r\n6\r\n56789a\r\n0\r\n\r\n", 413},
 		{"one chunk too long", chunked + "b\r\n0123456789a\r\n0\r\n\r\n", 413},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			converse(t, s, func(c *wiretest.Conversation) {
+			talk(t, s, func(c *wiretest.Conversation) {
 				c.Send(tc.request)
 				c.Want(tc.status)
 			})
@@ -47,13 +47,13 @@ func TestHeaderReceivedSetsLimits(t *testing.T) {
 		}
 		return gallop.RequestConfig{}
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
-		c.Send(post("/large", "01234"))
+	talk(t, s, func(c *wiretest.Conversation) {
+		c.Send(postTo("/large", "01234"))
 		c.Want(200)
-		c.Send(post("/small", "01234"))
+		c.Send(postTo("/small", "01234"))
 		c.Want(413)
 	})
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Request("POST", "/small", "Content-Length: 2"))
 		c.Want(408)
 		c.WantAfter(time.Second, time.Second/2)
@@ -65,7 +65,7 @@ func TestContinueIsSentByTheFirstRead(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		t.Run(fmt.Sprint("stream ", stream), func(t *testing.T) {
 			read := &gallop.Server{Handler: say, StreamRequestBody: stream}
-			converse(t, read, func(c *wiretest.Conversation) {
+			talk(t, read, func(c *wiretest.Conversation) {
 				c.Send(expect)
 				if r := c.Next("POST"); r.Status != 100 {
 					t.Fatalf("got %d", r.Status)
@@ -77,7 +77,7 @@ func TestContinueIsSentByTheFirstRead(t *testing.T) {
 				c.Want(200)
 			})
 			refuse := &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(403) }}
-			converse(t, refuse, func(c *wiretest.Conversation) {
+			talk(t, refuse, func(c *wiretest.Conversation) {
 				c.Send(expect)
 				c.Want(403)
 				c.WantEnd() // the body may or may not come: no telling what is next
@@ -85,21 +85,21 @@ func TestContinueIsSentByTheFirstRead(t *testing.T) {
 		})
 	}
 	t.Run("sent already", func(t *testing.T) {
-		converse(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
+		talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
 			c.Send(expect + "hello")
 			c.Want(200)
 			c.WantBody(`POST / "hello"`)
 		})
 	})
 	t.Run("too large", func(t *testing.T) {
-		converse(t, &gallop.Server{Handler: say, MaxRequestBodySize: 3}, func(c *wiretest.Conversation) {
+		talk(t, &gallop.Server{Handler: say, MaxRequestBodySize: 3}, func(c *wiretest.Conversation) {
 			c.Send(expect)
 			c.Want(413)
 		})
 	})
 	t.Run("ContinueHandler", func(t *testing.T) {
 		s := &gallop.Server{Handler: say, ContinueHandler: func(h *gallop.RequestHeader) bool { return h.ContentLength() < 5 }}
-		converse(t, s, func(c *wiretest.Conversation) {
+		talk(t, s, func(c *wiretest.Conversation) {
 			c.Send(expect)
 			c.Want(417)
 			c.WantEnd()
@@ -107,7 +107,7 @@ func TestContinueIsSentByTheFirstRead(t *testing.T) {
 	})
 	t.Run("ExpectHandler", func(t *testing.T) {
 		s := &gallop.Server{Handler: say, ExpectHandler: func(ctx *gallop.RequestCtx) int { return 401 }}
-		converse(t, s, func(c *wiretest.Conversation) {
+		talk(t, s, func(c *wiretest.Conversation) {
 			c.Send(expect)
 			c.Want(401)
 			c.WantEnd()
@@ -132,11 +132,11 @@ func TestStreamedBody(t *testing.T) {
 	}
 	s := &gallop.Server{Handler: handler, StreamRequestBody: true, MaxRequestBodySize: 10}
 	big := strings.Repeat("x", 100_000)
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"))
 		c.Want(200)
 		c.WantBody("no stream")
-		c.Send(post("/", big), post("/", "hello"))
+		c.Send(postTo("/", big), postTo("/", "hello"))
 		c.Want(200)
 		c.WantBody("100000 <nil>")
 		c.Want(200)
@@ -146,7 +146,7 @@ func TestStreamedBody(t *testing.T) {
 		c.WantBody("100001 <nil>")
 		c.Want(200)
 	})
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Request("POST", "/", "Content-Length: 9"), "short").CloseWrite()
 		c.Want(200)
 		c.WantBody("5 unexpected EOF")
@@ -158,15 +158,15 @@ func TestUnreadBody(t *testing.T) {
 	unread := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {}}
 	smuggled := wiretest.Get("/smuggled")
 	t.Run("a little is dropped", func(t *testing.T) {
-		converse(t, unread, func(c *wiretest.Conversation) {
-			c.Send(post("/", strings.Repeat("x", 8192)+smuggled), wiretest.Get("/next", "Connection: close"))
+		talk(t, unread, func(c *wiretest.Conversation) {
+			c.Send(postTo("/", strings.Repeat("x", 8192)+smuggled), wiretest.Get("/next", "Connection: close"))
 			c.Want(200)
 			c.Want(200)
 			c.WantEOF()
 		})
 	})
 	t.Run("much ends the connection", func(t *testing.T) {
-		converse(t, unread, func(c *wiretest.Conversation) {
+		talk(t, unread, func(c *wiretest.Conversation) {
 			c.Send(wiretest.Request("POST", "/", "Content-Length: 1000000"))
 			c.Want(200)
 			c.WantField("Connection", "close")
@@ -174,7 +174,7 @@ func TestUnreadBody(t *testing.T) {
 		})
 	})
 	t.Run("what does not come ends the connection", func(t *testing.T) {
-		converse(t, unread, func(c *wiretest.Conversation) {
+		talk(t, unread, func(c *wiretest.Conversation) {
 			c.Send(wiretest.Request("POST", "/", "Content-Length: 1000"))
 			c.Want(200)
 			c.WantEnd()
@@ -186,8 +186,8 @@ func TestUnreadBody(t *testing.T) {
 func TestBodyKeptTooLongReadsNothing(t *testing.T) {
 	kept := make(chan io.Reader, 1)
 	s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) { kept <- ctx.RequestBodyStream() }}
-	converse(t, s, func(c *wiretest.Conversation) {
-		c.Send(post("/", "hello"))
+	talk(t, s, func(c *wiretest.Conversation) {
+		c.Send(postTo("/", "hello"))
 		c.Want(200)
 		if n, err := (<-kept).Read(make([]byte, 9)); n != 0 || !errors.Is(err, gallop.ErrBodyClosed) {
 			t.Errorf("read %d, %v", n, err)
@@ -205,7 +205,7 @@ func TestReaderLeftRunningIsInterrupted(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Request("POST", "/", "Content-Length: 100"), "some")
 		c.Want(200)
 		c.WantEnd()
@@ -234,7 +234,7 @@ func TestStreamedResponses(t *testing.T) {
 		}, strings.Repeat("x", 100000), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			converse(t, &gallop.Server{Handler: tc.handler}, func(c *wiretest.Conversation) {
+			talk(t, &gallop.Server{Handler: tc.handler}, func(c *wiretest.Conversation) {
 				for _, method := range []string{"GET", "HEAD", "GET"} {
 					c.Send(wiretest.Request(method, "/"))
 					c.WantTo(method, 200)
@@ -288,15 +288,20 @@ func TestBrokenStreamsEndTheConnection(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		handler gallop.RequestHandler
-		logged  string
+		status  string
+		reason  string
 	}{
-		{"reader fails", func(ctx *gallop.RequestCtx) {
+		{"reader fails in the middle", func(ctx *gallop.RequestCtx) {
 			ctx.SetBodyStream(io.MultiReader(strings.NewReader("x"), failing{}), -1)
-		}, "it broke"},
-		{"reader is short", func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader("x"), 10) }, "before the announced size"},
-		{"writer panics", func(ctx *gallop.RequestCtx) {
+		}, "200", "it broke"},
+		{"reader is short", func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader("x"), 10) }, "200", "before the announced size"},
+		{"reader fails at once", func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(failing{}, -1) }, "500", "it broke"},
+		{"writer panics at once", func(ctx *gallop.RequestCtx) {
 			ctx.SetBodyStreamWriter(func(w *bufio.Writer) { panic("it broke") })
-		}, "it broke"},
+		}, "500", "it broke"},
+		{"writer panics later", func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("x"); w.Flush(); panic("it broke") })
+		}, "200", "it broke"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var l logged
@@ -307,11 +312,11 @@ func TestBrokenStreamsEndTheConnection(t *testing.T) {
 				go func() { done <- s.ServeConn(server) }()
 				client.Write([]byte(wiretest.Get("/") + wiretest.Get("/")))
 				b, _ := io.ReadAll(client)
-				if strings.Count(string(b), "HTTP/1.1 200") != 1 || strings.HasSuffix(string(b), "0\r\n\r\n") {
-					t.Errorf("got %q", b)
+				if got := string(b); strings.Count(got, "HTTP/1.1 ") != 1 || !strings.HasPrefix(got, "HTTP/1.1 "+tc.status) || strings.HasSuffix(got, "0\r\n\r\n") {
+					t.Errorf("got %q", got)
 				}
-				if err := <-done; err == nil || !strings.Contains(err.Error(), tc.logged) {
-					t.Errorf("got %v", err)
+				if why := fmt.Sprint(<-done, l.String()); !strings.Contains(why, tc.reason) {
+					t.Errorf("got %s", why)
 				}
 			})
 		})
@@ -329,7 +334,7 @@ func TestResponsesWithoutBody(t *testing.T) {
 		ctx.SetStatusCode(status)
 		ctx.SetBodyString("body")
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		for _, status := range []int{204, 304} {
 			for _, method := range []string{"GET", "HEAD"} {
 				c.Send(wiretest.Request(method, fmt.Sprint("/", status)))
@@ -359,7 +364,7 @@ func TestInterimResponses(t *testing.T) {
 		}
 		ctx.SetBodyString("done")
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"))
 		if r := c.Next("GET"); r.Status != 103 {
 			t.Errorf("got %d", r.Status)
@@ -412,7 +417,7 @@ func TestConnectNeedsAHijack(t *testing.T) {
 			ctx.SetStatusCode(403)
 		}
 	}, Logger: quiet}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send("CONNECT deny.example:443 HTTP/1.1\r\nHost: deny.example:443\r\n\r\n")
 		c.WantTo("CONNECT", 403)
 		c.Send("CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n")
@@ -433,7 +438,7 @@ func TestHandlerCannotChangeHowItsResponseIsFramed(t *testing.T) {
 		}
 		ctx.SetBodyString("body")
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		for _, path := range []string{"/method", "/reset", "/close"} {
 			c.Send(wiretest.Request("HEAD", path))
 			c.WantTo("HEAD", 200)

@@ -13,6 +13,7 @@ import (
 type output struct {
 	c        *serverConn
 	buf      []byte
+	flushes  int       // how often something was written
 	deadline time.Time // as set on the connection
 	still    int       // steps of progressSteps in which the client took nothing
 	limit    time.Time // for the whole response, or zero
@@ -72,6 +73,7 @@ func (o *output) flushWith(p []byte) error {
 	if o.err != nil {
 		return o.err
 	}
+	o.flushes++
 	if tc, ok := o.c.nc.(*net.TCPConn); ok && len(p) > 0 && len(o.buf) > 0 {
 		o.err = o.writev(tc, p)
 	} else {

@@ -49,44 +49,27 @@ func (c *serverConn) decideClose() {
 
 // writeResponse writes head and body of ctx.Response.
 func (c *serverConn) writeResponse() error {
-	ctx := c.ctx
-	resp := &ctx.Response
+	resp := &c.ctx.Response
+	hasBody := http1.MayHaveBody(resp.StatusCode(), c.method) && !resp.SkipBody
+	if hasBody && !resp.IsBodyStream() && resp.body.err != nil {
+		return resp.body.err
+	}
 	out := outgoing{
 		server:             c.set.server,
-		length:             -1,
+		length:             c.responseLength(hasBody),
 		keepAlive:          c.old,
 		defaultContentType: !c.srv.NoDefaultContentType,
 	}
 	if !c.srv.NoDefaultDate {
 		out.date = c.now
 	}
-	status := resp.StatusCode()
-	hasBody := http1.MayHaveBody(status, c.method) && !resp.SkipBody
-	switch {
-	case resp.IsBodyStream():
-		if out.length = int64(resp.body.size); resp.body.size < 0 {
-			out.length = -2
-			if c.old {
-				out.length = -1
-				c.close = c.close || hasBody
-			}
-		}
-		if !hasBody && status == StatusNotModified {
-			out.length = -1
-		}
-	case hasBody:
-		out.length = int64(len(resp.body.bytes()))
-	case status >= 200 && status != StatusNoContent:
-		if out.length = int64(len(resp.body.bytes())); out.length == 0 || status == StatusNotModified {
-			out.length = max(resp.Header.sentLength(), lengthNone)
-		}
+	if hasBody && out.length == lengthNone {
+		c.close = true
 	}
 	out.close = c.close
-	if hasBody && !resp.IsBodyStream() && resp.body.err != nil {
-		return resp.body.err
-	}
 
 	o := &c.output
+	mark, flushes := len(o.buf), o.flushes
 	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), &out)
 	if !hasBody {
 		resp.CloseBodyStream()
@@ -95,17 +78,59 @@ func (c *serverConn) writeResponse() error {
 	if !resp.IsBodyStream() {
 		return o.write(resp.body.bytes())
 	}
-	return c.writeStream(out.length)
+	err := c.writeStream(out.length)
+	if err == nil {
+		return o.err
+	}
+	if o.flushes == flushes {
+		return c.takeBack(mark, err)
+	}
+	o.flush() // what there is, so that the client sees how far it went
+	return &streamError{err}
+}
+
+// responseLength is what the response says about its length, see outgoing.length.
+func (c *serverConn) responseLength(hasBody bool) int64 {
+	resp := &c.ctx.Response
+	status := resp.StatusCode()
+	switch {
+	case resp.IsBodyStream():
+		if resp.body.size >= 0 && (hasBody || status != StatusNotModified) {
+			return int64(resp.body.size)
+		}
+		if resp.body.size < 0 && !c.old {
+			return lengthChunked
+		}
+		return lengthNone
+	case hasBody:
+		return int64(len(resp.body.bytes()))
+	case status < 200 || status == StatusNoContent:
+		return lengthNone
+	}
+	if n := len(resp.body.bytes()); n > 0 && status != StatusNotModified {
+		return int64(n)
+	}
+	return max(resp.Header.sentLength(), lengthNone)
 }
 
 // headRoom is what the fields that the server adds take at most, in most cases.
 const headRoom = 256
 
+// takeBack takes a response of which nothing was sent yet out of the output from mark
+// on, and puts a 500 in its place.
+func (c *serverConn) takeBack(mark int, err error) error {
+	c.srv.log.connection(c.nc.RemoteAddr(), &streamError{err}, true)
+	c.output.buf = c.output.buf[:mark]
+	c.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+	c.close = true
+	return c.writeResponse()
+}
+
 // writeStream writes the stream that is the response's body: length bytes, or
-// chunks if that is -2, or all there is up to the end of the connection.
+// chunks, or all there is up to the end of the connection.
 func (c *serverConn) writeStream(length int64) error {
 	b := &c.ctx.Response.body
-	sink := streamSink{o: &c.output, chunked: length == -2, left: length}
+	sink := streamSink{o: &c.output, chunked: length == lengthChunked, left: length}
 	var err error
 	if b.writer != nil {
 		err = runStreamWriter(b.writer, &sink)
@@ -118,14 +143,11 @@ func (c *serverConn) writeStream(length int64) error {
 	if cerr := b.dropStream(err); err == nil {
 		err = cerr
 	}
-	if err != nil {
-		return &streamError{err}
-	}
-	if sink.chunked {
+	if err == nil && sink.chunked {
 		o := &c.output
 		o.buf = http1.AppendLastChunk(o.room(headRoom), &c.ctx.Response.Header.trailers)
 	}
-	return c.output.err
+	return err
 }
 
 // streamError wraps what ended a response in the middle of its body. The client

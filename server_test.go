@@ -17,8 +17,8 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// converse runs f as the client of s, over a connection in memory and in virtual time.
-func converse(t *testing.T, s *gallop.Server, f func(c *wiretest.Conversation)) {
+// talk runs f as the client of s, over a connection in memory and in virtual time.
+func talk(t *testing.T, s *gallop.Server, f func(c *wiretest.Conversation)) {
 	t.Helper()
 	if s.Logger == nil {
 		s.Logger = quiet
@@ -88,13 +88,13 @@ func say(ctx *gallop.RequestCtx) {
 	fmt.Fprintf(ctx, "%s %s %q", ctx.Method(), ctx.Path(), ctx.PostBody())
 }
 
-func post(path, body string, lines ...string) string {
+func postTo(path, body string, lines ...string) string {
 	return wiretest.Request("POST", path, append(lines, fmt.Sprintf("Content-Length: %d", len(body)))...) + body
 }
 
 func TestRequestsAreAnsweredInOrder(t *testing.T) {
-	converse(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/1"), post("/2", "hello"), wiretest.Request("POST", "/3", "Transfer-Encoding: chunked"),
+	talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
+		c.Send(wiretest.Get("/1"), postTo("/2", "hello"), wiretest.Request("POST", "/3", "Transfer-Encoding: chunked"),
 			"3\r\nhel\r\n", "2;x=y\r\nlo\r\n0\r\nT: u\r\n\r\n", wiretest.Get("/4"))
 		for _, want := range []string{`GET /1 ""`, `POST /2 "hello"`, `POST /3 "hello"`, `GET /4 ""`} {
 			c.Want(200)
@@ -153,7 +153,7 @@ func TestConnectionEnds(t *testing.T) {
 			if s.Handler = tc.handler; s.Handler == nil {
 				s.Handler = say
 			}
-			converse(t, s, func(c *wiretest.Conversation) {
+			talk(t, s, func(c *wiretest.Conversation) {
 				c.Send(tc.request, wiretest.Get("/never"))
 				c.Want(200)
 				c.WantField("Connection", tc.answered)
@@ -164,7 +164,7 @@ func TestConnectionEnds(t *testing.T) {
 }
 
 func TestHTTP10KeepsAliveWhenAsked(t *testing.T) {
-	converse(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
+	talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
 		for range 2 {
 			c.Send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
 			c.Want(200)
@@ -179,7 +179,7 @@ func TestPanicsEndTheirConnectionOnly(t *testing.T) {
 		ctx.SetBodyString("half an answer")
 		panic("oops")
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"), wiretest.Get("/"))
 		c.Want(500)
 		c.WantBody("Internal Server Error")
@@ -222,7 +222,7 @@ func TestTimeouts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := tc.server
 			s.Handler = say
-			converse(t, s, func(c *wiretest.Conversation) {
+			talk(t, s, func(c *wiretest.Conversation) {
 				tc.send(c)
 				if tc.status != 0 {
 					c.Want(tc.status)
@@ -245,7 +245,7 @@ func lingering(status int) time.Duration {
 
 func TestNegativeTimeoutsAreNone(t *testing.T) {
 	s := &gallop.Server{Handler: say, IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Pause(10 * time.Minute).Send("POST ").Pause(10 * time.Minute).Send("/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx")
 		c.Pause(10 * time.Minute).Send("y")
 		c.Want(200)
@@ -258,7 +258,7 @@ func TestSlowWriters(t *testing.T) {
 	body := strings.Repeat("x", 1<<20)
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }}
 	t.Run("no progress", func(t *testing.T) {
-		converse(t, s, func(c *wiretest.Conversation) {
+		talk(t, s, func(c *wiretest.Conversation) {
 			c.Conn().SetWindow(1000)
 			c.Send(wiretest.Get("/"))
 			c.Pause(45 * time.Second)
@@ -305,7 +305,7 @@ func TestConnStates(t *testing.T) {
 		states = append(states, st.String())
 		mu.Unlock()
 	}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/"))
 		c.Want(200)
 		c.Send(wiretest.Get("/"))
@@ -325,7 +325,7 @@ func TestErrorHandler(t *testing.T) {
 		}
 		ctx.Error("mine: "+err.Error(), 499)
 	}}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send(wiretest.Get("/", strings.Repeat("X: y\r\n", 300)+"X: y"))
 		c.Want(499)
 		c.WantBody("mine: gallop: too many fields (RFC 6585 §5)")
@@ -336,7 +336,7 @@ func TestErrorHandler(t *testing.T) {
 func TestLogHoldsNoRequestBytes(t *testing.T) {
 	var l logged
 	s := &gallop.Server{Handler: say, Logger: &l}
-	converse(t, s, func(c *wiretest.Conversation) {
+	talk(t, s, func(c *wiretest.Conversation) {
 		c.Send("GET /secret\x01 HTTP/1.1\r\n\r\n")
 		c.Want(400)
 		c.WantEnd()
@@ -350,7 +350,7 @@ func TestLogIsBounded(t *testing.T) {
 	var l logged
 	s := &gallop.Server{Handler: say, Logger: &l}
 	for range 100 {
-		converse(t, s, func(c *wiretest.Conversation) {
+		talk(t, s, func(c *wiretest.Conversation) {
 			c.Send("x\r\n")
 			c.Want(400)
 			c.CloseWrite().WantEOF()
