@@ -9,8 +9,8 @@ import (
 )
 
 // BodyGunzip returns the body, which is in gzip coding, decoded: at most 32 MiB, and
-// at most 100 times the size of the body once it is over 1 MiB. What is beyond is ErrBodyTooLarge. The
-// result is the caller's.
+// at most 100 times the size of the body once it is over 1 MiB. What is beyond is
+// ErrBodyTooLarge. The result is the caller's.
 func (b *body) BodyGunzip() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), coding.Limits{})
 }
@@ -119,7 +119,8 @@ func decodeError(err error) error {
 	return err
 }
 
-// contentCodings returns what Content-Encoding says. The error is ErrContentEncodingUnsupported.
+// contentCodings returns what Content-Encoding says. The error is
+// ErrContentEncodingUnsupported.
 func contentCodings(fields *field.List) (codings coding.List, err error) {
 	for i := fields.FindID(field.ContentEncoding); i >= 0; i = field.Next(fields, i, field.ContentEncoding, "") {
 		if err := codings.Add(fields.Value(i)); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamWriter writes a body to w. What it wrote goes out when w's buffer is full and when
-// it calls w.Flush. It must return as soon as w returns an error, which is how it
+// StreamWriter writes a body to w. What it wrote goes out when w's buffer is full and
+// when it calls w.Flush. It must return as soon as w returns an error, which is how it
 // learns that nobody reads any more.
 type StreamWriter func(w *bufio.Writer)
 
@@ -28,7 +28,8 @@ type BodyWriterTo interface {
 }
 
 // ReadCloserWithError is a body stream that wants to know why it is closed: nil
-// when it was read to its end or is not needed.
+// when it was read to its end or is not needed. If it has a Close as well, that is
+// not called.
 type ReadCloserWithError interface {
 	io.Reader
 	CloseWithError(err error) error
@@ -74,19 +75,13 @@ func (b *body) setStreamWriter(sw StreamWriter) {
 func (b *body) dropStream(cause error) error {
 	r := b.stream
 	b.stream, b.source, b.writer = nil, nil, nil
-	if r == nil {
-		return nil
+	switch c := r.(type) {
+	case ReadCloserWithError:
+		return c.CloseWithError(cause)
+	case io.Closer:
+		return c.Close()
 	}
-	var err error
-	if c, ok := r.(io.Closer); ok {
-		err = c.Close()
-	}
-	if c, ok := r.(ReadCloserWithError); ok {
-		if cerr := c.CloseWithError(cause); err == nil {
-			err = cerr
-		}
-	}
-	return err
+	return nil
 }
 
 // BodyWriteTo writes the body to w. A stream is consumed by it and closed.
@@ -231,8 +226,8 @@ func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
 	return bw.Flush()
 }
 
-// ErrBodyStreamWritePanic is returned when a StreamWriter, or a body stream's reader, panicked.
-// Its text has the value of the panic.
+// ErrBodyStreamWritePanic is returned when a StreamWriter, or a body stream's reader,
+// panicked. Its text has the value of the panic.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack []byte

@@ -26,6 +26,8 @@ type causeCloser struct {
 	causes []error
 }
 
+func (c *causeCloser) Close() error { panic("closed without a cause") }
+
 func (c *causeCloser) CloseWithError(cause error) error {
 	c.causes = append(c.causes, cause)
 	return nil

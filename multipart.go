@@ -24,8 +24,9 @@ const (
 )
 
 // MultipartReader returns a reader of the parts of a multipart/form-data body, which
-// holds none of them in memory or on disk. It consumes the body if that is a stream; a content
-// coding is not undone. The error is ErrNoMultipartForm if the body is not of that type.
+// holds none of them in memory or on disk. It consumes the body if that is a stream; a
+// content coding is not undone. The error is ErrNoMultipartForm if the body is not of
+// that type.
 func (req *Request) MultipartReader() (*MultipartReader, error) {
 	boundary := req.boundary()
 	if boundary == "" {
@@ -69,10 +70,11 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // MultipartFormWithLimit returns the form in a multipart/form-data body, parsed once
 // and then kept. A body in a content coding is decoded.
 //
-// A form over maxBodySize bytes, if that is positive, is ErrBodyTooLarge. Whatever the limit, at
-// most 2 MiB of its files stay in memory and 12 MiB of it in all; the rest of the files goes to temporary
-// files, which RemoveMultipartFormFiles and Reset remove. Nothing stays behind after an
-// error. There may be 1000 parts with 8 KiB of header each.
+// A form over maxBodySize bytes, if that is positive, is ErrBodyTooLarge. Whatever the
+// limit, at most 2 MiB of its files stay in memory and 12 MiB of it in all; the rest
+// of the files goes to temporary files, which RemoveMultipartFormFiles and Reset
+// remove. Nothing stays behind after an error. There may be 1000 parts with 8 KiB of
+// header each.
 //
 // A stream is consumed by this; Body puts the form together again if it is asked for.
 // The error is ErrNoMultipartForm if the body is not of that type.
@@ -227,7 +229,8 @@ func (req *Request) RemoveMultipartFormFiles() {
 }
 
 // WriteMultipartForm writes form to w as a multipart/form-data body with this
-// boundary: values first, then files, each sorted by name. Files are copied piece by piece.
+// boundary: values first, then files, each sorted by name. Files are copied piece by
+// piece.
 func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
 	if !isBoundary(boundary) {
 		return ErrNoMultipartForm
@@ -280,9 +283,9 @@ func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
 	return errors.Join(err, content.Close())
 }
 
-// SaveMultipartFile writes an uploaded file to path, which must not be made of the name that the
-// client gave it. What is there is overwritten. After an error, a full disk included, no
-// part of the file is left.
+// SaveMultipartFile writes an uploaded file to path, which must not be made of the
+// name that the client gave it. What is there is overwritten. After an error, a full
+// disk included, no part of the file is left.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
 	content, err := fh.Open()
 	if err != nil {

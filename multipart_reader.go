@@ -24,8 +24,9 @@ const (
 // at the closing boundary; what follows, and was not read by then, is left to the
 // owner of the body.
 //
-// A body has at most 1000 parts, and a part at most 8 KiB of header. Lines have to
-// end in CRLF, and the body to begin with its boundary. A MultipartReader belongs to one goroutine.
+// A body has at most 1000 parts, and a part at most 8 KiB of header. Lines have to end
+// in CRLF, and the body to begin with its boundary. A MultipartReader belongs to one
+// goroutine.
 type MultipartReader struct {
 	r     io.Reader
 	buf   []byte // buf[pos:] is what was read and not used; taken from bufpool

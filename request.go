@@ -14,8 +14,8 @@ import (
 
 // Request is an HTTP request.
 //
-// The zero value is a GET request for "/", ready to use. A Request must not be
-// copied (CopyTo does it), and belongs to one goroutine at a time. Slices that its methods
+// The zero value is a GET request for "/", ready to use. A Request must not be copied
+// (CopyTo does it), and belongs to one goroutine at a time. Slices that its methods
 // return are views: they hold until the request is changed, reset or released, or the
 // handler that got it returns.
 type Request struct {
@@ -225,9 +225,10 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in Content-Length, and r
-// has to yield exactly that many bytes; a negative one sends the body in chunks as
-// they come. If r is an io.Closer it is closed exactly once, when it is not needed any more.
+// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in
+// Content-Length, and r has to yield exactly that many bytes; a negative one sends the
+// body in chunks as they come. If r is an io.Closer it is closed exactly once, when it
+// is not needed any more.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.setStream(r, size)
 	req.Header.SetContentLength(max(size, -1))
@@ -259,9 +260,9 @@ func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 // GetTimeOut returns what SetTimeout set.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// SetUserValue keeps value under key, which must be comparable, for as long as
-// the request lives. A []byte is the same key as the string. When the values are reset, those that
-// are an io.Closer are closed.
+// SetUserValue keeps value under key, which must be comparable, for as long as the
+// request lives. A []byte is the same key as the string. When the values are reset,
+// those that are an io.Closer are closed.
 func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
 
 // UserValue returns the value kept under key, or nil.

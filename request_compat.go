@@ -1,7 +1,7 @@
 package gallop
 
-// Spellings that programs written for fasthttp use. In new ones, UnsafeString of the bytes, or
-// the method without Bytes, does the same.
+// Spellings that programs written for fasthttp use. In new ones, UnsafeString of the
+// bytes, or the method without Bytes, does the same.
 
 // SetRequestURIBytes is SetRequestURI for bytes.
 func (req *Request) SetRequestURIBytes(requestURI []byte) {

@@ -6,8 +6,8 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Read reads a whole request from r, without a limit on the body. The limits of heads are those of
-// RequestHeader.Read.
+// Read reads a whole request from r, without a limit on the body. The limits of heads
+// are those of RequestHeader.Read.
 //
 // If MayContinue reports true afterwards, the body is not read yet: answer 100, and
 // call ContinueReadBody. io.EOF says that r ended before the first byte.
@@ -30,9 +30,9 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody reads the body of the request whose header has been read, as
 // ReadLimitBody does, with its trailers.
 //
-// A form (multipart/form-data without a content coding) of known length is parsed as it is
-// read, its larger files to disk, unless preParseMultipartForm is false; MultipartForm
-// then returns it, and Reset removes the files.
+// A form (multipart/form-data without a content coding) of known length is parsed as
+// it is read, its larger files to disk, unless preParseMultipartForm is false;
+// MultipartForm then returns it, and Reset removes the files.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
@@ -60,8 +60,8 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body from r: of contentLength bytes, or chunked, with its
-// trailers, if that is -1, or else up to the end of r. maxBodySize is as for ReadLimitBody.
+// ReadBody reads a body from r: of contentLength bytes, or chunked, with its trailers,
+// if that is -1, or else up to the end of r. maxBodySize is as for ReadLimitBody.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
 	kind := http1.Fixed
 	switch {

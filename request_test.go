@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
 // The zero value is a request, and Reset makes one.
@@ -78,7 +80,8 @@ func TestRequestCopyTo(t *testing.T) {
 	}
 }
 
-// The URI is that of the target and Host, in all four forms, and whatever the scheme of the connection is.
+// The URI is that of the target and Host, in all four forms, and whatever the scheme
+// of the connection is.
 func TestRequestURI(t *testing.T) {
 	for _, tt := range []struct {
 		method, target, host string
@@ -201,6 +204,26 @@ func TestReleaseRequestAndResponse(t *testing.T) {
 	req, resp = AcquireRequest(), AcquireResponse()
 	if len(req.Body()) != 0 || string(req.RequestURI()) != "/" || len(resp.Body()) != 0 || resp.StatusCode() != 200 {
 		t.Errorf("got %q, %q, %q, %d", req.Body(), req.RequestURI(), resp.Body(), resp.StatusCode())
+	}
+}
+
+// In race builds a view that was kept shows that it should not have been.
+func TestReleasePoisons(t *testing.T) {
+	if !bufpool.Poisons {
+		t.Skip("only race builds poison")
+	}
+	req, resp := AcquireRequest(), AcquireResponse()
+	req.SetBodyString("abc")
+	req.Header.Set("X", "abc")
+	resp.SetBodyString("abc")
+	resp.Header.Set("X", "abc")
+	views := [][]byte{req.Body(), req.Header.Peek("X"), resp.Body(), resp.Header.Peek("X")}
+	ReleaseRequest(req)
+	ReleaseResponse(resp)
+	for i, view := range views {
+		if view[0] != bufpool.Poison {
+			t.Errorf("view %d is %q", i, view)
+		}
 	}
 }
 

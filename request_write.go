@@ -8,14 +8,15 @@ import (
 )
 
 // Write writes the request to w, and does not flush it. A body whose size is not known
-// is sent in chunks; a stream that turns out shorter or longer than announced is an error.
-// After an error w's connection cannot be used for another request.
+// is sent in chunks; a stream that turns out shorter or longer than announced is an
+// error. After an error w's connection cannot be used for another request.
 func (req *Request) Write(w *bufio.Writer) error {
 	out := req.Header.asStored()
 	return req.write(w, &out)
 }
 
-// write is Write with what else the connection puts into the header. out.length is set here.
+// write is Write with what else the connection puts into the header. out.length is set
+// here.
 func (req *Request) write(w *bufio.Writer, out *outgoing) error {
 	if err := req.updateHeader(); err != nil {
 		return err

@@ -26,8 +26,8 @@ type Response struct {
 	// before the stream has yielded anything.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read, and a client, return when the head is there; the body is then
-	// a stream, and reading it is where its errors show.
+	// StreamBody makes Read, and a client, return when the head is there; the body is
+	// then a stream, and reading it is where its errors show.
 	StreamBody bool
 
 	// SkipBody says that the response is the answer to a HEAD request: Read reads no
@@ -77,9 +77,10 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose makes this response the last on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in Content-Length, and r
-// has to yield exactly that many bytes; a negative one sends the body in chunks as
-// they come. If r is an io.Closer it is closed exactly once, when it is not needed any more.
+// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in
+// Content-Length, and r has to yield exactly that many bytes; a negative one sends the
+// body in chunks as they come. If r is an io.Closer it is closed exactly once, when it
+// is not needed any more.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.setStream(r, size)
 	resp.Header.SetContentLength(max(size, -1))
@@ -117,10 +118,12 @@ func (resp *Response) ParseNetConn(conn net.Conn) {
 	resp.remote, resp.local = conn.RemoteAddr(), conn.LocalAddr()
 }
 
-// RemoteAddr returns the address of the server that sent the response, nil if that is not known.
+// RemoteAddr returns the address of the server that sent the response, nil if that is
+// not known.
 func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 
-// LocalAddr returns the address that the response was received at, nil if that is not known.
+// LocalAddr returns the address that the response was received at, nil if that is not
+// known.
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
 
 // mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1).

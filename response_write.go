@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// Write writes the response to w, and does not flush it. A body whose size is not known is
-// sent in chunks; a stream that turns out shorter or longer than announced is an error.
-// After an error w's connection cannot be used for another response.
+// Write writes the response to w, and does not flush it. A body whose size is not
+// known is sent in chunks; a stream that turns out shorter or longer than announced is
+// an error. After an error w's connection cannot be used for another response.
 //
 // Where a status has no body, or with SkipBody, only the head is written, with the
 // Content-Length that the body would have if that is known.
