@@ -12,8 +12,11 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
+	"runtime/pprof"
 	"sort"
 	"strings"
+	"syscall"
 )
 
 // servers maps a name to a function that serves l in one of the modes and
@@ -28,7 +31,14 @@ func main() {
 	server := flag.String("server", "gallop", "one of "+names())
 	addr := flag.String("addr", "127.0.0.1:8080", "TCP address to listen on")
 	mode := flag.String("mode", "hello", "hello, baseline or post")
+	profile := flag.String("cpuprofile", "", "file to write a CPU profile to until SIGTERM")
 	flag.Parse()
+	if *profile != "" {
+		if err := profileUntilTerm(*profile); err != nil {
+			fmt.Fprintln(os.Stderr, "hello:", err)
+			os.Exit(1)
+		}
+	}
 	if err := run(*server, *addr, *mode); err != nil {
 		fmt.Fprintln(os.Stderr, "hello:", err)
 		os.Exit(1)
@@ -50,6 +60,26 @@ func run(server, addr, mode string) error {
 		return err
 	}
 	return serve(l, mode)
+}
+
+// profileUntilTerm writes a CPU profile and, at SIGTERM, ends it and the program.
+func profileUntilTerm(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	go func() {
+		<-term
+		pprof.StopCPUProfile()
+		f.Close()
+		os.Exit(0)
+	}()
+	return nil
 }
 
 func names() string {
