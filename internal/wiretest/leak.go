@@ -68,3 +68,13 @@ func descriptors() int {
 	}
 	return len(entries)
 }
+
+// Eventually waits until ok reports true, and fails the test if that takes 5 s.
+func Eventually(t testing.TB, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come to pass")
+		}
+	}
+}
