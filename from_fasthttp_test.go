@@ -20,8 +20,8 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// talk has s serve what a client says on one connection and returns the answers, without Date.
-func talk(t *testing.T, s *fasthttp.Server, requests string) string {
+// fasthttpTalk has s serve what a client says on one connection and returns the answers, without Date.
+func fasthttpTalk(t *testing.T, s *fasthttp.Server, requests string) string {
 	t.Helper()
 	s.NoDefaultDate = true
 	client, server := memnet.Pipe()
@@ -48,7 +48,7 @@ func bodyOf(answers string) string {
 
 func askPath(t *testing.T, handler fasthttp.RequestHandler, path string) string {
 	t.Helper()
-	return talk(t, &fasthttp.Server{Handler: handler}, "GET "+path+" HTTP/1.1\r\nHost: example.com\r\n\r\n")
+	return fasthttpTalk(t, &fasthttp.Server{Handler: handler}, "GET "+path+" HTTP/1.1\r\nHost: example.com\r\n\r\n")
 }
 
 type boundHandler struct{ greeting string }
@@ -152,7 +152,7 @@ func TestFromFasthttpStreams(t *testing.T) {
 		n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 		fmt.Fprintf(ctx, "%d %v", n, err)
 	}}
-	if got := bodyOf(talk(t, request, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nstream")); got != "6 <nil>" {
+	if got := bodyOf(fasthttpTalk(t, request, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nstream")); got != "6 <nil>" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -233,7 +233,7 @@ func TestFromFasthttpHijack(t *testing.T) {
 			fmt.Fprintf(ctx, "path %q", path)
 		}
 	}}
-	got := talk(t, s, "GET /hijack HTTP/1.1\r\nHost: example.com\r\n\r\nab")
+	got := fasthttpTalk(t, s, "GET /hijack HTTP/1.1\r\nHost: example.com\r\n\r\nab")
 	if want := "\r\n\r\nresponse firsthijacked\n\"a\"\n\"b\"\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("got %q", got)
 	}
@@ -256,7 +256,7 @@ func TestFromFasthttpLogger(t *testing.T) {
 		logger.Printf("a second line")
 	}}
 	const rest = " HTTP/1.1\r\nHost: example.com\r\nUser-Agent: gopher\r\n\r\n"
-	if got := talk(t, s, "GET /top-secret"+rest+"GET /"+rest); !strings.HasPrefix(got, "HTTP/1.1 403 Forbidden\r\n") {
+	if got := fasthttpTalk(t, s, "GET /top-secret"+rest+"GET /"+rest); !strings.HasPrefix(got, "HTTP/1.1 403 Forbidden\r\n") {
 		t.Errorf("got %q", got)
 	}
 	want := []string{"somebody asks for a secret", `User-Agent "gopher"`, "a second line"}
