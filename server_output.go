@@ -179,20 +179,20 @@ func (o *output) arm() {
 		o.armExactly(o.limit)
 		return
 	}
-	step := o.c.set.progress
+	step, late := o.c.set.progress, slack(o.c.set.progress)
 	if step == 0 {
 		return
 	}
 	if o.c.tls == nil {
 		step /= progressSteps
+		late = step
 	}
 	now := time.Now()
-	at, latest := now.Add(step), now.Add(step+slack(step))
-	switch {
+	switch at := now.Add(step); {
 	case !o.deadline.After(now): // it is the first, or a step has passed
 		o.armExactly(at)
-	case o.deadline.Before(at) || o.deadline.After(latest):
-		o.armExactly(latest)
+	case o.deadline.Before(at) || o.deadline.After(at.Add(late)):
+		o.armExactly(at.Add(late))
 	}
 }
 
