@@ -70,7 +70,7 @@ type FS struct {
 	Compress bool
 
 	// CompressBrotli and CompressZstd add br and zstd to what Compress does, with ".br"
-	// and ".zst". br is preferred to zstd, and zstd to gzip.
+	// and ".zst". Of codings that a client likes equally, br comes before zstd before gzip.
 	CompressBrotli bool
 	CompressZstd   bool
 
@@ -169,8 +169,8 @@ func (t *openTree) close() {
 	}
 }
 
-// openRegular opens a file, and returns nil if name is not that of a regular file or
-// of a directory. It asks first what the file is: opening a pipe would wait.
+// openFile opens a regular file or a directory; what is neither does not exist. It asks
+// first what the file is: opening a pipe would wait.
 func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 	info, err := fs.Stat(t.FS, name)
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {

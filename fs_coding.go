@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/gallop-http/gallop/internal/coding"
 )
@@ -57,36 +58,59 @@ func fileLevel(c coding.Coding) int {
 }
 
 // encode makes r a representation in a coding that the client accepts, if there is
-// a way to one.
+// a way to one: the one that it likes best of those in which the file is stored, or
+// else the one that it likes best.
 func (h *fileHandler) encode(ctx *RequestCtx, r *representation) {
 	r.negotiated = true
-	first := coding.Identity
-	var stored openTree
-	defer func() { stored.close() }()
-	for _, c := range h.codings {
-		if !ctx.Request.Header.HasAcceptEncoding(c.coding.String()) {
-			continue
-		}
-		if first == coding.Identity {
-			first = c.coding
-			var err error
-			if stored, err = h.coded.open(); err != nil {
-				break
-			}
-		}
-		if r.useStored(&stored, c) {
-			return
-		}
-	}
-	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0
-	if first == coding.Identity || parts || r.size < minEncodedSize || r.size > maxEncodedFile {
+	liked := h.liked(ctx)
+	if len(liked) == 0 || r.replaceByStored(&h.coded, liked) {
 		return
 	}
-	r.coding, r.encode, r.ranges = first, true, false
+	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0
+	if parts || r.size < minEncodedSize || r.size > maxEncodedFile {
+		return
+	}
+	r.coding, r.encode, r.ranges = liked[0].coding, true, false
 	if r.tag != "" {
 		// Another version of the encoder may make other bytes of the same file.
-		r.tag, r.weak = r.tag+"-"+first.String(), true
+		r.tag, r.weak = r.tag+"-"+r.coding.String(), true
 	}
+}
+
+// liked returns the codings of h that the client accepts, the one it likes best first.
+func (h *fileHandler) liked(ctx *RequestCtx) (liked []fileCoding) {
+	var accepted acceptedCodings
+	accepted.reset()
+	for _, line := range ctx.Request.Header.PeekAll(HeaderAcceptEncoding) {
+		accepted.add(line)
+	}
+	var offers []coding.Coding
+	for _, c := range h.codings {
+		offers = append(offers, c.coding)
+	}
+	for {
+		best := accepted.choose(offers)
+		if best == coding.Identity {
+			return liked
+		}
+		offers = slices.DeleteFunc(offers, func(c coding.Coding) bool { return c == best })
+		i := slices.IndexFunc(h.codings, func(c fileCoding) bool { return c.coding == best })
+		liked = append(liked, h.codings[i])
+	}
+}
+
+func (r *representation) replaceByStored(tree *fileTree, liked []fileCoding) bool {
+	files, err := tree.open()
+	if err != nil {
+		return false
+	}
+	defer files.close()
+	for _, c := range liked {
+		if r.useStored(&files, c) {
+			return true
+		}
+	}
+	return false
 }
 
 // useStored makes r the file with the same content in coding c, if there is one that

@@ -103,7 +103,7 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {
 	r := newFileRepresentation(name, file, info)
-	if len(h.codings) > 0 && gainsFromCoding(typeByName(name)) {
+	if t := typeByName(name); len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
 		h.encode(ctx, &r)
 	}
 	r.ranges = r.ranges && h.ranges

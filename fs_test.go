@@ -384,6 +384,8 @@ func TestFSCompression(t *testing.T) {
 		{"zstd before gzip", "/stored.css", "gzip, zstd", all, "zstd", "ZST"},
 		{"gzip", "/stored.css", "gzip", all, "gzip", "GZ"},
 		{"what is refused", "/stored.css", "br;q=0, *", all, "zstd", "ZST"},
+		{"what is liked best", "/stored.css", "gzip, br;q=0.5", all, "gzip", "GZ"},
+		{"what is stored before what is liked best", "/named.css", "br, gzip;q=0.5", all, "gzip", "NAMED"},
 		{"none", "/stored.css", "", all, "", text},
 		{"only gzip is on", "/stored.css", "br, zstd", onlyGzip, "", text},
 		{"older than the file", "/old.css", "gzip", all, "gzip", ""},

@@ -103,17 +103,3 @@ func isCutUTF8(b []byte) bool {
 	}
 	return utf8.Valid(b)
 }
-
-// gainsFromCoding reports whether content of the media type becomes much smaller by
-// compression: text, in the widest sense, and fonts that have none of their own.
-func gainsFromCoding(mediaType string) bool {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	switch mediaType {
-	case "application/json", "application/jsonl", "application/javascript", "application/yaml",
-		"application/wasm", "application/x-javascript", "application/rtf", "application/x-tar",
-		"image/bmp", "image/vnd.microsoft.icon", "image/x-icon", "font/otf", "font/ttf":
-		return true
-	}
-	return strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+xml") ||
-		strings.HasSuffix(mediaType, "+json") || mediaType == "application/xml"
-}

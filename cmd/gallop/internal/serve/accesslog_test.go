@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gallop-http/gallop"
+)
+
+var noon = time.Date(2026, 3, 7, 12, 0, 0, 123_000_000, time.UTC)
+
+func TestTextLines(t *testing.T) {
+	var log strings.Builder
+	for _, e := range []entry{
+		{method: []byte("GET"), uri: []byte("/"), ip: "127.0.0.1", status: 200, bytes: 5, took: 312 * time.Microsecond},
+		{method: []byte("OPTIONS"), uri: []byte("/a?b"), ip: "192.168.100.200", status: 405, bytes: 999 << 10, took: 12345678},
+		{method: []byte("PROPPATCH"), uri: []byte("/x"), ip: "2001:db8::1", status: 500, bytes: -1, took: 90 * time.Second},
+		{ip: "::1", status: 400, bytes: 11 << 20, took: 0},
+	} {
+		e.at = noon
+		log.Write(textLine(false)(nil, &e))
+	}
+	const want = "" +
+		"2026-03-07 12:00:00 200 GET           5 B    312µs  127.0.0.1       /\n" +
+		"2026-03-07 12:00:00 405 OPTIONS 999.0 KiB   12.3ms  192.168.100.200 /a?b\n" +
+		"2026-03-07 12:00:00 500 PROPPATCH         -    1m30s  2001:db8::1     /x\n" +
+		"2026-03-07 12:00:00 400 -        11.0 MiB       0s  ::1             -\n"
+	if log.String() != want {
+		t.Errorf("got\n%swant\n%s", log.String(), want)
+	}
+}
+
+// TestNothingBreaksALine puts every byte everywhere.
+func TestNothingBreaksALine(t *testing.T) {
+	for c := range 256 {
+		b := []byte{'a', byte(c), 'b'}
+		e := entry{at: noon, method: b, host: b, uri: b, agent: b, referer: b, addr: string(b), ip: "::1", status: 200}
+		text := textLine(false)(nil, &e)
+		for _, got := range text[:len(text)-1] {
+			if got < ' ' || got >= 0x7f && got < 0xc2 && got != 0xb5 {
+				t.Errorf("%#x: %q", c, text)
+			}
+		}
+		line := appendJSONLine(nil, &e)
+		var o map[string]any
+		if err := json.Unmarshal(line, &o); err != nil || bytes.Count(line, []byte("\n")) != 1 || !utf8.Valid(line) {
+			t.Errorf("%#x: %v: %q", c, err, line)
+		}
+		want := "a" + string(rune(c)) + "b"
+		if c >= 0x80 {
+			want = "a\ufffdb"
+		}
+		if o["uri"] != want || o["user_agent"] != want {
+			t.Errorf("%#x: %q", c, o["uri"])
+		}
+	}
+}
+
+// countingOut counts writes.
+type countingOut struct {
+	bytes.Buffer
+	writes int
+}
+
+func (o *countingOut) Write(p []byte) (int, error) {
+	o.writes++
+	return o.Buffer.Write(p)
+}
+
+func TestLinesAreGatheredAndFlushed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out countingOut
+		l := newAccessLog(&Config{Stdout: &out, Log: "text", Getenv: func(string) string { return "" }})
+		var ctx gallop.RequestCtx
+		ctx.Init(nil, nil, nil)
+		for range 10 {
+			l.write(&ctx, time.Now())
+		}
+		if out.writes != 0 {
+			t.Errorf("%d writes for 10 lines", out.writes)
+		}
+		time.Sleep(logDelay)
+		synctest.Wait()
+		if lines := strings.Count(out.String(), "\n"); out.writes != 1 || lines != 10 {
+			t.Errorf("%d writes, %d lines", out.writes, lines)
+		}
+		for range 1000 {
+			l.write(&ctx, time.Now())
+		}
+		if out.writes < 2 {
+			t.Error("a full buffer waits")
+		}
+		l.close()
+		l.write(&ctx, time.Now())
+		if lines := strings.Count(out.String(), "\n"); lines != 1011 {
+			t.Errorf("%d lines after close", lines)
+		}
+		time.Sleep(logDelay)
+	})
+}
+
+func TestHiddenNames(t *testing.T) {
+	files := fstest.MapFS{"a": {}, ".b": {}, "c/.d/e": {}, "c/f": {}, "..g": {}}
+	for i := range 50 {
+		files[fmt.Sprintf("many/.%d", i)] = &fstest.MapFile{}
+	}
+	files["many/z"] = &fstest.MapFile{}
+	if err := fstest.TestFS(visible{files}, "a", "c/f", "many/z"); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{".b", "c/.d", "c/.d/e", "..g"} {
+		if _, err := (visible{files}).Open(name); err == nil {
+			t.Errorf("%s is open", name)
+		}
+		if _, err := fs.Stat(visible{files}, name); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	d, err := visible{files}.Open("many")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := d.(fs.ReadDirFile)
+	if got, err := dir.ReadDir(3); len(got) != 1 || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := dir.ReadDir(3); len(got) != 0 || err != io.EOF {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestPanel(t *testing.T) {
+	s := &site{Config: &Config{Dir: "/srv/www", Addr: ":8080", Log: "text", Version: "v1.2.3", Echo: true, MaxBody: 4 << 20}}
+	s.server = s.newServer(nil)
+	plain := s.panel([]string{"http://localhost:8080/", "http://192.0.2.7:8080/"}, s.what(), false)
+	for _, want := range []string{
+		"gallop v1.2.3 · go1.", "Open       http://localhost:8080/\n", "Network    http://192.0.2.7:8080/\n", "Serving    /srv/www\n",
+		"HTTP/1.1, a goroutine per connection", "head 64.0 KiB within 10s · body 4.0 MiB · idle 1m15s · 262144 connections",
+		"text on the standard output", "hidden; --hidden shows them", "/_gallop/echo",
+	} {
+		if !strings.Contains(plain, want) {
+			t.Errorf("no %q in\n%s", want, plain)
+		}
+	}
+	if strings.Contains(plain, "\x1b") {
+		t.Error("colour where there is to be none")
+	}
+	if !strings.Contains(s.panel(nil, "", true), "\x1b[1mgallop\x1b[0m") {
+		t.Error("no colour")
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for _, tc := range []struct{ flag, addr, want string }{
+		{"127.0.0.1:0", "127.0.0.1:3000", "http://127.0.0.1:3000/"},
+		{"localhost:3000", "127.0.0.1:3000", "http://localhost:3000/"},
+		{"[::1]:80", "[::1]:80", "http://[::1]:80/"},
+		{":8080", "[::]:8080", "http://localhost:8080/"},
+		{"0.0.0.0:8080", "0.0.0.0:8080", "http://localhost:8080/"},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", tc.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &site{Config: &Config{Addr: tc.flag}}
+		if got := s.urls(addr); got[0] != tc.want {
+			t.Errorf("%s: %q", tc.flag, got)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// echo answers with the request in JSON:
+//
+//	{"method","uri","path","host","headers":[[name,value],…],"body_b64"}
+//
+// uri is the target as it was received, path the percent-decoded one. Bytes from
+// 0x80 on stand as the code point of the same value, so that none is lost.
+func echo(ctx *gallop.RequestCtx) { writeEcho(ctx, ctx.PostBody()) }
+
+func writeEcho(ctx *gallop.RequestCtx, body []byte) {
+	if ctx.Request.BodyErr() != nil {
+		ctx.Error(gallop.StatusMessage(gallop.StatusBadRequest), gallop.StatusBadRequest)
+		ctx.SetConnectionClose()
+		return
+	}
+	ctx.SetContentType("application/json")
+	ctx.SetBody(appendEcho(nil, ctx, body))
+}
+
+func appendEcho(dst []byte, ctx *gallop.RequestCtx, body []byte) []byte {
+	dst = appendLatin1(append(dst, `{"method":`...), ctx.Method())
+	dst = appendLatin1(append(dst, `,"uri":`...), ctx.RequestURI())
+	dst = appendLatin1(append(dst, `,"path":`...), ctx.Path())
+	dst = appendLatin1(append(dst, `,"host":`...), ctx.Host())
+	dst = append(dst, `,"headers":[`...)
+	first := true
+	for name, value := range ctx.Request.Header.All() {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = appendLatin1(append(dst, '['), name)
+		dst = append(appendLatin1(append(dst, ','), value), ']')
+	}
+	dst = append(dst, `],"body_b64":"`...)
+	dst = base64.StdEncoding.AppendEncode(dst, body)
+	return append(dst, "\"}\n"...)
+}
+
+// appendLatin1 appends b as a string of JSON, a code point for each byte.
+func appendLatin1(dst, b []byte) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, c := range b {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ' || c == 0x7f:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		case c < 0x80:
+			dst = append(dst, c)
+		default:
+			dst = append(dst, 0xc0|c>>6, 0x80|c&0x3f)
+		}
+	}
+	return append(dst, '"')
+}
+
+// echoAll answers every path with an echo, except for some that tests of a server need:
+// /_/status/NNN answers with that status and tries to send a body, /_/nobody does not
+// read the body, and /_/stream sends two pieces whose length is not announced.
+func echoAll(ctx *gallop.RequestCtx) {
+	path := string(ctx.Path())
+	if status, ok := strings.CutPrefix(path, "/_/status/"); ok {
+		if code, err := strconv.Atoi(status); err == nil {
+			ctx.SetStatusCode(code)
+			ctx.SetBodyString("xbody")
+			return
+		}
+	}
+	switch path {
+	case "/_/nobody":
+		writeEcho(ctx, nil)
+	case "/_/stream":
+		ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+			w.WriteString("part1,")
+			if w.Flush() == nil {
+				w.WriteString("part2")
+			}
+		})
+	default:
+		echo(ctx)
+	}
+}

@@ -1,0 +1,12 @@
+// Gallop serves files over HTTP. Run "gallop help".
+package main
+
+import (
+	"os"
+
+	"github.com/gallop-http/gallop/cmd/gallop/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}))
+}
