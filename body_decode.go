@@ -2,7 +2,6 @@ package gallop
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
@@ -114,7 +113,7 @@ func (b *body) decode(codings coding.List, limits coding.Limits) ([]byte, error)
 // decodeError makes a limit that was hit an ErrBodyTooLarge.
 func decodeError(err error) error {
 	if errors.Is(err, coding.ErrTooLarge) || errors.Is(err, coding.ErrRatio) {
-		return fmt.Errorf("%w: %w", ErrBodyTooLarge, err)
+		return ErrBodyTooLarge
 	}
 	return err
 }
@@ -124,7 +123,7 @@ func decodeError(err error) error {
 func contentCodings(fields *field.List) (codings coding.List, err error) {
 	for i := fields.FindID(field.ContentEncoding); i >= 0; i = field.Next(fields, i, field.ContentEncoding, "") {
 		if err := codings.Add(fields.Value(i)); err != nil {
-			return codings, fmt.Errorf("%w: %w", ErrContentEncodingUnsupported, err)
+			return codings, ErrContentEncodingUnsupported
 		}
 	}
 	return codings, nil

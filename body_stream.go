@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -72,9 +71,13 @@ func (b *body) setStreamWriter(sw StreamWriter) {
 
 // dropStream forgets the stream and closes it; cause is why it was not read to its
 // end. A source is its owner's, who finds its end.
-func (b *body) dropStream(cause error) error {
+func (b *body) dropStream(cause error) (err error) {
 	r := b.stream
 	b.stream, b.source, b.writer = nil, nil, nil
+	if r == nil {
+		return nil
+	}
+	defer recoverStream(&err)
 	switch c := r.(type) {
 	case ReadCloserWithError:
 		return c.CloseWithError(cause)
@@ -119,7 +122,7 @@ func (b *body) writeFixed(w *bufio.Writer, size int) error {
 		b.size = size
 		return b.BodyWriteTo(w)
 	}
-	sink := flushingSink{w: w, left: size}
+	sink := sizedSink{w: flushingSink{w}, left: size}
 	err := b.BodyWriteTo(&sink)
 	if err == nil && sink.left > 0 {
 		err = errBodyShort
@@ -129,7 +132,7 @@ func (b *body) writeFixed(w *bufio.Writer, size int) error {
 
 // writeRaw writes the stream as a body that ends with the connection.
 func (b *body) writeRaw(w *bufio.Writer) error {
-	return b.BodyWriteTo(&flushingSink{w: w, left: math.MaxInt})
+	return b.BodyWriteTo(flushingSink{w})
 }
 
 // writeChunked writes the stream in the chunked coding, each piece as it comes, and
@@ -175,22 +178,30 @@ func (c *chunkWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flushingSink passes on left bytes, each piece at once.
-type flushingSink struct {
-	w    *bufio.Writer
-	left int
-}
+// flushingSink passes each piece on at once.
+type flushingSink struct{ w *bufio.Writer }
 
-func (s *flushingSink) Write(p []byte) (int, error) {
-	if len(p) > s.left {
-		return 0, errBodyLong
-	}
-	s.left -= len(p)
+func (s flushingSink) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	if err == nil {
 		err = s.w.Flush()
 	}
 	return n, err
+}
+
+// sizedSink passes on left bytes and no more, or, if it is open, all there are.
+type sizedSink struct {
+	w    io.Writer
+	left int
+	open bool
+}
+
+func (s *sizedSink) Write(p []byte) (int, error) {
+	if len(p) > s.left && !s.open {
+		return 0, errBodyLong
+	}
+	s.left -= len(p)
+	return s.w.Write(p)
 }
 
 // limitedSink keeps what a StreamWriter writes, up to maxDrainedBody.
@@ -235,6 +246,13 @@ type ErrBodyStreamWritePanic struct {
 
 // Unwrap returns the value of the panic if that was an error.
 func (e *ErrBodyStreamWritePanic) Unwrap() error { return errors.Unwrap(e.error) }
+
+// recoverStream, deferred, makes a panic of somebody's stream an error.
+func recoverStream(err *error) {
+	if v := recover(); v != nil {
+		*err = newStreamWritePanic(v)
+	}
+}
 
 func newStreamWritePanic(v any) *ErrBodyStreamWritePanic {
 	err, ok := v.(error)
@@ -281,17 +299,16 @@ func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
 // copyStream writes what r yields to w. If size is not negative r has to yield that
 // many bytes, and no more than that are written; of a file those are enough.
 func copyStream(w io.Writer, r io.Reader, size int) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = newStreamWritePanic(v)
+	defer recoverStream(&err)
+	if wt := writerTo(r); wt != nil {
+		sized := sizedSink{w: w, left: size, open: size < 0}
+		if _, err = wt.WriteTo(&sized); err == nil && sized.left > 0 {
+			err = errBodyShort
 		}
-	}()
+		return err
+	}
 	if size < 0 {
-		if wt := writerTo(r); wt != nil {
-			_, err := wt.WriteTo(w)
-			return err
-		}
-		_, err := copyPieces(w, r, -1)
+		_, err = copyPieces(w, r, -1)
 		return err
 	}
 	if f, ok := r.(*os.File); ok {

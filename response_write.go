@@ -41,10 +41,10 @@ func (resp *Response) write(w *bufio.Writer, out *outgoing, http10 bool) error {
 func (resp *Response) frame(out *outgoing, http10 bool) {
 	stream := resp.IsBodyStream()
 	if !resp.mayHaveBody() {
-		out.length = resp.absentLength()
+		out.length = resp.absentLength(http10)
 		return
 	}
-	if out.length = int64(len(resp.view) + len(resp.buf)); stream {
+	if out.length = int64(len(resp.bytes())); stream {
 		out.length = resp.streamLength(&resp.Header.header)
 	}
 	if out.length == lengthChunked && http10 {
@@ -52,22 +52,25 @@ func (resp *Response) frame(out *outgoing, http10 bool) {
 	}
 }
 
-// absentLength returns what Content-Length says without a body: nothing at all for
-// 1xx and 204, and else the length that the body would have (RFC 9110 §8.6).
-func (resp *Response) absentLength() int64 {
-	if code := resp.StatusCode(); code < 200 || code == StatusNoContent {
+// absentLength returns what frames a body that is not there: nothing for 1xx and
+// 204, for 304 the length that was set, and for HEAD what would frame the body
+// (RFC 9110 §8.6, RFC 9112 §6.1).
+func (resp *Response) absentLength(http10 bool) int64 {
+	switch code := resp.StatusCode(); {
+	case code < 200 || code == StatusNoContent:
+		return lengthNone
+	case code == StatusNotModified:
+		return max(resp.Header.sentLength(), lengthNone)
+	case resp.IsBodyStream():
+		if n := resp.streamLength(&resp.Header.header); n >= 0 || !http10 {
+			return n
+		}
 		return lengthNone
 	}
-	if n := len(resp.view) + len(resp.buf); n > 0 {
+	if n := len(resp.bytes()); n > 0 {
 		return int64(n)
 	}
-	if n := resp.Header.sentLength(); n >= 0 {
-		return n
-	}
-	if resp.stream != nil && resp.size >= 0 {
-		return int64(resp.size)
-	}
-	return lengthNone
+	return max(resp.Header.sentLength(), lengthNone)
 }
 
 // writeStream writes a stream, after the head.

@@ -25,6 +25,10 @@ func TestResponseFraming(t *testing.T) {
 		{"empty", func(r *Response) {}, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
 		{"stream of known size", func(r *Response) { r.SetBodyStream(strings.NewReader("abc"), 3) },
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n\r\nabc"},
+		{"stream that writes itself", func(r *Response) { r.SetBodyStream(selfWriter{strings.NewReader("abc")}, 3) },
+			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n\r\nabc"},
+		{"stream of unknown size that writes itself", func(r *Response) { r.SetBodyStream(selfWriter{strings.NewReader("abc")}, -1) },
+			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{"stream of unknown size", func(r *Response) { r.SetBodyStream(strings.NewReader("abc"), -1) },
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{"stream writer", func(r *Response) {
@@ -41,7 +45,8 @@ func TestResponseFraming(t *testing.T) {
 		{"HEAD of bytes", func(r *Response) { r.SkipBody = true; r.SetBodyString("abc") },
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\n\r\n"},
 		{"HEAD of a stream of unknown size", func(r *Response) { r.SkipBody = true; r.SetBodyStream(strings.NewReader("abc"), -1) },
-			"HTTP/1.1 200 OK\r\n\r\n"},
+			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n"},
+		{"HEAD with nothing", func(r *Response) { r.SkipBody = true }, "HTTP/1.1 200 OK\r\n\r\n"},
 		{"HEAD with Content-Length and no body", func(r *Response) { r.SkipBody = true; r.Header.SetContentLength(7) },
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 7\r\n\r\n"},
 		{"204 of bytes", func(r *Response) { r.SetStatusCode(204); r.SetBodyString("abc") }, "HTTP/1.1 204 No Content\r\n\r\n"},
@@ -52,7 +57,12 @@ func TestResponseFraming(t *testing.T) {
 			r.Header.SetNoDefaultContentType(true)
 			r.SetBodyString("abc")
 		},
-			"HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n"},
+			"HTTP/1.1 304 Not Modified\r\n\r\n"},
+		{"304 with Content-Length", func(r *Response) {
+			r.SetStatusCode(304)
+			r.Header.SetNoDefaultContentType(true)
+			r.Header.SetContentLength(7)
+		}, "HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n"},
 		{"bytes instead of a stream", func(r *Response) { r.SetBodyStream(strings.NewReader("abcdef"), 6); r.SetBodyString("x") },
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 1\r\n\r\nx"},
 	} {
@@ -103,6 +113,9 @@ func TestResponseWriteErrors(t *testing.T) {
 		{"long stream", func(r *Response) { r.SetBodyStream(strings.NewReader("abcd"), 3) }, errBodyLong},
 		{"stream that fails", func(r *Response) { r.SetBodyStream(failing("ab"), -1) }, errTest},
 		{"stream that panics", func(r *Response) { r.SetBodyStream(readerFunc(func([]byte) (int, error) { panic(errTest) }), -1) }, errTest},
+		{"stream that panics when it is closed", func(r *Response) { r.SetBodyStream(panicCloser{strings.NewReader("abc")}, 3) }, errTest},
+		{"short stream that writes itself", func(r *Response) { r.SetBodyStream(selfWriter{strings.NewReader("ab")}, 3) }, errBodyShort},
+		{"long stream that writes itself", func(r *Response) { r.SetBodyStream(selfWriter{strings.NewReader("abcd")}, 3) }, errBodyLong},
 		{"stream of nothing for ever", func(r *Response) { r.SetBodyStream(readerFunc(func([]byte) (int, error) { return 0, nil }), -1) }, io.ErrNoProgress},
 		{"short stream writer", func(r *Response) {
 			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("ab") })
@@ -127,6 +140,16 @@ func TestResponseWriteErrors(t *testing.T) {
 		})
 	}
 }
+
+type panicCloser struct{ io.Reader }
+
+func (panicCloser) Close() error { panic(errTest) }
+
+// selfWriter is not to be read.
+type selfWriter struct{ io.WriterTo }
+
+func (selfWriter) Read([]byte) (int, error)  { panic("read") }
+func (selfWriter) SupportsBodyWriteTo() bool { return true }
 
 // A file is sent as large as it was, whatever happens to it meanwhile.
 func TestSendFile(t *testing.T) {
