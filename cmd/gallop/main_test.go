@@ -1,0 +1,491 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// TestMain lets the test binary be gallop itself, so that what is tested is a process of
+// its own: with signals, outputs and an exit status.
+func TestMain(m *testing.M) {
+	if os.Getenv("GALLOP_TEST_COMMAND") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process is a running gallop.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	url, addr      string
+	stdout, stderr output
+	ended          chan struct{}
+}
+
+// output is what a process has written so far.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// serve starts "gallop serve" on a free port of this machine and waits until it serves.
+func serve(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, ended: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	p.cmd.Env = append(os.Environ(), "GALLOP_TEST_COMMAND=1")
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-p.ended
+	})
+	line := regexp.MustCompile(` at (https?://(\S+)/)\n`)
+	p.until("it serves", func() bool { return line.MatchString(p.stderr.String()) })
+	m := line.FindStringSubmatch(p.stderr.String())
+	p.url, p.addr = m[1], m[2]
+	return p
+}
+
+// until waits until ok returns true, for ten seconds.
+func (p *process) until(what string, ok func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("waited too long until %s\nstdout:\n%s\nstderr:\n%s", what, p.stdout.String(), p.stderr.String())
+		}
+	}
+}
+
+// get sends a request with fields ("Name: value") and returns the answer and its body. It
+// follows no redirection.
+func (p *process) get(method, path string, fields ...string) (*http.Response, string) {
+	p.t.Helper()
+	req, err := http.NewRequest(method, p.url+strings.TrimPrefix(path, "/"), nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, f := range fields {
+		if name, value, ok := strings.Cut(f, ": "); ok {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return resp, string(body)
+}
+
+func (p *process) dial() net.Conn {
+	p.t.Helper()
+	c, err := net.Dial("tcp", p.addr)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	p.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// raw sends a GET for a target exactly as it is, and returns the answer.
+func (p *process) raw(target string, fields ...string) string {
+	p.t.Helper()
+	c := p.dial()
+	fields = append(fields, "Host: x", "Connection: close")
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\n%s\r\n\r\n", target, strings.Join(fields, "\r\n"))
+	b, _ := io.ReadAll(c)
+	return string(b)
+}
+
+// interrupt sends what Ctrl-C or a service manager sends.
+func (p *process) interrupt(s os.Signal) {
+	p.t.Helper()
+	if runtime.GOOS == "windows" {
+		p.t.Skip("a process cannot be interrupted from another one on Windows")
+	}
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait waits for the process to end, and returns its status.
+func (p *process) wait() int {
+	p.t.Helper()
+	p.until("it ends", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// site makes a directory to be served, below one with a secret.
+func site(t *testing.T) string {
+	t.Helper()
+	top := t.TempDir()
+	dir := filepath.Join(top, "www")
+	for name, content := range map[string]string{
+		"secret.txt": "the secret", "www/hello.txt": "hello, world\n", "www/.env": "the secret", "www/.git/config": "the secret",
+		"www/sub/a.txt": "a", "www/page/index.html": "<h1>page</h1>", "www/page/.hidden": "the secret", "www/big.bin": strings.Repeat("x", 3<<20),
+	} {
+		file := filepath.Join(top, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-time.Hour)
+	os.Chtimes(filepath.Join(dir, "hello.txt"), old, old)
+	os.Symlink("../secret.txt", filepath.Join(dir, "outside"))
+	os.Symlink(top, filepath.Join(dir, "outsidedir"))
+	os.Symlink("hello.txt", filepath.Join(dir, "inside"))
+	return dir
+}
+
+func TestServeFiles(t *testing.T) {
+	p := serve(t, site(t))
+	first, _ := p.get("GET", "/hello.txt")
+	tag, modified := first.Header.Get("ETag"), first.Header.Get("Last-Modified")
+	if tag == "" || modified == "" {
+		t.Fatalf("no validators: %v", first.Header)
+	}
+	for _, tc := range []struct {
+		name, method, path, field string
+		status                    int
+		body                      string
+	}{
+		{"file", "GET", "/hello.txt", "", 200, "hello, world\n"},
+		{"head", "HEAD", "/hello.txt", "", 200, ""},
+		{"post", "POST", "/hello.txt", "", 405, "Method Not Allowed"},
+		{"range", "GET", "/hello.txt", "Range: bytes=7-11", 206, "world"},
+		{"unsatisfiable range", "GET", "/hello.txt", "Range: bytes=99-", 416, "Requested Range Not Satisfiable"},
+		{"not modified by tag", "GET", "/hello.txt", "If-None-Match: " + tag, 304, ""},
+		{"not modified by date", "GET", "/hello.txt", "If-Modified-Since: " + modified, 304, ""},
+		{"failed", "GET", "/hello.txt", `If-Match: "other"`, 412, "Precondition Failed"},
+		{"large", "GET", "/big.bin", "", 200, strings.Repeat("x", 3<<20)},
+		{"nothing", "GET", "/nothing", "", 404, "Not Found"},
+		{"directory without slash", "GET", "/sub", "", 301, "Moved Permanently"},
+		{"index", "GET", "/page/", "", 200, "<h1>page</h1>"},
+		{"link inside", "GET", "/inside", "", 200, "hello, world\n"},
+		{"link outside", "GET", "/outside", "", 404, "Not Found"},
+		{"through a link outside", "GET", "/outsidedir/secret.txt", "", 404, "Not Found"},
+		{"dot file", "GET", "/.env", "", 404, "Not Found"},
+		{"dot file below", "GET", "/page/.hidden", "", 404, "Not Found"},
+		{"below a dot directory", "GET", "/.git/config", "", 404, "Not Found"},
+		{"escaped dot", "GET", "/%2eenv", "", 404, "Not Found"},
+		{"echo is off", "GET", "/_gallop/echo", "", 404, "Not Found"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			resp, body := p.get(tc.method, tc.path, tc.field)
+			if resp.StatusCode != tc.status || body != tc.body {
+				t.Errorf("%d %.60q, want %d %.60q", resp.StatusCode, body, tc.status, tc.body)
+			}
+			if got := resp.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+				t.Errorf("X-Content-Type-Options: %q", got)
+			}
+			if tc.method == "HEAD" && resp.ContentLength != 13 {
+				t.Errorf("Content-Length: %d", resp.ContentLength)
+			}
+		})
+	}
+	t.Run("list", func(t *testing.T) {
+		resp, page := p.get("GET", "/")
+		if resp.StatusCode != 200 || !strings.Contains(page, `href="./hello.txt"`) || !strings.Contains(page, `href="./sub/"`) {
+			t.Errorf("%d %s", resp.StatusCode, page)
+		}
+		for _, hidden := range []string{".env", ".git", "outside"} {
+			if strings.Contains(page, hidden) {
+				t.Errorf("%s is listed", hidden)
+			}
+		}
+	})
+}
+
+func TestServeStaysInside(t *testing.T) {
+	p := serve(t, site(t), "--hidden")
+	for _, target := range []string{
+		"/../secret.txt", "/../../../../../../etc/passwd", "/sub/../../secret.txt", "/%2e%2e/secret.txt", "/%2E%2E%2Fsecret.txt",
+		"/.%2e/secret.txt", "/..%2fsecret.txt", "/..%5csecret.txt", "/sub/..%5c..%5csecret.txt", "/%5c..%5csecret.txt", "//../secret.txt",
+		"/.//..//../secret.txt", "//etc/passwd", "/%2fetc/passwd", "/etc/passwd", "/....//secret.txt", "/%252e%252e/secret.txt",
+		"/%c0%ae%c0%ae/secret.txt", "/..%00/secret.txt", "/hello.txt%00", "/..;/secret.txt", "/outside", "/outsidedir/secret.txt",
+		"http://x/../secret.txt", "http://x/%2e%2e/secret.txt", "/sub/..%c0%af../secret.txt", "/..\\secret.txt", "/file:///etc/passwd",
+	} {
+		answer := p.raw(target)
+		if strings.Contains(answer, "the secret") || strings.Contains(answer, "root:") {
+			t.Errorf("%s: %s", target, answer)
+		}
+		if !strings.HasPrefix(answer, "HTTP/1.1 404 ") && !strings.HasPrefix(answer, "HTTP/1.1 400 ") {
+			t.Errorf("%s: %.40q", target, answer)
+		}
+	}
+	if answer := p.raw("/.env"); !strings.Contains(answer, "the secret") { // which --hidden shows
+		t.Errorf("%.60q", answer)
+	}
+}
+
+func TestServeNeverRedirectsElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "example.org", "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := serve(t, dir)
+	for _, target := range []string{"//example.org", "/example.org", "///example.org", "//example.org/x", "/./example.org", "http://x//example.org"} {
+		_, location, found := strings.Cut(p.raw(target), "\r\nLocation: ")
+		if !found || !strings.HasPrefix(location, "./") {
+			t.Errorf("%s: %.40q", target, location)
+		}
+	}
+}
+
+func TestServeEcho(t *testing.T) {
+	p := serve(t, site(t), "--echo")
+	for _, path := range []string{"/_gallop/echo", "/_gallop/echo/below/%C3%A4?q=1"} {
+		_, body := p.get("POST", path, "X-Odd: \"\\\xe4")
+		e := wiretest.ParseEcho([]byte(body))
+		if e == nil {
+			t.Fatalf("%s: %q", path, body)
+		}
+		if e.Method != "POST" || e.URI != path || e.Host != p.addr || !strings.Contains(fmt.Sprint(e.Headers), "[X-Odd \"\\ä]") {
+			t.Errorf("%+v", e)
+		}
+	}
+	if resp, _ := p.get("GET", "/_gallop/echoes"); resp.StatusCode != 404 {
+		t.Errorf("another path: %d", resp.StatusCode)
+	}
+	if _, body := p.get("GET", "/hello.txt"); body != "hello, world\n" {
+		t.Errorf("a file: %q", body)
+	}
+}
+
+func TestServeEchoAll(t *testing.T) {
+	p := serve(t, "--echo-all")
+	if _, body := p.get("PUT", "/hello.txt"); wiretest.ParseEcho([]byte(body)) == nil {
+		t.Errorf("no echo: %q", body)
+	}
+	if resp, body := p.get("GET", "/_/status/418"); resp.StatusCode != 418 || body != "xbody" {
+		t.Errorf("%d %q", resp.StatusCode, body)
+	}
+	if resp, body := p.get("GET", "/_/stream"); resp.ContentLength != -1 || body != "part1,part2" {
+		t.Errorf("%d %q", resp.ContentLength, body)
+	}
+}
+
+func TestServeTLS(t *testing.T) {
+	cert, key, err := gallop.GenerateTestCertificate("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p := serve(t, site(t), "--tls-cert", certFile, "--tls-key", keyFile)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(cert)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
+	resp, err := client.Get(p.url + "big.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if n, err := io.Copy(io.Discard, resp.Body); n != 3<<20 || err != nil || !strings.HasPrefix(p.url, "https://") {
+		t.Errorf("%s: %d bytes, %v", p.url, n, err)
+	}
+}
+
+func TestServeLogs(t *testing.T) {
+	for _, format := range []string{"text", "json", "off"} {
+		t.Run(format, func(t *testing.T) {
+			p := serve(t, site(t), "--log", format)
+			p.get("GET", "/hello.txt?a=b")
+			p.get("HEAD", "/hello.txt", "User-Agent: \"quoted\" \\ \xff")
+			p.raw("/a%0d%0aGET%20/forged%20200")
+			p.raw("/\x1b[31mred")
+			p.raw("/nothing", "X: y", "User-Agent: a\tb", "Referer: {\"x\":1}")
+			if format == "off" {
+				p.interrupt(os.Interrupt)
+				if status := p.wait(); status != 0 || p.stdout.String() != "" {
+					t.Errorf("status %d, %q", status, p.stdout.String())
+				}
+				return
+			}
+			p.until("five lines are there", func() bool { return strings.Count(p.stdout.String(), "\n") >= 5 })
+			lines := strings.Split(strings.TrimSuffix(p.stdout.String(), "\n"), "\n")
+			if len(lines) != 5 {
+				t.Fatalf("%d lines:\n%s", len(lines), p.stdout.String())
+			}
+			if format == "json" {
+				checkJSONLog(t, lines)
+				return
+			}
+			for i, want := range []string{
+				`^[-\d]{10} [:\d]{8} 200 GET          13 B +[\d.]+[µm]?s  127.0.0.1       /hello.txt\?a=b$`,
+				` 200 HEAD          0 B .* /hello.txt$`,
+				` 404 GET           9 B .* /a%0d%0aGET%20/forged%20200$`,
+				` 400 `,
+				` 404 GET .* /nothing$`,
+			} {
+				if !regexp.MustCompile(want).MatchString(lines[i]) {
+					t.Errorf("%q is not %s", lines[i], want)
+				}
+			}
+		})
+	}
+}
+
+func checkJSONLog(t *testing.T, lines []string) {
+	t.Helper()
+	for i, want := range []struct {
+		method, uri, agent string
+		status, bytes      int
+	}{
+		{"GET", "/hello.txt?a=b", "Go-http-client/1.1", 200, 13},
+		{"HEAD", "/hello.txt", "\"quoted\" \\ \ufffd", 200, 0},
+		{"GET", "/a%0d%0aGET%20/forged%20200", "", 404, 9},
+		{"", "", "", 400, -1},
+		{"GET", "/nothing", "a\tb", 404, 9},
+	} {
+		var got struct {
+			Time, Remote, Method, URI, Host string
+			Agent                           string `json:"user_agent"`
+			Status, Bytes                   int
+			Millis                          float64 `json:"duration_ms"`
+		}
+		if err := json.Unmarshal([]byte(lines[i]), &got); err != nil {
+			t.Fatalf("%v: %s", err, lines[i])
+		}
+		if _, err := time.Parse(time.RFC3339, got.Time); err != nil || got.Remote == "" || got.Millis < 0 || got.Status != want.status {
+			t.Errorf("%s", lines[i])
+		}
+		if want.bytes >= 0 && (got.Method != want.method || got.URI != want.uri || got.Agent != want.agent || got.Bytes != want.bytes) {
+			t.Errorf("%s, want %+v", lines[i], want)
+		}
+	}
+}
+
+// slowRequest sends a request whose body is missing a byte, and returns how to finish it.
+func (p *process) slowRequest() (finish func() (status string)) {
+	p.t.Helper()
+	c := p.dial()
+	io.WriteString(c, "POST /_gallop/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell")
+	time.Sleep(50 * time.Millisecond) // for the server to take it
+	return func() string {
+		io.WriteString(c, "o")
+		status, _ := bufio.NewReader(c).ReadString('\n')
+		return strings.TrimSpace(status)
+	}
+}
+
+func TestServeStopsGracefully(t *testing.T) {
+	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		t.Run(s.String(), func(t *testing.T) {
+			p := serve(t, "--echo", site(t))
+			p.get("GET", "/hello.txt")
+			idle := p.dial()
+			finish := p.slowRequest()
+			p.interrupt(s)
+			p.until("it stops", func() bool { return strings.Contains(p.stderr.String(), "stopping") })
+			if n, err := idle.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("an idle connection stays: %v", err)
+			}
+			if got := finish(); got != "HTTP/1.1 200 OK" {
+				t.Errorf("the request under way got %q", got)
+			}
+			if status := p.wait(); status != 0 {
+				t.Errorf("status %d", status)
+			}
+			if want := ", 2 requests served\n"; !strings.HasSuffix(p.stderr.String(), want) {
+				t.Errorf("%q does not end in %q", p.stderr.String(), want)
+			}
+			if n := strings.Count(p.stdout.String(), "\n"); n != 2 {
+				t.Errorf("%d lines of log:\n%s", n, p.stdout.String())
+			}
+		})
+	}
+}
+
+func TestServeStopsAtOnceWhenToldTwice(t *testing.T) {
+	p := serve(t, "--echo", site(t))
+	p.slowRequest()
+	p.interrupt(syscall.SIGTERM)
+	p.until("it stops", func() bool { return strings.Contains(p.stderr.String(), "stopping") })
+	began := time.Now()
+	p.interrupt(syscall.SIGTERM)
+	if status := p.wait(); status != 1 || time.Since(began) > 5*time.Second {
+		t.Errorf("status %d after %v", status, time.Since(began))
+	}
+}
+
+func TestServeStopsWhenGraceIsOver(t *testing.T) {
+	p := serve(t, "--echo", "--grace", "50ms", site(t))
+	p.slowRequest()
+	p.interrupt(syscall.SIGTERM)
+	if status := p.wait(); status != 1 || !strings.Contains(p.stderr.String(), "cut off that did not end in time") {
+		t.Errorf("status %d: %s", status, p.stderr.String())
+	}
+}
+
+func TestServeNeedsAnAddressOfItsOwn(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	cmd := exec.Command(os.Args[0], "serve", "--addr", ln.Addr().String())
+	cmd.Env = append(os.Environ(), "GALLOP_TEST_COMMAND=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "something else does already") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
