@@ -48,6 +48,21 @@ func TestServerTrailers(t *testing.T) {
 	}
 }
 
+// TestServerSaysNoLengthUnasked holds that a response which never has a body does not
+// speak of one, be the RequestCtx new or used.
+func TestServerSaysNoLengthUnasked(t *testing.T) {
+	for range 3 {
+		for _, status := range []int{gallop.StatusNoContent, gallop.StatusNotModified} {
+			s := &gallop.Server{Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(status) }}
+			c := wiretest.Start(t, s.ServeConn)
+			for range 2 {
+				c.Send(get("A: b")).Want(status)
+				c.WantField("Content-Length").WantField("Transfer-Encoding").WantField("Content-Type")
+			}
+		}
+	}
+}
+
 // TestServerSendsWhatTheHandlerSets holds that fields the server would add are the
 // handler's if it sets them, and that fields which carry one value are sent once.
 func TestServerSendsWhatTheHandlerSets(t *testing.T) {

@@ -80,14 +80,45 @@ func TestServerTiming(t *testing.T) {
 			c.Want(408)
 			c.WantEOF()
 		}},
-		{"100 is sent when the handler reads", true, func(c *wiretest.Conversation) {
+		{"100 is sent once, when the handler reads", true, func(c *wiretest.Conversation) {
 			c.Send(post("Expect: 100-continue\r\nContent-Length: 2", ""))
 			c.Want(100)
-			c.Send("hi").Want(200)
+			c.Send("h").Await().Send("i").Want(200)
+		}},
+		{"100 is sent once, when the server reads for the handler", false, func(c *wiretest.Conversation) {
+			c.Send(post("Expect: 100-continue\r\nContent-Length: 2", ""))
+			c.Want(100)
+			c.Send("h").Await().Send("i").Want(200)
+		}},
+		{"a broken body behind 100 is refused, whatever the handler says", false, func(c *wiretest.Conversation) {
+			c.Send(post("Expect: 100-continue\r\nTransfer-Encoding: chunked", ""))
+			c.Want(100)
+			c.Send("5\r\nhelloX").Want(400)
+			c.WantEOF()
 		}},
 		{"100 is not sent when the handler does not read", true, func(c *wiretest.Conversation) {
 			c.Send("POST /_/nobody HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n").Want(200)
-			c.WantEnd()
+			c.WantField("Connection", "close").WantEnd()
+		}},
+		{"a response says that the connection closes if the body will not be read", true, func(c *wiretest.Conversation) {
+			c.Send("POST /_/nobody HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n").Want(200)
+			c.WantField("Connection", "close").WantEOF()
+		}},
+		{"a body that the handler leaves is read, if it is not long", true, func(c *wiretest.Conversation) {
+			c.Send("POST /_/nobody HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n").Want(200)
+			c.WantField("Connection").Send(strings.Repeat("x", 200000), get("A: b")).Want(200)
+		}},
+		{"a body that the handler leaves and the client withholds ends the connection", true, func(c *wiretest.Conversation) {
+			c.Send("POST /_/nobody HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n").Want(200)
+			c.WantEOF().WantAfter(time.Second, 2*time.Second)
+		}},
+		{"a head that is cut off is answered, for who can still read", false, func(c *wiretest.Conversation) {
+			c.Send("GET / HTTP/1.1\r\nHo").CloseWrite().Want(400)
+			c.WantEOF()
+		}},
+		{"a body that is cut off is answered, for who can still read", false, func(c *wiretest.Conversation) {
+			c.Send(post("Content-Length: 3", "ab")).CloseWrite().Want(400)
+			c.WantEOF()
 		}},
 		{"a refusal arrives although the client goes on sending", false, func(c *wiretest.Conversation) {
 			c.Send(post("Content-Length: 5000000", ""))
