@@ -370,8 +370,10 @@ func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
 func (h *bodyHandle) sever(c *serverConn) {
 	if !h.mu.TryLock() {
 		c.close = true
-		c.input.armExactly(time.Unix(1, 0))
+		past := time.Unix(1, 0)
+		c.nc.SetReadDeadline(past) // who reads may be noting a deadline just now
 		h.mu.Lock()
+		c.input.deadline = past
 	}
 	h.body, h.rest = nil, nil
 	h.mu.Unlock()
