@@ -161,6 +161,7 @@ func (c *serverConn) stopWatching() {
 	if !l.used.Load() {
 		return
 	}
+	c.shared = true
 	l.mu.Lock()
 	l.canWatch = false
 	watcher := l.watcher

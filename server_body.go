@@ -67,7 +67,7 @@ func (c *serverConn) takeBody() error {
 		return ErrBodyTooLarge
 	}
 	if stream || c.wantsGo {
-		b.handle = &bodyHandle{body: b}
+		b.handle, c.shared = &bodyHandle{body: b}, true
 		req.body.source, req.body.size = b.handle, int(req.Header.head.Length)
 		return nil
 	}

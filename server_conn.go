@@ -54,6 +54,8 @@ type serverConn struct {
 	readTimeout time.Duration // of this request
 	writeLimit  time.Duration // of this response
 
+	shared bool // others were handed something that points here, and may have kept it
+
 	state  atomic.Int32 // a connPhase
 	client netip.Addr   // guarded by the table's lock, like the links
 
@@ -78,7 +80,8 @@ func (s *Server) serveAccepted(nc net.Conn) {
 
 // serveConn serves nc, which admit has counted, until it ends.
 func (s *Server) serveConn(nc net.Conn) (err error) {
-	c := &serverConn{srv: s, set: &s.set, nc: nc, id: s.connIDs.Add(1)}
+	c := s.acquireConn()
+	c.srv, c.set, c.nc, c.id = s, &s.set, nc, s.connIDs.Add(1)
 	c.now = time.Now()
 	c.since = c.now
 	c.input.init(c)
@@ -92,10 +95,10 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 		}
 		return err
 	}
-	hijacked := false
+	ended, hijacked := false, false
 	defer func() {
 		c.release()
-		defer s.conns.drop(c) // nothing is left when Shutdown sees it gone
+		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		if hijacked {
 			return
 		}
@@ -112,11 +115,29 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	c.ready = c.now
 	hijack, err := c.serve()
 	if hijack == nil {
+		ended = true
 		return err
 	}
 	hijacked = true
 	c.startHijack(hijack)
 	return nil
+}
+
+func (s *Server) acquireConn() *serverConn {
+	if c, ok := s.retired.Get().(*serverConn); ok {
+		return c
+	}
+	return new(serverConn)
+}
+
+// retire takes c off the books. One that has ended as it should and that nobody
+// else can know of serves another connection.
+func (s *Server) retire(c *serverConn, ended bool) {
+	s.conns.drop(c)
+	if ended && !c.shared {
+		*c = serverConn{}
+		s.retired.Put(c)
+	}
 }
 
 func (c *serverConn) report(state ConnState) {

@@ -129,6 +129,7 @@ func (c *serverConn) takeBack(mark int, err error) error {
 // writeStream writes the stream that is the response's body: length bytes, or
 // chunks, or all there is up to the end of the connection.
 func (c *serverConn) writeStream(length int64) error {
+	c.shared = true
 	b := &c.ctx.Response.body
 	sink := streamSink{o: &c.output, chunked: length == lengthChunked, left: length}
 	var err error

@@ -42,6 +42,7 @@ func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout
 // goes on with a new one that holds the answer.
 func (c *serverConn) detach(answer *Response) {
 	old := c.ctx
+	c.shared = true
 	old.life.used.Store(true) // whoever still runs may be about to ask
 	c.stopWatching()
 	c.body.close() // no handler reads from the connection after this
