@@ -74,6 +74,32 @@ func TestServerAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestConnectionsAllocateNothing is the same for a connection from its first byte
+// to its last.
+func TestConnectionsAllocateNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools forget")
+	}
+	answer, served := []byte("Hello, world!"), 0
+	s := &Server{Handler: func(ctx *RequestCtx) {
+		served++
+		ctx.Success("text/plain", answer)
+	}}
+	c := newTurns("GET / HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n")
+	n := testing.AllocsPerRun(200, func() {
+		c.rest = c.request
+		if err := s.ServeConn(c); err != nil {
+			t.Error(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations a connection", n)
+	}
+	if served != 201 || c.answers != 201 {
+		t.Errorf("%d requests served and %d answered on 201 connections", served, c.answers)
+	}
+}
+
 // turns is a connection on which client and server take turns: a call of turn
 // sends the request and returns when the server, having answered, reads again.
 type turns struct {
