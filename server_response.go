@@ -50,26 +50,25 @@ func (c *serverConn) decideClose() {
 // writeResponse writes head and body of ctx.Response.
 func (c *serverConn) writeResponse() error {
 	resp := &c.ctx.Response
-	hasBody := http1.MayHaveBody(resp.StatusCode(), c.method) && !resp.SkipBody
-	if hasBody && !resp.IsBodyStream() && resp.body.err != nil {
-		return resp.body.err
+	resp.SkipBody = resp.SkipBody || c.method == http1.HeadMethod
+	o := &c.output
+	mark, flushes := len(o.buf), o.flushes
+	hasBody := resp.mayHaveBody()
+	if hasBody && resp.body.err != nil {
+		return c.takeBack(mark, resp.body.err)
 	}
 	out := outgoing{
 		server:             c.set.server,
-		length:             c.responseLength(hasBody),
 		keepAlive:          c.old,
 		defaultContentType: !c.srv.NoDefaultContentType,
 	}
 	if !c.srv.NoDefaultDate {
 		out.date = c.now
 	}
-	if hasBody && out.length == lengthNone {
-		c.close = true
-	}
+	resp.frame(&out, c.old)
+	c.close = c.close || out.close
 	out.close = c.close
 
-	o := &c.output
-	mark, flushes := len(o.buf), o.flushes
 	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), &out)
 	if !hasBody {
 		resp.CloseBodyStream()
@@ -87,30 +86,6 @@ func (c *serverConn) writeResponse() error {
 	}
 	o.flush() // what there is, so that the client sees how far it went
 	return &streamError{err}
-}
-
-// responseLength is what the response says about its length, see outgoing.length.
-func (c *serverConn) responseLength(hasBody bool) int64 {
-	resp := &c.ctx.Response
-	status := resp.StatusCode()
-	switch {
-	case resp.IsBodyStream():
-		if resp.body.size >= 0 && (hasBody || status != StatusNotModified) {
-			return int64(resp.body.size)
-		}
-		if resp.body.size < 0 && !c.old {
-			return lengthChunked
-		}
-		return lengthNone
-	case hasBody:
-		return int64(len(resp.body.bytes()))
-	case status < 200 || status == StatusNoContent:
-		return lengthNone
-	}
-	if n := len(resp.body.bytes()); n > 0 && status != StatusNotModified {
-		return int64(n)
-	}
-	return max(resp.Header.sentLength(), lengthNone)
 }
 
 // headRoom is what the fields that the server adds take at most, in most cases.
@@ -198,7 +173,8 @@ func (s *streamSink) put(p []byte) error {
 }
 
 // copyFrom writes what r yields. Files go by sendfile where the connection can.
-func (s *streamSink) copyFrom(r io.Reader) error {
+func (s *streamSink) copyFrom(r io.Reader) (err error) {
+	defer recoverStream(&err)
 	if file := fileOf(r); file != nil && s.left > 0 && !s.chunked {
 		if rf, ok := s.o.c.nc.(io.ReaderFrom); ok {
 			n, err := s.o.readFrom(rf, file, s.left)

@@ -1,0 +1,78 @@
+package gallop
+
+import (
+	"bufio"
+	"io"
+	"log"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// What goes wrong in a response's stream is an answer as long as nothing was sent,
+// then the end of the connection, and never the end of the process.
+func TestResponseStreamOnServer(t *testing.T) {
+	const get10, get = "GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+	const text = "Content-Type: text/plain; charset=utf-8\r\n"
+	const failed = "HTTP/1.1 500 Internal Server Error\r\n" + text + "Content-Length: 21\r\nConnection: close\r\n\r\nInternal Server Error"
+	for _, tt := range []struct {
+		name, in string
+		fill     func(*Response)
+		want     string // but for Server and Date
+	}{
+		{"Read panics", get, func(r *Response) {
+			r.SetBodyStream(readerFunc(func([]byte) (int, error) { panic(errTest) }), -1)
+		}, failed},
+		{"WriteTo panics", get, func(r *Response) { r.SetBodyStream(selfWriter{nil}, -1) }, failed},
+		{"stream writer panics", get, func(r *Response) { r.SetBodyStreamWriter(func(*bufio.Writer) { panic(errTest) }) }, failed},
+		{"stream writer panics after a flush", get, func(r *Response) {
+			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abc"); w.Flush(); panic(errTest) })
+		}, "HTTP/1.1 200 OK\r\n" + text + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"},
+		{"body could not be read", get, func(r *Response) { r.SetBodyStream(failing("abc"), 3); r.Body() }, failed},
+		{"short", get, func(r *Response) { r.SetBodyStream(strings.NewReader("ab"), 3) },
+			"HTTP/1.1 200 OK\r\n" + text + "Content-Length: 3\r\n\r\nab"},
+		{"stream to HTTP/1.0", get10, func(r *Response) { r.SetBodyStream(strings.NewReader("abc"), -1) },
+			"HTTP/1.1 200 OK\r\n" + text + "Connection: close\r\n\r\nabc"},
+		{"announced by hand", get10, func(r *Response) {
+			r.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") })
+			r.Header.SetContentLength(3)
+		}, "HTTP/1.1 200 OK\r\n" + text + "Content-Length: 3\r\nConnection: close\r\n\r\nabc"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &Server{
+				Handler:               func(ctx *RequestCtx) { tt.fill(&ctx.Response) },
+				Logger:                log.New(io.Discard, "", 0),
+				NoDefaultDate:         true,
+				NoDefaultServerHeader: true,
+			}
+			if got := converse(t, s, tt.in); got != tt.want {
+				t.Errorf("\n got %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// converse sends in to s and returns all that comes back until s closes.
+func converse(t *testing.T, s *Server, in string) string {
+	t.Helper()
+	ln := memnet.NewListener()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ln) }()
+	conn, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, in); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := io.ReadAll(conn)
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	return string(got)
+}
