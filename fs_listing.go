@@ -38,7 +38,7 @@ func sendListing(ctx *RequestCtx, files fs.FS, dir string) error {
 	h.Set(HeaderXContentTypeOptions, "nosniff")
 	h.Set(HeaderReferrerPolicy, "same-origin")
 	h.Set(HeaderCacheControl, "no-cache")
-	ctx.SetBody(appendListing(nil, string(ctx.Path()), entries, more))
+	ctx.SetBody(appendListing(nil, string(ctx.Host()), string(ctx.Path()), entries, more))
 	return nil
 }
 
@@ -80,13 +80,13 @@ func readListing(files fs.FS, dir string) (list []listed, more bool, err error) 
 	return list, more, nil
 }
 
-// appendListing appends the page for the path p of a request. All its links are
+// appendListing appends the page for the path p of a request to host. All its links are
 // relative, so that it may stand below any prefix.
-func appendListing(dst []byte, p string, list []listed, more bool) []byte {
+func appendListing(dst []byte, host, p string, list []listed, more bool) []byte {
 	dst = append(dst, listingHead...)
-	dst = AppendHTMLEscape(dst, printable(p))
+	dst = AppendHTMLEscape(dst, printable(host+p))
 	dst = append(dst, listingStyle...)
-	dst = appendBreadcrumb(dst, p)
+	dst = appendBreadcrumb(dst, host, p)
 	dst = append(dst, listingTable...)
 	if strings.Trim(p, "/") != "" {
 		dst = append(dst, `<tr class="up"><td><a href="../"><i>↰</i>..</a><td><td>`+"\n"...)
@@ -107,11 +107,12 @@ func appendListing(dst []byte, p string, list []listed, more bool) []byte {
 }
 
 // appendBreadcrumb appends a link to each directory above the path p.
-func appendBreadcrumb(dst []byte, p string) []byte {
+func appendBreadcrumb(dst []byte, host, p string) []byte {
 	segments := strings.Split(strings.Trim(p, "/"), "/")
 	dirs := strings.Count(p, "/")
 	up := func(n int) string { return "./" + strings.Repeat("../", max(n, 0)) }
-	dst = append(dst, `<a href="`+up(dirs-1)+`" title="Root">/</a>`...)
+	dst = append(dst, `<a href="`+up(dirs-1)+`">`...)
+	dst = append(AppendHTMLEscape(dst, printable(host)), `/</a>`...)
 	at := strings.Index(p, segments[0]) // a path may begin with more slashes than one
 	for i, s := range segments {
 		depth := strings.Count(p[at:], "/") - 1
@@ -223,8 +224,8 @@ const (
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:60rem;margin:0 auto;padding:2rem 1.25rem}
-h1{font-size:1.15rem;font-weight:400;margin:0 0 1.25rem;overflow-wrap:anywhere}
-h1 a,h1 b{padding:.1rem .25rem;border-radius:.25rem}
+h1{font-size:1.15rem;font-weight:400;margin:0 .3rem 1.25rem;overflow-wrap:anywhere}
+h1 a,h1 b{padding:.1rem .2rem}
 h1 s{text-decoration:none;color:var(--dim)}
 h1 b{font-weight:600}
 a{color:var(--link);text-decoration:none}
@@ -233,11 +234,11 @@ table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
 th{font-size:.8rem;font-weight:500;color:var(--dim);text-align:left;padding:.3rem .5rem;border-bottom:1px solid var(--line)}
 td{padding:0 .5rem;border-bottom:1px solid var(--line)}
 tbody tr:hover{background:var(--row)}
-td:first-child{overflow-wrap:anywhere}
+td:first-child{width:100%;overflow-wrap:anywhere}
 td:first-child a{display:flex;gap:.6rem;padding:.35rem 0}
 td i{font-style:normal;color:var(--dim);width:1em;flex:none;text-align:center}
 td a[href$="/"] i{color:var(--dir)}
-td+td,th+th{text-align:right;white-space:nowrap;color:var(--dim)}
+td+td,th+th{text-align:right;padding-left:1.5rem;white-space:nowrap;color:var(--dim)}
 footer,p{color:var(--dim);font-size:.85rem;margin:1rem .5rem}
 @media (max-width:34rem){main{padding:1rem .5rem}td:nth-child(3),th:nth-child(3){display:none}}
 </style>

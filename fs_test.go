@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -477,12 +478,34 @@ func TestFSListing(t *testing.T) {
 		t.Errorf("order: %d %d %d", z, a, b)
 	}
 	below := string(serveOnce(t, handler, "GET", "/sub/%3Cdir%3E/").Body())
-	for _, want := range []string{`<a href="./../../" title="Root">/</a><a href="./../">sub</a><s>/</s><b>&lt;dir&gt;</b>`, `<a href="../">`} {
+	for _, want := range []string{`<a href="./../../">example.com/</a><a href="./../">sub</a><s>/</s><b>&lt;dir&gt;</b>`, `<a href="../">`} {
 		if !strings.Contains(below, want) {
 			t.Errorf("no %s in\n%s", want, below[strings.Index(below, "<main>"):])
 		}
 	}
 }
+
+// TestFSErrors shows what of an error a client learns.
+func TestFSErrors(t *testing.T) {
+	for _, tc := range []struct {
+		err    error
+		status int
+	}{
+		{fs.ErrNotExist, 404}, {fs.ErrInvalid, 404}, {syscall.ENOTDIR, 404}, {syscall.ELOOP, 404}, {io.ErrNoProgress, 404},
+		{fs.ErrPermission, 403}, {syscall.EMFILE, 500}, {syscall.EIO, 500},
+	} {
+		files := failingFS{&fs.PathError{Op: "open", Path: "/very/private/a.txt", Err: tc.err}}
+		resp := serveOnce(t, (&gallop.FS{FS: files}).NewRequestHandler(), "GET", "/a.txt")
+		if resp.StatusCode() != tc.status || strings.Contains(resp.String(), "private") {
+			t.Errorf("%v: %s", tc.err, resp)
+		}
+	}
+}
+
+// failingFS is a file system that fails.
+type failingFS struct{ err error }
+
+func (f failingFS) Open(string) (fs.File, error) { return nil, f.err }
 
 func TestServeFiles(t *testing.T) {
 	dir := tree(t, map[string]string{"a.txt": "hello", "a%20b?.txt": "literal", "a b.txt": "decoded", "link": "-> a.txt", "sub/x": ""})
@@ -596,9 +619,56 @@ func TestFilesOverSockets(t *testing.T) {
 			}
 		})
 	}
-	if runtime.GOOS == "linux" {
-		openFiles(t)
+	openFiles(t)
+}
+
+// TestFileThatShrinks ends the connection: a client can tell that bytes are missing.
+func TestFileThatShrinks(t *testing.T) {
+	dir := tree(t, map[string]string{"a.bin": strings.Repeat("x", 100_000)})
+	handler := (&gallop.FS{Root: dir}).NewRequestHandler()
+	shrink := func(ctx *gallop.RequestCtx) {
+		handler(ctx)
+		if err := os.Truncate(filepath.Join(dir, "a.bin"), 1000); err != nil {
+			t.Error(err)
+		}
 	}
+	for name, dial := range transports(t, &gallop.Server{Handler: shrink, Logger: noLog{}}) {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, "a.bin"), make([]byte, 100_000), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c := dial()
+			defer c.Close()
+			got := ask(t, c, "GET /a.bin HTTP/1.1\r\nHost: x\r\n\r\n")
+			if !strings.Contains(got, "Content-Length: 100000\r\n") || len(bodies(got)) != 1000 {
+				t.Errorf("%d bytes: %.300q", len(bodies(got)), got)
+			}
+		})
+	}
+}
+
+type noLog struct{}
+
+func (noLog) Printf(string, ...any) {}
+
+// TestFileIsClosedWhenTheClientLeaves reads a little of a file and goes.
+func TestFileIsClosedWhenTheClientLeaves(t *testing.T) {
+	handler := (&gallop.FS{Root: tree(t, map[string]string{"gone.bin": strings.Repeat("x", 8<<20)})}).NewRequestHandler()
+	s := &gallop.Server{Handler: handler, Logger: noLog{}}
+	t.Run("while it is sent", func(t *testing.T) {
+		for _, dial := range transports(t, s) {
+			c := dial()
+			if _, err := io.WriteString(c, "GET /gone.bin HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(c, make([]byte, 100)); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+		}
+		s.Shutdown()
+	})
+	openFiles(t)
 }
 
 // bodies returns what is left of answers without their heads.
@@ -618,6 +688,9 @@ func bodies(answers string) string {
 
 // openFiles fails if files of the test are still open.
 func openFiles(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return
+	}
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Skip(err)
