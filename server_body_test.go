@@ -448,3 +448,17 @@ func TestHandlerCannotChangeHowItsResponseIsFramed(t *testing.T) {
 		c.WantBody("body")
 	})
 }
+
+func TestEchoWhileTheRequestIsStillComing(t *testing.T) {
+	s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+		ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+	}}
+	big := strings.Repeat("0123456789abcdef", 64<<10)
+	talk(t, s, func(c *wiretest.Conversation) {
+		for range 2 {
+			c.Send(postTo("/", big))
+			c.Want(200)
+			c.WantBody(big)
+		}
+	})
+}

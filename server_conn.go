@@ -227,12 +227,14 @@ func (c *serverConn) waitIdle() error {
 	} else {
 		c.report(StateIdle)
 	}
+	// In this order Shutdown either finds the connection idle, and its deadline is the
+	// last one to be set, or has begun before, and is seen here.
+	c.input.arm(timeout)
 	if !c.state.CompareAndSwap(phaseActive, phaseIdle) {
 		return errIdle
 	}
 	err := errIdle
 	if !c.srv.ending.Load() {
-		c.input.arm(timeout)
 		err = c.input.wait()
 	}
 	if err != nil && c.srv.ending.Load() {
@@ -324,7 +326,7 @@ func (c *serverConn) afterHandler(panicked bool) error {
 	case err != nil && !c.srv.StreamRequestBody:
 		return err // the handler saw no body where there was one
 	}
-	if err != nil || !c.body.ended() && c.body.tooMuchToDrain() {
+	if err != nil || !c.body.ended() && !ctx.Response.IsBodyStream() && c.body.tooMuchToDrain() {
 		c.close = true
 	}
 	return nil
