@@ -213,8 +213,8 @@ type Server struct {
 	// ReduceMemoryUsage is without effect: an idle connection holds no buffer anyway.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing is without effect on requests, whose names keep
-	// their spelling. On responses it keeps names as they were set.
+	// DisableHeaderNamesNormalizing is without effect: names keep the spelling they came
+	// with or were set with, unless ResponseHeader.EnableNormalizing was called.
 	DisableHeaderNamesNormalizing bool
 
 	// LogAllErrors also logs clients that went away or were too slow.

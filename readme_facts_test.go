@@ -1,0 +1,211 @@
+package gallop
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// readmeTable returns the rows of the table under a heading, without its head.
+func readmeTable(t *testing.T, heading string) (rows [][]string) {
+	t.Helper()
+	_, text, ok := strings.Cut(readme(t), "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("README.md has no chapter %s", heading)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "|") {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			rows = append(rows, cells)
+		}
+	}
+	if len(rows) < 3 {
+		t.Fatalf("chapter %s has no table", heading)
+	}
+	return rows[2:]
+}
+
+func TestReadmeDefaults(t *testing.T) {
+	var set settings
+	set.resolve(&Server{})
+	kib := func(n int) string {
+		if n >= 1<<20 {
+			return fmt.Sprintf("%d MiB", n>>20)
+		}
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	none := func(n time.Duration) string {
+		if n == 0 {
+			return "none"
+		}
+		return n.String()
+	}
+	want := map[string]string{
+		"`MaxRequestLineBytes`":                     kib(set.head.Target),
+		"`MaxHeaderBytes`":                          kib(set.head.Head),
+		"`MaxHeaderFields`":                         fmt.Sprint(set.head.Fields),
+		"`ReadHeaderTimeout`":                       set.readHead.String(),
+		"`MinBodyRate`":                             fmt.Sprintf("%d bytes/s, after %v", set.bodyRate, bodyRateGrace),
+		"`MaxRequestBodySize`":                      kib(int(set.maxBody)) + ", streams unlimited",
+		"chunk line, chunk extensions of a message": kib(set.chunks.Line) + ", " + kib(set.chunks.Overhead),
+		"trailers":                                  kib(set.chunks.Trailer),
+		"`ReadTimeout`, `WriteTimeout`":             none(set.read + set.write),
+		"no progress in writing":                    set.progress.String(),
+		"`IdleTimeout`":                             fmt.Sprintf("%ds", int(set.idle.Seconds())),
+		"`TLSHandshakeTimeout`":                     set.handshake.String(),
+		"request body that the handler left unread": fmt.Sprintf("%s, %v", kib(drainSize), drainTime),
+		"`Concurrency`":                             fmt.Sprintf("%d connections", DefaultConcurrency),
+		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
+		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
+	}
+	for _, row := range readmeTable(t, "Safe by default") {
+		if want[row[0]] != row[1] {
+			t.Errorf("%s: README.md says %q, the code %q", row[0], row[1], want[row[0]])
+		}
+		delete(want, row[0])
+	}
+	for name := range want {
+		t.Errorf("README.md does not say %s", name)
+	}
+}
+
+// refusedBytes are requests for each row of the table of what is refused.
+var refusedBytes = map[string][]string{
+	"Content-Length together with Transfer-Encoding": {
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+	},
+	"two Content-Length, equal or not, or a list of them": {
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na",
+	},
+	"Transfer-Encoding that does not end in one `chunked`": {
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \r\n\r\n0\r\n\r\n",
+	},
+	"a transfer coding other than chunked": {
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n",
+	},
+	"Transfer-Encoding in HTTP/1.0": {
+		"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	},
+	"bare LF or bare CR as a line end": {
+		"GET / HTTP/1.1\nHost: a\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\rB: c\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\n\n",
+	},
+	"NUL or another control character in a name, a value or the target": {
+		"GET / HTTP/1.1\r\nHost: a\r\nX\x00Y: b\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nX: b\x00\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nX: b\x1b\r\n\r\n",
+		"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /\x7f HTTP/1.1\r\nHost: a\r\n\r\n",
+	},
+	"blank before the colon, line that begins with a blank (obs-fold)": {
+		"GET / HTTP/1.1\r\nHost: a\r\nX : b\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n\tc\r\n\r\n",
+	},
+	"no Host, two of them, or one that is not a host": {
+		"GET / HTTP/1.1\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: user@a\r\n\r\n",
+	},
+	"target with a fragment, a bad escape, a backslash, or bytes above 0x7F": {
+		"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /a%zz HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /\xc3\xa9 HTTP/1.1\r\nHost: a\r\n\r\n",
+	},
+	"malformed chunk size, extension, or end": {
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;=\r\na\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n",
+	},
+	"an expectation other than 100-continue": {
+		"GET / HTTP/1.1\r\nHost: a\r\nExpect: a-pony\r\n\r\n",
+	},
+	"a version other than 1.x": {
+		"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+		"GET / HTTP/0.9\r\nHost: a\r\n\r\n",
+	},
+	"TRACE, unless `AllowTrace`": {
+		"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n",
+	},
+}
+
+// Each row gets its status, the handler sees nothing, and no further request is served.
+func TestReadmeRefusals(t *testing.T) {
+	called := false
+	s := &Server{
+		Handler: func(*RequestCtx) { called = true },
+		Logger:  log.New(io.Discard, "", 0),
+	}
+	for _, row := range readmeTable(t, "What is refused") {
+		if len(refusedBytes[row[0]]) == 0 {
+			t.Errorf("%s: no bytes show it", row[0])
+		}
+		for _, request := range refusedBytes[row[0]] {
+			client, server := memnet.Pipe()
+			io.WriteString(client, request+"GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+			client.(interface{ CloseWrite() error }).CloseWrite()
+			s.ServeConn(server)
+			answer, err := io.ReadAll(client)
+			if err != nil || called || !bytes.HasPrefix(answer, []byte("HTTP/1.1 "+row[1]+" ")) || bytes.Count(answer, []byte("HTTP/1.1 ")) != 1 {
+				t.Errorf("%s: %q is answered %q, %v, handler called: %t", row[0], request, answer, err, called)
+			}
+			called = false
+		}
+	}
+	if n := len(readmeTable(t, "What is refused")); n != len(refusedBytes) {
+		t.Errorf("%d rows, %d with bytes", n, len(refusedBytes))
+	}
+}
+
+// Whatever the right side of the table names is used by an example, or at least by a test of what fasthttp shows.
+func TestReadmeConversions(t *testing.T) {
+	var examples strings.Builder
+	names, err := filepath.Glob("example_*test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples.Write(src)
+	}
+	code := regexp.MustCompile("`([^`]+)`")
+	for _, row := range readmeTable(t, "Coming from net/http") {
+		spans := code.FindAllStringSubmatch(row[1], -1)
+		if len(spans) == 0 {
+			t.Errorf("%s: nothing to look for", row[0])
+		}
+		for _, span := range spans {
+			if !strings.Contains(examples.String(), strings.TrimSuffix(span[1], "()")) {
+				t.Errorf("%s: no example has %s", row[0], span[1])
+			}
+		}
+	}
+}
