@@ -109,6 +109,9 @@ var FSCompressedFileSuffixes = map[string]string{
 // FS.CacheDuration.
 const FSHandlerCacheDuration = 10 * time.Second
 
+// CacheKind is a type that fasthttp exports. Nothing takes or returns one.
+type CacheKind uint8
+
 // NewRequestHandler returns a handler that serves the files of f.
 func (f *FS) NewRequestHandler() RequestHandler {
 	h := &fileHandler{

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -250,6 +251,10 @@ func TestFSTagIsWeakWhileTheFileIsNew(t *testing.T) {
 	resp := serveOnce(t, handler, "GET", "/a.txt", "Range: bytes=0-1", "If-Range: "+tag)
 	if resp.StatusCode() != 200 {
 		t.Errorf("a weak tag allowed a range: %d", resp.StatusCode())
+	}
+	resp = serveOnce(t, handler, "GET", "/a.txt", "Range: bytes=0-1", "If-Range: "+now.UTC().Format(http.TimeFormat))
+	if resp.StatusCode() != 200 {
+		t.Errorf("a date as new as the file allowed a range: %d", resp.StatusCode())
 	}
 }
 

@@ -112,6 +112,14 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+func TestAddress(t *testing.T) {
+	for given, want := range map[string]string{"8080": ":8080", ":8080": ":8080", "localhost:1": "localhost:1", "[::1]:0": "[::1]:0", "70000": "70000"} {
+		if got := address(given); got != want {
+			t.Errorf("%s: %s", given, got)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	for _, line := range []string{"version", "--version", "-v"} {
 		stdout, _, status := printed(line)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -57,7 +58,7 @@ that are under way finish; a second one does not.`,
 	}
 	c.run = func(env Env, args []string) error {
 		config := serve.Config{
-			Dir: ".", Addr: string(addr), CertFile: string(cert), KeyFile: string(key), Log: log.word,
+			Dir: ".", Addr: address(string(addr)), CertFile: string(cert), KeyFile: string(key), Log: log.word,
 			Compress: bool(compress), NoIndex: bool(noIndex), Hidden: bool(hidden), Echo: bool(echo), EchoAll: bool(echoAll),
 			MaxBody: int(maxBody), Grace: time.Duration(grace),
 			Version: version(), Stdout: env.Stdout, Stderr: env.Stderr, Getenv: env.Getenv,
@@ -74,6 +75,14 @@ that are under way finish; a second one does not.`,
 		return serve.Run(&config, signals)
 	}
 	return c
+}
+
+// address makes what net.Listen takes of a port alone.
+func address(s string) string {
+	if _, err := strconv.ParseUint(s, 10, 16); err == nil {
+		return ":" + s
+	}
+	return s
 }
 
 // checkServe finds the mistakes that can be found before anything is started.
