@@ -278,3 +278,42 @@ func TestSetBodySizePoolLimit(t *testing.T) {
 		}
 	}
 }
+
+// BodyWriteTo writes every kind of body, and says what went wrong.
+func TestBodyWriteTo(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*body)
+		want string
+		err  error
+	}{
+		{"nothing", func(b *body) {}, "", nil},
+		{"bytes", func(b *body) { b.SetBodyString("abc") }, "abc", nil},
+		{"raw", func(b *body) { b.SetBodyRaw([]byte("abc")) }, "abc", nil},
+		{"stream", func(b *body) { b.setStream(strings.NewReader("abc"), -1) }, "abc", nil},
+		{"stream writer", func(b *body) { b.setStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") }) }, "abc", nil},
+		{"source", func(b *body) { b.source = &bytesSource{Reader: strings.NewReader("abc")} }, "abc", nil},
+		{"source that fails", func(b *body) { b.source = &bytesSource{Reader: failing("ab")} }, "ab", errTest},
+		{"body that could not be read", func(b *body) { b.setStream(failing("ab"), -1); b.Body() }, "", errTest},
+	} {
+		var b body
+		tt.set(&b)
+		var got strings.Builder
+		if err := b.BodyWriteTo(&got); err != tt.err || got.String() != tt.want || b.IsBodyStream() {
+			t.Errorf("%s: %q, %v; want %q, %v", tt.name, got.String(), err, tt.want, tt.err)
+		}
+	}
+}
+
+func TestMessageConnectionClose(t *testing.T) {
+	var req Request
+	var resp Response
+	if req.ConnectionClose() || resp.ConnectionClose() {
+		t.Error("a new message closes")
+	}
+	req.SetConnectionClose()
+	resp.SetConnectionClose()
+	if !req.ConnectionClose() || !resp.ConnectionClose() {
+		t.Error("SetConnectionClose does not show")
+	}
+}

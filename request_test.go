@@ -169,7 +169,8 @@ func TestUserValues(t *testing.T) {
 			t.Errorf("UserValue(%v) = %v", k, got)
 		}
 	}
-	if req.UserValueBytes([]byte("b")) != 2 || req.UserValue("c") != 3 || req.UserValue(key{}) != &closed || req.UserValue(7) != nil {
+	if req.UserValueBytes([]byte("b")) != 2 || req.UserValue("c") != 3 || req.UserValue(key{}) != &closed || req.UserValue(7) != nil ||
+		req.UserValueBytes([]byte("none")) != nil {
 		t.Error("a value is not where it was put")
 	}
 	var texts, all []any
