@@ -34,8 +34,7 @@ type Request struct {
 	postArgs       Args
 	postArgsParsed bool
 
-	form         *multipart.Form
-	formBoundary string
+	form *multipart.Form
 
 	values  userValues
 	timeout time.Duration
