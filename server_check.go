@@ -30,7 +30,7 @@ func (c *serverConn) checkRequest() error {
 		return refusing(StatusBadRequest, err.Error())
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
-		if host := head.Fields.Value(i); !target.ValidHost(host) && !(len(host) == 0 && form != target.Origin) {
+		if host := head.Fields.Value(i); !c.validHost(host) && !(len(host) == 0 && form != target.Origin) {
 			return errBadHost
 		}
 	}
@@ -49,6 +49,21 @@ func (c *serverConn) checkRequest() error {
 		return errMethodRefused
 	}
 	return nil
+}
+
+// validHost is target.ValidHost, which says again what it said to the last request
+// of the connection.
+func (c *serverConn) validHost(host []byte) bool {
+	if n := int(c.hostLen); n > 0 && string(host) == string(c.host[:n]) {
+		return true
+	}
+	if !target.ValidHost(host) {
+		return false
+	}
+	if c.hostLen = 0; len(host) <= len(c.host) {
+		c.hostLen = uint8(copy(c.host[:], host))
+	}
+	return true
 }
 
 // decideExpectation settles who says 100 (Continue), and when.
