@@ -57,6 +57,7 @@ type outgoing struct {
 	server             string    // Server field of a response if none is set; "" for none
 	agent              string    // User-Agent field of a request if none is set; "" for none
 	date               time.Time // Date field of a response if none is set; zero for none
+	usual              []byte    // what appendStart makes of this for an empty header, or nothing
 	length             int64     // of the body: Content-Length if ≥ 0, or one of the constants below
 	close, keepAlive   bool      // whether Connection says close, or else keep-alive; its other options stay
 	defaultContentType bool      // add a Content-Type if none is set, there is a body, and the head does not object

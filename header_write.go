@@ -3,6 +3,8 @@ package gallop
 import (
 	"bufio"
 	"io"
+	"sync/atomic"
+	"time"
 
 	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/field"
@@ -25,14 +27,10 @@ func buildStatusLines() (t [len(statusMessages)]string) {
 // grow dst.
 func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 	l := &h.head.Fields
-	dst = h.appendStatusLine(dst)
-	if o.server != "" && !l.Has(field.Server) {
-		dst = http1.AppendField(dst, "Server", o.server)
-	}
-	if !o.date.IsZero() && !l.Has(field.Date) {
-		dst = append(dst, "Date: "...)
-		dst = clock.AppendDate(dst, o.date)
-		dst = append(dst, "\r\n"...)
+	if len(o.usual) > 0 && h.isUsual() {
+		dst = append(dst, o.usual...)
+	} else {
+		dst = h.appendStart(dst, o)
 	}
 	length := o.length
 	if status := h.StatusCode(); status < 200 || status == StatusNoContent {
@@ -44,6 +42,50 @@ func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 	}
 	dst = h.appendFields(dst, length, -1)
 	return h.appendFraming(dst, o, length)
+}
+
+// appendStart appends the status line and what a server says of itself.
+func (h *ResponseHeader) appendStart(dst []byte, o *outgoing) []byte {
+	l := &h.head.Fields
+	dst = h.appendStatusLine(dst)
+	if o.server != "" && !l.Has(field.Server) {
+		dst = http1.AppendField(dst, "Server", o.server)
+	}
+	if !o.date.IsZero() && !l.Has(field.Date) {
+		dst = append(dst, "Date: "...)
+		dst = clock.AppendDate(dst, o.date)
+		dst = append(dst, "\r\n"...)
+	}
+	return dst
+}
+
+// headStarts keeps how most responses of a server begin, which changes once a second.
+// It is safe for concurrent use.
+type headStarts struct{ last atomic.Pointer[headStart] }
+
+// headStart is what appendStart makes of an empty header at one time of day. It is
+// not written to once it is published.
+type headStart struct {
+	second int64
+	text   []byte
+}
+
+func (s *headStarts) at(now time.Time, server string) []byte {
+	second := now.Unix()
+	start := s.last.Load()
+	if start == nil || start.second != second {
+		var h ResponseHeader
+		start = &headStart{second, h.appendStart(nil, &outgoing{server: server, date: now})}
+		s.last.Store(start)
+	}
+	return start.text
+}
+
+// isUsual reports whether the head starts as that of an empty header does.
+func (h *ResponseHeader) isUsual() bool {
+	l := &h.head.Fields
+	return (h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 &&
+		h.flags&protocolSet == 0 && !l.Has(field.Server) && !l.Has(field.Date)
 }
 
 func (h *ResponseHeader) appendStatusLine(dst []byte) []byte {

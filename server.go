@@ -258,6 +258,7 @@ type Server struct {
 	log     limitedLog
 	connIDs atomic.Uint64
 	ctxs    sync.Pool // of *RequestCtx
+	starts  headStarts
 	retired sync.Pool // of *serverConn
 	workers workerPool
 }

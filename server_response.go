@@ -64,6 +64,7 @@ func (c *serverConn) writeResponse() error {
 	}
 	if !c.srv.NoDefaultDate {
 		out.date = c.now
+		out.usual = c.srv.starts.at(c.now, c.set.server)
 	}
 	resp.frame(&out, c.old)
 	c.close = c.close || out.close
