@@ -51,19 +51,33 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 	ctx.Request.isTLS = c.tls != nil
 }
 
-// recycle ends the request and makes ctx ready for another one.
-func (ctx *RequestCtx) recycle(poison bool) {
-	ctx.life.end()
+// recycle ends the request, and reports whether ctx is ready for another one. If it
+// is not, somebody may still call its methods of context.Context.
+func (ctx *RequestCtx) recycle(poison bool) (again bool) {
+	// The values come first: they may be closed, and look at the request.
+	if again = ctx.life.end(); again {
+		ctx.Request.ResetUserValues()
+	} else {
+		ctx.Request.values.close()
+	}
 	if poison {
-		ctx.Request.ResetUserValues() // they may be closed and look at what is poisoned
 		ctx.Request.poison()
 		ctx.Response.Header.poison()
 		ctx.Response.body.poison()
 	}
-	ctx.Request.Reset()
+	ctx.Request.resetButValues()
 	ctx.Response.Reset()
 	ctx.hijackHandler, ctx.hijackNoResponse = nil, false
 	ctx.fakeRemote = nil
+	return again
+}
+
+// cleanUp lets go of what would stay behind in a request that was left to its
+// handlers, when they are gone.
+func (ctx *RequestCtx) cleanUp() {
+	ctx.Request.RemoveMultipartFormFiles()
+	ctx.Response.CloseBodyStream()
+	ctx.Request.values.close()
 }
 
 // config returns the server of ctx, or one of default settings without it.
@@ -90,7 +104,11 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 // who serve requests themselves. conn and logger may be nil. The last argument is
 // without effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
-	ctx.recycle(false)
+	if !ctx.recycle(false) {
+		ctx.Request.ResetUserValues()
+		ctx.life = lifetime{}
+	}
+	ctx.timeout.Store(nil)
 	ctx.server, ctx.conn = nil, nil
 	ctx.fakeConn, ctx.log = conn, logger
 	ctx.time = time.Now()
@@ -235,6 +253,12 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	c := ctx.conn
 	if c == nil || c.old {
 		return nil
+	}
+	l := &ctx.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left { // the server is at the output itself
+		return l.err
 	}
 	o := &c.output
 	o.buf = appendInterim(o.room(headRoom), status, &ctx.Response.Header.head.Fields)

@@ -19,6 +19,11 @@ type lifetime struct {
 	watcher  chan struct{} // closed when the goroutine that watches the connection ends
 	canWatch bool          // the body is read: what comes now is the next request, or the end
 	ahead    []byte        // what the watcher has read
+
+	// A request that has timed out is left to its handlers.
+	left  bool // the server has nothing to do with it any longer
+	given bool // it was left by TimeoutError, nobody knows to whom
+	users int  // handlers of TimeoutHandler that run
 }
 
 // Done returns a channel that is closed when the client goes away, the deadline of the
@@ -104,26 +109,59 @@ func (l *lifetime) cancelLocked(err error) {
 	if l.done != nil {
 		close(l.done)
 	}
+	if l.unhook != nil {
+		l.unhook()
+		l.unhook = nil
+	}
 }
 
-// end ends the lifetime with the request and makes l ready for another one.
-func (l *lifetime) end() {
+// end ends the lifetime with the request, and reports whether l is ready for another
+// one. It is not if somebody has asked for Done: contexts that are derived from this one
+// look at it when they learn of its end, which is after that.
+func (l *lifetime) end() (again bool) {
 	if !l.used.Load() {
 		l.canWatch = false
-		return
+		return true
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.canWatch = false
 	if l.done != nil {
 		l.cancelLocked(context.Canceled)
-		if l.unhook != nil {
-			l.unhook()
-		}
-		l.done, l.unhook = nil, nil
+		return false
 	}
-	l.err, l.deadline, l.canWatch = nil, time.Time{}, false
+	l.err, l.deadline = nil, time.Time{}
 	l.used.Store(false)
+	return true
+}
+
+// leave ends the lifetime for the server, and reports whether for everybody else, too.
+func (l *lifetime) leave(err error) (over bool) {
+	l.used.Store(true) // whoever still runs may be about to ask
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancelLocked(err)
+	l.left = true
+	return l.overLocked()
+}
+
+// enter counts a handler in that may be left behind.
+func (l *lifetime) enter() {
+	l.used.Store(true)
+	l.mu.Lock()
+	l.users++
 	l.mu.Unlock()
 }
+
+// exit counts it out, and reports whether it was the last one to use the request.
+func (l *lifetime) exit() (over bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users--
+	return l.overLocked()
+}
+
+func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0 }
 
 // watch begins to watch the connection, if somebody wants to know and if what comes
 // next on it is not part of this request. l is locked.

@@ -56,6 +56,12 @@ func (req *Request) Reset() {
 	req.resetSkipHeader()
 }
 
+// resetButValues is Reset that leaves the user values alone.
+func (req *Request) resetButValues() {
+	req.Header.Reset()
+	req.resetContent()
+}
+
 // poison overwrites what views of the request refer to, but for what it borrowed. What it
 // says does not count any more: Reset it.
 func (req *Request) poison() {
@@ -66,6 +72,11 @@ func (req *Request) poison() {
 }
 
 func (req *Request) resetSkipHeader() {
+	req.resetContent()
+	req.values.reset()
+}
+
+func (req *Request) resetContent() {
 	req.ResetBody()
 	req.shrink(int(requestBodyKeep.Load()))
 	req.uriParsed, req.uriErr = false, nil
@@ -78,7 +89,6 @@ func (req *Request) resetSkipHeader() {
 		req.postArgsParsed = false
 	}
 	req.RemoveMultipartFormFiles()
-	req.values.reset()
 	req.timeout, req.isTLS = 0, false
 	req.UseHostHeader, req.DisableRedirectPathNormalizing = false, false
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -203,6 +204,8 @@ func (b *requestBody) took(n int) {
 // fail makes err the reason why the body ends here.
 func (b *requestBody) fail(err error) error {
 	switch {
+	case b.isCut():
+		err = ErrBodyClosed
 	case err == io.EOF:
 		err = io.ErrUnexpectedEOF
 	case isTimeout(err):
@@ -259,8 +262,14 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 	if in := &c.input; at.IsZero() || in.deadline.Before(at) || in.deadline.After(at.Add(time.Second/4)) {
 		in.armExactly(at)
 	}
+	if b.isCut() {
+		return start, ErrBodyClosed
+	}
 	return start, nil
 }
+
+// isCut reports whether the handle is being severed.
+func (b *requestBody) isCut() bool { return b.handle != nil && b.handle.cut.Load() }
 
 // tooMuchToDrain reports whether it is certain that what is left of the body is
 // not going to be read: there is too much, or the client may or may not send it.
@@ -295,12 +304,18 @@ func (b *requestBody) drain() bool {
 	return false
 }
 
-// close ends the request: whoever still holds the handle reads an error from now on.
+// close ends the request.
 func (b *requestBody) close() {
+	b.sever()
+	b.open = false
+}
+
+// sever makes whoever still holds the handle read an error from now on.
+func (b *requestBody) sever() {
 	if b.handle != nil {
 		b.handle.sever(b.c)
+		b.handle = nil
 	}
-	b.handle, b.open = nil, false
 }
 
 // bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
@@ -309,6 +324,7 @@ type bodyHandle struct {
 	mu   sync.Mutex
 	body *requestBody // nil once the request has ended
 	rest []byte       // read, and not yet handed out
+	cut  atomic.Bool  // who reads is to stop
 }
 
 // Read reads from the body; io.EOF at its end and ever after.
@@ -368,10 +384,12 @@ func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
 
 // sever cuts the handle off. A Read that waits for the client is interrupted.
 func (h *bodyHandle) sever(c *serverConn) {
+	h.cut.Store(true)
 	if !h.mu.TryLock() {
 		c.close = true
 		past := time.Unix(1, 0)
-		c.nc.SetReadDeadline(past) // who reads may be noting a deadline just now
+		// Who reads may be setting a deadline just now, and looks at cut when it is set.
+		c.nc.SetReadDeadline(past)
 		h.mu.Lock()
 		c.input.deadline = past
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime/debug"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -90,7 +91,7 @@ func (c *serverConn) answerError(status int, err error) {
 		ctx.Response.Header.Set(HeaderAllow, c.srv.allowed())
 	}
 	if c.srv.ErrorHandler != nil {
-		c.guard(func() { c.srv.ErrorHandler(ctx, err) })
+		c.guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) })
 	}
 	c.lastWords()
 }
@@ -124,11 +125,11 @@ func (s *Server) allowed() string {
 	return "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 }
 
-// guard calls f and logs it if it panics.
-func (c *serverConn) guard(f func()) {
+// guard calls f, which is known as what, and logs it if it panics.
+func (c *serverConn) guard(what string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.srv.log.printf("panic in the error handler: %v", v)
+			c.srv.log.printf("panic in %s: %v\n%s", what, v, debug.Stack())
 		}
 	}()
 	f()

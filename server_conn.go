@@ -274,7 +274,7 @@ func (c *serverConn) serveRequest() error {
 		return err
 	}
 	panicked := c.runHandler()
-	if answer := ctx.LastTimeoutErrorResponse(); answer != nil && !panicked {
+	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
 		c.detach(answer)
 		return c.respond()
 	}
@@ -320,13 +320,16 @@ func (c *serverConn) runHandler() (panicked bool) {
 func (c *serverConn) afterHandler(panicked bool) error {
 	ctx := c.ctx
 	c.stopWatching()
+	if !ctx.Response.IsBodyStream() { // which may be made of it
+		c.body.sever()
+	}
 	err := c.body.failure()
 	switch {
 	case panicked:
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		ctx.hijackHandler = nil
 		c.close = true
-	case err != nil && !c.srv.StreamRequestBody:
+	case err != nil && err != ErrBodyClosed && !c.srv.StreamRequestBody:
 		return err // the handler saw no body where there was one
 	}
 	if err != nil || !c.body.ended() && !ctx.Response.IsBodyStream() && c.body.tooMuchToDrain() {
@@ -339,8 +342,8 @@ func (c *serverConn) afterHandler(panicked bool) error {
 func (c *serverConn) recycle() {
 	c.body.close()
 	c.input.releaseHead(c.set.poison)
-	if c.ctx != nil {
-		c.ctx.recycle(c.set.poison)
+	if c.ctx != nil && !c.recycleCtx() {
+		c.ctx = nil
 	}
 	c.wantsGo = false
 }
@@ -348,7 +351,11 @@ func (c *serverConn) recycle() {
 // release gives back what the connection holds.
 func (c *serverConn) release() {
 	c.body.close()
-	if c.ctx != nil {
+	switch {
+	case c.ctx == nil:
+	case c.ctx.LastTimeoutErrorResponse() != nil:
+		c.abandonCtx()
+	default:
 		c.stopWatching()
 		c.dropCtx()
 	}
@@ -358,10 +365,23 @@ func (c *serverConn) release() {
 
 // dropCtx gives the RequestCtx back.
 func (c *serverConn) dropCtx() {
-	c.ctx.recycle(c.set.poison)
+	again := c.recycleCtx()
 	c.ctx.conn = nil
-	c.srv.ctxs.Put(c.ctx)
+	if again {
+		c.srv.ctxs.Put(c.ctx)
+	}
 	c.ctx = nil
+}
+
+// recycleCtx ends the request, and reports whether its RequestCtx is ready for another
+// one. It is not if something panics that is closed with it.
+func (c *serverConn) recycleCtx() (again bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.srv.log.printf("panic in Close of a user value: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return c.ctx.recycle(c.set.poison)
 }
 
 func (s *Server) acquireCtx() *RequestCtx {

@@ -31,6 +31,8 @@ func (c *serverConn) respond() error {
 	if err := c.writeResponse(); err != nil {
 		return err
 	}
+	c.stopWatching() // a stream may have begun to
+	c.body.sever()
 	if !c.close && !c.body.drain() {
 		c.close = true
 	}

@@ -31,6 +31,10 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
+	l := &ctx.life
+	l.mu.Lock()
+	l.given = true
+	l.mu.Unlock()
 	ctx.timeout.Store(kept)
 }
 
@@ -41,19 +45,25 @@ func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout
 // detach leaves ctx, and the bytes it shows, to a handler that may still run, and
 // goes on with a new one that holds the answer.
 func (c *serverConn) detach(answer *Response) {
-	old := c.ctx
-	c.shared = true
-	old.life.used.Store(true) // whoever still runs may be about to ask
-	c.stopWatching()
-	c.body.close() // no handler reads from the connection after this
-	old.life.cancel(context.DeadlineExceeded)
-
+	c.abandonCtx()
 	ctx := c.srv.acquireCtx()
 	ctx.begin(c)
 	answer.CopyTo(&ctx.Response)
 	c.ctx = ctx
-	c.input.abandon()
 	c.close = true
+}
+
+// abandonCtx leaves ctx to whoever holds it. No handler is at the connection after this.
+func (c *serverConn) abandonCtx() {
+	c.shared = true
+	over := c.ctx.life.leave(context.DeadlineExceeded) // so that nobody begins to watch
+	c.stopWatching()
+	c.body.close()
+	c.input.abandon()
+	if over {
+		c.guard("Close", c.ctx.cleanUp)
+	}
+	c.ctx = nil
 }
 
 // TimeoutHandler returns a handler that calls h and answers 408 (Request Timeout) with
@@ -79,22 +89,52 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 			return
 		}
 		ctx.life.setDeadline(time.Now().Add(timeout))
-		ended := make(chan *handlerPanic, 1)
+		call := timedCall{ended: make(chan *handlerPanic, 1), log: ctx.config().logger()}
+		ctx.life.enter()
 		go func() {
 			defer running.Add(-1)
-			ended <- callGuarded(h, ctx)
+			call.run(h, ctx)
 		}()
 		timer := time.NewTimer(timeout)
 		defer timer.Stop()
 		select {
-		case p := <-ended:
-			if p != nil {
-				panic(p)
-			}
+		case p := <-call.ended:
+			p.rethrow()
 		case <-timer.C:
-			ctx.TimeoutErrorWithCode(msg, statusCode)
+			if !call.decided.CompareAndSwap(false, true) { // it has ended just now
+				(<-call.ended).rethrow()
+				return
+			}
+			resp := &Response{}
+			resp.SetStatusCode(statusCode)
+			resp.SetBodyString(msg)
+			ctx.timeout.Store(resp)
 		}
 	}
+}
+
+// timedCall is a call of a handler on a goroutine of its own, for as long as somebody
+// waits for it.
+type timedCall struct {
+	decided atomic.Bool // whether it was in time
+	ended   chan *handlerPanic
+	log     Logger
+}
+
+// run calls h. A handler that calls runtime.Goexit counts as one that has returned.
+func (c *timedCall) run(h RequestHandler, ctx *RequestCtx) {
+	var p *handlerPanic
+	defer func() {
+		late := !c.decided.CompareAndSwap(false, true)
+		if late && p != nil {
+			c.log.Printf("panic in a handler that has timed out: %s", p)
+		}
+		if ctx.life.exit() {
+			p = callGuarded(func(ctx *RequestCtx) { ctx.cleanUp() }, ctx)
+		}
+		c.ended <- p
+	}()
+	p = callGuarded(h, ctx)
 }
 
 // handlerPanic is a panic of a handler on its way to another goroutine.
@@ -103,10 +143,15 @@ type handlerPanic struct {
 	stack []byte
 }
 
+func (p *handlerPanic) rethrow() {
+	if p != nil {
+		panic(p)
+	}
+}
+
 func (p *handlerPanic) String() string { return fmt.Sprintf("%v\n%s", p.value, p.stack) }
 
-// callGuarded calls h and returns its panic. A handler that calls runtime.Goexit
-// counts as one that has returned.
+// callGuarded calls h and returns its panic.
 func callGuarded(h RequestHandler, ctx *RequestCtx) (p *handlerPanic) {
 	defer func() {
 		if v := recover(); v != nil {

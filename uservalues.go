@@ -80,13 +80,21 @@ func (u *userValues) remove(i int) {
 
 // reset removes all values and closes those that are an io.Closer.
 func (u *userValues) reset() {
-	for i := range *u {
-		if c, ok := (*u)[i].value.(io.Closer); ok {
+	if len(*u) == 0 {
+		return
+	}
+	u.close()
+	clear(*u)
+	*u = (*u)[:0]
+}
+
+// close closes the values that are an io.Closer, and leaves them where they are.
+func (u userValues) close() {
+	for i := range u {
+		if c, ok := u[i].value.(io.Closer); ok {
 			c.Close()
 		}
-		(*u)[i] = userValue{}
 	}
-	*u = (*u)[:0]
 }
 
 func (u userValues) visitText(visitor func([]byte, any)) {
