@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"errors"
 	"strconv"
 
@@ -178,6 +179,42 @@ var (
 	// is not known, or with more of them than anybody honest uses.
 	ErrContentEncodingUnsupported = errors.New("gallop: unsupported content encoding")
 )
+
+// Errors of dialing.
+var (
+	// ErrDialTimeout is why a dial failed for which there was no more time. It is also
+	// a context.DeadlineExceeded, and its Timeout method reports true.
+	ErrDialTimeout error = &dialTimeout{"gallop: dialing timed out"}
+
+	// ErrTLSHandshakeTimeout is why a connection failed whose TLS handshake took too
+	// long. It is also what ErrDialTimeout is also.
+	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
+
+	errNoAddress = errors.New("the name has no address that can be dialed from here")
+	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
+)
+
+// ErrDialWithUpstream says which address could not be dialed. Unwrap returns why.
+type ErrDialWithUpstream struct {
+	wrapErr  error
+	Upstream string // as given to the dialer
+}
+
+// Error names the address and the reason.
+func (e *ErrDialWithUpstream) Error() string {
+	return "gallop: dialing " + strconv.Quote(e.Upstream) + ": " + e.wrapErr.Error()
+}
+
+// Unwrap returns why the dial failed.
+func (e *ErrDialWithUpstream) Unwrap() error { return e.wrapErr }
+
+// dialTimeout is a net.Error.
+type dialTimeout struct{ text string }
+
+func (e *dialTimeout) Error() string        { return e.text }
+func (e *dialTimeout) Timeout() bool        { return true }
+func (e *dialTimeout) Temporary() bool      { return true }
+func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // Errors of Server and RequestCtx.
 var (

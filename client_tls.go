@@ -1,0 +1,108 @@
+package gallop
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tlsSessions is how many TLS sessions a client remembers to resume.
+const tlsSessions = 64
+
+// clientTLS does the TLS handshakes of one client. The zero value is ready; it
+// may be used concurrently. All its connections resume each other's sessions (RFC 8446
+// §2.2).
+type clientTLS struct {
+	once     sync.Once
+	sessions tls.ClientSessionCache
+}
+
+// handshake makes a TLS connection to addr of nc, within timeout if that is positive,
+// and as long as ctx allows. The certificate has to be valid for the host of addr, or for
+// cfg.ServerName if that is set; cfg may be nil, and is not changed. nc is closed if there
+// is an error.
+func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (net.Conn, error) {
+	tc, err := c.shake(ctx, nc, addr, cfg, timeout)
+	if err != nil {
+		nc.Close()
+		return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: err}
+	}
+	return tc, nil
+}
+
+func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (*tls.Conn, error) {
+	cfg, err := c.config(cfg, addr)
+	if err != nil {
+		return nil, err
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	trace := dialTraceOf(ctx)
+	trace.onTLSStart()
+	tc := tls.Client(nc, cfg)
+	if err = tc.HandshakeContext(ctx); err != nil {
+		if err = dialError(ctx, err); err == ErrDialTimeout {
+			err = ErrTLSHandshakeTimeout
+		}
+	}
+	trace.onTLSDone(tc.ConnectionState(), err)
+	return tc, err
+}
+
+// config is cfg for connections to addr. It never turns off a check: an address that
+// does not say whom to expect is an error.
+func (c *clientTLS) config(cfg *tls.Config, addr string) (*tls.Config, error) {
+	if cfg = cfg.Clone(); cfg == nil {
+		cfg = &tls.Config{}
+	}
+	if cfg.ServerName == "" {
+		name, err := tlsServerName(addr)
+		if err != nil && !cfg.InsecureSkipVerify {
+			return nil, err
+		}
+		cfg.ServerName = name
+	}
+	if cfg.MinVersion == 0 {
+		cfg.MinVersion = tls.VersionTLS12
+	}
+	if cfg.ClientSessionCache == nil {
+		c.once.Do(func() { c.sessions = tls.NewLRUClientSessionCache(tlsSessions) })
+		cfg.ClientSessionCache = c.sessions
+	}
+	cfg.NextProtos = spokenProtos(cfg.NextProtos)
+	return cfg, nil
+}
+
+// spokenProtos is what ALPN offers: what was asked for but HTTP/2, which a client of
+// HTTP/1 must not agree to by mistake (RFC 7301 §3.2), and else HTTP/1.1.
+func spokenProtos(asked []string) []string {
+	spoken := slices.DeleteFunc(slices.Clone(asked), func(proto string) bool { return proto == "h2" })
+	if len(spoken) == 0 {
+		return []string{"http/1.1"}
+	}
+	return spoken
+}
+
+// tlsServerName is the name that the certificate of addr has to be for: its host,
+// without the zone of an IPv6 address and without the dot at the end of a name.
+func tlsServerName(addr string) (string, error) {
+	host, _, err := splitDialAddr(addr)
+	if err != nil || strings.HasPrefix(addr, "unix:") {
+		return "", errNoTLSName
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.WithZone("").String(), nil
+	}
+	if host = strings.TrimSuffix(host, "."); host == "" {
+		return "", errNoTLSName
+	}
+	return host, nil
+}

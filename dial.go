@@ -1,0 +1,292 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+// How dialing is organised: dial.go has the dialer and its settings, dial_dns.go the
+// names and their cache, dial_happy.go the choice among many addresses (RFC 8305),
+// dial_trace.go who wants to know. client_tls.go puts TLS on top, proxy.go and those
+// that sort behind it go through others.
+
+// DefaultDialTimeout is how long a dial may take if nothing else is said.
+const DefaultDialTimeout = 3 * time.Second
+
+// DialFunc connects to addr, which is host:port, for a client.
+type DialFunc func(addr string) (net.Conn, error)
+
+// DialFuncWithTimeout is DialFunc for those who care how long it may take.
+type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
+
+// TCPDialer makes connections for clients. It remembers what names resolve to, and
+// connects to the first address of a name that answers, of IPv4 and of IPv6 alike
+// (RFC 8305). The zero value is ready.
+//
+// An address is "host:port", with an IPv6 address in brackets and a numeric port, or
+// "unix:" and the path of a unix socket, where '@' in front of the path stands for
+// Linux's abstract namespace.
+//
+// All methods may be called concurrently. Fields must not be changed after the first
+// call. A dial that fails returns an *ErrDialWithUpstream that wraps the reason:
+// ErrDialTimeout, the error of the context, or what the network said.
+type TCPDialer struct {
+	// Concurrency is how many dials may be connecting at a time; others wait their
+	// turn. Names being looked up are not counted. 0 is no limit.
+	Concurrency int
+
+	// LocalAddr is where connections come from; nil lets the system choose. Only
+	// addresses of its family are dialed.
+	LocalAddr *net.TCPAddr
+
+	// Resolver looks up names. nil is net.DefaultResolver. The order of its
+	// addresses counts: the family of the first one is tried first.
+	Resolver Resolver
+
+	// DNSCacheDuration is how long the addresses of a name are used. 0 is
+	// DefaultDNSCacheDuration; negative is not at all, but dials at the same time
+	// share a lookup nevertheless.
+	DNSCacheDuration time.Duration
+
+	// DisableDNSResolution leaves names to package net, with its own lookups and
+	// without a cache. Resolver is of no effect then.
+	DisableDNSResolution bool
+
+	// Timeout is how long a dial may take, lookup and waiting for its turn included,
+	// if DialTimeout does not say otherwise. 0 is DefaultDialTimeout, negative is
+	// for ever (or as long as the context allows).
+	Timeout time.Duration
+
+	names nameCache
+	turns turnstile
+
+	connect connectFunc // for tests; nil is net.Dialer
+}
+
+// connectFunc connects to one address.
+type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Dial connects to addr within Timeout, over IPv4 or IPv6.
+func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
+	return d.dialContext(context.Background(), "tcp", addr)
+}
+
+// DialTimeout connects to addr within timeout, over IPv4 or IPv6. A timeout that is
+// not positive has passed already.
+func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return d.dialWithin(context.Background(), timeout, "tcp", addr)
+}
+
+// DialDualStack is Dial, which knows both stacks by itself.
+func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) { return d.Dial(addr) }
+
+// DialDualStackTimeout is DialTimeout, which knows both stacks by itself.
+func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return d.DialTimeout(addr, timeout)
+}
+
+// DialContext connects to addr within Timeout and as long as ctx allows. The network
+// is "tcp", "tcp4", "tcp6" or "unix". It has the signature that HostClient.DialContext
+// and http.Transport.DialContext ask for.
+func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return d.dialContext(ctx, network, addr)
+}
+
+// FlushDNSCache forgets the addresses of all names.
+func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
+
+var defaultDialer = &TCPDialer{Concurrency: 1000}
+
+// Dial connects to addr within DefaultDialTimeout, over IPv4 or IPv6, with a TCPDialer
+// that the whole process shares and that has at most 1000 dials under way at a time.
+func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
+
+// DialTimeout is Dial with a timeout of its own.
+func DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return defaultDialer.DialTimeout(addr, timeout)
+}
+
+// DialDualStack is Dial, which knows both stacks by itself.
+func DialDualStack(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
+
+// DialDualStackTimeout is DialTimeout, which knows both stacks by itself.
+func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return defaultDialer.DialTimeout(addr, timeout)
+}
+
+// FlushDNSCache forgets the addresses that Dial and its kin have looked up.
+func FlushDNSCache() { defaultDialer.FlushDNSCache() }
+
+func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	switch {
+	case d.Timeout < 0:
+		return d.dial(ctx, network, addr)
+	case d.Timeout == 0:
+		return d.dialWithin(ctx, DefaultDialTimeout, network, addr)
+	}
+	return d.dialWithin(ctx, d.Timeout, network, addr)
+}
+
+func (d *TCPDialer) dialWithin(ctx context.Context, timeout time.Duration, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return d.dial(ctx, network, addr)
+}
+
+// dial connects to addr as long as ctx allows.
+func (d *TCPDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	nc, err := d.dialAny(ctx, network, addr)
+	if err == nil {
+		return nc, nil
+	}
+	return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: dialError(ctx, err)}
+}
+
+// dialError is why a dial failed: because ctx has ended, or else because of err. What
+// was dialed may have noticed that the time is over before ctx does.
+func dialError(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	switch {
+	case errors.Is(ended, context.Canceled):
+		return ended
+	case ended != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return ErrDialTimeout
+	}
+	return err
+}
+
+func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok || network == "unix" {
+		return d.dialOne(ctx, "unix", path)
+	}
+	if network != "tcp" && network != "tcp4" && network != "tcp6" {
+		return nil, net.UnknownNetworkError(network)
+	}
+	host, port, err := splitDialAddr(addr)
+	if err != nil {
+		return nil, err
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return d.dialOne(ctx, network, netip.AddrPortFrom(ip, port).String())
+	}
+	if d.DisableDNSResolution {
+		return d.dialOne(ctx, network, addr)
+	}
+	return d.dialName(ctx, network, host, port)
+}
+
+// dialName connects to one of the addresses of a name.
+func (d *TCPDialer) dialName(ctx context.Context, network, host string, port uint16) (net.Conn, error) {
+	known, err := d.names.lookup(ctx, d, host)
+	if err != nil {
+		return nil, err
+	}
+	addrs := d.usable(known.inTurn(), network)
+	if len(addrs) == 0 {
+		return nil, errNoAddress
+	}
+	release, err := d.turns.enter(ctx, d.Concurrency)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	nc, winner, err := d.race(ctx, addrs, port)
+	if err == nil && winner.Is4() != addrs[0].Is4() {
+		known.won(winner)
+	}
+	return nc, err
+}
+
+// usable returns those of the addresses that can be dialed on the network, and from
+// LocalAddr.
+func (d *TCPDialer) usable(addrs []netip.Addr, network string) []netip.Addr {
+	v4, v6 := network != "tcp6", network != "tcp4"
+	if d.LocalAddr != nil && len(d.LocalAddr.IP) > 0 {
+		local4 := d.LocalAddr.IP.To4() != nil
+		v4, v6 = v4 && local4, v6 && !local4
+	}
+	kept := addrs[:0]
+	for _, addr := range addrs {
+		if addr.Is4() && v4 || addr.Is6() && v6 {
+			kept = append(kept, addr)
+		}
+	}
+	return kept
+}
+
+// dialOne connects to what is one address already, when it is its turn.
+func (d *TCPDialer) dialOne(ctx context.Context, network, addr string) (net.Conn, error) {
+	release, err := d.turns.enter(ctx, d.Concurrency)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return d.connectTo(ctx, network, addr)
+}
+
+// connectTo makes one connection.
+func (d *TCPDialer) connectTo(ctx context.Context, network, addr string) (net.Conn, error) {
+	trace := dialTraceOf(ctx)
+	trace.onConnectStart(network, addr)
+	connect := d.connect
+	if connect == nil {
+		connect = d.fromLocalAddr(network)
+	}
+	nc, err := connect(ctx, network, addr)
+	trace.onConnectDone(network, addr, err)
+	return nc, err
+}
+
+// fromLocalAddr connects with package net, from LocalAddr.
+func (d *TCPDialer) fromLocalAddr(network string) connectFunc {
+	var dialer net.Dialer
+	if d.LocalAddr != nil && network != "unix" {
+		dialer.LocalAddr = d.LocalAddr
+	}
+	return dialer.DialContext
+}
+
+// splitDialAddr cuts host:port. Neither part may be missing.
+func splitDialAddr(addr string) (host string, port uint16, err error) {
+	host, portText, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	n, ok := ascii.ParseUint(portText)
+	if !ok || n == 0 || n > 65535 || host == "" {
+		return "", 0, &net.AddrError{Err: "not a host and a port from 1 to 65535", Addr: addr}
+	}
+	return host, uint16(n), nil
+}
+
+// turnstile lets a limited number of dials through at a time, the others in the order
+// in which they came.
+type turnstile struct {
+	once  sync.Once
+	slots chan struct{}
+}
+
+// enter waits until fewer than limit are inside. Whoever has entered calls leave.
+func (t *turnstile) enter(ctx context.Context, limit int) (leave func(), err error) {
+	if limit <= 0 {
+		return func() {}, nil
+	}
+	t.once.Do(func() { t.slots = make(chan struct{}, limit) })
+	select {
+	case t.slots <- struct{}{}:
+		return func() { <-t.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,243 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DefaultDNSCacheDuration is how long the addresses of a name are used if nothing
+// else is said.
+const DefaultDNSCacheDuration = time.Minute
+
+// How long a name that could not be looked up fails without being looked up again:
+// one that does not exist, and one that nobody could be asked for.
+const (
+	unknownNameDuration  = 5 * time.Second
+	failedLookupDuration = time.Second
+)
+
+// maxNames is how many names are remembered.
+const maxNames = 4096
+
+// Resolver looks up the addresses of names. *net.Resolver is one.
+type Resolver interface {
+	// LookupIPAddr returns the addresses of the name. It is called concurrently, but
+	// dials that ask for the same name share a call. ctx ends when none of
+	// them waits any longer; its values are those of the first one.
+	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
+}
+
+// nameCache remembers the addresses of names, and lets all who ask for a name at the
+// same time share one lookup. No goroutine looks after it: what has expired goes when it
+// is asked for again, or when the names have doubled since the last look.
+type nameCache struct {
+	mu      sync.Mutex
+	entries map[string]*nameEntry
+	sweepAt int // look for expired entries when there are so many
+}
+
+// nameEntry is a name that is being looked up, until done is closed, and what came of
+// it from then on.
+type nameEntry struct {
+	done    chan struct{}
+	cancel  context.CancelFunc // of the lookup
+	waiting int                // who waits for it; guarded by nameCache.mu
+
+	// Written before done is closed.
+	first, second []netip.Addr // of the family to try first, and of the other one
+	err           error
+	expires       time.Time
+
+	turn     atomic.Uint32 // rotates the addresses
+	fallback atomic.Bool   // the other family was the first to answer, last time
+}
+
+// lookup returns the addresses of name. It waits for a lookup as long as ctx allows.
+func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nameEntry, error) {
+	e := c.join(ctx, d, strings.ToLower(name))
+	if e.isDone() {
+		return e, e.err
+	}
+	trace := dialTraceOf(ctx)
+	trace.onDNSStart(name)
+	select {
+	case <-e.done:
+		trace.onDNSDone(name, e.addrs(), e.err)
+		return e, e.err
+	case <-ctx.Done():
+		c.leave(strings.ToLower(name), e)
+		trace.onDNSDone(name, nil, ctx.Err())
+		return nil, ctx.Err()
+	}
+}
+
+// join returns the entry of a name, which is being looked up if it was not known.
+func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) *nameEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[name]
+	if e != nil && e.isDone() && !time.Now().Before(e.expires) {
+		e = nil
+	}
+	if e == nil {
+		e = c.begin(ctx, d, name)
+	}
+	e.waiting++
+	return e
+}
+
+// begin looks up a name. The lookup goes on as long as anybody waits for it, and not
+// as long as the first one who does.
+func (c *nameCache) begin(ctx context.Context, d *TCPDialer, name string) *nameEntry {
+	c.makeRoom()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e := &nameEntry{done: make(chan struct{}), cancel: cancel}
+	c.entries[name] = e
+	go func() {
+		defer cancel()
+		found, err := d.resolver().LookupIPAddr(ctx, name)
+		c.finish(name, e, found, err, d.cacheDuration())
+	}()
+	return e
+}
+
+// finish notes what came of a lookup, and how long that holds.
+func (c *nameCache) finish(name string, e *nameEntry, found []net.IPAddr, err error, keep time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.first, e.second = byFamily(found)
+	if err == nil && len(e.first) == 0 {
+		err = &net.DNSError{Err: "no address", Name: name, IsNotFound: true}
+	}
+	if e.err = err; err != nil {
+		e.first, e.second = nil, nil
+		keep = min(keep, failureDuration(err))
+	}
+	e.expires = time.Now().Add(keep)
+	if keep <= 0 {
+		c.forget(name, e)
+	}
+	close(e.done)
+}
+
+// leave is called by who does not wait any longer. Nobody left, the lookup ends.
+func (c *nameCache) leave(name string, e *nameEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.waiting--; e.waiting == 0 && !e.isDone() {
+		e.cancel()
+		c.forget(name, e)
+	}
+}
+
+// forget removes an entry, if it has not been replaced yet.
+func (c *nameCache) forget(name string, e *nameEntry) {
+	if c.entries[name] == e {
+		delete(c.entries, name)
+	}
+}
+
+func (c *nameCache) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries, c.sweepAt = nil, 0
+}
+
+// makeRoom prepares for another entry.
+func (c *nameCache) makeRoom() {
+	if c.entries == nil {
+		c.entries, c.sweepAt = map[string]*nameEntry{}, maxNames/64
+	}
+	if len(c.entries) < c.sweepAt {
+		return
+	}
+	now := time.Now()
+	for name, e := range c.entries {
+		if e.isDone() && now.After(e.expires) {
+			delete(c.entries, name)
+		}
+	}
+	for name, e := range c.entries {
+		if len(c.entries) < maxNames {
+			break
+		}
+		if e.isDone() {
+			delete(c.entries, name)
+		}
+	}
+	c.sweepAt = max(maxNames/64, min(2*len(c.entries), maxNames))
+}
+
+// failureDuration is how long a lookup that failed is not tried again.
+func failureDuration(err error) time.Duration {
+	var e *net.DNSError
+	if errors.As(err, &e) && e.IsNotFound {
+		return unknownNameDuration
+	}
+	return failedLookupDuration
+}
+
+func (e *nameEntry) isDone() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// addrs returns all addresses.
+func (e *nameEntry) addrs() []netip.Addr { return interleave(e.first, e.second, 0) }
+
+// inTurn returns the addresses in the order in which they are to be tried now, as a
+// slice of the caller's. Each call begins with another one, so that the load is
+// spread; the family that answers is preferred (RFC 8305 §4).
+func (e *nameEntry) inTurn() []netip.Addr {
+	first, second := e.first, e.second
+	if e.fallback.Load() {
+		first, second = second, first
+	}
+	return interleave(first, second, e.turn.Add(1)-1)
+}
+
+// won notes which address was the first to answer.
+func (e *nameEntry) won(addr netip.Addr) { e.fallback.Store(addr.Is4() != e.first[0].Is4()) }
+
+// byFamily sorts addresses into those of the family of the first one, and the others.
+func byFamily(found []net.IPAddr) (first, second []netip.Addr) {
+	for _, ip := range found {
+		addr, ok := netip.AddrFromSlice(ip.IP)
+		if !ok {
+			continue
+		}
+		if addr = addr.Unmap(); addr.Is6() {
+			addr = addr.WithZone(ip.Zone)
+		}
+		if len(first) == 0 || first[0].Is4() == addr.Is4() {
+			first = append(first, addr)
+		} else {
+			second = append(second, addr)
+		}
+	}
+	return first, second
+}
+
+func (d *TCPDialer) resolver() Resolver {
+	if d.Resolver != nil {
+		return d.Resolver
+	}
+	return net.DefaultResolver
+}
+
+func (d *TCPDialer) cacheDuration() time.Duration {
+	if d.DNSCacheDuration == 0 {
+		return DefaultDNSCacheDuration
+	}
+	return d.DNSCacheDuration
+}
