@@ -260,6 +260,7 @@ func (ctx *RequestCtx) WriteInterim(status int) error {
 	if l.left { // the server is at the output itself
 		return l.err
 	}
+	c.limitWriting()
 	o := &c.output
 	o.buf = appendInterim(o.room(headRoom), status, &ctx.Response.Header.head.Fields)
 	return o.flush()

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -88,13 +89,17 @@ func (s *Server) admit(c net.Conn) error {
 func (s *Server) turnAway(c net.Conn, status int, reason error) {
 	s.conns.rejected.Add(1)
 	s.log.printf("connection from %s refused: %v", c.RemoteAddr(), reason)
+	if tc, ok := c.(*tls.Conn); ok { // the answer would have to wait for a handshake
+		tc.NetConn().Close()
+		return
+	}
 	var h ResponseHeader
 	h.SetStatusCode(status)
 	h.SetContentType("text/plain; charset=utf-8")
 	body := StatusMessage(status)
 	out := outgoing{length: int64(len(body)), close: true, date: time.Now()}
 	b := append(h.appendHead(nil, &out), body...)
-	c.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	c.SetDeadline(time.Now().Add(100 * time.Millisecond))
 	if _, err := c.Write(b); err == nil {
 		closeWrite(c)
 	}

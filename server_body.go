@@ -62,6 +62,7 @@ func (c *serverConn) takeBody() error {
 		c.ctx.life.canWatch = true
 		return nil
 	}
+	c.startClock()
 	req := &c.ctx.Request
 	stream := c.srv.StreamRequestBody
 	if !stream && b.kind == http1.Fixed && b.left > c.maxBody {
@@ -245,6 +246,9 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 	if c.wantsGo {
 		c.wantsGo = false
 		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	}
+	if len(c.output.buf) > 0 {
+		c.limitWriting()
 	}
 	if err := c.output.flush(); err != nil {
 		return start, err

@@ -95,6 +95,7 @@ func (c *serverConn) decideExpectation() error {
 		return &refusal{status}
 	}
 	c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	c.limitWriting()
 	return c.output.flush()
 }
 

@@ -112,7 +112,7 @@ func (c *serverConn) answerRefusal(status int) error {
 // it arrives.
 func (c *serverConn) lastWords() {
 	c.close = true
-	c.output.limit = time.Time{}
+	c.limitWriting()
 	if c.writeResponse() == nil && c.output.flush() == nil {
 		c.linger()
 	}

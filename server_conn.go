@@ -42,6 +42,7 @@ type serverConn struct {
 	ready    time.Time // when it could bring its first request
 	now      time.Time // when the last bytes arrived
 	began    time.Time // when the first byte of this request was there
+	queued   bool      // which was before the last one was answered
 
 	// What the head said, noted before a handler could change it.
 	method http1.Method
@@ -87,6 +88,7 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, s.connIDs.Add(1)
 	c.now = time.Now()
 	c.since = c.now
+	c.writeLimit = c.set.write
 	c.input.init(c)
 	c.output.c = c
 	if err := s.conns.add(c); err != nil {
@@ -177,7 +179,7 @@ var errIdle = errors.New("no further request")
 // readHead waits for a request and reads its head into c.ctx.
 func (c *serverConn) readHead() error {
 	in := &c.input
-	if in.empty() {
+	if c.queued = !in.empty(); !c.queued {
 		if err := c.waitIdle(); err != nil {
 			return err
 		}
@@ -198,7 +200,7 @@ func (c *serverConn) readHead() error {
 			return nil
 		}
 		if !armed {
-			c.report(StateActive)
+			c.startClock()
 			in.armExactly(earlier(after(c.headBegan(), c.set.readHead), after(c.began, c.set.read)))
 		}
 		if err := in.fill(); err != nil {
@@ -207,6 +209,15 @@ func (c *serverConn) readHead() error {
 			}
 			return err
 		}
+	}
+}
+
+// startClock makes the time in which the server could not look at the request not count.
+func (c *serverConn) startClock() {
+	if c.queued {
+		c.queued = false
+		c.now = time.Now()
+		c.began = c.now
 	}
 }
 

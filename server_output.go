@@ -181,6 +181,7 @@ func (o *output) arm() {
 	}
 	step, late := o.c.set.progress, slack(o.c.set.progress)
 	if step == 0 {
+		o.armExactly(time.Time{})
 		return
 	}
 	if o.c.tls == nil {

@@ -13,19 +13,9 @@ import (
 // handler has left of the request.
 func (c *serverConn) respond() error {
 	ctx := c.ctx
-	resp := &ctx.Response
-	if c.method == http1.Connect && ctx.hijackHandler == nil && resp.StatusCode()/100 == 2 {
-		// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
-		resp.Reset()
-		ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
-		c.close = true
-	}
+	c.limitWriting()
 	if ctx.hijackHandler != nil && ctx.hijackNoResponse {
 		return nil
-	}
-	c.output.limit = time.Time{}
-	if c.writeLimit > 0 {
-		c.output.limit = time.Now().Add(c.writeLimit)
 	}
 	c.decideClose()
 	if err := c.writeResponse(); err != nil {
@@ -49,13 +39,52 @@ func (c *serverConn) decideClose() {
 	}
 }
 
+// limitWriting gives what is written from now on the time that a response has.
+func (c *serverConn) limitWriting() {
+	c.output.limit = time.Time{}
+	if c.writeLimit > 0 {
+		c.output.limit = time.Now().Add(c.writeLimit)
+	}
+}
+
+// correct sees to it that the client does not take what follows the response for
+// something else than it is.
+func (c *serverConn) correct() {
+	ctx := c.ctx
+	resp := &ctx.Response
+	if ctx.hijackHandler == nil {
+		switch status := resp.StatusCode(); {
+		case c.method == http1.Connect && status/100 == 2:
+			// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
+			ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
+			c.close = true
+		case status < StatusOK:
+			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
+			c.srv.log.printf("the handler answered %d, which is not final", status)
+			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+			c.close = true
+		}
+		if resp.SkipBody && c.method != http1.HeadMethod {
+			resp.ResetBody()
+			resp.SkipBody = false
+		}
+	}
+	resp.SkipBody = resp.SkipBody || c.method == http1.HeadMethod
+}
+
+// opensTunnel reports whether what follows the head of the response is a tunnel.
+func (c *serverConn) opensTunnel() bool {
+	return c.method == http1.Connect && c.ctx.Response.StatusCode()/100 == 2
+}
+
 // writeResponse writes head and body of ctx.Response.
 func (c *serverConn) writeResponse() error {
+	c.correct()
 	resp := &c.ctx.Response
-	resp.SkipBody = resp.SkipBody || c.method == http1.HeadMethod
 	o := &c.output
 	mark, flushes := len(o.buf), o.flushes
-	hasBody := resp.mayHaveBody()
+	tunnel := c.opensTunnel()
+	hasBody := resp.mayHaveBody() && !tunnel
 	if hasBody && resp.body.err != nil {
 		return c.takeBack(mark, resp.body.err)
 	}
@@ -68,7 +97,9 @@ func (c *serverConn) writeResponse() error {
 		out.date = c.now
 		out.usual = c.srv.starts.at(c.now, c.set.server)
 	}
-	resp.frame(&out, c.old)
+	if out.length = lengthNone; !tunnel {
+		resp.frame(&out, c.old || resp.Header.sentMinor() == 0)
+	}
 	c.close = c.close || out.close
 	out.close = c.close
 
@@ -191,13 +222,17 @@ func (s *streamSink) copyFrom(r io.Reader) (err error) {
 	}
 	buf := bufpool.Get(streamBuffer)[:streamBuffer]
 	defer bufpool.Put(buf)
-	for s.left != 0 {
+	for empty := 0; s.left != 0; empty++ {
+		if empty == maxEmptyReads {
+			return io.ErrNoProgress
+		}
 		want := buf
 		if s.left > 0 && s.left < int64(len(buf)) {
 			want = buf[:s.left]
 		}
 		n, err := r.Read(want)
 		if n > 0 {
+			empty = -1
 			if err := s.put(want[:n]); err != nil {
 				return err
 			}
