@@ -112,19 +112,23 @@ func oneOrMore[T any](b []byte, list *[]T) error {
 }
 
 // Bytes returns everything the case sends.
-func (c *Case) Bytes() []byte {
-	if len(c.RawParts) == 0 {
-		return c.Raw
+func (c *Case) Bytes() []byte { return join(c.Raw, c.RawParts) }
+
+func join(raw []byte, parts []Part) []byte {
+	if len(parts) == 0 {
+		return raw
 	}
 	var b []byte
-	for _, p := range c.RawParts {
+	for _, p := range parts {
 		b = append(b, bytes.Repeat(p.Bytes, p.N)...)
 	}
 	return b
 }
 
-// Load reads a file of cases, one JSON object a line.
-func Load(path string) (cases []Case, err error) {
+// Load reads a file of server cases, one JSON object a line.
+func Load(path string) ([]Case, error) { return loadLines[Case](path) }
+
+func loadLines[T any](path string) (list []T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -136,13 +140,13 @@ func Load(path string) (cases []Case, err error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		var c Case
+		var v T
 		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&c); err != nil {
-			return nil, fmt.Errorf("%s, case %d: %w", path, len(cases)+1, err)
+		if err := d.Decode(&v); err != nil {
+			return nil, fmt.Errorf("%s, case %d: %w", path, len(list)+1, err)
 		}
-		cases = append(cases, c)
+		list = append(list, v)
 	}
-	return cases, lines.Err()
+	return list, lines.Err()
 }

@@ -41,25 +41,30 @@ func PlayAll(ctx context.Context, dial func() (net.Conn, error), cases []Case, s
 }
 
 func playAll(ctx context.Context, dial func() (net.Conn, error), cases []Case, strict bool, jobs int, timeout time.Duration) map[string][]string {
+	return playEach(cases, jobs, func(c *Case) (string, []string) { return c.ID, play(ctx, dial, c, strict, timeout) })
+}
+
+// playEach calls play for each of the cases, jobs at a time, and collects what fails.
+func playEach[C any](cases []C, jobs int, play func(*C) (id string, failures []string)) map[string][]string {
 	var (
-		mu       sync.Mutex
-		failures = map[string][]string{}
-		group    sync.WaitGroup
-		slots    = make(chan struct{}, jobs)
+		mu    sync.Mutex
+		found = map[string][]string{}
+		group sync.WaitGroup
+		slots = make(chan struct{}, jobs)
 	)
 	for i := range cases {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if f := play(ctx, dial, &cases[i], strict, timeout); len(f) > 0 {
+			if id, failures := play(&cases[i]); len(failures) > 0 {
 				mu.Lock()
 				defer mu.Unlock()
-				failures[cases[i].ID] = f
+				found[id] = failures
 			}
 		})
 	}
 	group.Wait()
-	return failures
+	return found
 }
 
 // player is one case being played.
