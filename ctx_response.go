@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"io"
+
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // SetStatusCode sets the status of the response.
@@ -93,7 +95,25 @@ func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	defer ReleaseURI(u)
 	ctx.URI().CopyTo(u)
 	u.Update(uri)
+	if len(u.Host()) == 0 { // an HTTP/1.0 client need not say where it is
+		ctx.redirect(appendReference(nil, u), statusCode)
+		return
+	}
 	ctx.redirect(u.FullURI(), statusCode)
+}
+
+// appendReference appends u as a reference without scheme and host, which begins
+// with one slash: two would be followed by a host (RFC 3986 §4.2).
+func appendReference(dst []byte, u *URI) []byte {
+	path := u.RequestURI()
+	if len(path) > 1 && path[1] == '/' {
+		dst = append(dst, "/."...)
+	}
+	dst = append(dst, path...)
+	if len(u.hash) > 0 {
+		dst = target.AppendSafeQuery(append(dst, '#'), u.hash)
+	}
+	return dst
 }
 
 // RedirectBytes is Redirect for bytes.

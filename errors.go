@@ -239,5 +239,7 @@ var (
 	// Deprecated: a Server may serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
+	errNoHandler     = errors.New("gallop: Server.Handler is nil")
+	errPanic         = errors.New("gallop: a hook of the Server has panicked")
 	errInterimStatus = errors.New("gallop: an interim response has a status from 102 to 199")
 )

@@ -64,7 +64,8 @@ type Logger interface {
 type Server struct {
 	noCopy noCopy
 
-	// Handler answers every request. If it panics, the panic is logged with its
+	// Handler answers every request, and may not be nil, unless NextProto has others
+	// that do. If it panics, the panic is logged with its
 	// stack, the client is answered 500 if nothing was sent yet, and the connection
 	// is closed.
 	Handler RequestHandler
@@ -103,7 +104,8 @@ type Server struct {
 	// Logger takes error messages. The default is the standard logger.
 	Logger Logger
 
-	// Name is the value of the Server field. The default is "gallop".
+	// Name is the value of the Server field. The default is "gallop", also in the place
+	// of what cannot be a value.
 	Name string
 
 	// Concurrency is how many connections are served at once; one more is answered
@@ -279,6 +281,10 @@ func (s *Server) prepare() {
 // or the server is shut down. It closes ln. After Shutdown or Close it returns nil.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
+	if s.Handler == nil && s.protos == nil {
+		ln.Close()
+		return errNoHandler
+	}
 	if !s.conns.addListener(ln) {
 		ln.Close()
 		return nil
@@ -291,6 +297,10 @@ func (s *Server) Serve(ln net.Listener) error {
 // connection ended as connections do, and otherwise what was wrong.
 func (s *Server) ServeConn(c net.Conn) error {
 	s.prepare()
+	if s.Handler == nil && s.protos == nil {
+		c.Close()
+		return errNoHandler
+	}
 	if err := s.admit(c); err != nil {
 		return err
 	}

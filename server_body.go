@@ -20,7 +20,7 @@ type requestBody struct {
 	kind   http1.BodyKind
 	left   int64 // of a Fixed body
 	chunks http1.ChunkReader
-	whole  bool          // it is read into memory, up to serverConn.maxBody
+	whole  bool          // it has at most serverConn.maxBody bytes
 	err    error         // why it could not be read to its end
 	got    int64         // bytes of data so far
 	waited time.Duration // for them
@@ -70,6 +70,7 @@ func (c *serverConn) takeBody() error {
 	}
 	if stream || c.wantsGo {
 		b.handle, c.shared = &bodyHandle{body: b}, true
+		b.whole = !stream // a handler that does not know of streams makes forms of it
 		req.body.source, req.body.size = b.handle, int(req.Header.head.Length)
 		return nil
 	}
@@ -126,10 +127,6 @@ func (b *requestBody) readAll(dst []byte) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		if b.got > b.c.maxBody {
-			b.err = ErrBodyTooLarge
-			return dst, b.err
-		}
 		dst = append(bufpool.Grow(dst, len(data)), data...)
 		if b.kind == http1.Fixed && b.left > 0 {
 			if dst, err = b.readDirect(dst); err != nil {
@@ -172,7 +169,10 @@ func (b *requestBody) next() ([]byte, error) {
 		}
 		in.r += n
 		if len(data) > 0 {
-			b.got += int64(len(data))
+			if b.got += int64(len(data)); b.whole && b.got > b.c.maxBody {
+				b.err = ErrBodyTooLarge
+				return nil, b.err
+			}
 			return data, nil
 		}
 		if n == 0 {

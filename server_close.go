@@ -11,11 +11,13 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// lingerTime and lingerIdle bound how long a client may go on sending to a
-// connection that has been answered for the last time.
+// lingerTime, lingerIdle and lingerSize bound how long, and how much, a client may go
+// on sending to a connection that has been answered for the last time. Most clients
+// look for an answer only when they have sent all of an upload.
 const (
 	lingerTime = 5 * time.Second
 	lingerIdle = time.Second
+	lingerSize = 16 << 20
 )
 
 // fail ends the connection because of err. It is answered if it is the request
@@ -164,11 +166,13 @@ func (c *serverConn) linger() {
 	buf := bufpool.Get(4 << 10)
 	defer bufpool.Put(buf)
 	end := time.Now().Add(lingerTime)
-	for {
+	for total := 0; total < lingerSize; {
 		c.nc.SetReadDeadline(earlier(end, time.Now().Add(lingerIdle)))
-		if _, err := c.nc.Read(buf[:cap(buf)]); err != nil {
+		n, err := c.nc.Read(buf[:cap(buf)])
+		if err != nil {
 			return
 		}
+		total += n
 	}
 }
 

@@ -77,7 +77,7 @@ const (
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(nc net.Conn) {
-	if err := s.serveConn(nc); err != nil {
+	if err := s.serveConn(nc); err != nil && err != errPanic {
 		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
 	}
 }
@@ -102,13 +102,20 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	}
 	ended, hijacked := false, false
 	defer func() {
-		c.release()
-		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
-		if hijacked {
-			return
+		if v := recover(); v != nil { // in a hook: handlers are looked after
+			s.log.printf("panic ends a connection: %v\n%s", v, debug.Stack())
+			err = errPanic
 		}
-		nc.Close()
-		c.report(StateClosed)
+	}()
+	defer func() {
+		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
+		defer func() {
+			if !hijacked {
+				nc.Close()
+				c.report(StateClosed)
+			}
+		}()
+		c.release()
 	}()
 	c.report(StateNew)
 	if next, err := c.handshake(); next != nil || err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -46,7 +47,9 @@ func (c *settings) resolve(s *Server) {
 	c.readBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
 	c.writeBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)
 	if !s.NoDefaultServerHeader {
-		c.server = cmp.Or(s.Name, defaultName)
+		if c.server = defaultName; s.Name != "" && ascii.IsFieldValue(s.Name) {
+			c.server = s.Name
+		}
 	}
 	c.poison = s.PoisonReleased || raceEnabled
 }

@@ -16,8 +16,8 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // time of LameDuck every response is the last one on its connection; then listeners
 // are closed, once the connections waiting in them were accepted, idle connections
 // end at once, RequestCtx.Done is closed, and the rest may finish. When ctx ends
-// first, what is left is closed and the error of ctx returned. Hijacked connections
-// are their owners'.
+// first, what is left is closed and the error of ctx returned at once, while handlers
+// may still run. Hijacked connections are their owners'.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.stopping.Store(true)
@@ -34,18 +34,20 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.ending.Store(true)
 	s.conns.endIdle()
 
-	unhook := context.AfterFunc(ctx, func() { s.conns.closeAll() })
+	unhook := context.AfterFunc(ctx, s.conns.wake)
 	defer unhook()
-	s.conns.waitEmpty()
-	s.workers.drain()
-	if err := ctx.Err(); err != nil && !unhook() {
-		return err
+	if !s.conns.waitEmpty(ctx) {
+		s.conns.closeAll()
+		s.workers.drain()
+		return ctx.Err()
 	}
+	s.workers.drain()
 	return nil
 }
 
 // Close closes all listeners and connections at once. Requests that are being
-// served are cut off.
+// served are cut off, and Close waits for their handlers to notice: a handler must not
+// call it.
 func (s *Server) Close() error {
 	s.prepare()
 	s.stopping.Store(true)
@@ -53,7 +55,7 @@ func (s *Server) Close() error {
 	s.stop()
 	s.conns.closeListeners(0)
 	s.conns.closeAll()
-	s.conns.waitEmpty()
+	s.conns.waitEmpty(context.Background())
 	s.workers.drain()
 	return nil
 }
@@ -101,11 +103,23 @@ func (t *connTable) closeAll() {
 	t.each(func(c *serverConn) { c.nc.Close() })
 }
 
-// waitEmpty waits until no connection is left, neither in the ring nor on its way to it.
-func (t *connTable) waitEmpty() {
+// waitEmpty waits until no connection is left, neither in the ring nor on its way to
+// it, and reports false if ctx ends before that. See wake.
+func (t *connTable) waitEmpty(ctx context.Context) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.open.Load() > 0 {
+		if ctx.Err() != nil {
+			return false
+		}
 		t.ended.Wait()
 	}
+	return true
+}
+
+// wake lets waitEmpty look whether its ctx has ended.
+func (t *connTable) wake() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended.Broadcast()
 }
