@@ -173,6 +173,31 @@ var (
 	errMultipartParts     = errors.New("gallop: too many parts")
 )
 
+// Errors of redirects.
+var (
+	// ErrTooManyRedirects is returned when one more redirect came than was allowed.
+	ErrTooManyRedirects = errors.New("gallop: too many redirects")
+
+	// ErrMissingLocation is returned for a redirect without Location.
+	ErrMissingLocation = errors.New("gallop: redirect without Location")
+
+	// ErrInvalidLocation is returned for a redirect whose Location is not a
+	// reference to something on http or https, or that has two that differ.
+	ErrInvalidLocation = errors.New("gallop: Location is no http or https URI, or not only one (RFC 9110 §10.2.2)")
+
+	// ErrRedirectBodyStream is returned for a redirect that asks for the body again
+	// when that was a stream. Give the request a body in bytes.
+	ErrRedirectBodyStream = errors.New("gallop: redirect asks for a body again that was a stream")
+
+	// ErrRedirectToPlain is returned for a redirect from https to http.
+	ErrRedirectToPlain = errors.New("gallop: redirect from https to http")
+
+	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient for a request,
+	// often one that follows a redirect, for https if it speaks plain text, and for http
+	// if it speaks TLS. A Client can do both.
+	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
+)
+
 // Errors of content codings.
 var (
 	// ErrContentEncodingUnsupported is returned for a body with a content coding that

@@ -5,4 +5,5 @@ go 1.25.0
 require (
 	github.com/andybalholm/brotli v1.2.7
 	github.com/klauspost/compress v1.20.3
+	golang.org/x/net v0.58.0
 )

@@ -1,0 +1,124 @@
+package gallop
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+)
+
+// The limits of RFC 6265bis §5.5 and §5.6.
+const (
+	maxCookieSize      = 4096 // of name and value
+	maxCookieAttribute = 1024 // of an attribute's value
+	maxCookieLife      = 400 * 24 * time.Hour
+)
+
+// readCookie makes a cookie of the value of a Set-Cookie field that came from a place,
+// nil if it is to be ignored (RFC 6265bis §5.6 and §5.7). One that is to be removed
+// has expired. Name and value are kept as they are, quotes and all, to be sent back.
+func (at *cookiePlace) readCookie(line []byte, now time.Time) *jarCookie {
+	if ascii.IndexControl(line) < len(line) {
+		return nil
+	}
+	pair, rest := cutByte(line, ';')
+	name, value := cutCookiePair(pair)
+	if size := len(name) + len(value); size == 0 || size > maxCookieSize {
+		return nil
+	}
+	attributes := AcquireCookie()
+	defer ReleaseCookie(attributes)
+	if !attributes.readAttributes(rest) {
+		return nil
+	}
+	c := &jarCookie{
+		name: string(name), value: string(value), expires: attributes.expiry(now),
+		httpOnly: attributes.httpOnly, secure: attributes.secure,
+		partitioned: attributes.partitioned, sameSite: attributes.sameSite,
+	}
+	if !c.setDomain(attributes.domain, at) {
+		return nil
+	}
+	c.setPath(attributes.path, at)
+	if !c.allowedFrom(at) || !c.holdsPrefix(attributes.path) {
+		return nil
+	}
+	return c
+}
+
+// readAttributes reads what follows the first pair of a Set-Cookie field. It reports
+// whether that could be a cookie at all.
+func (c *Cookie) readAttributes(b []byte) bool {
+	for len(b) > 0 {
+		var attribute []byte
+		attribute, b = cutByte(b, ';')
+		name, value, _ := bytes.Cut(attribute, []byte("="))
+		if value = ascii.TrimOWS(value); len(value) > maxCookieAttribute {
+			continue
+		}
+		if c.parseAttribute(ascii.TrimOWS(name), value) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// expiry returns when a cookie that was received at the time now expires.
+func (c *Cookie) expiry(now time.Time) time.Time {
+	latest := now.Add(maxCookieLife)
+	switch {
+	case c.maxAge < 0:
+		return now
+	case c.maxAge > 0 && c.maxAge < int(maxCookieLife/time.Second):
+		return now.Add(time.Duration(c.maxAge) * time.Second)
+	case c.maxAge > 0 || c.expire.After(latest):
+		return latest
+	}
+	return c.expire
+}
+
+// setDomain sets domain and hostOnly. It reports whether the place may set
+// cookies for the domain that was asked for: one that it is in, and within which
+// all names belong to those who have registered it.
+func (c *jarCookie) setDomain(attribute []byte, at *cookiePlace) bool {
+	domain := strings.ToLower(strings.TrimPrefix(UnsafeString(attribute), "."))
+	c.hostOnly = domain == "" || domain == at.host && (isAddress(domain) || isPublicSuffix(domain))
+	if c.hostOnly {
+		c.domain = strings.Clone(at.host)
+		return true
+	}
+	c.domain = strings.Clone(domain)
+	return domainMatches(at.host, domain) && cookieSite(domain) == cookieSite(at.host)
+}
+
+func (c *jarCookie) setPath(attribute []byte, at *cookiePlace) {
+	if c.path = string(attribute); c.path == "" {
+		c.path = strings.Clone(defaultPath(at.path))
+	}
+}
+
+// allowedFrom reports whether the place may set a cookie that is Secure, or not.
+func (c *jarCookie) allowedFrom(at *cookiePlace) bool {
+	if c.secure {
+		return at.secure
+	}
+	return c.sameSite != CookieSameSiteNoneMode
+}
+
+// holdsPrefix reports whether the cookie is what the prefix of its name promises, if it
+// has one (RFC 6265bis §4.1.3). A cookie without a name must not pretend to have one
+// of these names, as it is sent without an equals sign in front.
+func (c *jarCookie) holdsPrefix(pathAttribute []byte) bool {
+	named := c.name
+	if named == "" {
+		named = c.value
+	}
+	switch {
+	case ascii.HasPrefixFold(named, "__Secure-"):
+		return c.name != "" && c.secure
+	case ascii.HasPrefixFold(named, "__Host-"):
+		return c.name != "" && c.secure && c.hostOnly && string(pathAttribute) == "/"
+	}
+	return true
+}
