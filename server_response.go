@@ -102,6 +102,9 @@ func (c *serverConn) writeResponse() error {
 	}
 	c.close = c.close || out.close
 	out.close = c.close
+	if c.ctx.hijackHandler != nil && (tunnel || resp.StatusCode() == StatusSwitchingProtocols) {
+		out.close, out.keepAlive = false, false // it goes on, as something else
+	}
 
 	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), &out)
 	if !hasBody {
