@@ -61,6 +61,12 @@ func (f *Fault) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
+// Stale asks what is wrapped, where it can tell.
+func (f *Fault) Stale() bool {
+	c, ok := f.Conn.(interface{ Stale() bool })
+	return ok && c.Stale()
+}
+
 func (f *Fault) Read(p []byte) (int, error) {
 	kind, err := f.next()
 	if err != nil {

@@ -90,6 +90,14 @@ func (c *Conn) Unread() int {
 	return len(c.in.buf)
 }
 
+// Stale reports whether something has come that was not read, be it an end or a reset.
+// A client asks it of a connection that is idle.
+func (c *Conn) Stale() bool {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	return len(c.in.buf) > 0 || c.in.ended || c.in.aborted
+}
+
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 func (c *Conn) RemoteAddr() net.Addr {

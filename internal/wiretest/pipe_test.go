@@ -51,6 +51,23 @@ func TestPipe(t *testing.T) {
 		a.Reset()
 		wantReadError(t, b, syscall.ECONNRESET)
 	})
+	t.Run("stale when something waits to be read", func(t *testing.T) {
+		for name, happen := range map[string]func(*Conn){
+			"octets": func(c *Conn) { write(t, c, "x") },
+			"end":    func(c *Conn) { _ = c.CloseWrite() },
+			"reset":  (*Conn).Reset,
+		} {
+			a, b := Pipe()
+			write(t, b, "read")
+			wantRead(t, a, "read")
+			if a.Stale() {
+				t.Errorf("%s: stale before", name)
+			}
+			if happen(b); !a.Stale() {
+				t.Errorf("%s: not stale", name)
+			}
+		}
+	})
 	t.Run("deadlines pass in virtual time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := Pipe()
