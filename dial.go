@@ -261,11 +261,11 @@ func (d *TCPDialer) fromLocalAddr(network string) connectFunc {
 func splitDialAddr(addr string) (host string, port uint16, err error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", 0, err
+		return "", 0, errDialAddr
 	}
 	n, ok := ascii.ParseUint(portText)
 	if !ok || n == 0 || n > 65535 || host == "" {
-		return "", 0, &net.AddrError{Err: "not a host and a port from 1 to 65535", Addr: addr}
+		return "", 0, errDialAddr
 	}
 	return host, uint16(n), nil
 }

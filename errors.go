@@ -215,8 +215,19 @@ var (
 	// long. It is also what ErrDialTimeout is also.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
+	errDialAddr  = errors.New("not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets")
 	errNoAddress = errors.New("the name has no address that can be dialed from here")
 	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
+)
+
+// Errors of proxies.
+var (
+	errProxyScheme      = errors.New("the scheme of a proxy is http, https, socks5 or socks5h")
+	errProxyURL         = errors.New("the URL of a proxy is malformed")
+	errProxyTarget      = errors.New("not a host:port that a proxy can be asked for")
+	errProxyCredentials = errors.New("the credentials for the proxy cannot be sent: too long, or with a character that is not allowed")
+	errProxyRejects     = errors.New("credentials are missing or wrong")
+	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
 // ErrDialWithUpstream says which address could not be dialed. Unwrap returns why.

@@ -7,3 +7,5 @@ require (
 	github.com/klauspost/compress v1.20.3
 	golang.org/x/net v0.58.0
 )
+
+require golang.org/x/text v0.41.0 // indirect

@@ -15,6 +15,7 @@ require (
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	golang.org/x/net v0.58.0 // indirect
 	golang.org/x/perf v0.0.0-20250214215153-c95ad7d5b636 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )
 
 replace github.com/gallop-http/gallop => ../

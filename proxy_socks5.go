@@ -1,0 +1,176 @@
+package gallop
+
+import "encoding/binary"
+
+// What is said in SOCKS 5, RFC 1928 and RFC 1929.
+const (
+	socksVersion    = 5
+	socksConnect    = 1
+	socksIPv4       = 1
+	socksName       = 3
+	socksIPv6       = 4
+	socksNoAuth     = 0
+	socksByPassword = 2
+	socksNoMethod   = 0xFF
+
+	socksPasswordVersion = 1
+)
+
+// socksReply is why a SOCKS proxy refused (RFC 1928 §6).
+type socksReply byte
+
+var socksReplies = [...]string{
+	1: "general failure",
+	2: "connection not allowed by its rules",
+	3: "network unreachable",
+	4: "host unreachable",
+	5: "connection refused",
+	6: "TTL expired",
+	7: "command not supported",
+	8: "address type not supported",
+}
+
+func (r socksReply) Error() string {
+	if r == 0 || int(r) >= len(socksReplies) {
+		return "unknown failure"
+	}
+	return socksReplies[r]
+}
+
+// socks5 asks a SOCKS proxy for a tunnel. Nothing is sent before the proxy has
+// answered what was sent before.
+func (t *tunnel) socks5(to tunnelTarget, user, password string) error {
+	byPassword := user != ""
+	methods := []byte{socksNoAuth}
+	if byPassword {
+		methods = append(methods, socksByPassword)
+	}
+	method, err := t.ask(append([]byte{socksVersion, byte(len(methods))}, methods...), parseSocksMethod)
+	switch {
+	case err != nil:
+		return err
+	case method == socksByPassword && byPassword:
+		status, err := t.ask(appendSocksPassword(nil, user, password), parseSocksStatus)
+		if err != nil {
+			return err
+		}
+		if status != 0 {
+			return errProxyRejects
+		}
+	case method == socksNoMethod:
+		return errProxyRejects
+	case method != socksNoAuth:
+		return errSocksReply
+	}
+	reply, err := t.ask(appendSocksConnect(nil, to), parseSocksReply)
+	if err == nil && reply != 0 {
+		err = socksReply(reply)
+	}
+	return err
+}
+
+// checkSocksPassword refuses what RFC 1929 cannot say.
+func checkSocksPassword(user, password string) error {
+	if len(user) > 255 || len(password) > 255 || user == "" && password != "" {
+		return errProxyCredentials
+	}
+	return nil
+}
+
+// ask sends a message and returns what parse finds in the answer.
+func (t *tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byte, error) {
+	if _, err := t.nc.Write(message); err != nil {
+		return 0, err
+	}
+	for {
+		answer, n, err := parse(t.buf)
+		if n > 0 || err != nil {
+			t.buf = t.buf[n:]
+			return answer, err
+		}
+		if err := t.fill(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// The parsers return how long the message at the beginning of b is, or 0 if it is not
+// there yet.
+
+// parseSocksMethod reads which of the methods offered is to be used (RFC 1928 §3).
+func parseSocksMethod(b []byte) (method byte, n int, err error) {
+	if len(b) > 0 && b[0] != socksVersion {
+		return 0, 0, errSocksReply
+	}
+	if len(b) < 2 {
+		return 0, 0, nil
+	}
+	return b[1], 2, nil
+}
+
+// parseSocksStatus reads whether the password was right, which 0 says (RFC 1929 §2).
+func parseSocksStatus(b []byte) (status byte, n int, err error) {
+	if len(b) > 0 && b[0] != socksPasswordVersion {
+		return 0, 0, errSocksReply
+	}
+	if len(b) < 2 {
+		return 0, 0, nil
+	}
+	return b[1], 2, nil
+}
+
+// parseSocksReply reads whether the proxy is connected, which 0 says, and skips the
+// address from which it is (RFC 1928 §6). A refusal may be shorter: nothing behind it is
+// of interest.
+func parseSocksReply(b []byte) (reply byte, n int, err error) {
+	if len(b) > 0 && b[0] != socksVersion {
+		return 0, 0, errSocksReply
+	}
+	if len(b) >= 2 && b[1] != 0 {
+		return b[1], len(b), nil
+	}
+	if len(b) < 5 {
+		return 0, 0, nil
+	}
+	n = 4 + 2 // without the address
+	switch b[3] {
+	case socksIPv4:
+		n += 4
+	case socksIPv6:
+		n += 16
+	case socksName:
+		n += 1 + int(b[4])
+	default:
+		return 0, 0, errSocksReply
+	}
+	if len(b) < n {
+		return 0, 0, nil
+	}
+	return 0, n, nil
+}
+
+// appendSocksPassword appends the request of RFC 1929 §2. Neither part is longer than
+// 255 bytes.
+func appendSocksPassword(dst []byte, user, password string) []byte {
+	dst = append(dst, socksPasswordVersion, byte(len(user)))
+	dst = append(dst, user...)
+	dst = append(dst, byte(len(password)))
+	return append(dst, password...)
+}
+
+// appendSocksConnect appends the request of RFC 1928 §4. A name is sent as one.
+func appendSocksConnect(dst []byte, to tunnelTarget) []byte {
+	dst = append(dst, socksVersion, socksConnect, 0)
+	switch {
+	case to.name != "":
+		dst = append(dst, socksName, byte(len(to.name)))
+		dst = append(dst, to.name...)
+	case to.ip.Is4():
+		dst = append(dst, socksIPv4)
+		dst = append(dst, to.ip.AsSlice()...)
+	default:
+		dst = append(dst, socksIPv6)
+		dst = append(dst, to.ip.AsSlice()...)
+	}
+	return binary.BigEndian.AppendUint16(dst, to.port)
+}

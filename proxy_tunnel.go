@@ -1,0 +1,55 @@
+package gallop
+
+import (
+	"io"
+	"net"
+)
+
+// tunnel is a connection to a proxy while the proxy is told what to connect it to.
+//
+//	buf: what the proxy has said and nobody has used yet
+type tunnel struct {
+	nc  net.Conn
+	buf []byte
+}
+
+// fill reads once.
+func (t *tunnel) fill() error {
+	const room = 1024
+	free := append(t.buf, make([]byte, room)...)
+	n, err := t.nc.Read(free[len(t.buf):])
+	t.buf = free[:len(t.buf)+n]
+	switch {
+	case n > 0:
+		return nil
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	case err == nil:
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+// conn returns the connection behind what the proxy said. If more than that has come
+// already, it belongs to the tunnel.
+func (t *tunnel) conn() net.Conn {
+	if len(t.buf) == 0 {
+		return t.nc
+	}
+	return &tunnelConn{Conn: t.nc, early: t.buf}
+}
+
+// tunnelConn is a connection of which something has been read already.
+type tunnelConn struct {
+	net.Conn
+	early []byte
+}
+
+func (c *tunnelConn) Read(p []byte) (int, error) {
+	if len(c.early) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.early)
+	c.early = c.early[n:]
+	return n, nil
+}
