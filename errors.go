@@ -275,6 +275,7 @@ var (
 	// Deprecated: a Server may serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
+	errHijackBody    = errors.New("gallop: no hijack, for the request body was not read and is too long or too slow")
 	errNoHandler     = errors.New("gallop: Server.Handler is nil")
 	errPanic         = errors.New("gallop: a hook of the Server has panicked")
 	errInterimStatus = errors.New("gallop: an interim response has a status from 102 to 199")

@@ -171,6 +171,10 @@ func (c *serverConn) serve() (*hijack, error) {
 		}
 		ctx := c.ctx
 		if ctx != nil && ctx.hijackHandler != nil {
+			if !c.body.ended() { // nobody may take it for what is behind it
+				c.end()
+				return nil, errHijackBody
+			}
 			return c.hijack()
 		}
 		if c.close {

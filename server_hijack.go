@@ -8,6 +8,9 @@ import (
 // HijackHandler has a connection to itself once the response has been written. What
 // the client has sent beyond the request is read from c first. When it returns, c
 // is closed, unless Server.KeepHijackedConns is set.
+//
+// It is not called if that cannot be: when writing the response fails, or when the
+// request has a body that the handler left and that is too long to be skipped.
 type HijackHandler func(c net.Conn)
 
 // hijack is a connection on its way to a HijackHandler.

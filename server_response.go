@@ -15,6 +15,8 @@ func (c *serverConn) respond() error {
 	ctx := c.ctx
 	c.limitWriting()
 	if ctx.hijackHandler != nil && ctx.hijackNoResponse {
+		c.body.sever()
+		c.body.drain()
 		return nil
 	}
 	c.decideClose()
@@ -23,7 +25,7 @@ func (c *serverConn) respond() error {
 	}
 	c.stopWatching() // a stream may have begun to
 	c.body.sever()
-	if !c.close && !c.body.drain() {
+	if (!c.close || ctx.hijackHandler != nil) && !c.body.drain() {
 		c.close = true
 	}
 	return nil
