@@ -365,6 +365,7 @@ func (c *serverConn) recycle() {
 	c.body.close()
 	c.input.releaseHead(c.set.poison)
 	if c.ctx != nil && !c.recycleCtx() {
+		c.ctx.conn = nil
 		c.ctx = nil
 	}
 	c.wantsGo = false

@@ -233,3 +233,21 @@ func (c *slowDeadline) SetReadDeadline(t time.Time) error {
 	}
 	return c.Conn.SetReadDeadline(t)
 }
+
+// A context in the hands of a test can be made new as often as wanted.
+func TestInitAfterDone(t *testing.T) {
+	var ctx gallop.RequestCtx
+	for range 3 {
+		ctx.Init(nil, nil, nil)
+		if ctx.Err() != nil || ctx.LastTimeoutErrorResponse() != nil || ctx.UserValue("k") != nil {
+			t.Error("something is left")
+		}
+		select {
+		case <-ctx.Done():
+			t.Error("it has ended")
+		default:
+		}
+		ctx.SetUserValue("k", "v")
+		ctx.TimeoutError("late")
+	}
+}
