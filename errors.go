@@ -198,6 +198,12 @@ var (
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 )
 
+// Errors of LBClient.
+var (
+	// ErrNoAvailableClients is returned by an LBClient that has no clients.
+	ErrNoAvailableClients = errors.New("gallop: LBClient has no clients")
+)
+
 // Errors of content codings.
 var (
 	// ErrContentEncodingUnsupported is returned for a body with a content coding that
