@@ -1,0 +1,224 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// How long names are remembered.
+func TestDialNamesExpire(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		host  string
+		keep  time.Duration
+		at    []time.Duration // of dials
+		want  string          // lookups
+		fails bool
+	}{
+		{name: "for a minute", host: "host.test", at: []time.Duration{0, 59 * time.Second, 60 * time.Second, 119 * time.Second, 120 * time.Second},
+			want: "host.test@0s host.test@1m0s host.test@2m0s"},
+		{name: "as long as wanted", host: "host.test", keep: time.Second, at: []time.Duration{0, time.Second - 1, time.Second},
+			want: "host.test@0s host.test@1s"},
+		{name: "not at all", host: "host.test", keep: -1, at: []time.Duration{0, 0, 1}, want: "host.test@0s host.test@0s host.test@1ns"},
+		{name: "in any case", host: "HOST.Test", at: []time.Duration{0, 1}, want: "host.test@0s"},
+		{name: "unknown", host: "no.test", at: []time.Duration{0, 5*time.Second - 1, 5 * time.Second},
+			want: "no.test@0s no.test@5s", fails: true},
+		{name: "unknown, but not longer than others", host: "no.test", keep: 2 * time.Second, at: []time.Duration{0, 2*time.Second - 1, 2 * time.Second},
+			want: "no.test@0s no.test@2s", fails: true},
+		{name: "failed", host: "bad.test", at: []time.Duration{0, time.Second - 1, time.Second}, want: "bad.test@0s bad.test@1s", fails: true},
+		{name: "without addresses", host: "empty.test", at: []time.Duration{0, 5*time.Second - 1, 5 * time.Second},
+			want: "empty.test@0s empty.test@5s", fails: true},
+		{name: "failed, not at all", host: "bad.test", keep: -1, at: []time.Duration{0, 0}, want: "bad.test@0s bad.test@0s", fails: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &fakeNet{names: map[string]string{"host.test": "192.0.2.1", "bad.test": "fail", "empty.test": ""},
+					hosts: map[string]fakeHost{"192.0.2.1": {}}}
+				d := n.dialer()
+				d.DNSCacheDuration = tc.keep
+				for _, at := range tc.at {
+					time.Sleep(at - time.Since(n.begun))
+					if _, err := d.Dial(tc.host + ":80"); (err != nil) != tc.fails {
+						t.Errorf("at %v: %v", at, err)
+					}
+				}
+				if got := strings.Join(n.lookups, " "); got != tc.want {
+					t.Errorf("lookups %s, want %s", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// All who ask at the same time share a lookup, and what it fails with.
+func TestDialNamesShared(t *testing.T) {
+	for host, fails := range map[string]bool{"host.test": false, "no.test": true} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
+			d := n.dialer()
+			d.DNSCacheDuration = -1
+			var calls sync.WaitGroup
+			for range 20 {
+				calls.Go(func() {
+					_, err := d.Dial(host + ":80")
+					var notFound *net.DNSError
+					if (err != nil) != fails || fails && !errors.As(err, &notFound) {
+						t.Errorf("%s: %v", host, err)
+					}
+				})
+			}
+			calls.Wait()
+			if len(n.lookups) != 1 || time.Since(n.begun) != time.Second || len(d.names.entries) != 0 {
+				t.Errorf("%s: lookups %v, %d names are remembered", host, n.lookups, len(d.names.entries))
+			}
+		})
+	}
+}
+
+// Whoever gives up leaves the lookup to the others. The last one ends it, and what
+// comes later asks anew.
+func TestDialNamesGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
+		d := n.dialer()
+		var calls sync.WaitGroup
+		dial := func(cancelAfter time.Duration, want error) {
+			calls.Go(func() {
+				if _, err := cancelledAfter(t.Context(), cancelAfter, d, "host.test:80"); !errors.Is(err, want) {
+					t.Errorf("cancelled after %v: %v", cancelAfter, err)
+				}
+			})
+			synctest.Wait()
+		}
+		dial(500*time.Millisecond, context.Canceled) // it began the lookup
+		dial(time.Minute, nil)
+		dial(700*time.Millisecond, context.Canceled)
+		calls.Wait()
+		if took := time.Since(n.begun); took != time.Second || len(n.lookups) != 1 {
+			t.Errorf("took %v, lookups %v", took, n.lookups)
+		}
+
+		d.FlushDNSCache()
+		dial(500*time.Millisecond, context.Canceled)
+		calls.Wait()
+		if len(d.names.entries) != 0 {
+			t.Error("a lookup that was given up is remembered")
+		}
+		dial(time.Minute, nil)
+		calls.Wait()
+		if got, want := strings.Join(n.lookups, " "), "host.test@0s host.test@1s host.test@1.5s"; got != want {
+			t.Errorf("lookups %s, want %s", got, want)
+		}
+	})
+}
+
+func TestDialNamesFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}, "192.0.2.2": {}}}
+		d := n.dialer()
+		if _, err := d.Dial("host.test:80"); err != nil {
+			t.Fatal(err)
+		}
+		n.names["host.test"] = "192.0.2.2"
+		d.FlushDNSCache()
+		nc, err := d.Dial("host.test:80")
+		if err != nil || nc.RemoteAddr().String() != "192.0.2.2:80" {
+			t.Errorf("got %v, %v", nc, err)
+		}
+		// A lookup under way is not remembered over a flush, but answers who waits for it.
+		d.FlushDNSCache()
+		var call sync.WaitGroup
+		call.Go(func() {
+			if _, err := d.Dial("host.test:80"); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		d.FlushDNSCache()
+		call.Wait()
+		if len(d.names.entries) != 0 {
+			t.Error("the lookup is remembered")
+		}
+	})
+}
+
+// The cache is bounded, and what has expired goes without anybody looking after it.
+func TestDialNamesBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeNet{names: map[string]string{}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
+		d := n.dialer()
+		dial := func(from, to int) {
+			for i := from; i < to; i++ {
+				name := fmt.Sprintf("host%d.test", i)
+				n.names[name] = "192.0.2.1"
+				if _, err := d.Dial(name + ":80"); err != nil {
+					t.Fatal(err)
+				}
+				if len(d.names.entries) > maxNames {
+					t.Fatalf("%d names are remembered", len(d.names.entries))
+				}
+			}
+		}
+		dial(0, maxNames+500)
+		if got := len(d.names.entries); got != maxNames {
+			t.Errorf("%d names are remembered of %d", got, maxNames+500)
+		}
+		time.Sleep(2 * time.Minute)
+		dial(0, 1)
+		if got := len(d.names.entries); got != 1 {
+			t.Errorf("%d names are remembered, all but one have expired", got)
+		}
+		// A few at a time, for ever: what is kept stays in proportion.
+		for range 50 {
+			time.Sleep(2 * time.Minute)
+			dial(0, 100)
+			dial(maxNames, maxNames+100)
+		}
+		if got := len(d.names.entries); got > 400 {
+			t.Errorf("%d names are remembered, 200 are in use", got)
+		}
+	})
+}
+
+// A resolver sees the values of the context and not its end.
+func TestDialNamesContext(t *testing.T) {
+	type key struct{}
+	synctest.Test(t, func(t *testing.T) {
+		var seen any
+		d := &TCPDialer{
+			Resolver: resolverFunc(func(ctx context.Context, name string) ([]net.IPAddr, error) {
+				seen = ctx.Value(key{})
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}),
+		}
+		ctx := context.WithValue(t.Context(), key{}, "value")
+		if _, err := d.DialContext(ctx, "tcp", "host.test:80"); !errors.Is(err, ErrDialTimeout) || seen != "value" {
+			t.Errorf("got %v, value %v", err, seen)
+		}
+	})
+}
+
+// Addresses that are none are left out.
+func TestDialNamesOddAddresses(t *testing.T) {
+	d := &TCPDialer{Resolver: resolverFunc(func(context.Context, string) ([]net.IPAddr, error) {
+		return []net.IPAddr{{}, {IP: net.IP{1, 2, 3}}}, nil
+	})}
+	var notFound *net.DNSError
+	if _, err := d.Dial("host.test:80"); !errors.As(err, &notFound) || !notFound.IsNotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+type resolverFunc func(ctx context.Context, name string) ([]net.IPAddr, error)
+
+func (f resolverFunc) LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error) {
+	return f(ctx, name)
+}
