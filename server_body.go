@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"io"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -256,7 +257,7 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 	start = time.Now()
 	var at time.Time
 	if c.set.bodyRate > 0 {
-		budget := bodyRateGrace + time.Duration(b.got)*time.Second/time.Duration(c.set.bodyRate) - b.waited
+		budget := bodyBudget(b.got, c.set.bodyRate) - b.waited
 		if budget <= 0 {
 			return start, os.ErrDeadlineExceeded
 		}
@@ -270,6 +271,14 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 		return start, ErrBodyClosed
 	}
 	return start, nil
+}
+
+// bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.
+// It does not overflow, whatever they are.
+func bodyBudget(got, rate int64) time.Duration {
+	seconds := min(got/rate, int64(math.MaxInt64/time.Second)/2)
+	rest := min(got%rate, int64(math.MaxInt64/time.Second))
+	return bodyRateGrace + time.Duration(seconds)*time.Second + time.Duration(rest)*time.Second/time.Duration(rate)
 }
 
 // isCut reports whether the handle is being severed.

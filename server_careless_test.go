@@ -3,7 +3,9 @@ package gallop_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"reflect"
 	"strings"
@@ -195,4 +197,41 @@ func TestRedirectWithoutAHost(t *testing.T) {
 			t.Errorf("Location %q", got)
 		}
 	})
+	s.Handler = func(ctx *gallop.RequestCtx) { ctx.Redirect("/a/..//evil.example", 302) }
+	talk(t, s, func(c *wiretest.Conversation) {
+		r := c.Send("GET /here HTTP/1.0\r\n\r\n").Want(302)
+		if got := r.Get("Location"); strings.HasPrefix(got, "//") {
+			t.Errorf("Location %q", got)
+		}
+	})
+}
+
+// Settings at the ends of their ranges are none, defaults or endless, as they say.
+func TestExtremeSettings(t *testing.T) {
+	for _, extreme := range []int64{-1, math.MinInt64, 1, math.MaxInt64} {
+		server := reflect.TypeFor[gallop.Server]()
+		for i := range server.NumField() {
+			f := server.Field(i)
+			kind := f.Type.Kind()
+			if !f.IsExported() || kind != reflect.Int && kind != reflect.Int64 {
+				continue
+			}
+			if extreme == math.MaxInt64 && strings.HasSuffix(f.Name, "BufferSize") {
+				continue // as much memory is not to be had
+			}
+			if extreme == 1 && (kind == reflect.Int64 || strings.Contains(f.Name, "Request") || strings.HasPrefix(f.Name, "MaxHeader")) {
+				continue // a nanosecond, or one byte, is too little to answer 200
+			}
+			t.Run(fmt.Sprint(f.Name, " ", extreme), func(t *testing.T) {
+				s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.PostBody()) }}
+				reflect.ValueOf(s).Elem().Field(i).SetInt(extreme)
+				talk(t, s, func(c *wiretest.Conversation) {
+					for range 2 {
+						c.Send(post("Content-Length: 5", "he")).Pause(time.Second).Send("llo").Want(200)
+						c.WantBody("hello").Pause(time.Second)
+					}
+				})
+			})
+		}
+	}
 }
