@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"errors"
+	"os"
 	"strconv"
 
 	"github.com/gallop-http/gallop/internal/coding"
@@ -286,3 +287,70 @@ var (
 	errPanic         = errors.New("gallop: a hook of the Server has panicked")
 	errInterimStatus = errors.New("gallop: an interim response has a status from 102 to 199")
 )
+
+// Errors of Client and HostClient.
+var (
+	// ErrTimeout is returned for a call whose time was up: its deadline, that of its
+	// context, ReadTimeout or WriteTimeout. To errors.Is it is context.DeadlineExceeded
+	// and os.ErrDeadlineExceeded as well.
+	ErrTimeout = &timeoutError{}
+
+	// ErrNoFreeConns is returned for a call that did not get a connection, since all
+	// that are allowed to a host were in use for too long.
+	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use")
+
+	// ErrConnectionClosed is what a ClosedError is to errors.Is.
+	ErrConnectionClosed = errors.New("gallop: the connection ended before the first byte of the answer")
+
+	// ErrConnPoolStrategyNotImpl is returned for a ConnPoolStrategy that there is not.
+	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
+
+	// ErrHostClientRedirectToDifferentScheme is returned for a request to https by a
+	// HostClient without IsTLS, and the other way round.
+	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: the scheme of the request is not that of the HostClient")
+
+	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
+	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
+	errDialNothing = errors.New("gallop: the Dial function returned no connection")
+	errNoAddr      = errors.New("gallop: HostClient.Addr is empty")
+)
+
+// ClosedError says that a connection ended, or could not be written to, before the
+// first byte of an answer came: the server closed it, or was not there any more. To
+// errors.Is it is ErrConnectionClosed.
+//
+// The server has certainly not seen the request only if Written is 0. If not, and if
+// the connection had been used before, the server most likely closed it because it had
+// been idle, just when it was used again.
+type ClosedError struct {
+	Addr    string // of the server, as it was dialed
+	Reused  bool   // whether the connection had been used for another request before
+	Written int64  // how many bytes of the request were written to the connection
+	Err     error  // what the connection said: io.EOF, a reset, a broken pipe
+}
+
+// Error says how the connection had been used.
+func (e *ClosedError) Error() string {
+	which := "a new connection"
+	if e.Reused {
+		which = "a connection that had been used before"
+	}
+	return "gallop: " + e.Addr + " ended " + which + " before the first byte of the answer: " + e.Err.Error()
+}
+
+// Unwrap returns ErrConnectionClosed and Err.
+func (e *ClosedError) Unwrap() []error { return []error{ErrConnectionClosed, e.Err} }
+
+type timeoutError struct{}
+
+func (e *timeoutError) Error() string { return "gallop: timeout" }
+
+// Timeout returns true, as of a net.Error.
+func (e *timeoutError) Timeout() bool { return true }
+
+// Temporary returns true, as of a net.Error.
+func (e *timeoutError) Temporary() bool { return true }
+
+func (e *timeoutError) Is(target error) bool {
+	return target == context.DeadlineExceeded || target == os.ErrDeadlineExceeded
+}

@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"io"
 	"mime/multipart"
@@ -38,6 +39,7 @@ type Request struct {
 
 	values  userValues
 	timeout time.Duration
+	ctx     context.Context // of the call, on its way through a RoundTripper
 	isTLS   bool
 
 	// UseHostHeader makes Write send the Host field as it is in Header, even if the
@@ -180,6 +182,9 @@ func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
 // updateTarget makes the target in the header that of the URI. A path that nobody
 // changed stays byte for byte what it was.
 func (req *Request) updateTarget() {
+	if bytes.Equal(req.uri.RequestURI(), req.Header.RequestURI()) {
+		return
+	}
 	was := AcquireURI()
 	defer ReleaseURI(was)
 	was.DisablePathNormalizing = req.uri.DisablePathNormalizing

@@ -18,24 +18,9 @@ func (req *Request) Write(w *bufio.Writer) error {
 // write is Write with what else the connection puts into the header. out.length is set
 // here.
 func (req *Request) write(w *bufio.Writer, out *outgoing) error {
-	if err := req.updateHeader(); err != nil {
+	content, err := req.prepare(out)
+	if err != nil {
 		return err
-	}
-	content := req.content()
-	if req.err != nil {
-		return req.err
-	}
-	out.length = req.streamLength(&req.Header.header)
-	if out.length == lengthChunked && req.Header.sentMinor() == 0 && req.IsBodyStream() {
-		// HTTP/1.0 has no chunks, and a request cannot end with the connection.
-		if content = req.Body(); req.err != nil {
-			return req.err
-		}
-	}
-	if !req.IsBodyStream() {
-		if out.length = int64(len(content)); len(content) == 0 && req.isBodiless() {
-			out.length = lengthNone
-		}
 	}
 	if _, err := w.Write(req.Header.appendHead(w.AvailableBuffer(), out)); err != nil {
 		return err
@@ -48,6 +33,31 @@ func (req *Request) write(w *bufio.Writer, out *outgoing) error {
 		return req.writeFixed(w, int(out.length))
 	}
 	return req.writeChunked(w, &req.Header.trailers)
+}
+
+// prepare brings the header up to date, sets out.length, and returns the body if it is
+// not a stream.
+func (req *Request) prepare(out *outgoing) (content []byte, err error) {
+	if err := req.updateHeader(); err != nil {
+		return nil, err
+	}
+	content = req.content()
+	if req.err != nil {
+		return nil, req.err
+	}
+	out.length = req.streamLength(&req.Header.header)
+	if out.length == lengthChunked && req.Header.sentMinor() == 0 && req.IsBodyStream() {
+		// HTTP/1.0 has no chunks, and a request cannot end with the connection.
+		if content = req.Body(); req.err != nil {
+			return nil, req.err
+		}
+	}
+	if !req.IsBodyStream() {
+		if out.length = int64(len(content)); len(content) == 0 && req.isBodiless() {
+			out.length = lengthNone
+		}
+	}
+	return content, nil
 }
 
 // content returns the body if it is not a stream. The arguments stand in for an

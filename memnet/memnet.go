@@ -48,6 +48,9 @@ func (Addr) String() string { return "memory" }
 //     after CloseWrite;
 //   - closing again does nothing and returns nil.
 //
+// Their method Stale() bool tells, without waiting, whether there is something to read,
+// the end included; a client asks it before it uses a connection again.
+//
 // A deadline that passed fails with os.ErrDeadlineExceeded, which is a net.Error,
 // until a later one is set. The bytes of one Write are never mixed with those of
 // another. Nothing is allocated by Read and Write once the buffers have grown to
@@ -80,6 +83,10 @@ type conn struct {
 
 func (c *conn) Read(p []byte) (int, error)  { return c.in.read(p) }
 func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
+
+// Stale reports whether there is anything to read, or to be told by a read: bytes, the
+// end, that the connection is closed. It does not wait.
+func (c *conn) Stale() bool { return c.in.stale() }
 
 func (c *conn) LocalAddr() net.Addr  { return c.local }
 func (c *conn) RemoteAddr() net.Addr { return c.remote }

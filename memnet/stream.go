@@ -52,6 +52,12 @@ func (s *stream) read(p []byte) (int, error) {
 	}
 }
 
+func (s *stream) stale() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.readClosed || s.bytes.n > 0 || s.writeErr != nil
+}
+
 func (s *stream) write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

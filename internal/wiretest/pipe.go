@@ -90,12 +90,12 @@ func (c *Conn) Unread() int {
 	return len(c.in.buf)
 }
 
-// Stale reports whether something has come that was not read, be it an end or a reset.
-// A client asks it of a connection that is idle.
+// Stale reports whether there is anything to read or to be told by a read: octets, the
+// end, a reset. It does not wait.
 func (c *Conn) Stale() bool {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
-	return len(c.in.buf) > 0 || c.in.ended || c.in.aborted
+	return len(c.in.buf) > 0 || c.in.ended || c.in.aborted || c.in.left
 }
 
 func (c *Conn) LocalAddr() net.Addr { return c.local }

@@ -1,0 +1,235 @@
+package gallop
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+)
+
+// Client sends requests to whatever host is in their URI, http or https. It keeps a
+// HostClient for each of them while that has connections. The zero value is ready.
+//
+// All methods may be called concurrently. Fields must not be changed after the first
+// call, and a Client must not be copied. Those that are not described here are as in
+// HostClient, each host for itself. What methods do is described there, too.
+type Client struct {
+	_ noCopy
+
+	// Name is the User-Agent of requests that have none; "gallop" by default.
+	Name                     string
+	NoDefaultUserAgentHeader bool
+
+	DialContext   func(ctx context.Context, network, addr string) (net.Conn, error)
+	DialTimeout   DialFuncWithTimeout
+	Dial          DialFunc
+	DialDualStack bool
+
+	TLSConfig *tls.Config
+
+	// MaxConnsPerHost is how many connections there may be to a host, and
+	// MaxIdleConnsPerHost how many of them are kept. See HostClient.MaxConns.
+	MaxConnsPerHost     int
+	MaxIdleConnsPerHost int
+	MaxIdleConnDuration time.Duration
+	MaxConnDuration     time.Duration
+	MaxConnWaitTimeout  time.Duration
+	ConnPoolStrategy    ConnPoolStrategyType
+
+	ReadTimeout            time.Duration
+	WriteTimeout           time.Duration
+	ReadBufferSize         int
+	WriteBufferSize        int
+	MaxResponseHeaderBytes int
+	MaxResponseBodySize    int
+	StreamResponseBody     bool
+	OnInterim              func(resp *Response)
+
+	MaxIdemponentCallAttempts int
+	RetryIf                   RetryIfFunc
+	RetryIfErr                RetryIfErrFunc
+	RetryIfErrUpstream        RetryIfErrUpstreamFunc
+
+	Transport RoundTripper
+	Trace     *ClientTrace
+
+	DisablePathNormalizing        bool
+	DisableHeaderNamesNormalizing bool
+
+	// ConfigureClient is called with the HostClient for a host before that is used, and
+	// may change its fields. Its error is that of the call.
+	ConfigureClient func(hc *HostClient) error
+
+	mu      sync.RWMutex
+	plain   map[string]*HostClient // by host:port as URIs have it
+	secured map[string]*HostClient
+	janitor janitor
+	tls     clientTLS
+}
+
+// Do sends req to the host in its URI and reads the answer into resp, as HostClient.Do
+// does.
+func (c *Client) Do(req *Request, resp *Response) error {
+	return c.do(context.Background(), time.Time{}, req, resp)
+}
+
+// DoContext is Do that ends when ctx does. See HostClient.DoContext.
+func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	return c.do(ctx, time.Time{}, req, resp)
+}
+
+// DoTimeout is Do that fails with ErrTimeout after timeout.
+func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	return c.do(context.Background(), time.Now().Add(timeout), req, resp)
+}
+
+// DoDeadline is Do that fails with ErrTimeout at the deadline.
+func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return c.do(context.Background(), deadline, req, resp)
+}
+
+func (c *Client) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	hc, err := c.hostFor(&req.uri)
+	if err != nil {
+		return err
+	}
+	err = hc.do(ctx, deadline, req, resp)
+	hc.users.Add(-1)
+	return err
+}
+
+// hostFor returns the HostClient for uri, and counts one more call of it.
+func (c *Client) hostFor(uri *URI) (*HostClient, error) {
+	isTLS := uri.isHTTPS()
+	if !isTLS && !bytes.Equal(uri.Scheme(), schemeHTTP) {
+		return nil, errScheme
+	}
+	if len(uri.Host()) == 0 {
+		return nil, errNoHost
+	}
+	c.mu.RLock()
+	hc := c.hosts(isTLS)[string(uri.Host())]
+	if hc != nil {
+		hc.users.Add(1)
+	}
+	c.mu.RUnlock()
+	if hc != nil {
+		return hc, nil
+	}
+	hc, isNew, err := c.addHost(string(uri.Host()), isTLS)
+	if isNew {
+		c.janitor.watch(&hc.pool)
+	}
+	return hc, err
+}
+
+func (c *Client) hosts(isTLS bool) map[string]*HostClient {
+	if isTLS {
+		return c.secured
+	}
+	return c.plain
+}
+
+// addHost returns the HostClient for a host, which it makes if there is none still.
+func (c *Client) addHost(host string, isTLS bool) (hc *HostClient, isNew bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if hc = c.hosts(isTLS)[host]; hc != nil {
+		hc.users.Add(1)
+		return hc, false, nil
+	}
+	if c.plain == nil {
+		c.plain, c.secured = make(map[string]*HostClient), make(map[string]*HostClient)
+		c.janitor.forget = c.forget
+	}
+	hc = c.newHost(host, isTLS)
+	if c.ConfigureClient != nil {
+		if err = c.ConfigureClient(hc); err != nil {
+			return nil, false, err
+		}
+	}
+	if err = hc.init(); err != nil {
+		return nil, false, err
+	}
+	hc.users.Add(1)
+	hc.pool.watched = true
+	c.hosts(isTLS)[host] = hc
+	return hc, true, nil
+}
+
+func (c *Client) newHost(host string, isTLS bool) *HostClient {
+	return &HostClient{
+		Addr: AddMissingPort(host, isTLS), IsTLS: isTLS, TLSConfig: c.TLSConfig,
+		Name: c.Name, NoDefaultUserAgentHeader: c.NoDefaultUserAgentHeader,
+		DialContext: c.DialContext, DialTimeout: c.DialTimeout, Dial: c.Dial, DialDualStack: c.DialDualStack,
+		MaxConns: c.MaxConnsPerHost, MaxIdleConns: c.MaxIdleConnsPerHost,
+		MaxIdleConnDuration: c.MaxIdleConnDuration, MaxConnDuration: c.MaxConnDuration,
+		MaxConnWaitTimeout: c.MaxConnWaitTimeout, ConnPoolStrategy: c.ConnPoolStrategy,
+		ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout,
+		ReadBufferSize: c.ReadBufferSize, WriteBufferSize: c.WriteBufferSize,
+		MaxResponseHeaderBytes: c.MaxResponseHeaderBytes, MaxResponseBodySize: c.MaxResponseBodySize,
+		StreamResponseBody: c.StreamResponseBody, OnInterim: c.OnInterim,
+		MaxIdemponentCallAttempts: c.MaxIdemponentCallAttempts,
+		RetryIf:                   c.RetryIf, RetryIfErr: c.RetryIfErr, RetryIfErrUpstream: c.RetryIfErrUpstream,
+		Transport: c.Transport, Trace: c.Trace,
+		DisablePathNormalizing:        c.DisablePathNormalizing,
+		DisableHeaderNamesNormalizing: c.DisableHeaderNamesNormalizing,
+		janitor:                       &c.janitor, tls: &c.tls,
+		key: host,
+	}
+}
+
+// forget drops the HostClient of p if nobody uses it, and reports whether it did.
+func (c *Client) forget(p *connPool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hc := p.host
+	if open, _ := p.counts(); open > 0 || hc.users.Load() > 0 {
+		return false
+	}
+	for _, isTLS := range []bool{false, true} { // ConfigureClient may have changed hc.IsTLS
+		if hosts := c.hosts(isTLS); hosts[hc.key] == hc {
+			delete(hosts, hc.key)
+		}
+	}
+	return true
+}
+
+// CloseIdleConnections closes the connections to all hosts that are idle.
+func (c *Client) CloseIdleConnections() {
+	for _, hc := range c.all() {
+		hc.CloseIdleConnections()
+	}
+}
+
+// ConnsCount returns how many connections there are.
+func (c *Client) ConnsCount() (n int) {
+	for _, hc := range c.all() {
+		n += hc.ConnsCount()
+	}
+	return n
+}
+
+// IdleConnsCount returns how many of them are idle.
+func (c *Client) IdleConnsCount() (n int) {
+	for _, hc := range c.all() {
+		n += hc.IdleConnsCount()
+	}
+	return n
+}
+
+func (c *Client) all() (hosts []*HostClient) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, isTLS := range []bool{false, true} {
+		for _, hc := range c.hosts(isTLS) {
+			hosts = append(hosts, hc)
+		}
+	}
+	return hosts
+}

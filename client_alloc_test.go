@@ -1,0 +1,74 @@
+package gallop
+
+import (
+	"net"
+	"testing"
+
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// memoryServer serves handler in memory and returns how to dial it.
+func memoryServer(t testing.TB, handler RequestHandler) DialFunc {
+	ln := memnet.NewListener()
+	s := &Server{Handler: handler}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		s.Serve(ln)
+	}()
+	t.Cleanup(func() {
+		ln.Close()
+		s.Close()
+		<-served
+	})
+	return func(string) (net.Conn, error) { return ln.Dial() }
+}
+
+func BenchmarkHostClientInMemory(b *testing.B) {
+	answer := []byte("Hello, world!")
+	c := &HostClient{Addr: "a", Dial: memoryServer(b, func(ctx *RequestCtx) { ctx.Success("text/plain", answer) })}
+	var req Request
+	var resp Response
+	req.SetRequestURI("http://example.com/path")
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Do(&req, &resp); err != nil || len(resp.Body()) != len(answer) {
+			b.Fatal(err, resp.String())
+		}
+	}
+}
+
+func TestClientAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools forget")
+	}
+	dial := memoryServer(t, func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()) })
+	host, client := &HostClient{Addr: "a", Dial: dial}, &Client{Dial: dial}
+	for _, tt := range []struct {
+		name string
+		do   func(req *Request, resp *Response) error
+	}{
+		{"HostClient", host.Do},
+		{"Client", client.Do},
+	} {
+		for _, body := range []string{"", "hello"} {
+			t.Run(tt.name+" "+body, func(t *testing.T) {
+				var req Request
+				var resp Response
+				req.SetRequestURI("http://example.com/path?a=b")
+				if body != "" {
+					req.Header.SetMethod(MethodPost)
+				}
+				allocs := testing.AllocsPerRun(200, func() {
+					req.SetBodyString(body)
+					if err := tt.do(&req, &resp); err != nil || string(resp.Body()) != body {
+						t.Fatalf("%v, %q", err, resp.Body())
+					}
+				})
+				if allocs > 0 {
+					t.Errorf("%v allocations", allocs)
+				}
+			})
+		}
+	}
+}

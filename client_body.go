@@ -1,0 +1,223 @@
+package gallop
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// clientBody is where the body of the answer that is being read ends.
+type clientBody struct {
+	kind     http1.BodyKind
+	left     int64 // of a Fixed body
+	chunks   http1.ChunkReader
+	trailers *field.List // where the trailers go
+	ended    bool        // an UntilClose body was read to its end
+}
+
+// done reports whether the body was read to its end.
+func (b *clientBody) done() bool {
+	switch b.kind {
+	case http1.Fixed:
+		return b.left == 0
+	case http1.Chunked:
+		return b.chunks.Done()
+	case http1.UntilClose:
+		return b.ended
+	}
+	return true
+}
+
+// announced returns how many bytes are certain to come.
+func (b *clientBody) announced() uint64 {
+	if b.kind == http1.Chunked {
+		return b.chunks.Left()
+	}
+	return 0
+}
+
+// nextData returns the next bytes of the body: a view of the buffer that holds until the
+// next call. At the end of the body the error is io.EOF.
+func (cc *clientConn) nextData() ([]byte, error) {
+	b := &cc.body
+	for !b.done() {
+		data, err := cc.decode()
+		if err != nil {
+			return nil, err
+		}
+		if len(data) > 0 {
+			return data, nil
+		}
+	}
+	return nil, io.EOF
+}
+
+// decode takes bytes of the body from the buffer, which it fills if there are none.
+func (cc *clientConn) decode() (data []byte, err error) {
+	b, raw := &cc.body, cc.unread()
+	n := len(raw)
+	switch b.kind {
+	case http1.Fixed:
+		n = int(min(b.left, int64(n)))
+		b.left -= int64(n)
+		data = raw[:n]
+	case http1.UntilClose:
+		data = raw
+	case http1.Chunked:
+		if data, n, err = b.chunks.Next(raw, &trailerLimits, b.trailers); err != nil {
+			cc.broken = true
+			return nil, ErrBrokenChunk{parseError(err)}
+		}
+	}
+	if cc.r += n; n > 0 {
+		return data, nil
+	}
+	return nil, cc.fillBody()
+}
+
+// fillBody reads more of the body into the buffer.
+func (cc *clientConn) fillBody() error {
+	err := cc.fill()
+	switch {
+	case err == nil:
+		return nil
+	case err == io.EOF && cc.body.kind == http1.UntilClose:
+		cc.body.ended = true
+		return nil
+	case err == io.EOF && cc.body.kind == http1.Chunked:
+		return ErrBrokenChunk{io.ErrUnexpectedEOF}
+	}
+	return bodyBroken(err)
+}
+
+// clientStream is the body of an answer as the caller of a call sees it. It holds the
+// connection until it is read to its end or closed, and reads nothing afterwards,
+// however long it is kept.
+type clientStream struct {
+	mu   sync.Mutex
+	cc   *clientConn // nil when it is over
+	ctx  context.Context
+	rest []byte // read, and not yet handed out: a view of cc.buf
+	err  error  // what Read returns when it is over
+
+	guard  sync.Mutex
+	reader *clientConn // cc, for whoever interrupts a Read that holds mu
+}
+
+func newClientStream(cc *clientConn) *clientStream {
+	return &clientStream{cc: cc, reader: cc, ctx: cc.ctx}
+}
+
+// Read reads from the body: io.EOF at its end and ever after.
+func (s *clientStream) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cc == nil {
+		return 0, s.err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := s.read(p)
+	if err != nil {
+		s.end(err)
+		return n, s.err
+	}
+	if len(s.rest) == 0 && s.cc.body.done() {
+		s.end(io.EOF)
+	}
+	return n, nil
+}
+
+func (s *clientStream) read(p []byte) (int, error) {
+	cc := s.cc
+	if b := &cc.body; b.kind == http1.Fixed && b.left > 0 && cc.r == len(cc.buf) && len(s.rest) == 0 {
+		n, err := cc.read(p[:min(int64(len(p)), b.left)])
+		b.left -= int64(n)
+		return n, bodyBroken(err)
+	}
+	if len(s.rest) == 0 {
+		data, err := cc.nextData()
+		if err != nil {
+			return 0, err
+		}
+		s.rest = data
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// end gives up the connection. err is what Read returns from now on.
+func (s *clientStream) end(err error) {
+	cc := s.cc
+	if err != io.EOF {
+		cc.broken = true
+		err = cc.explain(s.ctx, err)
+	}
+	s.cc, s.rest, s.err = nil, nil, err
+	s.guard.Lock() // before cc is somebody else's
+	s.reader = nil
+	s.guard.Unlock()
+	cc.release()
+}
+
+// interrupt makes a Read that waits return.
+func (s *clientStream) interrupt() {
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	if s.reader != nil {
+		s.reader.interrupt()
+	}
+}
+
+// maxStreamWait is how long Close waits for the rest of a body, so that the connection
+// can be used again.
+const maxStreamWait = 50 * time.Millisecond
+
+// Close ends the stream. If little is left of the body and comes at once, it is read,
+// and the connection used again; otherwise that is closed. A Read that waits is
+// interrupted.
+func (s *clientStream) Close() error {
+	if !s.mu.TryLock() {
+		s.interrupt()
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	cc := s.cc
+	if cc == nil {
+		return nil
+	}
+	cc.body.trailers = nil // the header may be somebody else's by now
+	if !cc.drain() {
+		cc.broken = true
+	}
+	s.end(io.EOF)
+	s.err = ErrBodyClosed
+	return nil
+}
+
+// drain reads what is left of the body and reports whether it got to its end.
+func (cc *clientConn) drain() bool {
+	b := &cc.body
+	switch {
+	case b.done():
+		return true
+	case cc.broken || b.kind == http1.UntilClose || b.kind == http1.Fixed && b.left > maxCloseDrain:
+		return false
+	}
+	if at := time.Now().Add(maxStreamWait); cc.readBy.IsZero() || at.Before(cc.readBy) {
+		cc.armRead(at)
+	}
+	for total := 0; total <= maxCloseDrain; {
+		data, err := cc.nextData()
+		if total += len(data); err != nil {
+			return err == io.EOF
+		}
+	}
+	return false
+}

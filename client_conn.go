@@ -1,0 +1,349 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// How a call is made: client_host.go and client.go have what users see, client_retry.go
+// the attempts of a call, client_pool.go who gets which connection and client_health*.go
+// whether it is still good. This file has one exchange on one connection, client_read.go
+// the answer, client_body.go its body as a stream, client_upload.go bodies of requests
+// that are written while the answer is awaited.
+
+// clientConn is a connection to a server. It owns what has come and has not been used,
+// and knows where the answer ends that is being read; nothing else reads from the
+// connection. It is used by one call at a time.
+//
+//	buf: | used | of this answer, or what nobody asked for |  free  |
+//	     0      r                                          len(buf)  cap(buf)
+//
+// Between two calls there is no buffer, and whatever comes then makes the connection
+// useless.
+type clientConn struct {
+	nc      net.Conn
+	pool    *connPool
+	addr    string // as it was dialed
+	remote  net.Addr
+	local   net.Addr
+	created time.Time
+	lastUse time.Time // when the last call on it ended
+	calls   int       // how many it was used for, the present one included
+	probe   probe     // whether it is still good
+
+	prev, next *clientConn // among the idle ones, see connList
+
+	set  *clientSettings // of the present call, as is all that follows
+	ctx  context.Context
+	buf  []byte
+	r    int
+	body clientBody
+
+	wrote    int64 // bytes of the request
+	answered bool  // a byte of the answer has come
+	long     bool  // the answer says that another one may follow it
+	broken   bool  // no other call may follow
+
+	readBy, writeBy time.Time   // deadlines, as set on the connection
+	interrupted     atomic.Bool // by interrupt, which may come from any goroutine
+	interruptFunc   func()      // interrupt, made once
+	stopWatch       func() bool // ends the watch over the context
+}
+
+func newClientConn(p *connPool, nc net.Conn, addr string) *clientConn {
+	cc := &clientConn{nc: nc, pool: p, addr: addr, created: time.Now()}
+	cc.remote, cc.local = nc.RemoteAddr(), nc.LocalAddr()
+	cc.probe.init(nc)
+	return cc
+}
+
+// Conn returns the connection itself, to be used only by a RoundTripper that has
+// acquired it.
+func (cc *clientConn) Conn() net.Conn { return cc.nc }
+
+// CreatedTime returns when the connection was made.
+func (cc *clientConn) CreatedTime() time.Time { return cc.created }
+
+// LastUseTime returns when the last call on the connection ended; the zero time if
+// there was none.
+func (cc *clientConn) LastUseTime() time.Time { return cc.lastUse }
+
+// maxDirectBody is up to how many bytes a body is written before the answer is looked
+// at. It fits what lies between two peers, so that a server that answers without
+// reading it does not wait for ever for a client that does the same.
+const maxDirectBody = 64 << 10
+
+// roundTrip sends req and reads the answer to it. Afterwards resp owns its bytes, and
+// cc has gone back to its pool, or been closed, unless resp's body is a stream: then
+// the end of that decides.
+func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, set *clientSettings) error {
+	cc.begin(ctx, deadline, set)
+	err := cc.exchange(req, resp)
+	if err == nil && resp.IsBodyStream() {
+		return nil
+	}
+	if cc.release(); err != nil {
+		err = cc.explain(ctx, err)
+	}
+	return err
+}
+
+// begin makes cc ready for a call.
+func (cc *clientConn) begin(ctx context.Context, deadline time.Time, set *clientSettings) {
+	cc.set, cc.wrote, cc.answered, cc.long, cc.broken = set, 0, false, false, false
+	cc.ctx = ctx
+	cc.calls++
+	cc.arm(deadline)
+	if ctx.Done() != nil {
+		if cc.interruptFunc == nil {
+			cc.interruptFunc = cc.interrupt
+		}
+		cc.stopWatch = context.AfterFunc(ctx, cc.interruptFunc)
+	}
+}
+
+// arm sets the deadlines of a call. Those of the call itself are exact; those of the
+// settings move with each call, and are left alone while they are near enough.
+func (cc *clientConn) arm(deadline time.Time) {
+	set := cc.set
+	if set.readTimeout == 0 && set.writeTimeout == 0 {
+		cc.armRead(deadline)
+		cc.armWrite(deadline)
+		return
+	}
+	now := time.Now()
+	cc.armRead(laterBy(cc.readBy, now, set.readTimeout, deadline))
+	cc.armWrite(laterBy(cc.writeBy, now, set.writeTimeout, deadline))
+}
+
+// laterBy returns the deadline to set where current is set: timeout from now or a
+// little later, but not after the deadline of the call.
+func laterBy(current, now time.Time, timeout time.Duration, deadline time.Time) time.Time {
+	if timeout == 0 {
+		return deadline
+	}
+	at, late := now.Add(timeout), slack(timeout)
+	if !deadline.IsZero() && deadline.Before(at) {
+		return deadline
+	}
+	if current.Before(at) || current.After(at.Add(late)) {
+		return at.Add(late)
+	}
+	return current
+}
+
+func (cc *clientConn) armRead(at time.Time) {
+	if !cc.readBy.Equal(at) {
+		cc.readBy = at
+		cc.nc.SetReadDeadline(at)
+		cc.heedInterrupt()
+	}
+}
+
+func (cc *clientConn) armWrite(at time.Time) {
+	if !cc.writeBy.Equal(at) {
+		cc.writeBy = at
+		cc.nc.SetWriteDeadline(at)
+		cc.heedInterrupt()
+	}
+}
+
+// longAgo is a deadline that has passed.
+var longAgo = time.Unix(1, 0)
+
+// interrupt makes all reading and writing fail, from now on. It may be called by any
+// goroutine at any time: that the connection is not reused is seen to by whoever ends
+// the call.
+func (cc *clientConn) interrupt() {
+	cc.interrupted.Store(true)
+	cc.nc.SetDeadline(longAgo)
+}
+
+// heedInterrupt undoes a deadline that was set while somebody interrupted.
+func (cc *clientConn) heedInterrupt() {
+	if cc.interrupted.Load() {
+		cc.nc.SetDeadline(longAgo)
+	}
+}
+
+// exchange sends req and reads the answer.
+func (cc *clientConn) exchange(req *Request, resp *Response) error {
+	out := req.Header.asStored()
+	out.agent = cc.set.agent
+	content, err := req.prepare(&out)
+	if err != nil {
+		cc.long = true // nothing was sent, and the connection is as it was
+		return requestError{err}
+	}
+	cc.buf = req.Header.appendHead(bufpool.Get(cc.set.readBuf), &out)
+	a := answer{resp: resp, method: req.Header.methodID(), close: out.close, upgrade: req.Header.ConnectionUpgrade()}
+	hasBody := out.length > 0 || out.length == lengthChunked
+	large := req.IsBodyStream() || len(content) > maxDirectBody
+	if !large && !(hasBody && req.MayContinue()) {
+		return cc.readAnswer(&a, cc.write(content))
+	}
+	if err := cc.write(nil); err != nil {
+		return cc.readAnswer(&a, err)
+	}
+	if hasBody && req.MayContinue() {
+		if done, err := cc.awaitContinue(&a); done || err != nil {
+			return err
+		}
+	}
+	if large {
+		return cc.exchangeUploading(req, &a, content, out.length)
+	}
+	n, err := cc.nc.Write(content)
+	cc.wrote += int64(n)
+	cc.set.trace.wroteRequest(err)
+	return cc.readAnswer(&a, err)
+}
+
+// write sends what is in the buffer and then content, in one piece if that is small.
+func (cc *clientConn) write(content []byte) error {
+	if len(content) > 0 && len(content) <= smallBody {
+		cc.buf = append(bufpool.Grow(cc.buf, len(content)), content...)
+		content = nil
+	}
+	n, err := cc.writeBoth(cc.buf, content)
+	cc.wrote += n
+	cc.buf, cc.r = cc.buf[:0], 0
+	if err != nil {
+		cc.broken = true
+		return err
+	}
+	cc.set.trace.wroteHeaders()
+	return nil
+}
+
+// timedOut reports whether err is that of a deadline.
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+func (cc *clientConn) writeBoth(head, content []byte) (int64, error) {
+	if len(content) > 0 {
+		if tc, ok := cc.nc.(*net.TCPConn); ok {
+			both := net.Buffers{head, content}
+			return both.WriteTo(tc)
+		}
+	}
+	n, err := cc.nc.Write(head)
+	if err == nil && len(content) > 0 {
+		m, werr := cc.nc.Write(content)
+		return int64(n + m), werr
+	}
+	return int64(n), err
+}
+
+// release ends the call: cc goes back to its pool, if it can be used again, and is
+// closed otherwise.
+func (cc *clientConn) release() {
+	watched := cc.stopWatch == nil || cc.stopWatch() // false: interrupt runs, or has
+	cc.stopWatch = nil
+	good := cc.long && !cc.broken && watched && cc.r == len(cc.buf) && !cc.interrupted.Load()
+	bufpool.Put(cc.buf)
+	cc.buf, cc.r, cc.body, cc.ctx = nil, 0, clientBody{}, nil
+	if good {
+		cc.pool.put(cc)
+	} else {
+		cc.pool.discard(cc)
+	}
+}
+
+// requestError is why a request was not sent at all.
+type requestError struct{ error }
+
+// explain makes of what a connection said what the caller of a call wants to know.
+func (cc *clientConn) explain(ctx context.Context, err error) error {
+	if e, ok := err.(requestError); ok {
+		return e.error
+	}
+	if e, ok := err.(bodyFailure); ok && ctx.Err() == nil {
+		return e.error
+	}
+	if ended := ctx.Err(); ended != nil {
+		return endedBy(ctx)
+	}
+	switch {
+	case timedOut(err):
+		return ErrTimeout
+	case !cc.answered && isConnError(err):
+		return &ClosedError{Addr: cc.addr, Reused: cc.calls > 1, Written: cc.wrote, Err: err}
+	}
+	return err
+}
+
+// isConnError reports whether err is what a connection says, and not a parser.
+func isConnError(err error) bool {
+	var parse *ParseError
+	return !errors.As(err, &parse) && err != errInterim && err != ErrBodyTooLarge
+}
+
+// endedBy returns why ctx has ended, as the error of a call.
+func endedBy(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrTimeout
+	case cause == err:
+		return fmt.Errorf("gallop: the call was ended: %w", err)
+	}
+	return fmt.Errorf("gallop: the call was ended: %w (%w)", cause, err)
+}
+
+// fill reads once, behind what is there.
+func (cc *clientConn) fill() error {
+	switch {
+	case cc.r == len(cc.buf):
+		cc.buf, cc.r = cc.buf[:0], 0
+	case len(cc.buf) < cap(cc.buf):
+	case cc.r > 0:
+		cc.buf, cc.r = cc.buf[:copy(cc.buf, cc.buf[cc.r:])], 0
+	default:
+		cc.buf = bufpool.Grow(cc.buf, 1)
+	}
+	n, err := cc.read(cc.buf[len(cc.buf):cap(cc.buf)])
+	cc.buf = cc.buf[:len(cc.buf)+n]
+	return err
+}
+
+// read reads from the connection into p, which is not empty. It returns no bytes only
+// with an error.
+func (cc *clientConn) read(p []byte) (int, error) {
+	for range maxEmptyReads {
+		n, err := cc.nc.Read(p)
+		if n > 0 {
+			if !cc.answered {
+				cc.answered = true
+				cc.set.trace.gotFirstByte()
+			}
+			return n, nil
+		}
+		if err != nil {
+			cc.broken = true
+			return 0, err
+		}
+	}
+	cc.broken = true
+	return 0, io.ErrNoProgress
+}
+
+func (cc *clientConn) unread() []byte { return cc.buf[cc.r:] }
+
+// detach makes the header own its bytes, which were those of the buffer.
+func (h *header) detach() { field.Store(&h.head.Fields, "") }
+
+// mayFollow reports whether, as far as the head of an answer says, another answer may
+// follow it on its connection.
+func mayFollow(head *http1.Head) bool { return head.Flags&http1.LongConnection != 0 }

@@ -1,0 +1,99 @@
+package gallop
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+)
+
+// maxClientHandshake is how long a TLS handshake may take.
+const maxClientHandshake = 10 * time.Second
+
+// splitAddrs returns the addresses in a list, each with a port.
+func splitAddrs(list string, isTLS bool) (addrs []string) {
+	for addr := range strings.SplitSeq(list, ",") {
+		if addr = strings.TrimSpace(addr); addr != "" {
+			addrs = append(addrs, AddMissingPort(addr, isTLS))
+		}
+	}
+	return addrs
+}
+
+// dialAny makes a connection to the next address, or, if that fails while there is
+// time, to one of the others.
+func (c *HostClient) dialAny(ctx context.Context, deadline time.Time) (nc net.Conn, addr string, err error) {
+	if !deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	ctx = c.set.trace.dialing(ctx)
+	for range c.addrs {
+		addr = c.addrs[int(c.nextAdr.Add(1)-1)%len(c.addrs)]
+		if nc, err = c.dialOne(ctx, addr); err == nil {
+			return nc, addr, nil
+		}
+		if ctx.Err() != nil {
+			return nil, addr, endedBy(ctx)
+		}
+	}
+	return nil, addr, err
+}
+
+// dialOne makes a connection to addr, TLS included.
+func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error) {
+	nc, err := c.connect(ctx, addr)
+	if err == nil && nc == nil {
+		err = errDialNothing
+	}
+	if err != nil || !c.IsTLS {
+		return nc, err
+	}
+	return c.tls.handshake(ctx, nc, addr, c.TLSConfig, maxClientHandshake)
+}
+
+func (c *HostClient) connect(ctx context.Context, addr string) (net.Conn, error) {
+	switch {
+	case c.DialContext != nil:
+		return c.DialContext(ctx, "tcp", addr)
+	case c.DialTimeout != nil:
+		timeout := DefaultDialTimeout
+		if at, ok := ctx.Deadline(); ok {
+			timeout = time.Until(at)
+		}
+		return dialAside(ctx, func() (net.Conn, error) { return c.DialTimeout(addr, timeout) })
+	case c.Dial != nil:
+		return dialAside(ctx, func() (net.Conn, error) { return c.Dial(addr) })
+	}
+	return defaultDialer.dialContext(ctx, "tcp", addr)
+}
+
+// dialAside calls dial, which knows nothing of contexts, and does not wait for it
+// longer than ctx allows. A connection that comes too late is closed.
+func dialAside(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, error) {
+	if ctx.Done() == nil {
+		return dial()
+	}
+	type result struct {
+		nc  net.Conn
+		err error
+	}
+	dialed := make(chan result)
+	go func() {
+		nc, err := dial()
+		select {
+		case dialed <- result{nc, err}:
+		case <-ctx.Done():
+			if nc != nil {
+				nc.Close()
+			}
+		}
+	}()
+	select {
+	case r := <-dialed:
+		return r.nc, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

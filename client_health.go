@@ -1,0 +1,49 @@
+package gallop
+
+import (
+	"crypto/tls"
+	"net"
+)
+
+// probe tells whether an idle connection is still good: what comes on it before a
+// request was sent is an end, an error, or an answer that nobody asked for, and
+// each of them makes it useless (RFC 9112 §9.3.1 and §9.5).
+//
+// Sockets are looked at. Another connection may have a method Stale() bool, which is
+// asked; one that has neither counts as good.
+type probe struct {
+	socket   socketProbe
+	isSocket bool
+	secured  *tls.Conn
+	asked    interface{ Stale() bool }
+}
+
+func (p *probe) init(nc net.Conn) {
+	if secured, ok := nc.(*tls.Conn); ok {
+		p.secured, nc = secured, secured.NetConn()
+	}
+	if p.asked, _ = nc.(interface{ Stale() bool }); p.asked == nil {
+		p.isSocket = p.socket.init(nc)
+	}
+}
+
+// stale reports whether the connection, which is idle, must not be used. It does not wait.
+func (cc *clientConn) stale() bool {
+	p := &cc.probe
+	switch {
+	case p.isSocket && !p.socket.isQuiet(), p.asked != nil && p.asked.Stale():
+		return true
+	case p.secured != nil:
+		return cc.hasSecret()
+	}
+	return false
+}
+
+// hasSecret reports whether TLS has read more than it has handed out. It is asked by a
+// read that may not wait.
+func (cc *clientConn) hasSecret() bool {
+	cc.armRead(longAgo)
+	var one [1]byte
+	n, err := cc.nc.Read(one[:])
+	return n > 0 || !timedOut(err)
+}

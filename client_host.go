@@ -1,0 +1,259 @@
+package gallop
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// HostClient sends requests to one host, over connections that it keeps. Addr has to
+// be set; the zero value of every other field is the default.
+//
+// All methods may be called concurrently. Fields must not be changed after the first
+// call, and a HostClient must not be copied. docs/design/0004-client.md says how calls
+// are made, and when a request may be sent twice.
+//
+// Requests go to Addr, whatever the host in their URI, which goes into the Host field.
+type HostClient struct {
+	_ noCopy
+
+	// Addr is where to connect to: host:port, or several of them with commas between,
+	// of which each new connection takes the next. The port may be missing if it is
+	// 80, or 443 with IsTLS. "unix:" and a path is a unix socket.
+	Addr string
+
+	// IsTLS makes connections speak TLS.
+	IsTLS bool
+
+	// TLSConfig is for TLS; nil is the default one. It is cloned, and ServerName set
+	// to the host of the address, unless it is set.
+	TLSConfig *tls.Config
+
+	// Name is the User-Agent of requests that have none; "gallop" by default.
+	Name string
+
+	// NoDefaultUserAgentHeader leaves it out if Name is empty.
+	NoDefaultUserAgentHeader bool
+
+	// DialContext makes connections. The network is "tcp". It takes precedence over
+	// DialTimeout, and that over Dial. By default connections are made by a TCPDialer
+	// that the process shares.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// DialTimeout makes connections within the time there is for the call.
+	DialTimeout DialFuncWithTimeout
+
+	// Dial makes connections. One that takes longer than the call may is closed when
+	// it is there.
+	Dial DialFunc
+
+	// DialDualStack is of no effect: IPv4 and IPv6 are both used.
+	DialDualStack bool
+
+	// MaxConns is how many connections there may be; DefaultMaxConnsPerHost by
+	// default. Calls wait for one, see MaxConnWaitTimeout.
+	MaxConns int
+
+	// MaxIdleConns is how many of them are kept while they are not used; MaxConns by
+	// default.
+	MaxIdleConns int
+
+	// MaxIdleConnDuration is for how long; DefaultMaxIdleConnDuration by default, for
+	// ever if negative.
+	MaxIdleConnDuration time.Duration
+
+	// MaxConnDuration is how old a connection may become; any age by default. It is
+	// not closed in the middle of a call.
+	MaxConnDuration time.Duration
+
+	// MaxConnWaitTimeout is how long a call waits for a connection if all are in use.
+	// By default that is as long as the call may take, or three seconds if it has no
+	// deadline; if negative it does not wait. Connections go to those who wait in the
+	// order in which they came. ErrNoFreeConns is the error.
+	MaxConnWaitTimeout time.Duration
+
+	// ConnPoolStrategy is which idle connection is used next: LIFO by default.
+	ConnPoolStrategy ConnPoolStrategyType
+
+	// ReadTimeout is how long it may take from the beginning of a call to the end of
+	// its answer. WriteTimeout is how long it may take to write the request. Both may
+	// last a sixteenth longer, at most a second. There is no limit by default, but
+	// for the deadline of the call. While a large body is sent ReadTimeout does not
+	// run; it then begins when it was sent.
+	ReadTimeout  time.Duration
+	WriteTimeout time.Duration
+
+	// ReadBufferSize is the size of the buffer that an answer is read into, in bytes;
+	// 4096 by default. It grows for larger heads.
+	ReadBufferSize int
+
+	// WriteBufferSize is of no effect: requests are put together in a buffer that
+	// grows to their size.
+	WriteBufferSize int
+
+	// MaxResponseHeaderBytes is how large the head of an answer may be, in bytes;
+	// 256 KiB by default.
+	MaxResponseHeaderBytes int
+
+	// MaxResponseBodySize is how large the body of an answer may be that is read into
+	// memory, in bytes: DefaultMaxResponseBodySize by default, any size if negative. A
+	// larger one is ErrBodyTooLarge. Bodies that are streams are not limited.
+	MaxResponseBodySize int
+
+	// StreamResponseBody makes calls return when the head of the answer is there. The
+	// body is then a stream, on a connection that it holds until it is read to its end
+	// or closed: see Response.BodyStream and CloseBodyStream. Response.StreamBody does
+	// it for a single call.
+	StreamResponseBody bool
+
+	// OnInterim is called with the head of each interim answer (1xx, but 101), as 103
+	// (Early Hints). It holds as long as the function runs.
+	OnInterim func(resp *Response)
+
+	// MaxIdemponentCallAttempts is how often a request may be sent in all if RetryIf
+	// and its kin ask for it; DefaultMaxIdemponentCallAttempts by default. With 1
+	// nothing is sent twice, whatever else is set.
+	MaxIdemponentCallAttempts int
+
+	// RetryIf says whether a request that failed with the connection, before a byte
+	// of the answer came, may be sent again. By default it is, once, if it is certain
+	// or, the request being idempotent (RFC 9110 §9.2.2) or having an Idempotency-Key,
+	// harmless.
+	RetryIf RetryIfFunc
+
+	// RetryIfErr says, and takes precedence over RetryIf, whether to send a request
+	// again that failed for any reason.
+	RetryIfErr RetryIfErrFunc
+
+	// RetryIfErrUpstream is RetryIfErr, and takes precedence over it, for those who
+	// want to know the address of the server.
+	RetryIfErrUpstream RetryIfErrUpstreamFunc
+
+	// Transport makes a single attempt; DefaultTransport by default.
+	Transport RoundTripper
+
+	// Trace is told what happens.
+	Trace *ClientTrace
+
+	// DisablePathNormalizing sends paths as they were given, dot segments included.
+	DisablePathNormalizing bool
+
+	// DisableHeaderNamesNormalizing is of no effect: names are always left as they are.
+	DisableHeaderNamesNormalizing bool
+
+	// SecureErrorLogMessage is of no effect: errors never hold bytes of a message.
+	SecureErrorLogMessage bool
+
+	once    sync.Once
+	initErr error
+	set     *clientSettings
+	pool    connPool
+	janitor *janitor // shared with the other hosts of a Client
+	addrs   []string
+	nextAdr atomic.Uint32
+	tls     *clientTLS // shared with the other hosts of a Client
+	pending atomic.Int64
+	users   atomic.Int64 // calls of the Client that has it
+	key     string       // by which the Client has it
+	lastUse atomic.Int64 // Unix time
+}
+
+// init fills in the defaults at the first call.
+func (c *HostClient) init() error {
+	c.once.Do(func() {
+		c.set = c.resolve()
+		c.addrs = splitAddrs(c.Addr, c.IsTLS)
+		c.pool.host = c
+		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)
+		if c.janitor == nil {
+			c.janitor = &janitor{}
+		}
+		if c.tls == nil {
+			c.tls = &clientTLS{}
+		}
+		switch {
+		case len(c.addrs) == 0:
+			c.initErr = errNoAddr
+		case c.ConnPoolStrategy != LIFO && c.ConnPoolStrategy != FIFO:
+			c.initErr = ErrConnPoolStrategyNotImpl
+		}
+	})
+	return c.initErr
+}
+
+// Do sends req and reads the answer to it into resp, which may be nil if nobody
+// wants it. Redirects are not followed, see DoRedirects. It takes as long as
+// req.SetTimeout, ReadTimeout and WriteTimeout allow.
+//
+// Afterwards resp is the caller's, and its bytes are its own; req may be used again,
+// but that its body, if it was a stream, is used up. After an error resp says nothing.
+//
+// A request whose body is a stream or larger than 64 KiB is sent while the answer
+// is awaited. An answer that refuses it (a status from 300 on), or ends, before it was
+// sent stops it. One with Expect: 100-continue waits up to a second for leave to send
+// its body.
+//
+// Behind a 101, or a 2xx to CONNECT, the connection is closed: who wants to go on with
+// it has to dial by themselves.
+func (c *HostClient) Do(req *Request, resp *Response) error {
+	return c.do(context.Background(), time.Time{}, req, resp)
+}
+
+// DoContext is Do that ends when ctx does: waiting for a connection, lookup, dial,
+// handshake, writing and reading, the body of a stream included. The error is ErrTimeout
+// for a deadline, and otherwise wraps what ctx says.
+func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
+	return c.do(ctx, time.Time{}, req, resp)
+}
+
+// DoTimeout is Do that fails with ErrTimeout after timeout.
+func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	return c.do(context.Background(), time.Now().Add(timeout), req, resp)
+}
+
+// DoDeadline is Do that fails with ErrTimeout at the deadline.
+func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return c.do(context.Background(), deadline, req, resp)
+}
+
+// PendingRequests returns how many calls are being made.
+func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
+
+// LastUseTime returns when the last call began, in seconds; the zero time if there was
+// none.
+func (c *HostClient) LastUseTime() time.Time {
+	if at := c.lastUse.Load(); at != 0 {
+		return time.Unix(at, 0)
+	}
+	return time.Time{}
+}
+
+// ConnsCount returns how many connections there are.
+func (c *HostClient) ConnsCount() int {
+	open, _ := c.pool.counts()
+	return open
+}
+
+// IdleConnsCount returns how many of them are idle.
+func (c *HostClient) IdleConnsCount() int {
+	_, idle := c.pool.counts()
+	return idle
+}
+
+// CloseIdleConnections closes the connections that are idle.
+func (c *HostClient) CloseIdleConnections() {
+	if c.init() == nil {
+		c.pool.closeIdle(time.Time{})
+	}
+}
+
+// SetMaxConns changes MaxConns. It may be called at any time; connections beyond it
+// are closed when they become idle.
+func (c *HostClient) SetMaxConns(newMaxConns int) {
+	if c.init() == nil {
+		c.pool.setMax(orDefault(newMaxConns, DefaultMaxConnsPerHost))
+	}
+}

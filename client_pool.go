@@ -1,0 +1,211 @@
+package gallop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// connPool is the connections to one host: those that are idle, how many there are in
+// all, and who waits for one. Each operation takes constant time.
+type connPool struct {
+	host *HostClient
+
+	mu      sync.Mutex
+	open    int      // idle, in use, or being dialed: what MaxConns limits
+	max     int      // of open
+	idle    connList // the longest idle one first
+	waiters waiterList
+	watched bool // the janitor comes by
+}
+
+// get returns a connection for one call: an idle one that is still good, or a new one,
+// or, if there may be no more, the first that nobody needs any more. fresh asks for a
+// new one in any case.
+func (p *connPool) get(ctx context.Context, deadline time.Time, fresh bool) (*clientConn, error) {
+	set := p.host.set
+	for set.trace.getConn(p.host.Addr); ; {
+		p.mu.Lock()
+		cc := p.takeIdle(fresh)
+		switch {
+		case cc != nil && !fresh:
+			p.mu.Unlock()
+		case cc != nil: // its place is what is needed
+			p.mu.Unlock()
+			cc.nc.Close()
+			return p.dial(ctx, deadline)
+		case p.open < p.max:
+			p.open++
+			p.mu.Unlock()
+			return p.dial(ctx, deadline)
+		default:
+			var err error
+			if cc, err = p.await(ctx, deadline); err != nil { // unlocks
+				return nil, err
+			}
+			if cc == nil {
+				return p.dial(ctx, deadline)
+			}
+		}
+		if !p.expired(cc, time.Now()) && !cc.stale() {
+			set.trace.gotConn(cc)
+			return cc, nil
+		}
+		p.discard(cc)
+	}
+}
+
+// takeIdle takes an idle connection out of the list. If a fresh one is wanted that is
+// the oldest, and only if there may be no further one beside it.
+func (p *connPool) takeIdle(fresh bool) *clientConn {
+	switch {
+	case fresh && p.open < p.max:
+		return nil
+	case fresh, p.host.set.fifo:
+		return p.idle.popFirst()
+	}
+	return p.idle.popLast()
+}
+
+// expired reports whether cc has been there, or idle, for too long.
+func (p *connPool) expired(cc *clientConn, now time.Time) bool {
+	set := p.host.set
+	return set.maxIdleTime > 0 && now.Sub(cc.lastUse) >= set.maxIdleTime ||
+		set.maxConnTime > 0 && now.Sub(cc.created) >= set.maxConnTime
+}
+
+// dial makes a connection, for which there is a place.
+func (p *connPool) dial(ctx context.Context, deadline time.Time) (*clientConn, error) {
+	nc, addr, err := p.host.dialAny(ctx, deadline)
+	if err != nil {
+		p.leave()
+		return nil, err
+	}
+	cc := newClientConn(p, nc, addr)
+	p.host.set.trace.gotConn(cc)
+	return cc, nil
+}
+
+// put takes back a connection that can be used again.
+func (p *connPool) put(cc *clientConn) {
+	set := p.host.set
+	cc.lastUse = time.Now()
+	if set.maxConnTime > 0 && cc.lastUse.Sub(cc.created) >= set.maxConnTime {
+		p.discard(cc)
+		return
+	}
+	p.mu.Lock()
+	if p.open > p.max {
+		p.mu.Unlock()
+		p.discard(cc)
+		return
+	}
+	if p.waiters.give(cc) {
+		p.mu.Unlock()
+		return
+	}
+	p.idle.push(cc)
+	var surplus *clientConn
+	if p.idle.n > set.maxIdle {
+		surplus = p.idle.popFirst()
+	}
+	watch := !p.watched
+	p.watched = true
+	p.mu.Unlock()
+	set.trace.putIdle(cc.addr)
+	if surplus != nil {
+		p.discard(surplus)
+	}
+	if watch {
+		p.host.janitor.watch(p)
+	}
+}
+
+// discard closes a connection that is not in the list.
+func (p *connPool) discard(cc *clientConn) {
+	cc.nc.Close()
+	p.leave()
+}
+
+// leave gives a place for a connection to the first who waits, or back.
+func (p *connPool) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open > p.max || !p.waiters.give(nil) {
+		p.open--
+	}
+}
+
+// setMax changes how many connections there may be.
+func (p *connPool) setMax(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.max = n; p.open < p.max && p.waiters.give(nil); {
+		p.open++
+	}
+}
+
+// closeIdle closes the connections that are idle since before, or all idle ones
+// if that is the zero time.
+func (p *connPool) closeIdle(before time.Time) {
+	for {
+		p.mu.Lock()
+		cc := p.idle.first
+		if cc == nil || !before.IsZero() && cc.lastUse.After(before) {
+			p.mu.Unlock()
+			return
+		}
+		p.idle.remove(cc)
+		p.mu.Unlock()
+		p.discard(cc)
+	}
+}
+
+// counts returns how many connections there are, and how many of them are idle.
+func (p *connPool) counts() (open, idle int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open, p.idle.n
+}
+
+// connList is a list of idle connections, linked through themselves.
+type connList struct {
+	first, last *clientConn
+	n           int
+}
+
+func (l *connList) push(cc *clientConn) {
+	cc.prev, cc.next = l.last, nil
+	if l.last != nil {
+		l.last.next = cc
+	} else {
+		l.first = cc
+	}
+	l.last = cc
+	l.n++
+}
+
+func (l *connList) remove(cc *clientConn) {
+	if cc.prev != nil {
+		cc.prev.next = cc.next
+	} else {
+		l.first = cc.next
+	}
+	if cc.next != nil {
+		cc.next.prev = cc.prev
+	} else {
+		l.last = cc.prev
+	}
+	cc.prev, cc.next = nil, nil
+	l.n--
+}
+
+func (l *connList) popFirst() *clientConn { return l.pop(l.first) }
+func (l *connList) popLast() *clientConn  { return l.pop(l.last) }
+
+func (l *connList) pop(cc *clientConn) *clientConn {
+	if cc != nil {
+		l.remove(cc)
+	}
+	return cc
+}

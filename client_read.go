@@ -1,0 +1,212 @@
+package gallop
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// answer is the answer to a call: where it goes, and what of the request decides how
+// it is read.
+type answer struct {
+	resp    *Response
+	method  http1.Method
+	close   bool // the request says that the connection ends with it
+	upgrade bool // the request asks for another protocol
+	upload  *upload
+}
+
+// readAnswer reads the answer, interim ones and its body included. werr is why the
+// request could not be written to its end. What the server had said before that counts
+// nevertheless: it may have refused the request, and not wanted the rest.
+func (cc *clientConn) readAnswer(a *answer, werr error) error {
+	if werr != nil && (cc.interrupted.Load() || timedOut(werr)) {
+		return werr
+	}
+	err := cc.readFinalHead(a)
+	if err != nil {
+		if werr != nil {
+			return werr
+		}
+		return err
+	}
+	return cc.readRest(a)
+}
+
+// readFinalHead reads up to the head of the final answer.
+func (cc *clientConn) readFinalHead(a *answer) error {
+	for range maxInterim + 1 {
+		if err := cc.readHead(&a.resp.Header); err != nil {
+			return err
+		}
+		if !cc.tookInterim(a.resp) {
+			return nil
+		}
+	}
+	cc.broken = true
+	return errInterim
+}
+
+// tookInterim reports whether what was read is the head of an interim response (RFC
+// 9110 §15.2), and has shown it to whoever wants it.
+func (cc *clientConn) tookInterim(resp *Response) bool {
+	status := resp.StatusCode()
+	if status >= 200 || status == StatusSwitchingProtocols {
+		return false
+	}
+	cc.set.trace.gotInterim(resp)
+	if cc.set.onInterim != nil {
+		cc.set.onInterim(resp)
+	}
+	resp.Header.Reset()
+	return true
+}
+
+// readHead reads a head. It may be called again after a timeout, and goes on.
+func (cc *clientConn) readHead(h *ResponseHeader) error {
+	for seen := 0; ; {
+		if b := cc.unread(); len(b) > seen {
+			n, err := http1.ParseResponse(&h.head, b, &cc.set.head)
+			if err != nil {
+				h.Reset()
+				cc.broken = true
+				return parseError(err)
+			}
+			if n > 0 {
+				cc.r += n
+				return nil
+			}
+			seen = len(b)
+		}
+		if err := cc.fill(); err != nil {
+			return headBroken(err, seen > 0)
+		}
+	}
+}
+
+// headBroken says why a head could not be read. begun is whether a part of it was.
+func headBroken(err error, begun bool) error {
+	if !begun || timedOut(err) {
+		return err
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%w: %w", ErrReadingResponseHeaders, err)
+}
+
+// readRest reads what follows the head of a final answer, or arranges that the caller
+// can.
+func (cc *clientConn) readRest(a *answer) error {
+	resp := a.resp
+	head := &resp.Header.head
+	if head.Status == StatusSwitchingProtocols && !a.upgrade {
+		cc.broken = true
+		return errUnasked101
+	}
+	method := a.method
+	if resp.SkipBody {
+		method = http1.HeadMethod
+	}
+	if err := http1.FrameResponse(head, method); err != nil {
+		cc.broken = true
+		return parseError(err)
+	}
+	resp.Header.detach()
+	cc.long = mayFollow(head) && !a.close && endsByItself(head.Status, a.method) &&
+		(!resp.SkipBody || a.method == http1.HeadMethod || !http1.MayHaveBody(head.Status, a.method) || head.Length == 0)
+	cc.body = clientBody{kind: head.Body, left: head.Length, trailers: &resp.Header.trailers}
+	streams := (cc.set.stream || resp.StreamBody) && head.Body != http1.NoBody
+	if a.upload != nil && a.upload.unwanted(head, streams) {
+		cc.broken = true
+	}
+	if streams {
+		resp.setStream(newClientStream(cc), streamedSize(head))
+		return nil
+	}
+	if head.Body == http1.NoBody {
+		return nil
+	}
+	return cc.readWhole(resp)
+}
+
+// endsByItself reports whether, behind an answer with this status to a request with
+// this method, the connection speaks HTTP still.
+func endsByItself(status int, method http1.Method) bool {
+	return status != StatusSwitchingProtocols && !(method == http1.Connect && status < 300)
+}
+
+func streamedSize(head *http1.Head) int {
+	if head.Body == http1.Fixed && int64(int(head.Length)) == head.Length {
+		return int(head.Length)
+	}
+	return -1
+}
+
+// readWhole reads the body into memory, which grows with what comes and not with
+// what was announced.
+func (cc *clientConn) readWhole(resp *Response) error {
+	if cc.body.kind == http1.Fixed && cc.body.left > cc.set.maxBody {
+		cc.broken = true
+		return ErrBodyTooLarge
+	}
+	buf := resp.body.buf[:0]
+	resp.body.buf = nil
+	buf, err := cc.appendBody(buf)
+	if err != nil {
+		cc.broken = true
+		bufpool.Put(buf)
+		return err
+	}
+	resp.body.buf = buf
+	return nil
+}
+
+// appendBody appends the body to dst, which it may give back to the pool.
+func (cc *clientConn) appendBody(dst []byte) ([]byte, error) {
+	for limit := cc.set.maxBody; !cc.body.done(); {
+		if cc.body.announced() > uint64(limit)-uint64(len(dst)) {
+			return dst, ErrBodyTooLarge
+		}
+		data, err := cc.decode()
+		if err != nil {
+			return dst, err
+		}
+		if int64(len(data)) > limit-int64(len(dst)) {
+			return dst, ErrBodyTooLarge
+		}
+		dst = append(bufpool.Grow(dst, len(data)), data...)
+		if cc.body.kind == http1.Fixed {
+			if dst, err = cc.appendDirect(dst); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return dst, nil
+}
+
+// appendDirect reads what is left of a Fixed body straight to dst.
+func (cc *clientConn) appendDirect(dst []byte) ([]byte, error) {
+	for cc.body.left > 0 {
+		dst = bufpool.Grow(dst, int(min(cc.body.left, 16<<10)))
+		free := dst[len(dst):cap(dst)]
+		n, err := cc.read(free[:min(int64(len(free)), cc.body.left)])
+		if err != nil {
+			return dst, bodyBroken(err)
+		}
+		dst = dst[:len(dst)+n]
+		cc.body.left -= int64(n)
+	}
+	return dst, nil
+}
+
+// bodyBroken says why a body breaks off.
+func bodyBroken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// RetryIfFunc says whether a request may be sent again.
+type RetryIfFunc func(request *Request) bool
+
+// RetryIfErrFunc says whether a request that was sent attempts times, and failed with
+// err the last time, is sent again, and whether its timeout begins anew.
+type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
+
+// RetryIfErrUpstreamFunc is RetryIfErrFunc with the address of the server, "" if there
+// was no connection.
+type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
+
+// do makes a call.
+func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	if resp == nil {
+		resp = AcquireResponse()
+		defer ReleaseResponse(resp)
+	}
+	if err := c.init(); err != nil {
+		return err
+	}
+	if err := c.checkURI(req); err != nil {
+		return err
+	}
+	if at, ok := ctx.Deadline(); ok {
+		deadline = earlier(deadline, at)
+	}
+	if req.timeout > 0 {
+		deadline = earlier(deadline, time.Now().Add(req.timeout))
+	}
+	c.pending.Add(1)
+	err := c.attempts(ctx, deadline, req, resp)
+	c.pending.Add(-1)
+	return err
+}
+
+// checkURI reports whether req can be sent to this host.
+func (c *HostClient) checkURI(req *Request) error {
+	if c.DisablePathNormalizing {
+		req.URI().DisablePathNormalizing = true
+	}
+	if !req.uriParsed && len(req.Header.Host()) > 0 && req.Header.RequestURI()[0] == '/' {
+		return nil
+	}
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	if len(req.uri.scheme) > 0 && req.uri.isHTTPS() != c.IsTLS {
+		return ErrHostClientRedirectToDifferentScheme
+	}
+	return nil
+}
+
+// attempts sends req until that has worked, or it makes no sense to send it again.
+func (c *HostClient) attempts(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	replayable := !req.IsBodyStream()
+	fresh := false
+	for n := 1; ; n++ {
+		err := c.attempt(ctx, deadline, req, resp, fresh)
+		if err == nil {
+			return nil
+		}
+		resetTimeout, retry := false, false
+		if replayable && n < c.set.attempts && ctx.Err() == nil {
+			resetTimeout, retry = c.wantsRetry(req, resp, n, err)
+		}
+		if retry && resetTimeout && req.timeout > 0 {
+			deadline = time.Now().Add(req.timeout)
+		}
+		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
+			return unmarked(err)
+		}
+		fresh = true
+	}
+}
+
+// unmarked returns err as the caller of a call gets it.
+func unmarked(err error) error {
+	switch e := err.(type) {
+	case requestError:
+		return e.error
+	case bodyFailure:
+		return e.error
+	}
+	return err
+}
+
+// attempt sends req once.
+func (c *HostClient) attempt(ctx context.Context, deadline time.Time, req *Request, resp *Response, fresh bool) error {
+	resp.Header.Reset()
+	resp.resetSkipHeader()
+	if c.Transport != nil {
+		return c.transport(ctx, deadline, req, resp)
+	}
+	if ctx.Err() != nil {
+		return endedBy(ctx)
+	}
+	if !deadline.IsZero() && !time.Now().Before(deadline) {
+		return ErrTimeout
+	}
+	cc, err := c.pool.get(ctx, deadline, fresh)
+	if err != nil {
+		return err
+	}
+	resp.remote, resp.local = cc.remote, cc.local
+	return cc.roundTrip(ctx, deadline, req, resp, c.set)
+}
+
+// wantsRetry reports whether to send a request again that was sent n times.
+func (c *HostClient) wantsRetry(req *Request, resp *Response, n int, err error) (resetTimeout, retry bool) {
+	if _, ok := err.(requestError); ok {
+		return false, false
+	}
+	switch {
+	case c.RetryIfErrUpstream != nil:
+		upstream := ""
+		if resp.remote != nil {
+			upstream = resp.remote.String()
+		}
+		return c.RetryIfErrUpstream(req, n, unmarked(err), upstream)
+	case c.RetryIfErr != nil:
+		return c.RetryIfErr(req, n, unmarked(err))
+	}
+	var closed *ClosedError
+	if !errors.As(err, &closed) {
+		return false, false
+	}
+	if c.RetryIf != nil {
+		return false, c.RetryIf(req)
+	}
+	return false, n == 1 && closed.Reused && (closed.Written == 0 || isIdempotent(req))
+}
+
+// isIdempotent reports whether it makes no difference if a server gets req twice: by
+// its method (RFC 9110 §9.2.2), or because it has a key by which the server can tell.
+func isIdempotent(req *Request) bool {
+	switch req.Header.methodID() {
+	case http1.Get, http1.HeadMethod, http1.Put, http1.Delete, http1.Options, http1.Trace:
+		return true
+	}
+	return req.Header.IsQuery() || len(req.Header.Peek("Idempotency-Key")) > 0
+}

@@ -1,0 +1,95 @@
+package gallop
+
+import (
+	"math"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// Defaults of Client and HostClient.
+const (
+	// DefaultMaxConnsPerHost is how many connections there may be to a host.
+	DefaultMaxConnsPerHost = 512
+
+	// DefaultMaxIdleConnDuration is how long a connection is kept that nobody uses.
+	DefaultMaxIdleConnDuration = 10 * time.Second
+
+	// DefaultMaxIdemponentCallAttempts is how often a request may be sent in all, if
+	// RetryIf or its kin ask for more than the one retry there is by default.
+	DefaultMaxIdemponentCallAttempts = 5
+
+	// DefaultMaxResponseBodySize is how many bytes of a body are read into memory.
+	DefaultMaxResponseBodySize = 64 << 20
+
+	defaultUserAgent       = "gallop"
+	defaultClientBuffer    = 4 << 10
+	defaultMaxResponseHead = 256 << 10
+	maxResponseFields      = 1024
+)
+
+// ConnPoolStrategyType says which of several idle connections is used next.
+type ConnPoolStrategyType int
+
+const (
+	// LIFO takes the one that was used last, so that there are as few as are needed.
+	LIFO ConnPoolStrategyType = iota
+
+	// FIFO takes the one that has been idle for the longest time, so that all are in
+	// use by turns.
+	FIFO
+)
+
+// clientSettings are the fields of a HostClient with their defaults filled in. They
+// are not written to once calls are made.
+type clientSettings struct {
+	agent string
+
+	readBuf                   int
+	head                      http1.Limits
+	maxBody                   int64
+	readTimeout, writeTimeout time.Duration // 0: none
+	stream                    bool
+
+	maxIdle                  int
+	maxIdleTime, maxConnTime time.Duration // 0: none
+	connWait                 time.Duration // 0: as long as the call may take, negative: not at all
+	fifo                     bool
+
+	attempts int
+
+	trace     *ClientTrace
+	onInterim func(*Response)
+}
+
+func (c *HostClient) resolve() *clientSettings {
+	maxConns := orDefault(c.MaxConns, DefaultMaxConnsPerHost)
+	maxHead := min(orDefault(c.MaxResponseHeaderBytes, defaultMaxResponseHead), math.MaxInt32)
+	s := &clientSettings{
+		agent:        c.Name,
+		readBuf:      min(orDefault(c.ReadBufferSize, defaultClientBuffer), maxHead),
+		head:         http1.Limits{Head: maxHead, Target: maxHead, Fields: maxResponseFields},
+		maxBody:      int64(c.MaxResponseBodySize),
+		readTimeout:  max(c.ReadTimeout, 0),
+		writeTimeout: max(c.WriteTimeout, 0),
+		stream:       c.StreamResponseBody,
+		maxIdle:      orDefault(c.MaxIdleConns, maxConns),
+		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
+		maxConnTime:  max(c.MaxConnDuration, 0),
+		connWait:     c.MaxConnWaitTimeout,
+		fifo:         c.ConnPoolStrategy == FIFO,
+		attempts:     orDefault(c.MaxIdemponentCallAttempts, DefaultMaxIdemponentCallAttempts),
+		trace:        c.Trace,
+		onInterim:    c.OnInterim,
+	}
+	if s.agent == "" && !c.NoDefaultUserAgentHeader {
+		s.agent = defaultUserAgent
+	}
+	switch {
+	case s.maxBody == 0:
+		s.maxBody = DefaultMaxResponseBodySize
+	case s.maxBody < 0:
+		s.maxBody = math.MaxInt64
+	}
+	return s
+}

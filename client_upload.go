@@ -1,0 +1,230 @@
+package gallop
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// upload writes the body of a request while the answer is awaited, so that a server
+// that refuses it can say so before it has all of it (RFC 9112 §9.5).
+//
+// It takes streams out of the request: if one blocks in Read when the call ends, the
+// upload is left behind, and closes the stream when Read returns.
+type upload struct {
+	cc       *clientConn
+	content  []byte
+	stream   body // if the body is one
+	length   int64
+	trailers *field.List // of the request, which is the caller's when the call has ended
+	state    atomic.Int32
+	done     chan struct{}
+
+	// Valid when done is closed:
+	n    int64 // bytes written
+	werr error // what the connection said
+	err  error
+}
+
+// States of an upload.
+const (
+	uploadRuns      = iota
+	uploadEnds      // the stream has ended, and what is left to do is soon done
+	uploadAbandoned // nobody waits for it
+)
+
+// bodyFailure is an error of the stream that is the body of a request.
+type bodyFailure struct{ error }
+
+var errAbandoned = errors.New("gallop: the call has ended")
+
+// exchangeUploading sends the body, of a request whose head was sent, and reads the
+// answer at the same time.
+func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte, length int64) error {
+	u := &upload{cc: cc, content: content, length: length, trailers: &req.Header.trailers, done: make(chan struct{})}
+	u.stream.takeStream(&req.body)
+	a.upload = u
+	go u.run()
+	err := cc.readAnswer(a, nil)
+	whole := u.end()
+	if !whole {
+		cc.broken = true
+	}
+	if err == nil || !u.over() {
+		return err
+	}
+	cc.wrote += u.n
+	if failed, ok := u.err.(bodyFailure); ok {
+		return failed
+	}
+	return err
+}
+
+// takeStream moves the stream of src to b, which is empty.
+func (b *body) takeStream(src *body) {
+	b.stream, b.size, b.writer, b.source = src.stream, src.size, src.writer, src.source
+	src.stream, src.writer, src.source = nil, nil, nil
+}
+
+// run writes the body.
+func (u *upload) run() {
+	defer close(u.done)
+	u.err = u.write()
+	if u.err != nil && u.werr == nil && u.err != errAbandoned {
+		u.err = bodyFailure{u.err}
+	}
+	u.cc.set.trace.wroteRequest(u.err)
+	switch timeout := u.cc.set.readTimeout; {
+	case u.err == nil && timeout > 0 && u.state.Load() != uploadAbandoned:
+		u.cc.nc.SetReadDeadline(time.Now().Add(timeout))
+		u.cc.heedInterrupt()
+	case u.err != nil && (u.werr == nil || timedOut(u.werr)):
+		u.cc.interrupt() // there is nothing to be waited for
+	}
+}
+
+func (u *upload) write() error {
+	if u.content != nil {
+		_, err := (*uploadWriter)(u).Write(u.content)
+		return err
+	}
+	w := messageBuffers.Get().(*bufio.Writer)
+	w.Reset((*uploadWriter)(u))
+	err := u.writeStream(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	w.Reset(nil)
+	messageBuffers.Put(w)
+	return err
+}
+
+func (u *upload) writeStream(w *bufio.Writer) error {
+	if u.length >= 0 {
+		return u.stream.writeFixed(w, int(u.length))
+	}
+	cw := acquireChunkWriter(w)
+	defer releaseChunkWriter(cw)
+	if err := u.stream.BodyWriteTo(cw); err != nil {
+		return err
+	}
+	if !u.state.CompareAndSwap(uploadRuns, uploadEnds) {
+		return errAbandoned
+	}
+	_, err := w.Write(http1.AppendLastChunk(w.AvailableBuffer(), u.trailers))
+	return err
+}
+
+// unwanted reports whether, now that the head of the answer is there, the rest of the
+// body stays unsent: the server does not want it, or the request is given back to the
+// caller while the answer is still read.
+func (u *upload) unwanted(head *http1.Head, streams bool) bool {
+	return (streams || head.Status >= 300) && !u.end()
+}
+
+func (u *upload) over() bool {
+	select {
+	case <-u.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// maxUploadWait is how long the end of a call waits for a stream that is being read.
+const maxUploadWait = 50 * time.Millisecond
+
+// end stops the upload and reports whether all of the body was written.
+func (u *upload) end() bool {
+	if u.over() {
+		return u.err == nil
+	}
+	if u.state.Load() == uploadAbandoned {
+		return false
+	}
+	u.cc.armWrite(longAgo)
+	if u.content != nil {
+		<-u.done
+		return u.err == nil
+	}
+	timer := time.NewTimer(maxUploadWait)
+	defer timer.Stop()
+	select {
+	case <-u.done:
+		return u.err == nil
+	case <-timer.C:
+	}
+	if u.state.CompareAndSwap(uploadRuns, uploadAbandoned) {
+		return false
+	}
+	<-u.done
+	return u.err == nil
+}
+
+// uploadWriter is the connection for an upload.
+type uploadWriter upload
+
+func (w *uploadWriter) Write(p []byte) (int, error) {
+	if w.state.Load() == uploadAbandoned {
+		return 0, errAbandoned
+	}
+	n, err := w.cc.nc.Write(p)
+	return n, w.note(int64(n), err)
+}
+
+func (w *uploadWriter) note(n int64, err error) error {
+	if w.n += n; err != nil {
+		w.werr = err
+	}
+	return err
+}
+
+// ReadFrom lets the connection take a file by itself, if it can.
+func (w *uploadWriter) ReadFrom(r io.Reader) (int64, error) {
+	if tc, ok := w.cc.nc.(*net.TCPConn); ok {
+		n, err := tc.ReadFrom(r)
+		return n, w.note(n, err)
+	}
+	return io.Copy(struct{ io.Writer }{w}, r)
+}
+
+// maxContinueWait is how long a body waits for the 100 that its request has asked for
+// (RFC 9110 §10.1.1: not for ever).
+const maxContinueWait = time.Second
+
+// awaitContinue waits until the server wants the body, or has not said anything for a
+// while. done reports that the answer came instead, and was read.
+func (cc *clientConn) awaitContinue(a *answer) (done bool, err error) {
+	usual, until := cc.readBy, time.Now().Add(maxContinueWait)
+	if usual.IsZero() || until.Before(usual) {
+		cc.armRead(until)
+	}
+	for range maxInterim {
+		err = cc.readHead(&a.resp.Header)
+		switch {
+		case err == nil && a.resp.StatusCode() == StatusContinue:
+			cc.tookInterim(a.resp)
+			cc.armRead(usual)
+			return false, nil
+		case err == nil && cc.tookInterim(a.resp):
+			continue
+		case err == nil: // the body stays unsent, and what would follow is anybody's guess
+			cc.armRead(usual)
+			err = cc.readRest(a)
+			cc.broken = true
+			return true, err
+		case timedOut(err) && !cc.interrupted.Load() && !time.Now().Before(until):
+			cc.broken = false
+			cc.armRead(usual)
+			return false, nil
+		}
+		return false, err
+	}
+	return false, errInterim
+}
