@@ -305,10 +305,6 @@ var (
 	// ErrConnPoolStrategyNotImpl is returned for a ConnPoolStrategy that there is not.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
-	// ErrHostClientRedirectToDifferentScheme is returned for a request to https by a
-	// HostClient without IsTLS, and the other way round.
-	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: the scheme of the request is not that of the HostClient")
-
 	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
 	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
