@@ -142,6 +142,17 @@ func TestClockDate(t *testing.T) {
 	})
 }
 
+func TestClockDateOfASlowAnswer(t *testing.T) {
+	s := clockServer()
+	s.Handler = func(*gallop.RequestCtx) { time.Sleep(time.Minute) }
+	synctest.Test(t, func(t *testing.T) {
+		c := wiretest.Start(t, s.ServeConn)
+		c.Patience = time.Hour
+		c.Send(wiretest.Get("/")).Want(200)
+		c.WantField("Date", time.Now().UTC().Format(http.TimeFormat)) // RFC 9110 §6.6.1
+	})
+}
+
 // No timer of the server may know the wall clock. A time from time.Now carries the monotonic clock, and Add, Sub, Before,
 // Until and deadlines of connections use it, unless one of these methods has taken it away. Where the server needs the
 // wall clock, for the Date field, it hands the time on and does not reckon.

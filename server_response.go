@@ -96,8 +96,8 @@ func (c *serverConn) writeResponse() error {
 		defaultContentType: !c.srv.NoDefaultContentType,
 	}
 	if !c.srv.NoDefaultDate {
-		out.date = c.now
-		out.usual = c.srv.starts.at(c.now, c.set.server)
+		out.date = c.date()
+		out.usual = c.srv.starts.at(out.date, c.set.server)
 	}
 	if out.length = lengthNone; !tunnel {
 		resp.frame(&out, c.old || resp.Header.sentMinor() == 0)
@@ -125,6 +125,15 @@ func (c *serverConn) writeResponse() error {
 	}
 	o.flush() // what there is, so that the client sees how far it went
 	return &streamError{err}
+}
+
+// date is the time of the response. With further requests at hand, for which one look
+// at the clock has to do, it is that of the last bytes read.
+func (c *serverConn) date() time.Time {
+	if c.input.empty() {
+		return time.Now()
+	}
+	return c.now
 }
 
 // headRoom is what the fields that the server adds take at most, in most cases.
