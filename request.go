@@ -189,7 +189,7 @@ func (req *Request) updateTarget() {
 	defer ReleaseURI(was)
 	was.DisablePathNormalizing = req.uri.DisablePathNormalizing
 	old := req.Header.RequestURI()
-	if len(old) > 0 && (old[0] == '/' || req.Header.IsConnect() || req.Header.IsOptions()) &&
+	if len(old) > 0 && (old[0] == '/' || string(old) == "*" || req.Header.IsConnect()) &&
 		req.readURI(was) == nil && bytes.Equal(was.RequestURI(), req.uri.RequestURI()) {
 		return
 	}
