@@ -199,6 +199,18 @@ var (
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 )
 
+// Errors of PipelineClient.
+var (
+	// ErrPipelineOverflow is returned by PipelineClient.Do if there are as many calls as
+	// MaxConns and MaxPendingRequests allow. Raise them, or give the call a deadline.
+	ErrPipelineOverflow = errors.New("gallop: too many calls for MaxConns and MaxPendingRequests")
+
+	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined")
+	errPipelineUnasked = errors.New("gallop: the server sent an answer that nobody had asked for")
+	errPipelineBefore  = errors.New("gallop: the answer before this one broke off")
+	errPipelineIdle    = errors.New("gallop: the connection was closed after it was idle")
+)
+
 // Errors of LBClient.
 var (
 	// ErrNoAvailableClients is returned by an LBClient that has no clients.

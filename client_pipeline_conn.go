@@ -1,0 +1,315 @@
+package gallop
+
+import (
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// lateAnswer is how long the next answer is still awaited when nobody wants it.
+const lateAnswer = time.Second
+
+// pipelineConn is a connection of a PipelineClient: what waits to be sent over it and
+// for its answers. Its writer dials, writes and cleans up at the end; its reader reads.
+//
+//	callers → queue → writer → sent → reader → callers
+type pipelineConn struct {
+	client *PipelineClient
+	wake   chan struct{} // to the writer, with room for one: look again
+	dead   chan struct{} // closed with shut
+
+	conn clientConn // the reader's, but for nc
+
+	// Guarded by client.mu.
+	queue, sent callQueue
+	opened      bool // conn.nc is there
+	isShut      bool // no longer among client.conns
+	err         error
+	answered    int  // how many calls
+	saidClose   bool // the last answer announced the end
+	timeout     time.Time
+}
+
+func newPipelineConn(c *PipelineClient) *pipelineConn {
+	return &pipelineConn{client: c, wake: make(chan struct{}, 1), dead: make(chan struct{})}
+}
+
+func (pc *pipelineConn) calls() int { return pc.queue.len() + pc.sent.len() }
+
+// isIdle reports whether the connection has nothing to do.
+func (pc *pipelineConn) isIdle() bool { return pc.opened && pc.calls() == 0 }
+
+func (pc *pipelineConn) wakeWriter() {
+	select {
+	case pc.wake <- struct{}{}:
+	default:
+	}
+}
+
+// shut makes the connection take no more calls, and its goroutines end. client.mu
+// is held.
+func (pc *pipelineConn) shut(err error) {
+	if pc.isShut {
+		return
+	}
+	pc.isShut, pc.err = true, err
+	c := pc.client
+	if i := slices.Index(c.conns, pc); i >= 0 {
+		c.conns = slices.Delete(c.conns, i, i+1)
+	}
+	close(pc.dead)
+	if pc.opened {
+		pc.conn.nc.Close()
+	}
+}
+
+func (pc *pipelineConn) fail(err error) {
+	pc.client.mu.Lock()
+	defer pc.client.mu.Unlock()
+	pc.shut(err)
+}
+
+// run is the writer.
+func (pc *pipelineConn) run() {
+	if err := pc.open(); err != nil {
+		pc.fail(err)
+		pc.end()
+		return
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		pc.fail(pc.read())
+	}()
+	pc.fail(pc.write())
+	<-read
+	pc.end()
+}
+
+// open dials.
+func (pc *pipelineConn) open() error {
+	c := pc.client
+	nc, addr, err := c.host.dialAny(context.Background(), time.Now().Add(maxClientHandshake))
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr(), created: time.Now()}
+	pc.conn.set, pc.conn.buf = c.host.set, bufpool.Get(c.host.set.readBuf)
+	pc.opened = true
+	return nil
+}
+
+// write writes what is to be sent until the connection ends, and returns why.
+func (pc *pipelineConn) write() error {
+	idle := time.NewTimer(time.Hour)
+	defer idle.Stop()
+	for {
+		idle.Reset(pc.client.idleTime())
+		select {
+		case <-pc.wake:
+			pc.gather()
+			if err := pc.writeAll(); err != nil {
+				return err
+			}
+		case <-pc.dead:
+			return errPipelineIdle
+		case <-idle.C:
+			if pc.shutIfIdle() {
+				return errPipelineIdle
+			}
+		}
+	}
+}
+
+// writeAll writes what may be written now.
+func (pc *pipelineConn) writeAll() error {
+	c := pc.client
+	size := orDefault(c.WriteBufferSize, defaultPipelineWrite)
+	for {
+		batch := pc.take(size)
+		if len(batch) == 0 {
+			return nil
+		}
+		if c.WriteTimeout > 0 {
+			pc.conn.nc.SetWriteDeadline(time.Now().Add(c.WriteTimeout))
+		}
+		_, err := pc.conn.nc.Write(batch)
+		if bufpool.Put(batch); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *PipelineClient) idleTime() time.Duration {
+	if t := c.host.set.maxIdleTime; t > 0 {
+		return t
+	}
+	return 1 << 62
+}
+
+// gather lets others come that can be written together.
+func (pc *pipelineConn) gather() {
+	if delay := pc.client.MaxBatchDelay; delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-pc.dead:
+		}
+	}
+}
+
+func (pc *pipelineConn) shutIfIdle() bool {
+	pc.client.mu.Lock()
+	defer pc.client.mu.Unlock()
+	if pc.isIdle() {
+		pc.shut(errPipelineIdle)
+	}
+	return pc.isShut
+}
+
+// take returns what is to be written now, in a buffer of about that size, and expects
+// the answers.
+func (pc *pipelineConn) take(size int) []byte {
+	pc.client.mu.Lock()
+	defer pc.client.mu.Unlock()
+	var batch []byte
+	for pc.mayTake() && (len(batch) == 0 || len(batch)+len(pc.queue.first().out) <= size) {
+		call := pc.queue.pop()
+		if batch == nil {
+			batch = bufpool.Get(min(size, len(call.out)*(1+pc.queue.len())))
+		}
+		batch = append(bufpool.Grow(batch, len(call.out)), call.out...)
+		if pc.sent.push(call); pc.sent.len() == 1 {
+			pc.expect()
+		}
+	}
+	return batch
+}
+
+// mayTake reports whether the next call may be sent now.
+func (pc *pipelineConn) mayTake() bool {
+	last := pc.sent.last()
+	switch {
+	case pc.isShut || pc.queue.len() == 0:
+		return false
+	case last == nil:
+		return true
+	case last.closes || !last.idempotent && !pc.client.PipelineNonIdempotent:
+		return false
+	}
+	return pc.sent.len() < max(pc.client.window, pc.answered)
+}
+
+// expect sets the deadline of the next answer.
+func (pc *pipelineConn) expect() {
+	at := time.Time{}
+	if next := pc.sent.first(); next != nil {
+		if t := pc.client.ReadTimeout; t > 0 {
+			at = time.Now().Add(t)
+		}
+		if next.left {
+			at = earlier(at, time.Now().Add(lateAnswer))
+		}
+	}
+	pc.setDeadline(at)
+}
+
+// hurry shortens the deadline of the next answer, which nobody wants any more.
+func (pc *pipelineConn) hurry() { pc.setDeadline(earlier(pc.timeout, time.Now().Add(lateAnswer))) }
+
+func (pc *pipelineConn) setDeadline(at time.Time) {
+	if !at.Equal(pc.timeout) {
+		pc.timeout = at
+		pc.conn.nc.SetReadDeadline(at)
+	}
+}
+
+// read reads answers until the connection ends, and returns why.
+func (pc *pipelineConn) read() error {
+	cc := &pc.conn
+	defer func() { bufpool.Put(cc.buf) }()
+	for {
+		if len(cc.unread()) == 0 {
+			if err := cc.fill(); err != nil {
+				return err
+			}
+		}
+		call := pc.next()
+		if call == nil {
+			return errPipelineUnasked
+		}
+		cc.long, cc.answered = false, true
+		err := cc.readAnswer(&answer{resp: &call.resp, method: call.method, close: call.closes}, nil)
+		if err != nil {
+			err = cc.explain(context.Background(), err)
+		}
+		call.resp.remote, call.resp.local = cc.remote, cc.local
+		if pc.answer(call, err, !cc.long); err != nil {
+			return errPipelineBefore
+		}
+		if !cc.long || cc.broken {
+			return io.EOF
+		}
+	}
+}
+
+// next returns the call that the next answer is for, nil if there is none.
+func (pc *pipelineConn) next() *pipelineCall {
+	pc.client.mu.Lock()
+	defer pc.client.mu.Unlock()
+	return pc.sent.first()
+}
+
+// answer ends a call: its answer has come, or has failed. last says that nothing
+// follows it.
+func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
+	c := pc.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pc.sent.pop()
+	if err == nil {
+		pc.answered++
+		pc.saidClose = last
+	}
+	c.finish(call, err)
+	if pc.expect(); pc.queue.len() > 0 {
+		pc.wakeWriter()
+	}
+}
+
+// end finds out what becomes of the calls without an answer, when both goroutines do
+// nothing with them any more.
+func (pc *pipelineConn) end() {
+	c := pc.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if pc.saidClose && pc.sent.len() > 0 {
+		c.window = pc.answered
+	}
+	late := timedOut(pc.err)
+	for first := true; pc.sent.len() > 0; first = false {
+		call := pc.sent.pop()
+		switch again := pc.saidClose || pc.answered > 0 && call.idempotent && !call.resent; {
+		case late && first:
+			c.finish(call, ErrTimeout)
+		case again && !call.left:
+			call.resent = call.resent || !pc.saidClose
+			c.assign(call)
+		default:
+			c.finish(call, &ClosedError{Addr: pc.conn.addr, Reused: pc.answered > 0, Written: int64(len(call.out)), Err: pc.err})
+		}
+	}
+	for pc.queue.len() > 0 {
+		if call := pc.queue.pop(); pc.opened {
+			c.assign(call)
+		} else {
+			c.finish(call, pc.err)
+		}
+	}
+}
