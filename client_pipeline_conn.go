@@ -19,7 +19,7 @@ const lateAnswer = time.Second
 type pipelineConn struct {
 	client *PipelineClient
 	wake   chan struct{} // to the writer, with room for one: look again
-	dead   chan struct{} // closed with shut
+	dead   chan struct{} // closed when isShut
 
 	conn clientConn // the reader's, but for nc
 
@@ -49,9 +49,8 @@ func (pc *pipelineConn) wakeWriter() {
 	}
 }
 
-// shut makes the connection take no more calls, and its goroutines end. client.mu
-// is held.
-func (pc *pipelineConn) shut(err error) {
+// retire makes the connection take no more calls. client.mu is held.
+func (pc *pipelineConn) retire(err error) {
 	if pc.isShut {
 		return
 	}
@@ -61,6 +60,11 @@ func (pc *pipelineConn) shut(err error) {
 		c.conns = slices.Delete(c.conns, i, i+1)
 	}
 	close(pc.dead)
+}
+
+// shut retires the connection and makes both goroutines end. client.mu is held.
+func (pc *pipelineConn) shut(err error) {
+	pc.retire(err)
 	if pc.opened {
 		pc.conn.nc.Close()
 	}
@@ -70,6 +74,15 @@ func (pc *pipelineConn) fail(err error) {
 	pc.client.mu.Lock()
 	defer pc.client.mu.Unlock()
 	pc.shut(err)
+}
+
+// stopWriting ends the writer's part. What the server sent before it stopped reading counts:
+// answers, and perhaps that it would close. So the reader goes on for a little.
+func (pc *pipelineConn) stopWriting(err error) {
+	pc.client.mu.Lock()
+	defer pc.client.mu.Unlock()
+	pc.retire(err)
+	pc.hurry()
 }
 
 // run is the writer.
@@ -84,7 +97,7 @@ func (pc *pipelineConn) run() {
 		defer close(read)
 		pc.fail(pc.read())
 	}()
-	pc.fail(pc.write())
+	pc.stopWriting(pc.write())
 	<-read
 	pc.end()
 }
@@ -213,7 +226,7 @@ func (pc *pipelineConn) expect() {
 		if t := pc.client.ReadTimeout; t > 0 {
 			at = time.Now().Add(t)
 		}
-		if next.left {
+		if next.left || pc.isShut {
 			at = earlier(at, time.Now().Add(lateAnswer))
 		}
 	}
