@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -26,6 +27,9 @@ type Client struct {
 	DialTimeout   DialFuncWithTimeout
 	Dial          DialFunc
 	DialDualStack bool
+
+	// Proxy chooses the proxy for a host, see HostClient.Proxy.
+	Proxy func(isTLS bool, addr string) (*url.URL, error)
 
 	TLSConfig *tls.Config
 
@@ -54,6 +58,13 @@ type Client struct {
 
 	Transport RoundTripper
 	Trace     *ClientTrace
+
+	// Jar keeps the cookies that servers set, and sends them back. nil keeps none.
+	Jar *CookieJar
+
+	// MaxRedirects is how many redirects Do, DoContext, DoTimeout and DoDeadline follow,
+	// as DoRedirects does; none by default.
+	MaxRedirects int
 
 	DisablePathNormalizing        bool
 	DisableHeaderNamesNormalizing bool
@@ -91,6 +102,31 @@ func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) er
 }
 
 func (c *Client) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	if c.MaxRedirects <= 0 {
+		return c.call(ctx, deadline, req, resp)
+	}
+	return doRedirects(ctx, req, resp, redirectRules{max: c.MaxRedirects},
+		func(ctx context.Context, req *Request, resp *Response) error {
+			return c.call(ctx, deadline, req, resp)
+		})
+}
+
+// call makes one call, with the cookies of the jar.
+func (c *Client) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	if c.Jar == nil {
+		return c.callHost(ctx, deadline, req, resp)
+	}
+	if resp == nil {
+		resp = AcquireResponse()
+		defer ReleaseResponse(resp)
+	}
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	return c.Jar.roundTrip(req, resp, func() error { return c.callHost(ctx, deadline, req, resp) })
+}
+
+func (c *Client) callHost(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
@@ -167,6 +203,7 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		Addr: AddMissingPort(host, isTLS), IsTLS: isTLS, TLSConfig: c.TLSConfig,
 		Name: c.Name, NoDefaultUserAgentHeader: c.NoDefaultUserAgentHeader,
 		DialContext: c.DialContext, DialTimeout: c.DialTimeout, Dial: c.Dial, DialDualStack: c.DialDualStack,
+		Proxy:    c.Proxy,
 		MaxConns: c.MaxConnsPerHost, MaxIdleConns: c.MaxIdleConnsPerHost,
 		MaxIdleConnDuration: c.MaxIdleConnDuration, MaxConnDuration: c.MaxConnDuration,
 		MaxConnWaitTimeout: c.MaxConnWaitTimeout, ConnPoolStrategy: c.ConnPoolStrategy,

@@ -43,7 +43,7 @@ func (c *HostClient) dialAny(ctx context.Context, deadline time.Time) (nc net.Co
 
 // dialOne makes a connection to addr, TLS included.
 func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error) {
-	nc, err := c.connect(ctx, addr)
+	nc, err := c.reach(ctx, addr)
 	if err == nil && nc == nil {
 		err = errDialNothing
 	}
@@ -51,6 +51,22 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 		return nc, err
 	}
 	return c.tls.handshake(ctx, nc, addr, c.TLSConfig, maxClientHandshake)
+}
+
+// reach connects to addr, through a proxy if there is one for it.
+func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
+	if c.Proxy == nil {
+		return c.connect(ctx, addr)
+	}
+	proxy, err := c.Proxy(c.IsTLS, addr)
+	switch {
+	case err != nil:
+		return nil, err
+	case proxy == nil:
+		return c.connect(ctx, addr)
+	}
+	through := ProxyDialer{URL: proxy, Connect: c.DialContext, IsTLS: c.IsTLS}
+	return through.DialContext(ctx, "tcp", addr)
 }
 
 func (c *HostClient) connect(ctx context.Context, addr string) (net.Conn, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,12 @@ type HostClient struct {
 
 	// DialDualStack is of no effect: IPv4 and IPv6 are both used.
 	DialDualStack bool
+
+	// Proxy returns the proxy for connections to addr, nil for none; see ProxyDialer for
+	// what it may be. ProxyRulesFromEnvironment().Proxy is the usual one. nil uses no
+	// proxy. DialContext, if it is set, connects to the proxy then; DialTimeout and Dial
+	// are not asked.
+	Proxy func(isTLS bool, addr string) (*url.URL, error)
 
 	// MaxConns is how many connections there may be; DefaultMaxConnsPerHost by
 	// default. Calls wait for one, see MaxConnWaitTimeout.

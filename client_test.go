@@ -20,12 +20,14 @@ import (
 
 // upstream is a server in memory: what it does on its nth connection is serve.
 type upstream struct {
-	dials atomic.Int32
-	serve func(n int, c *wiretest.Conn)
+	dials  atomic.Int32
+	window int // how many bytes may be on their way to it
+	serve  func(n int, c *wiretest.Conn)
 }
 
 func (u *upstream) dial(string) (net.Conn, error) {
 	client, server := wiretest.Pipe()
+	server.SetWindow(u.window)
 	n := int(u.dials.Add(1))
 	go func() {
 		defer server.Close()
@@ -224,9 +226,9 @@ func TestClientContext(t *testing.T) {
 		{"no answer", func(c *wiretest.Conn) { io.Copy(io.Discard, c) }, nil},
 		{"half a head", func(c *wiretest.Conn) { io.WriteString(c, "HTTP/1.1 200"); io.Copy(io.Discard, c) }, nil},
 		{"half a body", func(c *wiretest.Conn) { io.WriteString(c, ok5[:len(ok5)-1]); io.Copy(io.Discard, c) }, nil},
-		{"a large body that nobody reads", func(c *wiretest.Conn) { c.SetWindow(1000); time.Sleep(time.Hour) },
+		{"a large body that nobody reads", func(c *wiretest.Conn) { time.Sleep(time.Hour) },
 			func(c *gallop.HostClient, req *gallop.Request) { req.SetBody(make([]byte, 1<<20)) }},
-		{"a small body that nobody reads", func(c *wiretest.Conn) { c.SetWindow(1000); time.Sleep(time.Hour) },
+		{"a small body that nobody reads", func(c *wiretest.Conn) { time.Sleep(time.Hour) },
 			func(c *gallop.HostClient, req *gallop.Request) { req.SetBody(make([]byte, 40<<10)) }},
 		{"a stream that yields nothing", func(c *wiretest.Conn) { io.Copy(io.Discard, c) },
 			func(c *gallop.HostClient, req *gallop.Request) {
@@ -243,7 +245,7 @@ func TestClientContext(t *testing.T) {
 			t.Run(tt.name+" "+how, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					defer time.Sleep(2 * time.Hour) // for all that sleeps
-					u := &upstream{serve: func(_ int, c *wiretest.Conn) { tt.serve(c) }}
+					u := &upstream{window: 1000, serve: func(_ int, c *wiretest.Conn) { tt.serve(c) }}
 					c := &gallop.HostClient{Addr: "a", Dial: u.dial}
 					req := getRequest("/")
 					req.Header.SetMethod("POST")

@@ -1,0 +1,485 @@
+package gallop_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// serveEach answers each request on c by answer, until that returns "".
+func serveEach(c *wiretest.Conn, answer func(n int, req *gallop.Request) string) {
+	r := bufio.NewReader(c)
+	for n := 1; ; n++ {
+		var req gallop.Request
+		if req.Read(r) != nil {
+			return
+		}
+		says := answer(n, &req)
+		if says == "" {
+			return
+		}
+		io.WriteString(c, says)
+	}
+}
+
+func TestClientRetries(t *testing.T) {
+	// Every connection answers one request, reads the second, and ends.
+	dies := func(_ int, c *wiretest.Conn) {
+		serveEach(c, func(n int, _ *gallop.Request) string { return []string{"", ok5, ""}[n] })
+	}
+	for _, tt := range []struct {
+		name  string
+		setup func(c *gallop.HostClient, req *gallop.Request)
+		dials int32
+		err   error
+	}{
+		{"GET", nil, 2, nil},
+		{"DELETE", func(c *gallop.HostClient, req *gallop.Request) { req.Header.SetMethod("DELETE") }, 2, nil},
+		{"POST", func(c *gallop.HostClient, req *gallop.Request) { req.Header.SetMethod("POST") }, 1, gallop.ErrConnectionClosed},
+		{"POST with a key", func(c *gallop.HostClient, req *gallop.Request) {
+			req.Header.SetMethod("POST")
+			req.Header.Set("Idempotency-Key", "k")
+		}, 2, nil},
+		{"a stream", func(c *gallop.HostClient, req *gallop.Request) {
+			req.Header.SetMethod("PUT")
+			req.SetBodyStream(strings.NewReader("x"), 1)
+		}, 1, gallop.ErrConnectionClosed},
+		{"one attempt", func(c *gallop.HostClient, req *gallop.Request) { c.MaxIdemponentCallAttempts = 1 }, 1, gallop.ErrConnectionClosed},
+		{"POST with RetryIf", func(c *gallop.HostClient, req *gallop.Request) {
+			req.Header.SetMethod("POST")
+			c.RetryIf = func(*gallop.Request) bool { return true }
+		}, 2, nil},
+		{"GET with RetryIf", func(c *gallop.HostClient, req *gallop.Request) {
+			c.RetryIf = func(*gallop.Request) bool { return false }
+		}, 1, gallop.ErrConnectionClosed},
+		{"POST with RetryIfErr", func(c *gallop.HostClient, req *gallop.Request) {
+			req.Header.SetMethod("POST")
+			c.RetryIf = func(*gallop.Request) bool { t.Error("RetryIf is asked"); return false }
+			c.RetryIfErr = func(_ *gallop.Request, n int, err error) (bool, bool) {
+				return false, n == 1 && errors.Is(err, gallop.ErrConnectionClosed)
+			}
+		}, 2, nil},
+		{"POST with RetryIfErrUpstream", func(c *gallop.HostClient, req *gallop.Request) {
+			req.Header.SetMethod("POST")
+			c.RetryIfErrUpstream = func(_ *gallop.Request, n int, err error, upstream string) (bool, bool) {
+				return false, upstream == "server"
+			}
+		}, 2, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := &upstream{serve: dies}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+				defer c.CloseIdleConnections()
+				req := getRequest("/")
+				if tt.setup != nil {
+					tt.setup(c, req)
+				}
+				if err := c.Do(getRequest("/"), nil); err != nil {
+					t.Fatal(err)
+				}
+				var resp gallop.Response
+				err := c.Do(req, &resp)
+				if !errors.Is(err, tt.err) || err == nil && string(resp.Body()) != "hello" {
+					t.Errorf("%v, %q", err, resp.Body())
+				}
+				if n := u.dials.Load(); n != tt.dials {
+					t.Errorf("%d connections, want %d", n, tt.dials)
+				}
+				var closed *gallop.ClosedError
+				if tt.err != nil && (!errors.As(err, &closed) || !closed.Reused || closed.Written == 0) {
+					t.Errorf("error %#v", closed)
+				}
+			})
+		})
+	}
+}
+
+// What is certain to have failed for another reason is not sent twice.
+func TestClientDoesNotRetry(t *testing.T) {
+	for _, tt := range []struct{ name, answer string }{
+		{"a new connection", ""},
+		{"half an answer", "HTTP/1.1 200 OK\r\nContent-Le"},
+		{"garbage", "garbage\r\n\r\n"},
+		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := &upstream{serve: answering(t, tt.answer)}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+				if err := c.Do(getRequest("/"), nil); err == nil || u.dials.Load() != 1 {
+					t.Errorf("%v after %d connections", err, u.dials.Load())
+				}
+			})
+		})
+	}
+}
+
+// A connection on which something has come is not used, whatever the method.
+func TestClientStaleConnections(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(c *wiretest.Conn)
+	}{
+		{"closed", func(c *wiretest.Conn) {}},
+		{"reset", func(c *wiretest.Conn) { c.Reset() }},
+		{"an answer nobody asked for", func(c *wiretest.Conn) {
+			io.WriteString(c, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 6\r\n\r\nPOISON")
+			time.Sleep(time.Hour)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				defer time.Sleep(2 * time.Hour)
+				u := &upstream{serve: func(n int, c *wiretest.Conn) {
+					takeRequest(t, bufio.NewReader(c))
+					io.WriteString(c, ok5)
+					time.Sleep(time.Second)
+					tt.then(c)
+				}}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxIdemponentCallAttempts: 1}
+				for range 2 {
+					req := getRequest("/")
+					req.Header.SetMethod("POST")
+					var resp gallop.Response
+					if err := c.Do(req, &resp); err != nil || string(resp.Body()) != "hello" {
+						t.Errorf("%v, %q", err, resp.Body())
+					}
+					time.Sleep(2 * time.Second)
+				}
+				if n := u.dials.Load(); n != 2 {
+					t.Errorf("%d connections", n)
+				}
+			})
+		})
+	}
+}
+
+// slowly answers each request after 1.1 seconds.
+func slowly(_ int, c *wiretest.Conn) {
+	serveEach(c, func(int, *gallop.Request) string { time.Sleep(1100 * time.Millisecond); return ok5 })
+}
+
+func TestClientWaitsForConnections(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		wait    time.Duration
+		timeout time.Duration
+		want    []string // of five calls, one after the other
+	}{
+		{"as long as there is", 0, 0, []string{"1.1s ok", "2.2s ok", "3.3s ok", "3s no", "3s no"}},
+		{"as long as the call may take", 0, 4500 * time.Millisecond, []string{"1.1s ok", "2.2s ok", "3.3s ok", "4.4s ok", "4.5s timeout"}},
+		{"so long", 1500 * time.Millisecond, 0, []string{"1.1s ok", "2.2s ok", "1.5s no", "1.5s no", "1.5s no"}},
+		{"not at all", -1, 0, []string{"1.1s ok", "0s no", "0s no", "0s no", "0s no"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				defer time.Sleep(time.Minute)
+				u := &upstream{serve: slowly}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1, MaxConnWaitTimeout: tt.wait}
+				begun := time.Now()
+				got := make([]string, 5)
+				var wg sync.WaitGroup
+				for i := range got {
+					wg.Go(func() {
+						req := getRequest("/")
+						req.SetTimeout(tt.timeout)
+						err := c.Do(req, nil)
+						took := time.Since(begun)
+						switch {
+						case err == nil:
+							got[i] = fmt.Sprint(took.Round(time.Millisecond), " ok")
+						case err == gallop.ErrNoFreeConns:
+							got[i] = fmt.Sprint(took.Round(time.Millisecond), " no")
+						case err == gallop.ErrTimeout:
+							got[i] = fmt.Sprint(took.Round(time.Millisecond), " timeout")
+						}
+					})
+					synctest.Wait() // in order
+				}
+				wg.Wait()
+				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+					t.Errorf("%q, want %q", got, tt.want)
+				}
+				if n := u.dials.Load(); n != 1 {
+					t.Errorf("%d connections", n)
+				}
+				c.CloseIdleConnections()
+				if n := c.ConnsCount(); n != 0 {
+					t.Errorf("%d connections are left", n)
+				}
+			})
+		})
+	}
+}
+
+// Who gives up leaves no trace: the next in line is served.
+func TestClientCanceledWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: slowly}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1}
+		defer c.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				if i%2 == 1 {
+					if err := c.DoContext(ctx, getRequest("/"), nil); !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+					}
+				} else if err := c.Do(getRequest("/"), nil); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if open, idle := c.ConnsCount(), c.IdleConnsCount(); open != 1 || idle != 1 || c.PendingRequests() != 0 {
+			t.Errorf("%d connections, %d idle, %d pending", open, idle, c.PendingRequests())
+		}
+	})
+}
+
+func TestClientIdleConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: slowly}
+		c := &gallop.Client{Dial: u.dial, MaxIdleConnsPerHost: 3}
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				req := getRequest("/")
+				req.SetHost([]string{"a", "b"}[i%2])
+				if err := c.Do(req, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if open, idle := c.ConnsCount(), c.IdleConnsCount(); open != 6 || idle != 6 {
+			t.Errorf("%d connections, %d idle", open, idle)
+		}
+		time.Sleep(gallop.DefaultMaxIdleConnDuration - time.Second)
+		if n := c.ConnsCount(); n != 6 {
+			t.Errorf("%d connections soon after", n)
+		}
+		if err := c.Do(getRequest("/"), nil); err != nil { // a third host keeps one for longer
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		if n := c.ConnsCount(); n != 1 {
+			t.Errorf("%d connections later", n)
+		}
+		time.Sleep(time.Minute)
+		if n := c.ConnsCount(); n != 0 {
+			t.Errorf("%d connections much later", n)
+		}
+	})
+}
+
+func TestClientMaxConnDuration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: slowly}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConnDuration: 5 * time.Second}
+		defer c.CloseIdleConnections()
+		for range 10 {
+			if err := c.Do(getRequest("/"), nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := u.dials.Load(); n != 2 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+func TestClientEarlyAnswers(t *testing.T) {
+	const tooLarge = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n\r\nlarge"
+	body := bytes.Repeat([]byte("x"), 1<<20)
+	endless := func() io.Reader { return strings.NewReader(strings.Repeat("y", 10<<20)) }
+	for _, tt := range []struct {
+		name  string
+		setup func(req *gallop.Request)
+	}{
+		{"large", func(req *gallop.Request) { req.SetBody(body) }},
+		{"small", func(req *gallop.Request) { req.SetBody(body[:60<<10]) }},
+		{"stream in chunks", func(req *gallop.Request) { req.SetBodyStream(endless(), -1) }},
+		{"stream of known size", func(req *gallop.Request) { req.SetBodyStream(endless(), 10<<20) }},
+		{"stream that stops", func(req *gallop.Request) {
+			r, w := io.Pipe()
+			req.SetBodyStream(r, -1)
+			go func() { time.Sleep(time.Hour); w.Close() }()
+		}},
+		{"writer", func(req *gallop.Request) {
+			req.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for range 10000 {
+					if _, err := w.Write(body[:1000]); err != nil {
+						return
+					}
+				}
+				t.Error("a writer is not told")
+			})
+		}},
+	} {
+		for _, closes := range []bool{true, false} {
+			t.Run(fmt.Sprint(tt.name, ", server closes: ", closes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					defer time.Sleep(2 * time.Hour)
+					u := &upstream{window: 64 << 10, serve: func(_ int, c *wiretest.Conn) {
+						var h gallop.RequestHeader
+						h.Read(bufio.NewReader(c))
+						io.WriteString(c, tooLarge)
+						if !closes {
+							io.Copy(io.Discard, c)
+						}
+					}}
+					c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+					defer c.CloseIdleConnections()
+					req := getRequest("/")
+					req.Header.SetMethod("POST")
+					tt.setup(req)
+					var resp gallop.Response
+					err := c.Do(req, &resp)
+					if err != nil || resp.StatusCode() != 413 || string(resp.Body()) != "large" {
+						t.Errorf("%v, %d %q", err, resp.StatusCode(), resp.Body())
+					}
+					if n := c.IdleConnsCount(); n != 0 && tt.name != "small" {
+						t.Errorf("%d connections are reused", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestClientExpect(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		serve  func(c net.Conn, r *bufio.Reader)
+		status int
+		body   string // as the server gets it
+		after  time.Duration
+		reuse  int
+	}{
+		{"100", func(c net.Conn, r *bufio.Reader) {
+			io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n")
+		}, 200, "body", 0, 1},
+		{"103 and 100", func(c net.Conn, r *bufio.Reader) {
+			io.WriteString(c, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n")
+		}, 200, "body", 0, 1},
+		{"silence", func(c net.Conn, r *bufio.Reader) {}, 200, "body", time.Second, 1},
+		{"half a head and silence", func(c net.Conn, r *bufio.Reader) {
+			io.WriteString(c, "HTTP/1.1 10")
+			time.AfterFunc(1500*time.Millisecond, func() { io.WriteString(c, "0 Continue\r\n\r\n") })
+			time.Sleep(1600 * time.Millisecond)
+		}, 200, "body", 1600 * time.Millisecond, 1},
+		{"refused", func(c net.Conn, r *bufio.Reader) {
+			io.WriteString(c, "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 5\r\n\r\nhello")
+		}, 417, "", 0, 0},
+	} {
+		for _, how := range []string{"bytes", "stream", "large"} {
+			t.Run(tt.name+" "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					got := make(chan string, 1)
+					u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+						r := bufio.NewReader(c)
+						var req gallop.Request
+						req.Read(r)
+						tt.serve(c, r)
+						if tt.status == 200 {
+							req.ContinueReadBody(r, 0)
+							io.WriteString(c, ok5)
+						}
+						got <- strings.Trim(string(req.Body()), " ")
+						io.Copy(io.Discard, r)
+					}}
+					c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+					defer c.CloseIdleConnections()
+					req := getRequest("/")
+					req.Header.SetMethod("POST")
+					req.Header.Set("Expect", "100-continue")
+					switch how {
+					case "bytes":
+						req.SetBodyString("body")
+					case "stream":
+						req.SetBodyStream(strings.NewReader("body"), -1)
+					case "large":
+						req.SetBodyString("body" + strings.Repeat(" ", 100<<10))
+					}
+					begun := time.Now()
+					var resp gallop.Response
+					err := c.Do(req, &resp)
+					if err != nil || resp.StatusCode() != tt.status || string(resp.Body()) != "hello" {
+						t.Errorf("%v, %d %q", err, resp.StatusCode(), resp.Body())
+					}
+					if body := <-got; body != tt.body {
+						t.Errorf("server got %q", body)
+					}
+					if took := time.Since(begun); took != tt.after {
+						t.Errorf("after %v", took)
+					}
+					if n := c.IdleConnsCount(); n != tt.reuse {
+						t.Errorf("%d idle connections", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+var errStream = errors.New("the stream is broken")
+
+// A body that cannot be read is the error of the call, and the server is not left waiting.
+func TestClientBrokenBodies(t *testing.T) {
+	broken := func() io.Reader { return io.MultiReader(strings.NewReader("part"), errReader{}) }
+	for _, tt := range []struct {
+		name string
+		r    io.Reader
+		size int
+		want string
+	}{
+		{"in chunks", broken(), -1, errStream.Error()},
+		{"of known size", broken(), 10, errStream.Error()},
+		{"too short", strings.NewReader("abc"), 10, "before the announced size"},
+		{"too long", strings.NewReader("abcdef"), 3, "more than the announced size"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan string, 1)
+				u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+					var req gallop.Request
+					err := req.Read(bufio.NewReader(c))
+					ended <- fmt.Sprint(err)
+				}}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+				req := getRequest("/")
+				req.Header.SetMethod("POST")
+				req.SetBodyStream(tt.r, tt.size)
+				err := c.Do(req, nil)
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("error %v", err)
+				}
+				if c.ConnsCount() != 0 {
+					t.Error("the connection is left")
+				}
+				<-ended
+			})
+		})
+	}
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, errStream }

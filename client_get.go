@@ -1,0 +1,165 @@
+package gallop
+
+import (
+	"context"
+	"time"
+)
+
+// What is there for those who want to write one line. All of it follows redirects, up
+// to maxGetRedirects of them, and asks a Client or HostClient to do the calls.
+
+const maxGetRedirects = 16
+
+// caller makes calls. The deadline may be the zero time.
+type caller interface {
+	do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error
+}
+
+// follow makes a call and follows the redirects in the answers.
+func follow(c caller, deadline time.Time, req *Request, resp *Response, maxRedirects int) error {
+	return doRedirects(context.Background(), req, resp, redirectRules{max: maxRedirects},
+		func(ctx context.Context, req *Request, resp *Response) error {
+			return c.do(ctx, deadline, req, resp)
+		})
+}
+
+func getURL(c caller, dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	req := AcquireRequest()
+	defer ReleaseRequest(req)
+	req.SetRequestURI(url)
+	return callForBody(c, dst, req, deadline)
+}
+
+func postURL(c caller, dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	req := AcquireRequest()
+	defer ReleaseRequest(req)
+	req.SetRequestURI(url)
+	req.Header.SetMethod(MethodPost)
+	req.Header.SetContentType(mediaTypeForm)
+	if postArgs != nil {
+		req.SetBody(postArgs.QueryString())
+	}
+	return callForBody(c, dst, req, time.Time{})
+}
+
+func callForBody(c caller, dst []byte, req *Request, deadline time.Time) (statusCode int, body []byte, err error) {
+	resp := AcquireResponse()
+	defer ReleaseResponse(resp)
+	if err := follow(c, deadline, req, resp, maxGetRedirects); err != nil {
+		return 0, dst, err
+	}
+	body = append(dst[:0], resp.Body()...)
+	return resp.StatusCode(), body, resp.BodyErr()
+}
+
+// DoRedirects is Do that follows up to maxRedirectsCount redirects, none that leads to
+// another scheme or, the connections being to Addr anyway, another host. See
+// Client.DoRedirects.
+func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
+	return follow(c, time.Time{}, req, resp, maxRedirectsCount)
+}
+
+// Get gets url, following redirects, and returns the body in dst[:0], or in new memory
+// if that is too small.
+func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
+	return getURL(c, dst, url, time.Time{})
+}
+
+// GetTimeout is Get that fails with ErrTimeout after timeout.
+func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
+	return getURL(c, dst, url, time.Now().Add(timeout))
+}
+
+// GetDeadline is Get that fails with ErrTimeout at the deadline.
+func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	return getURL(c, dst, url, deadline)
+}
+
+// Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
+func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return postURL(c, dst, url, postArgs)
+}
+
+// DoRedirects is Do that follows up to maxRedirectsCount redirects (RFC 9110 §15.4), and
+// fails with ErrTooManyRedirects if there are more. req becomes the request that was
+// sent last. Credentials are not sent to another origin, and no redirect from https to
+// http is followed.
+func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
+	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)
+}
+
+// Get gets url, following redirects, and returns the body in dst[:0], or in new memory
+// if that is too small.
+func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
+	return getURL((*singleCalls)(c), dst, url, time.Time{})
+}
+
+// GetTimeout is Get that fails with ErrTimeout after timeout.
+func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
+	return getURL((*singleCalls)(c), dst, url, time.Now().Add(timeout))
+}
+
+// GetDeadline is Get that fails with ErrTimeout at the deadline.
+func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	return getURL((*singleCalls)(c), dst, url, deadline)
+}
+
+// Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
+func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return postURL((*singleCalls)(c), dst, url, postArgs)
+}
+
+// singleCalls are the calls of a Client that follow no redirects.
+type singleCalls Client
+
+func (s *singleCalls) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	return (*Client)(s).call(ctx, deadline, req, resp)
+}
+
+var defaultClient Client
+
+// Do sends req to the host in its URI and reads the answer into resp, by a Client that
+// the process shares. See Client.Do.
+func Do(req *Request, resp *Response) error { return defaultClient.Do(req, resp) }
+
+// DoContext is Do that ends when ctx does.
+func DoContext(ctx context.Context, req *Request, resp *Response) error {
+	return defaultClient.DoContext(ctx, req, resp)
+}
+
+// DoTimeout is Do that fails with ErrTimeout after timeout.
+func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
+	return defaultClient.DoTimeout(req, resp, timeout)
+}
+
+// DoDeadline is Do that fails with ErrTimeout at the deadline.
+func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	return defaultClient.DoDeadline(req, resp, deadline)
+}
+
+// DoRedirects is Do that follows up to maxRedirectsCount redirects. See
+// Client.DoRedirects.
+func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
+	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
+}
+
+// Get gets url, following redirects, and returns the body in dst[:0], or in new memory
+// if that is too small.
+func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
+	return defaultClient.Get(dst, url)
+}
+
+// GetTimeout is Get that fails with ErrTimeout after timeout.
+func GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
+	return defaultClient.GetTimeout(dst, url, timeout)
+}
+
+// GetDeadline is Get that fails with ErrTimeout at the deadline.
+func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
+	return defaultClient.GetDeadline(dst, url, deadline)
+}
+
+// Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
+func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
+	return defaultClient.Post(dst, url, postArgs)
+}
