@@ -149,6 +149,30 @@ func TestDialNamesFlush(t *testing.T) {
 	})
 }
 
+// Who gives up a lookup that was flushed leaves the one that replaced it alone.
+func TestDialNamesReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
+		d := n.dialer()
+		var calls sync.WaitGroup
+		calls.Go(func() { cancelledAfter(t.Context(), 500*time.Millisecond, d, "host.test:80") })
+		synctest.Wait()
+		d.FlushDNSCache()
+		for range 2 {
+			calls.Go(func() {
+				if _, err := d.Dial("host.test:80"); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(600 * time.Millisecond)
+		}
+		calls.Wait()
+		if got, want := strings.Join(n.lookups, " "), "host.test@0s host.test@0s"; got != want {
+			t.Errorf("lookups %s, want %s", got, want)
+		}
+	})
+}
+
 // The cache is bounded, and what has expired goes without anybody looking after it.
 func TestDialNamesBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

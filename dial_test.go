@@ -387,6 +387,21 @@ func TestDialEnds(t *testing.T) {
 	}
 }
 
+// Nothing is done for a context that has ended.
+func TestDialNotBegun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	n := &fakeNet{names: map[string]string{"host.test": "192.0.2.1"}}
+	for _, addr := range []string{"host.test:80", "192.0.2.1:80", "unix:/s"} {
+		if _, err := n.dialer().DialContext(ctx, "tcp", addr); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v", addr, err)
+		}
+	}
+	if len(n.lookups)+len(n.dialed) != 0 {
+		t.Errorf("lookups %v, dialed %v", n.lookups, n.dialed)
+	}
+}
+
 func cancelledAfter(ctx context.Context, after time.Duration, d *TCPDialer, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -432,31 +447,35 @@ func TestDialLiterals(t *testing.T) {
 	}
 }
 
-// With Concurrency, dials wait for each other, in order.
+// With Concurrency, dials wait for each other, in order, whatever they dial.
 func TestDialConcurrency(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := &fakeNet{hosts: map[string]fakeHost{}}
-		for i := range 6 {
-			n.hosts[fmt.Sprintf("192.0.2.%d", i)] = fakeHost{after: time.Second}
-		}
-		d := n.dialer()
-		d.Concurrency, d.Timeout = 2, time.Minute
-		var calls sync.WaitGroup
-		for i := range 6 {
-			calls.Go(func() {
-				if _, err := d.Dial(fmt.Sprintf("192.0.2.%d:80", i)); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait()
-		}
-		calls.Wait()
-		want := []string{"192.0.2.0@0s", "192.0.2.1@0s", "192.0.2.2@1s", "192.0.2.3@1s", "192.0.2.4@2s", "192.0.2.5@2s"}
-		slices.Sort(n.dialed)
-		if n.most != 2 || !slices.Equal(n.dialed, want) {
-			t.Errorf("%d at a time, %v", n.most, n.dialed)
-		}
-	})
+	for _, addr := range []string{"192.0.2.%d:80", "host%d.test:80"} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &fakeNet{names: map[string]string{}, hosts: map[string]fakeHost{}}
+			for i := range 6 {
+				ip := fmt.Sprintf("192.0.2.%d", i)
+				n.names[fmt.Sprintf("host%d.test", i)] = ip
+				n.hosts[ip] = fakeHost{after: time.Second}
+			}
+			d := n.dialer()
+			d.Concurrency, d.Timeout = 2, time.Minute
+			var calls sync.WaitGroup
+			for i := range 6 {
+				calls.Go(func() {
+					if _, err := d.Dial(fmt.Sprintf(addr, i)); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			calls.Wait()
+			want := []string{"192.0.2.0@0s", "192.0.2.1@0s", "192.0.2.2@1s", "192.0.2.3@1s", "192.0.2.4@2s", "192.0.2.5@2s"}
+			slices.Sort(n.dialed)
+			if n.most != 2 || !slices.Equal(n.dialed, want) {
+				t.Errorf("%s: %d at a time, %v", addr, n.most, n.dialed)
+			}
+		})
+	}
 }
 
 func TestDialTrace(t *testing.T) {
@@ -518,6 +537,9 @@ func TestDialLoopback(t *testing.T) {
 			// Localhost may be known by one of its addresses only.
 			resolver := &fakeNet{names: map[string]string{"localhost": "::1 127.0.0.1"}}
 			d := &TCPDialer{Resolver: resolver}
+			if tc.network == "unix" {
+				d.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} // is for TCP
+			}
 			nc, err := d.DialContext(t.Context(), tc.dialNetwork, addr)
 			if err != nil {
 				t.Fatal(err)

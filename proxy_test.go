@@ -11,7 +11,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -113,6 +115,7 @@ func TestProxy(t *testing.T) {
 		{name: "CONNECT to IPv6", proxy: "http://proxy.test:3128", addr: "[2001:db8::1]:80", steps: []proxyStep{{"CONNECT [2001:db8::1]:80 HTTP/1.1\r\nHost: [2001:db8::1]:80\r\n\r\n", ok}}},
 		{name: "CONNECT with user and password", proxy: "http://me:pa%3Ass@proxy.test:3128", steps: []proxyStep{{auth("Basic bWU6cGE6c3M="), ok}}},
 		{name: "CONNECT with a user alone", proxy: "http://me@proxy.test:3128", steps: []proxyStep{{auth("Basic bWU6"), ok}}},
+		{name: "CONNECT with a password alone", proxy: "http://:pa@proxy.test:3128", steps: []proxyStep{{auth("Basic OnBh"), ok}}},
 		{name: "CONNECT and the first bytes of the tunnel", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, ok + "220 hi\r\n"}}, early: "220 hi\r\n"},
 		{name: "CONNECT refused", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"}}, want: "answered 403 Forbidden", status: 403},
 		{name: "CONNECT without credentials", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"}}, want: "answered 407", status: 407},
@@ -126,9 +129,10 @@ func TestProxy(t *testing.T) {
 
 		{name: "SOCKS", proxy: "socks5://proxy.test:1080", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, socksDone}}},
 		{name: "SOCKS, bound to IPv6", proxy: "socks5h://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x00\x00\x04" + strings.Repeat("x", 18)}}},
-		{name: "SOCKS, bound to a name", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x00\x00\x03\x02abxx"}}},
+		{name: "SOCKS, bound to a name", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, "\x05\x00\x00\x03\x02abxxearly"}}, early: "early"},
 		{name: "SOCKS to IPv4", proxy: "socks5://proxy.test", addr: "192.0.2.1:80", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {"\x05\x01\x00\x01\xc0\x00\x02\x01\x00\x50", socksDone}}},
 		{name: "SOCKS to IPv6", proxy: "socks5://proxy.test", addr: "[::1]:80", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {"\x05\x01\x00\x04" + strings.Repeat("\x00", 15) + "\x01\x00\x50", socksDone}}},
+		{name: "SOCKS to IPv4 in IPv6", proxy: "socks5://proxy.test", addr: "[::ffff:192.0.2.1]:80", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {"\x05\x01\x00\x01\xc0\x00\x02\x01\x00\x50", socksDone}}},
 		{name: "SOCKS with a password", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x02"}, {"\x01\x02me\x02pw", "\x01\x00"}, {socksRequest, socksDone}}},
 		{name: "SOCKS with a password that is not asked for", proxy: "socks5://me:pw@proxy.test", steps: []proxyStep{{socksAuth, "\x05\x00"}, {socksRequest, socksDone}}},
 		{name: "SOCKS and the first bytes of the tunnel", proxy: "socks5://proxy.test", steps: []proxyStep{{socksGreeting, "\x05\x00"}, {socksRequest, socksDone + "early"}}, early: "early"},
@@ -171,7 +175,7 @@ func checkTunnel(t *testing.T, nc net.Conn, err error, addr, want, early string,
 			t.Fatal(err)
 		}
 		got := make([]byte, len(early))
-		if _, err := io.ReadFull(nc, got); err != nil || string(got) != early {
+		if _, err := io.ReadFull(iotest.OneByteReader(nc), got); err != nil || string(got) != early {
 			t.Errorf("the tunnel begins with %q, %v", got, err)
 		}
 		nc.Close()
@@ -308,6 +312,20 @@ func TestProxyEnds(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A tunnel that is ready when nobody wants it any longer is closed.
+func TestProxyCancelledAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	nc := &fuzzConn{answer: []byte("HTTP/1.1 200 OK\r\n\r\n"), cut: 100, onRead: cancel}
+	d := &ProxyDialer{
+		URL:     &url.URL{Scheme: "http", Host: "proxy.test"},
+		Connect: func(context.Context, string, string) (net.Conn, error) { return nc, nil },
+	}
+	if got, err := d.DialContext(ctx, "tcp", "host.test:443"); got != nil || !errors.Is(err, context.Canceled) || nc.closed.Load() == 0 {
+		t.Errorf("got %v, %v, closed %d times", got, err, nc.closed.Load())
 	}
 }
 
@@ -462,11 +480,21 @@ type fuzzConn struct {
 	answer []byte
 	cut    int
 	wrote  bytes.Buffer
+	onRead func()
+	closed atomic.Int32
+}
+
+func (c *fuzzConn) Close() error {
+	c.closed.Add(1)
+	return nil
 }
 
 func (c *fuzzConn) Write(p []byte) (int, error) { return c.wrote.Write(p) }
 
 func (c *fuzzConn) Read(p []byte) (int, error) {
+	if c.onRead != nil {
+		c.onRead()
+	}
 	n := copy(p, c.answer[:min(c.cut, len(c.answer))])
 	c.answer = c.answer[n:]
 	if n == 0 {
