@@ -467,7 +467,7 @@ func FuzzProxySocksReply(f *testing.F) {
 // compareTunnels compares what two tunnels bring, which is the end of answer.
 func compareTunnels(t *testing.T, a, b net.Conn, answer []byte) {
 	t.Helper()
-	restA, _ := io.ReadAll(a)
+	restA, _ := io.ReadAll(iotest.OneByteReader(a))
 	restB, _ := io.ReadAll(b)
 	if !bytes.Equal(restA, restB) || !bytes.HasSuffix(answer, restA) {
 		t.Fatalf("tunnels bring %q and %q", restA, restB)
