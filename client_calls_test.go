@@ -483,3 +483,70 @@ func TestClientBrokenBodies(t *testing.T) {
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, errStream }
+
+// ReadTimeout is for the answer: a body that takes its time to be sent does not use it up.
+func TestClientTimeouts(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		setup func(c *gallop.HostClient, req *gallop.Request)
+		after time.Duration
+		err   error
+	}{
+		{"a slow answer", func(c *gallop.HostClient, req *gallop.Request) { c.ReadTimeout = 2 * time.Second }, 2 * time.Second, gallop.ErrTimeout},
+		{"an answer in time", func(c *gallop.HostClient, req *gallop.Request) { c.ReadTimeout = 4 * time.Second }, 3 * time.Second, nil},
+		{"a slow body", func(c *gallop.HostClient, req *gallop.Request) {
+			c.ReadTimeout = 4 * time.Second
+			req.SetBodyStreamWriter(func(w *bufio.Writer) {
+				for range 10 {
+					w.WriteString("x")
+					w.Flush()
+					time.Sleep(time.Second)
+				}
+			})
+		}, 13 * time.Second, nil},
+		{"a slow answer to a slow body", func(c *gallop.HostClient, req *gallop.Request) {
+			c.ReadTimeout = 2 * time.Second
+			req.SetBodyStreamWriter(func(w *bufio.Writer) { time.Sleep(10 * time.Second) })
+		}, 12 * time.Second, gallop.ErrTimeout},
+		{"a body that is not read", func(c *gallop.HostClient, req *gallop.Request) {
+			c.WriteTimeout = 2 * time.Second
+			req.SetBody(make([]byte, 1<<20))
+		}, 2 * time.Second, gallop.ErrTimeout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				defer time.Sleep(time.Hour)
+				u := &upstream{window: 1000, serve: func(_ int, c *wiretest.Conn) {
+					r := bufio.NewReader(c)
+					if tt.name == "a body that is not read" {
+						time.Sleep(time.Minute)
+						return
+					}
+					takeRequest(t, r)
+					time.Sleep(3 * time.Second)
+					io.WriteString(c, ok5)
+					takeRequest(t, r)
+					time.Sleep(3 * time.Second)
+					io.WriteString(c, ok5)
+				}}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+				req := getRequest("/")
+				req.Header.SetMethod("POST")
+				tt.setup(c, req)
+				begun := time.Now()
+				err := c.Do(req, nil)
+				took := time.Since(begun)
+				if !errors.Is(err, tt.err) || took < tt.after || took > tt.after+tt.after/16 {
+					t.Errorf("%v after %v", err, took)
+				}
+				if err != nil {
+					return
+				}
+				time.Sleep(5 * time.Second)
+				if err := c.Do(getRequest("/"), nil); err != nil || u.dials.Load() != 1 {
+					t.Errorf("then %v, %d connections", err, u.dials.Load())
+				}
+			})
+		})
+	}
+}

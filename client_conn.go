@@ -36,17 +36,18 @@ type clientConn struct {
 	remote  net.Addr
 	local   net.Addr
 	created time.Time
-	lastUse time.Time // when the last call on it ended
-	calls   int       // how many it was used for, the present one included
-	probe   probe     // whether it is still good
+	idleAt  moment // when the last call on it ended
+	calls   int    // how many it was used for, the present one included
+	probe   probe  // whether it is still good
 
 	prev, next *clientConn // among the idle ones, see connList
 
-	set  *clientSettings // of the present call, as is all that follows
-	ctx  context.Context
-	buf  []byte
-	r    int
-	body clientBody
+	set      *clientSettings // of the present call, as is all that follows
+	ctx      context.Context
+	deadline time.Time
+	buf      []byte
+	r        int
+	body     clientBody
 
 	wrote    int64 // bytes of the request
 	answered bool  // a byte of the answer has come
@@ -75,7 +76,7 @@ func (cc *clientConn) CreatedTime() time.Time { return cc.created }
 
 // LastUseTime returns when the last call on the connection ended; the zero time if
 // there was none.
-func (cc *clientConn) LastUseTime() time.Time { return cc.lastUse }
+func (cc *clientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
 // maxDirectBody is up to how many bytes a body is written before the answer is looked
 // at. It fits what lies between two peers, so that a server that answers without
@@ -91,16 +92,19 @@ func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Re
 	if err == nil && resp.IsBodyStream() {
 		return nil
 	}
-	if cc.release(); err != nil {
+	if err != nil {
+		resp.Header.Reset() // it may show the buffer
+		resp.ResetBody()
 		err = cc.explain(ctx, err)
 	}
+	cc.release()
 	return err
 }
 
 // begin makes cc ready for a call.
 func (cc *clientConn) begin(ctx context.Context, deadline time.Time, set *clientSettings) {
 	cc.set, cc.wrote, cc.answered, cc.long, cc.broken = set, 0, false, false, false
-	cc.ctx = ctx
+	cc.ctx, cc.deadline = ctx, deadline
 	cc.calls++
 	cc.arm(deadline)
 	if ctx.Done() != nil {
@@ -259,6 +263,16 @@ func (cc *clientConn) release() {
 	} else {
 		cc.pool.discard(cc)
 	}
+}
+
+// close closes the connection. TLS says goodbye only where nothing was amiss: it would
+// wait for a peer that does not read.
+func (cc *clientConn) close() {
+	if tc := cc.probe.secured; tc != nil && (cc.broken || cc.interrupted.Load()) {
+		tc.NetConn().Close()
+		return
+	}
+	cc.nc.Close()
 }
 
 // requestError is why a request was not sent at all.

@@ -165,7 +165,6 @@ type HostClient struct {
 	pending atomic.Int64
 	users   atomic.Int64 // calls of the Client that has it
 	key     string       // by which the Client has it
-	lastUse atomic.Int64 // Unix time
 }
 
 // init fills in the defaults at the first call.
@@ -229,13 +228,12 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 // PendingRequests returns how many calls are being made.
 func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
 
-// LastUseTime returns when the last call began, in seconds; the zero time if there was
-// none.
+// LastUseTime returns when a connection was last made or given back; the zero time if
+// there was none.
 func (c *HostClient) LastUseTime() time.Time {
-	if at := c.lastUse.Load(); at != 0 {
-		return time.Unix(at, 0)
-	}
-	return time.Time{}
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	return c.pool.usedAt.time()
 }
 
 // ConnsCount returns how many connections there are.
@@ -253,7 +251,7 @@ func (c *HostClient) IdleConnsCount() int {
 // CloseIdleConnections closes the connections that are idle.
 func (c *HostClient) CloseIdleConnections() {
 	if c.init() == nil {
-		c.pool.closeIdle(time.Time{})
+		c.pool.closeIdle(momentNow())
 	}
 }
 

@@ -52,33 +52,49 @@ func (j *janitor) sweep() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.due = time.Time{}
-	now := time.Now()
+	now := momentNow()
 	for p := range j.pools {
 		next, ok := p.sweep(now)
 		if !ok && j.forget != nil && !j.forget(p) {
 			p.mu.Lock()
 			p.watched = true
 			p.mu.Unlock()
-			next, ok = now.Add(p.host.set.maxIdleTime), true
+			next, ok = p.host.set.maxIdleTime, true
 		}
 		if ok {
-			j.comeBy(next)
+			j.comeBy(time.Now().Add(next))
 		} else {
 			delete(j.pools, p)
 		}
 	}
 }
 
-// sweep closes the connections that have expired and returns when the next one will.
+// sweep closes the connections that have expired and returns how soon the next one will.
 // If none is idle then ok is false, and p is not watched any more.
-func (p *connPool) sweep(now time.Time) (next time.Time, ok bool) {
+func (p *connPool) sweep(now moment) (next time.Duration, ok bool) {
 	idleTime := p.host.set.maxIdleTime
-	p.closeIdle(now.Add(-idleTime))
+	p.closeIdle(now - moment(idleTime))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if cc := p.idle.first; cc != nil {
-		return cc.lastUse.Add(idleTime), true
+		return idleTime - time.Duration(now-cc.idleAt), true
 	}
 	p.watched = false
-	return time.Time{}, false
+	return 0, false
+}
+
+// moment is a point in time by the monotonic clock, for which asking the time costs half
+// as much. The zero moment is never.
+type moment time.Duration
+
+var clientEpoch = time.Now()
+
+func momentNow() moment { return moment(time.Since(clientEpoch)) }
+
+// time returns m by the wall clock.
+func (m moment) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-time.Duration(momentNow() - m))
 }

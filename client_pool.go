@@ -16,7 +16,8 @@ type connPool struct {
 	max     int      // of open
 	idle    connList // the longest idle one first
 	waiters waiterList
-	watched bool // the janitor comes by
+	usedAt  moment // when a connection was last made or given back
+	watched bool   // the janitor comes by
 }
 
 // get returns a connection for one call: an idle one that is still good, or a new one,
@@ -32,7 +33,7 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, fresh bool) (*cl
 			p.mu.Unlock()
 		case cc != nil: // its place is what is needed
 			p.mu.Unlock()
-			cc.nc.Close()
+			cc.close()
 			return p.dial(ctx, deadline)
 		case p.open < p.max:
 			p.open++
@@ -47,7 +48,7 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, fresh bool) (*cl
 				return p.dial(ctx, deadline)
 			}
 		}
-		if !p.expired(cc, time.Now()) && !cc.stale() {
+		if !p.tooOld(cc) && !cc.stale() {
 			set.trace.gotConn(cc)
 			return cc, nil
 		}
@@ -67,11 +68,11 @@ func (p *connPool) takeIdle(fresh bool) *clientConn {
 	return p.idle.popLast()
 }
 
-// expired reports whether cc has been there, or idle, for too long.
-func (p *connPool) expired(cc *clientConn, now time.Time) bool {
-	set := p.host.set
-	return set.maxIdleTime > 0 && now.Sub(cc.lastUse) >= set.maxIdleTime ||
-		set.maxConnTime > 0 && now.Sub(cc.created) >= set.maxConnTime
+// tooOld reports whether cc has been there for as long as connections may. That one
+// has been idle for too long is the janitor's business.
+func (p *connPool) tooOld(cc *clientConn) bool {
+	limit := p.host.set.maxConnTime
+	return limit > 0 && time.Since(cc.created) >= limit
 }
 
 // dial makes a connection, for which there is a place.
@@ -82,6 +83,9 @@ func (p *connPool) dial(ctx context.Context, deadline time.Time) (*clientConn, e
 		return nil, err
 	}
 	cc := newClientConn(p, nc, addr)
+	p.mu.Lock()
+	p.usedAt = momentNow()
+	p.mu.Unlock()
 	p.host.set.trace.gotConn(cc)
 	return cc, nil
 }
@@ -89,12 +93,13 @@ func (p *connPool) dial(ctx context.Context, deadline time.Time) (*clientConn, e
 // put takes back a connection that can be used again.
 func (p *connPool) put(cc *clientConn) {
 	set := p.host.set
-	cc.lastUse = time.Now()
-	if set.maxConnTime > 0 && cc.lastUse.Sub(cc.created) >= set.maxConnTime {
+	if p.tooOld(cc) {
 		p.discard(cc)
 		return
 	}
+	cc.idleAt = momentNow()
 	p.mu.Lock()
+	p.usedAt = cc.idleAt
 	if p.open > p.max {
 		p.mu.Unlock()
 		p.discard(cc)
@@ -123,7 +128,7 @@ func (p *connPool) put(cc *clientConn) {
 
 // discard closes a connection that is not in the list.
 func (p *connPool) discard(cc *clientConn) {
-	cc.nc.Close()
+	cc.close()
 	p.leave()
 }
 
@@ -145,13 +150,12 @@ func (p *connPool) setMax(n int) {
 	}
 }
 
-// closeIdle closes the connections that are idle since before, or all idle ones
-// if that is the zero time.
-func (p *connPool) closeIdle(before time.Time) {
+// closeIdle closes the connections that have been idle since the given moment or before.
+func (p *connPool) closeIdle(since moment) {
 	for {
 		p.mu.Lock()
 		cc := p.idle.first
-		if cc == nil || !before.IsZero() && cc.lastUse.After(before) {
+		if cc == nil || cc.idleAt > since {
 			p.mu.Unlock()
 			return
 		}

@@ -80,7 +80,7 @@ func (t *ClientTrace) gotConn(cc *clientConn) {
 	}
 	info := GotConnInfo{Conn: cc.nc, Addr: cc.addr, Reused: cc.calls > 0}
 	if info.Reused {
-		info.Idle = time.Since(cc.lastUse)
+		info.Idle = time.Duration(momentNow() - cc.idleAt)
 	}
 	t.GotConn(info)
 }

@@ -50,6 +50,7 @@ func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	u := &upload{cc: cc, content: content, length: length, trailers: &req.Header.trailers, done: make(chan struct{})}
 	u.stream.takeStream(&req.body)
 	a.upload = u
+	cc.armRead(cc.deadline) // ReadTimeout is for afterwards
 	go u.run()
 	err := cc.readAnswer(a, nil)
 	whole := u.end()
@@ -81,8 +82,8 @@ func (u *upload) run() {
 	}
 	u.cc.set.trace.wroteRequest(u.err)
 	switch timeout := u.cc.set.readTimeout; {
-	case u.err == nil && timeout > 0 && u.state.Load() != uploadAbandoned:
-		u.cc.nc.SetReadDeadline(time.Now().Add(timeout))
+	case u.err == nil && timeout > 0:
+		u.cc.nc.SetReadDeadline(earlier(time.Now().Add(timeout), u.cc.deadline))
 		u.cc.heedInterrupt()
 	case u.err != nil && (u.werr == nil || timedOut(u.werr)):
 		u.cc.interrupt() // there is nothing to be waited for
@@ -143,6 +144,7 @@ const maxUploadWait = 50 * time.Millisecond
 // end stops the upload and reports whether all of the body was written.
 func (u *upload) end() bool {
 	if u.over() {
+		u.cc.readBy = longAgo // which run may have moved
 		return u.err == nil
 	}
 	if u.state.Load() == uploadAbandoned {
@@ -151,20 +153,20 @@ func (u *upload) end() bool {
 	u.cc.armWrite(longAgo)
 	if u.content != nil {
 		<-u.done
-		return u.err == nil
+		return u.end()
 	}
 	timer := time.NewTimer(maxUploadWait)
 	defer timer.Stop()
 	select {
 	case <-u.done:
-		return u.err == nil
+		return u.end()
 	case <-timer.C:
 	}
 	if u.state.CompareAndSwap(uploadRuns, uploadAbandoned) {
 		return false
 	}
 	<-u.done
-	return u.err == nil
+	return u.end()
 }
 
 // uploadWriter is the connection for an upload.
