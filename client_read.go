@@ -179,7 +179,7 @@ func (cc *clientConn) appendBody(dst []byte) ([]byte, error) {
 			return dst, ErrBodyTooLarge
 		}
 		dst = append(bufpool.Grow(dst, len(data)), data...)
-		if cc.body.kind == http1.Fixed {
+		if cc.body.kind == http1.Fixed && len(cc.unread()) == 0 {
 			if dst, err = cc.appendDirect(dst); err != nil {
 				return dst, err
 			}
