@@ -40,9 +40,9 @@ const (
 //
 // Each request that fails is a penalty for its client. With LBLeastLoaded it counts like
 // so many requests that never end: 4 for the first, 256 at most. With LBRoundRobin it
-// divides the client's share by one more than that. It is forgotten slowly, half of it every second, so that a
-// client comes back bit by bit, after ten seconds at the latest; and if all clients are
-// broken, all are tried alike. No request is sent a second time.
+// divides the client's share by one more than that. It is forgotten slowly, half of it
+// every second, so that a client comes back bit by bit, after ten seconds at the latest;
+// and if all clients are broken, all are tried alike. No request is sent a second time.
 //
 // The zero value has no clients. An LBClient must not be copied, its fields not be changed
 // after the first call, and its methods may be called by several goroutines at once.

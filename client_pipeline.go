@@ -13,27 +13,30 @@ import (
 const DefaultMaxPendingRequests = 1024
 
 // PipelineClient sends requests to one host one behind the other over few connections,
-// without waiting for the answers, which come in the same order (RFC 9112 §9.3.2). It suits many
-// small requests to a server nearby. One slow answer holds up all behind it: HostClient is for
-// everything else.
+// without waiting for the answers, which come in the same order (RFC 9112 §9.3.2). It
+// suits many small requests to a server nearby. One slow answer holds up all behind it:
+// HostClient is for everything else.
 //
 // Requests and answers are whole: a body that is a stream is read into memory first. A
-// request without an idempotent method holds back those behind it until it is answered,
-// see PipelineNonIdempotent. CONNECT and requests for an upgrade are refused.
+// request that is not idempotent holds back those behind it until it is answered, see
+// PipelineNonIdempotent. CONNECT and requests for an upgrade are refused.
 //
-// When a connection ends, the calls without an answer fail with a *ClosedError. They are sent again over
-// another one, once, if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
-// connection had answered others before; and always if the server cannot have acted on them, because
-// they were not sent or it had said in an answer that it closes the connection.
-// A call that has timed out is never sent again. Its answer is awaited for a second longer if nothing else
-// stands before it, and thrown away; then the connection is closed.
+// When a connection ends, the calls without an answer fail with a *ClosedError, unless
+// they are sent again over another one. That is so
+//   - always, if the server cannot have acted on them, because they were not sent or it
+//     had said in an answer that it closes the connection;
+//   - once, if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
+//     connection had answered others before.
+//
+// A call that has timed out is never sent again. Its answer, when nothing else stands
+// before it, is awaited for a second longer and thrown away; then the connection is closed.
 //
 // A connection has a goroutine that writes and one that reads, which end with it: when it
 // breaks, or was not used for MaxIdleConnDuration.
 //
 // Addr has to be set; the zero value of every other field is the default. A
-// PipelineClient must not be copied, its fields not be changed after the first call, and its
-// methods may be called by several goroutines at once.
+// PipelineClient must not be copied, its fields not be changed after the first call, and
+// its methods may be called by several goroutines at once.
 type PipelineClient struct {
 	_ noCopy
 
@@ -59,12 +62,13 @@ type PipelineClient struct {
 	MaxConns int
 
 	// MaxPendingRequests is how many calls there may be for each connection;
-	// DefaultMaxPendingRequests by default. Beyond that Do fails with ErrPipelineOverflow, and
-	// calls with a deadline or a context that can end wait.
+	// DefaultMaxPendingRequests by default. Beyond that Do fails with
+	// ErrPipelineOverflow, and calls with a deadline or a context that can end wait.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request waits for others to be written together with
-	// it. By default it does not; what comes while others are written goes out together anyhow.
+	// it. By default it does not; what comes while others are written goes out together
+	// anyhow.
 	MaxBatchDelay time.Duration
 
 	// MaxIdleConnDuration is how long a connection is kept that nobody uses;
@@ -76,7 +80,8 @@ type PipelineClient struct {
 	WriteBufferSize int
 
 	// ReadTimeout is how long an answer may take from when it is the next one to come
-	// to its end. WriteTimeout is how long one write may take. There is no limit by default.
+	// to its end. WriteTimeout is how long one write may take. There is no limit by
+	// default.
 	ReadTimeout  time.Duration
 	WriteTimeout time.Duration
 
@@ -207,7 +212,8 @@ func (c *PipelineClient) enter(ctx context.Context, over <-chan time.Time) error
 }
 
 // await waits for the end of the call, and gives up if it has to.
-func (c *PipelineClient) await(ctx context.Context, over <-chan time.Time, call *pipelineCall, resp *Response) error {
+func (c *PipelineClient) await(ctx context.Context, over <-chan time.Time,
+	call *pipelineCall, resp *Response) error {
 	select {
 	case <-call.done:
 	case <-over:

@@ -76,8 +76,8 @@ func (pc *pipelineConn) fail(err error) {
 	pc.shut(err)
 }
 
-// stopWriting ends the writer's part. What the server sent before it stopped reading counts:
-// answers, and perhaps that it would close. So the reader goes on for a little.
+// stopWriting ends the writer's part. What the server sent before it stopped reading
+// counts: answers, and perhaps that it would close. So the reader goes on for a little.
 func (pc *pipelineConn) stopWriting(err error) {
 	pc.client.mu.Lock()
 	defer pc.client.mu.Unlock()
@@ -111,7 +111,7 @@ func (pc *pipelineConn) open() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr(), created: time.Now()}
+	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr()}
 	pc.conn.set, pc.conn.buf = c.host.set, bufpool.Get(c.host.set.readBuf)
 	pc.opened = true
 	return nil
@@ -315,7 +315,9 @@ func (pc *pipelineConn) end() {
 			call.resent = call.resent || !pc.saidClose
 			c.assign(call)
 		default:
-			c.finish(call, &ClosedError{Addr: pc.conn.addr, Reused: pc.answered > 0, Written: int64(len(call.out)), Err: pc.err})
+			c.finish(call, &ClosedError{
+				Addr: pc.conn.addr, Reused: pc.answered > 0, Written: int64(len(call.out)), Err: pc.err,
+			})
 		}
 	}
 	for pc.queue.len() > 0 {

@@ -503,6 +503,50 @@ func TestPipelineStreamsAreReadFirst(t *testing.T) {
 	})
 }
 
+// Each read and write of the first connection fails once, in every way. Whatever happens,
+// calls end, with their own answer or an error, and no POST is sent twice.
+func TestPipelineTorture(t *testing.T) {
+	for _, kind := range wiretest.Faults {
+		for at := 1; at <= 16; at++ {
+			s := &pipelineServer{answer: namedAll}
+			c := PipelineClient{MaxConns: 2, WriteBufferSize: 1, PipelineNonIdempotent: at%2 == 0}
+			synctest.Test(t, func(t *testing.T) {
+				var first sync.Once
+				c.Addr = "a.test:80"
+				c.Dial = func(addr string) (nc net.Conn, err error) {
+					nc, err = s.dial(addr)
+					first.Do(func() { nc = wiretest.NewFault(nc, at, kind) })
+					return nc, err
+				}
+				var calls []*pipelined
+				for i, method := range []string{"GET", "GET", "POST", "PUT", "GET", "POST", "DELETE"} {
+					calls = append(calls, callPipeline(&c, method, fmt.Sprint("/", i), time.Minute))
+				}
+				for i, p := range calls {
+					if <-p.done; p.err != nil {
+						if kind == wiretest.FaultOctet {
+							t.Errorf("%v at %d: call %d: %v", kind, at, i, p.err)
+						}
+					} else if !strings.HasSuffix(p.body, fmt.Sprint("/", i)) {
+						t.Errorf("%v at %d: call %d has %q", kind, at, i, p.body)
+					}
+				}
+				for _, post := range []string{"POST/2", "POST/5"} {
+					if n := strings.Count(s.log(), post); n > 1 {
+						t.Errorf("%v at %d: %s was sent %d times: %s", kind, at, post, n, s.log())
+					}
+				}
+				time.Sleep(time.Hour)
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if len(c.conns) > 0 || len(c.slots) > 0 || s.live.Load() > 0 {
+					t.Errorf("%v at %d: left are %d connections, %d slots", kind, at, len(c.conns), len(c.slots))
+				}
+			})
+		}
+	}
+}
+
 // A thousand callers, of whom some give up, with a server that ends connections: each answer
 // belongs to its request, and nothing is left.
 func TestPipelineManyCallers(t *testing.T) {
