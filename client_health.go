@@ -42,7 +42,8 @@ func (cc *clientConn) stale() bool {
 // hasSecret reports whether TLS has read more than it has handed out. It is asked by a
 // read that may not wait.
 func (cc *clientConn) hasSecret() bool {
-	cc.armRead(longAgo)
+	cc.readBy = longAgo
+	cc.nc.SetReadDeadline(longAgo)
 	var one [1]byte
 	n, err := cc.nc.Read(one[:])
 	return n > 0 || !timedOut(err)

@@ -188,9 +188,10 @@ func (cc *clientConn) appendBody(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// appendDirect reads what is left of a Fixed body straight to dst.
+// appendDirect reads what is left of a Fixed body straight to dst, if none of it is in
+// the buffer.
 func (cc *clientConn) appendDirect(dst []byte) ([]byte, error) {
-	for cc.body.left > 0 {
+	for cc.body.left > 0 && cc.r == len(cc.buf) {
 		dst = bufpool.Grow(dst, int(min(cc.body.left, 16<<10)))
 		free := dst[len(dst):cap(dst)]
 		n, err := cc.read(free[:min(int64(len(free)), cc.body.left)])

@@ -214,6 +214,40 @@ func TestClientAnswers(t *testing.T) {
 	}
 }
 
+// However an answer is cut, it is the same.
+func TestClientCutAnswers(t *testing.T) {
+	for _, answer := range []string{ok5,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\nA: b\r\n\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 5\r\n\r\nhello",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cut := 0
+			u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+				for r := bufio.NewReader(c); ; {
+					var req gallop.Request
+					if req.Read(r) != nil {
+						return
+					}
+					io.WriteString(c, answer[:cut])
+					time.Sleep(time.Second)
+					io.WriteString(c, answer[cut:])
+				}
+			}}
+			c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+			defer c.CloseIdleConnections()
+			for cut = range len(answer) {
+				var resp gallop.Response
+				if err := c.Do(getRequest("/"), &resp); err != nil || string(resp.Body()) != "hello" {
+					t.Fatalf("cut at %d: %v, %q", cut, err, resp.Body())
+				}
+			}
+			if n := u.dials.Load(); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}
+
 func TestClientContext(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
