@@ -12,6 +12,7 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // How a call is made: client_host.go and client.go have what users see, client_retry.go
@@ -184,6 +185,12 @@ func (cc *clientConn) exchange(req *Request, resp *Response) error {
 	out := req.Header.asStored()
 	out.agent = cc.set.agent
 	content, err := req.prepare(&out)
+	if err == nil && !target.ValidHost(req.Header.Host()) {
+		err = errSentHost
+	}
+	if err == nil {
+		_, err = target.Check(req.Header.Method(), req.Header.RequestURI())
+	}
 	if err != nil {
 		cc.long = true // nothing was sent, and the connection is as it was
 		return requestError{err}

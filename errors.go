@@ -317,6 +317,7 @@ var (
 	// ErrConnPoolStrategyNotImpl is returned for a ConnPoolStrategy that there is not.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
+	errSentHost    = errors.New("gallop: the Host of the request is none (RFC 9112 §3.2)")
 	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
 	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
