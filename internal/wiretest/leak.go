@@ -25,6 +25,7 @@ func CheckLeaks(t testing.TB) {
 					descriptors(), files, len(leaked), strings.Join(leaked, "\n\n"))
 				return
 			}
+			runtime.GC() // net keeps the pipes of splice in a pool, which forgets them so
 			time.Sleep(wait)
 		}
 	})
