@@ -23,6 +23,24 @@ func follow(c caller, deadline time.Time, req *Request, resp *Response, maxRedir
 		})
 }
 
+// sameHost makes calls to the host of the first one only. A HostClient would send what
+// is meant for another one to the same address.
+type sameHost struct {
+	*HostClient
+	host string
+}
+
+func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	host := string(req.URI().Host())
+	if c.host == "" {
+		c.host = host
+	}
+	if host != c.host {
+		return ErrHostClientRedirectToDifferentHost
+	}
+	return c.HostClient.do(ctx, deadline, req, resp)
+}
+
 func getURL(c caller, dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	req := AcquireRequest()
 	defer ReleaseRequest(req)
@@ -52,32 +70,32 @@ func callForBody(c caller, dst []byte, req *Request, deadline time.Time) (status
 	return resp.StatusCode(), body, resp.BodyErr()
 }
 
-// DoRedirects is Do that follows up to maxRedirectsCount redirects, none that leads to
-// another scheme or, the connections being to Addr anyway, another host. See
-// Client.DoRedirects.
+// DoRedirects is Do that follows up to maxRedirectsCount redirects, and fails with
+// ErrHostClientRedirectToDifferentHost or ErrHostClientRedirectToDifferentScheme at one
+// that leads elsewhere. See Client.DoRedirects.
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
-	return follow(c, time.Time{}, req, resp, maxRedirectsCount)
+	return follow(&sameHost{HostClient: c}, time.Time{}, req, resp, maxRedirectsCount)
 }
 
 // Get gets url, following redirects, and returns the body in dst[:0], or in new memory
 // if that is too small.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
-	return getURL(c, dst, url, time.Time{})
+	return getURL(&sameHost{HostClient: c}, dst, url, time.Time{})
 }
 
 // GetTimeout is Get that fails with ErrTimeout after timeout.
 func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
-	return getURL(c, dst, url, time.Now().Add(timeout))
+	return getURL(&sameHost{HostClient: c}, dst, url, time.Now().Add(timeout))
 }
 
 // GetDeadline is Get that fails with ErrTimeout at the deadline.
 func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
-	return getURL(c, dst, url, deadline)
+	return getURL(&sameHost{HostClient: c}, dst, url, deadline)
 }
 
 // Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
-	return postURL(c, dst, url, postArgs)
+	return postURL(&sameHost{HostClient: c}, dst, url, postArgs)
 }
 
 // DoRedirects is Do that follows up to maxRedirectsCount redirects (RFC 9110 §15.4), and

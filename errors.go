@@ -197,6 +197,10 @@ var (
 	// often one that follows a redirect, for https if it speaks plain text, and for http
 	// if it speaks TLS. A Client can do both.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
+
+	// ErrHostClientRedirectToDifferentHost is returned for a redirect to a host other
+	// than that of the request: a HostClient has connections to one only.
+	ErrHostClientRedirectToDifferentHost = errors.New("gallop: HostClient follows no redirect to another host")
 )
 
 // Errors of PipelineClient.
