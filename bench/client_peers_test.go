@@ -1,0 +1,223 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/valyala/fasthttp"
+)
+
+// target is what every call asks for, and what its server answers with.
+const target = "/foo/bar?baz=123"
+
+var targetBytes = []byte(target)
+
+// caller is a client under comparison. newCall returns what one goroutine makes its
+// calls with: each is a GET of target whose answer is checked.
+type caller interface {
+	newCall() (call func() error)
+	close()
+}
+
+// clientPeers are the clients under comparison, each with the server of its own project.
+// The name is the value of the "server" key in the bench's name.
+var clientPeers = []struct {
+	name      string
+	serve     func(net.Listener) error
+	newCaller func(dial func() (net.Conn, error), conns int) caller
+}{
+	{"fasthttp", serveTargetFasthttp, newFasthttpCaller},
+	{"gallop", serveTargetGallop, newGallopCaller},
+	{"nethttp", serveTargetNetHTTP, newNetHTTPCaller},
+}
+
+// eachClient runs f as one sub-bench for each of them.
+func eachClient(b *testing.B, f func(b *testing.B, serve func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller)) {
+	for _, p := range clientPeers {
+		b.Run("server="+p.name, func(b *testing.B) { f(b, p.serve, p.newCaller) })
+	}
+}
+
+func wrongAnswer(status int, body []byte) error {
+	if status == http.StatusOK && bytes.Equal(body, targetBytes) {
+		return nil
+	}
+	return fmt.Errorf("answered %d %.40q", status, body)
+}
+
+func serveTargetFasthttp(ln net.Listener) error {
+	s := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { _, _ = ctx.Write(ctx.RequestURI()) }}
+	return s.Serve(ln)
+}
+
+func serveTargetGallop(ln net.Listener) error {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { _, _ = ctx.Write(ctx.RequestURI()) }}
+	return s.Serve(ln)
+}
+
+func serveTargetNetHTTP(ln net.Listener) error {
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.RequestURI)
+	})}
+	return s.Serve(ln)
+}
+
+type gallopCaller struct{ *gallop.HostClient }
+
+func newGallopCaller(dial func() (net.Conn, error), conns int) caller {
+	return gallopCaller{&gallop.HostClient{
+		Addr:               "bench.test:80",
+		Dial:               func(string) (net.Conn, error) { return dial() },
+		MaxConns:           conns,
+		MaxConnWaitTimeout: time.Minute,
+	}}
+}
+
+func (c gallopCaller) close() { c.CloseIdleConnections() }
+
+func (c gallopCaller) newCall() func() error {
+	req, resp := gallop.AcquireRequest(), gallop.AcquireResponse()
+	req.SetRequestURI("http://bench.test" + target)
+	return func() error {
+		if err := c.Do(req, resp); err != nil {
+			return err
+		}
+		return wrongAnswer(resp.StatusCode(), resp.Body())
+	}
+}
+
+type fasthttpCaller struct{ *fasthttp.HostClient }
+
+func newFasthttpCaller(dial func() (net.Conn, error), conns int) caller {
+	return fasthttpCaller{&fasthttp.HostClient{
+		Addr:               "bench.test:80",
+		Dial:               func(string) (net.Conn, error) { return dial() },
+		MaxConns:           conns,
+		MaxConnWaitTimeout: time.Minute,
+	}}
+}
+
+func (c fasthttpCaller) close() { c.CloseIdleConnections() }
+
+func (c fasthttpCaller) newCall() func() error {
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	req.SetRequestURI("http://bench.test" + target)
+	return func() error {
+		if err := c.Do(req, resp); err != nil {
+			return err
+		}
+		return wrongAnswer(resp.StatusCode(), resp.Body())
+	}
+}
+
+type netHTTPCaller struct{ *http.Transport }
+
+func newNetHTTPCaller(dial func() (net.Conn, error), conns int) caller {
+	return netHTTPCaller{&http.Transport{
+		DialContext:         func(context.Context, string, string) (net.Conn, error) { return dial() },
+		MaxConnsPerHost:     conns,
+		MaxIdleConns:        conns,
+		MaxIdleConnsPerHost: conns,
+		DisableCompression:  true,
+		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}}
+}
+
+func (c netHTTPCaller) close() { c.CloseIdleConnections() }
+
+func (c netHTTPCaller) newCall() func() error {
+	req, err := http.NewRequest(http.MethodGet, "http://bench.test"+target, nil)
+	if err != nil {
+		panic(err)
+	}
+	var body bytes.Buffer
+	return func() error {
+		resp, err := c.RoundTrip(req)
+		if err != nil {
+			return err
+		}
+		body.Reset()
+		_, err = body.ReadFrom(resp.Body)
+		return errors.Join(err, resp.Body.Close(), wrongAnswer(resp.StatusCode, body.Bytes()))
+	}
+}
+
+// floorCaller writes a request and reads an answer of fixed sizes, on connections that
+// are picked from a channel if there are fewer of them than callers: what no client over
+// such connections can beat.
+type floorCaller struct {
+	dial func() (net.Conn, error)
+	idle chan net.Conn
+	all  chan net.Conn
+}
+
+const (
+	floorRequest = "GET " + target + " HTTP/1.1\r\nHost: bench.test\r\nUser-Agent: gallop\r\n\r\n"
+	floorAnswer  = "HTTP/1.1 200 OK\r\nServer: gallop\r\nDate: Sat, 01 Jan 2000 00:00:00 GMT\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 16\r\n\r\n" + target
+)
+
+func serveFloor(ln net.Listener) error {
+	for {
+		c, err := ln.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer c.Close()
+			buf := make([]byte, len(floorRequest))
+			answer := []byte(floorAnswer)
+			for {
+				if _, err := io.ReadFull(c, buf); err != nil {
+					return
+				}
+				if _, err := c.Write(answer); err != nil {
+					return
+				}
+			}
+		}()
+	}
+}
+
+func newFloorCaller(dial func() (net.Conn, error), conns int) caller {
+	f := &floorCaller{dial: dial, idle: make(chan net.Conn, conns), all: make(chan net.Conn, conns)}
+	for range conns {
+		f.idle <- nil
+	}
+	return f
+}
+
+func (f *floorCaller) close() {
+	for range len(f.all) {
+		_ = (<-f.all).Close()
+	}
+}
+
+func (f *floorCaller) newCall() func() error {
+	request, buf := []byte(floorRequest), make([]byte, len(floorAnswer))
+	return func() (err error) {
+		c := <-f.idle
+		if c == nil {
+			if c, err = f.dial(); err != nil {
+				return err
+			}
+			f.all <- c
+		}
+		defer func() { f.idle <- c }()
+		if _, err := c.Write(request); err != nil {
+			return err
+		}
+		if _, err = io.ReadFull(c, buf); err != nil {
+			return err
+		}
+		return wrongAnswer(http.StatusOK, buf[len(buf)-len(target):])
+	}
+}

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"bytes"
+	"io"
+	"math/bits"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// The names and the numbers of callers are those of fasthttp's published figures: that
+// many for each processor, each with a connection of its own. One operation is one call.
+// The floor is a write and a read of as many bytes, without HTTP.
+
+func BenchmarkClientGetEndToEnd1TCP(b *testing.B)    { benchClients(b, listenTCP, 1) }
+func BenchmarkClientGetEndToEnd10TCP(b *testing.B)   { benchClients(b, listenTCP, 10) }
+func BenchmarkClientGetEndToEnd100TCP(b *testing.B)  { benchClients(b, listenTCP, 100) }
+func BenchmarkClientGetEndToEnd1000TCP(b *testing.B) { benchClients(b, listenTCP, 1000) }
+
+func BenchmarkClientGetEndToEnd1Inmemory(b *testing.B)    { benchClients(b, listenMemory, 1) }
+func BenchmarkClientGetEndToEnd10Inmemory(b *testing.B)   { benchClients(b, listenMemory, 10) }
+func BenchmarkClientGetEndToEnd100Inmemory(b *testing.B)  { benchClients(b, listenMemory, 100) }
+func BenchmarkClientGetEndToEnd1000Inmemory(b *testing.B) { benchClients(b, listenMemory, 1000) }
+
+// network is a listener and how to reach it.
+type network func(b *testing.B) (net.Listener, func() (net.Conn, error))
+
+func listenTCP(b *testing.B) (net.Listener, func() (net.Conn, error)) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	address := ln.Addr().String()
+	return ln, func() (net.Conn, error) { return net.Dial("tcp4", address) }
+}
+
+func listenMemory(*testing.B) (net.Listener, func() (net.Conn, error)) {
+	ln := memnet.NewListener()
+	return ln, ln.Dial
+}
+
+func benchClients(b *testing.B, listen network, callers int) {
+	bench := func(b *testing.B, serve func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
+		ln, dial := listen(b)
+		defer serveUntil(ln, serve)()
+		c := newCaller(dial, callers*runtime.GOMAXPROCS(0))
+		defer c.close()
+		b.SetParallelism(callers)
+		b.ReportAllocs()
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			call := c.newCall()
+			for pb.Next() {
+				if err := call(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	eachClient(b, bench)
+	b.Run("server=floor", func(b *testing.B) { bench(b, serveFloor, newFloorCaller) })
+}
+
+// serveUntil serves until the function that it returns is called.
+func serveUntil(ln net.Listener, serve func(net.Listener) error) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = serve(ln)
+	}()
+	return func() {
+		_ = ln.Close()
+		<-done
+	}
+}
+
+// BenchmarkClient1000CallersOn100Conns has callers wait for each other's connections. It
+// also reports how long the slowest percent of the calls take at least.
+func BenchmarkClient1000CallersOn100Conns(b *testing.B) {
+	const callers, conns = 1000, 100
+	bench := func(b *testing.B, serve func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
+		ln, dial := listenTCP(b)
+		defer serveUntil(ln, serve)()
+		c := newCaller(dial, conns)
+		defer c.close()
+		var all latencies
+		var left atomic.Int64
+		var group sync.WaitGroup
+		left.Store(int64(b.N))
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range callers {
+			group.Go(func() {
+				call := c.newCall()
+				for left.Add(-1) >= 0 {
+					start := time.Now()
+					if err := call(); err != nil {
+						b.Error(err)
+						return
+					}
+					all.add(time.Since(start))
+				}
+			})
+		}
+		group.Wait()
+		b.StopTimer()
+		b.ReportMetric(float64(all.quantile(0.5))/1e3, "p50-µs")
+		b.ReportMetric(float64(all.quantile(0.99))/1e3, "p99-µs")
+	}
+	eachClient(b, bench)
+	b.Run("server=floor", func(b *testing.B) { bench(b, serveFloor, newFloorCaller) })
+}
+
+// latencies is a histogram whose buckets are 1/16 of their value wide.
+type latencies [64 * 16]atomic.Int64
+
+func (l *latencies) add(d time.Duration) {
+	n := uint64(max(d, 16))
+	shift := bits.Len64(n) - 5
+	l[shift*16+int(n>>shift)-16].Add(1)
+}
+
+// quantile returns what that part of the durations does not exceed, to 1/16.
+func (l *latencies) quantile(q float64) time.Duration {
+	total := int64(0)
+	for i := range l {
+		total += l[i].Load()
+	}
+	rank := int64(q * float64(total))
+	for i := range l {
+		if rank -= l[i].Load(); rank < 0 {
+			return time.Duration(uint64(i%16+17) << (i / 16))
+		}
+	}
+	return 0
+}
+
+// BenchmarkClientDoFastServer has a connection that answers at once, in the goroutine of
+// the caller: the time is the client's alone.
+func BenchmarkClientDoFastServer(b *testing.B) {
+	eachClient(b, func(b *testing.B, _ func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
+		c := newCaller(func() (net.Conn, error) { return newCannedConn(), nil }, 1000*runtime.GOMAXPROCS(0))
+		defer c.close()
+		b.ReportAllocs()
+		b.ResetTimer()
+		b.RunParallel(func(pb *testing.PB) {
+			call := c.newCall()
+			for pb.Next() {
+				if err := call(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	})
+}
+
+// cannedConn answers each write with floorAnswer. Reading waits for a write, as some
+// clients read all the time.
+type cannedConn struct {
+	loadConn
+	written chan struct{}
+	ended   chan struct{}
+	once    sync.Once
+	rest    []byte
+}
+
+var cannedAnswer = []byte(floorAnswer)
+
+func newCannedConn() *cannedConn {
+	return &cannedConn{written: make(chan struct{}, 1), ended: make(chan struct{})}
+}
+
+func (c *cannedConn) Write(p []byte) (int, error) {
+	c.written <- struct{}{}
+	return len(p), nil
+}
+
+func (c *cannedConn) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		select {
+		case <-c.written:
+		case <-c.ended:
+			return 0, io.EOF
+		}
+		c.rest = cannedAnswer
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func (c *cannedConn) Close() error {
+	c.once.Do(func() { close(c.ended) })
+	return nil
+}
+
+// TestLatencies shows that quantiles are right to a sixteenth.
+func TestLatencies(t *testing.T) {
+	var l latencies
+	for d := time.Microsecond; d <= time.Millisecond; d += time.Microsecond {
+		l.add(d)
+	}
+	for q, want := range map[float64]time.Duration{0.5: 500 * time.Microsecond, 0.99: 990 * time.Microsecond} {
+		if got := l.quantile(q); got < want || got > want+want/10 {
+			t.Errorf("quantile %v is %v, want about %v", q, got, want)
+		}
+	}
+	if !bytes.HasSuffix([]byte(floorAnswer), targetBytes) {
+		t.Error("the floor answers something else")
+	}
+}
