@@ -146,6 +146,10 @@ func laterBy(current, now time.Time, timeout time.Duration, deadline time.Time) 
 	return current
 }
 
+// unknownDeadline is what readBy is when somebody else may have set the deadline: equal
+// to none that is ever set.
+var unknownDeadline = time.Unix(2, 0)
+
 func (cc *clientConn) armRead(at time.Time) {
 	if !cc.readBy.Equal(at) {
 		cc.readBy = at

@@ -144,7 +144,7 @@ const maxUploadWait = 50 * time.Millisecond
 // end stops the upload and reports whether all of the body was written.
 func (u *upload) end() bool {
 	if u.over() {
-		u.cc.readBy = longAgo // which run may have moved
+		u.cc.readBy = unknownDeadline // run may have moved it
 		return u.err == nil
 	}
 	if u.state.Load() == uploadAbandoned {

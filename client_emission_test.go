@@ -1,0 +1,153 @@
+package gallop_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// clientSetters put a string from somewhere into a request.
+var clientSetters = map[string]func(*gallop.Request, string){
+	"method":                    func(r *gallop.Request, s string) { r.Header.SetMethod(s) },
+	"method with a tail":        func(r *gallop.Request, s string) { r.Header.SetMethod("GET" + s) },
+	"SetRequestURI":             func(r *gallop.Request, s string) { r.SetRequestURI("http://h1.test/" + s) },
+	"SetRequestURI, query":      func(r *gallop.Request, s string) { r.SetRequestURI("http://h1.test/?a=" + s) },
+	"SetRequestURI, host":       func(r *gallop.Request, s string) { r.SetRequestURI("http://h1.test" + s + "/") },
+	"SetRequestURI, userinfo":   func(r *gallop.Request, s string) { r.SetRequestURI("http://" + s + "@h1.test/") },
+	"SetRequestURI, fragment":   func(r *gallop.Request, s string) { r.SetRequestURI("http://h1.test/#" + s) },
+	"SetRequestURI, all":        func(r *gallop.Request, s string) { r.SetRequestURI(s) },
+	"Header.SetRequestURI":      func(r *gallop.Request, s string) { r.Header.SetRequestURI("/" + s); r.Header.SetHost("h1.test") },
+	"URI path":                  func(r *gallop.Request, s string) { r.URI().SetPath("/" + s) },
+	"URI query":                 func(r *gallop.Request, s string) { r.URI().SetQueryString(s) },
+	"URI query args":            func(r *gallop.Request, s string) { r.URI().QueryArgs().Set(s, s) },
+	"URI fragment":              func(r *gallop.Request, s string) { r.URI().SetHash(s) },
+	"URI user":                  func(r *gallop.Request, s string) { r.URI().SetUsername(s); r.URI().SetPassword(s) },
+	"SetHost":                   func(r *gallop.Request, s string) { r.SetHost(s) },
+	"Header.SetHost":            func(r *gallop.Request, s string) { r.UseHostHeader = true; r.Header.SetHost(s) },
+	"Header.Set of Host":        func(r *gallop.Request, s string) { r.UseHostHeader = true; r.Header.Set("Host", s) },
+	"Header.Set value":          func(r *gallop.Request, s string) { r.Header.Set("X-A", s) },
+	"Header.Set name":           func(r *gallop.Request, s string) { r.Header.Set(s, "v") },
+	"Header.Add value":          func(r *gallop.Request, s string) { r.Header.Add("X-A", s) },
+	"Header.Add name":           func(r *gallop.Request, s string) { r.Header.Add(s, "v") },
+	"Header.SetBytesKV":         func(r *gallop.Request, s string) { r.Header.SetBytesKV([]byte(s), []byte(s)) },
+	"Header.SetCanonical":       func(r *gallop.Request, s string) { r.Header.SetCanonical([]byte(s), []byte(s)) },
+	"Header.SetUserAgent":       func(r *gallop.Request, s string) { r.Header.SetUserAgent(s) },
+	"Header.SetReferer":         func(r *gallop.Request, s string) { r.Header.SetReferer(s) },
+	"Header.SetContentType":     func(r *gallop.Request, s string) { r.Header.SetContentType(s) },
+	"Header.SetContentEncoding": func(r *gallop.Request, s string) { r.Header.SetContentEncoding(s) },
+	"Header.SetProtocol":        func(r *gallop.Request, s string) { r.Header.SetProtocol(s) },
+	"cookie name":               func(r *gallop.Request, s string) { r.Header.SetCookie(s, "v") },
+	"cookie value":              func(r *gallop.Request, s string) { r.Header.SetCookie("k", s) },
+	"boundary":                  func(r *gallop.Request, s string) { r.Header.SetMultipartFormBoundary(s) },
+	"Set of Content-Length":     func(r *gallop.Request, s string) { r.Header.Set("Content-Length", s) },
+	"Set of a wrong length":     func(r *gallop.Request, s string) { r.Header.Set("Content-Length", "1"); r.SetBodyString("x" + s) },
+	"Set of Transfer-Encoding":  func(r *gallop.Request, s string) { r.Header.Set("Transfer-Encoding", s) },
+	"Set of chunked":            func(r *gallop.Request, s string) { r.Header.Set("Transfer-Encoding", "chunked"); r.SetBodyString(s) },
+	"Set of Connection":         func(r *gallop.Request, s string) { r.Header.Set("Connection", s) },
+	"Set of Expect":             func(r *gallop.Request, s string) { r.Header.Set("Expect", s) },
+	"body":                      func(r *gallop.Request, s string) { r.Header.SetMethod("POST"); r.SetBodyString(s) },
+	"body of GET":               func(r *gallop.Request, s string) { r.SetBodyString(s) },
+	"trailer name":              func(r *gallop.Request, s string) { _ = r.Header.SetTrailer(s); streamed(r) },
+	"trailer value":             func(r *gallop.Request, s string) { _ = r.Header.SetTrailer("X-T"); streamed(r); r.Header.Set("X-T", s) },
+	"stream longer than its size": func(r *gallop.Request, s string) {
+		r.Header.SetMethod("POST")
+		r.SetBodyStream(strings.NewReader("body"+s), 4)
+	},
+}
+
+func streamed(r *gallop.Request) {
+	r.Header.SetMethod("POST")
+	r.SetBodyStreamWriter(func(w *bufio.Writer) { _, _ = w.WriteString("body") })
+}
+
+// requestInjections are injections into a request.
+var requestInjections = append([]string{
+	"a HTTP/1.1\r\nInjected: 1\r\n\r\nGET /smuggled",
+	"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n",
+	"h1.test\r\nInjected: 1",
+	"h1.test/path",
+	"a@b",
+	"chunked, identity",
+	"é\u2028\u560d\u560a", // the last two are CR and LF to whoever keeps eight bits of a code point
+}, injections...)
+
+// TestClientRefusesInjection puts every injection through every setter: the client must
+// send nothing, or one well-formed request that says nothing that was injected.
+func TestClientRefusesInjection(t *testing.T) {
+	for name, set := range clientSetters {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range requestInjections {
+				got, err := emitted(func(r *gallop.Request) {
+					r.SetRequestURI("http://h1.test/")
+					set(r, s)
+				})
+				if err != nil {
+					t.Errorf("%q: %v", s, err)
+				}
+				for _, q := range got {
+					if len(got) > 1 || len(q.Values("Injected"))+len(q.Trailers) > 1 || len(q.Values("Injected")) > 0 || strings.Contains(q.Target, "smuggled ") {
+						t.Errorf("%q: %d requests; %s %s %q %q", s, len(got), q.Method, q.Target, q.Fields, q.Trailers)
+					}
+				}
+			}
+		})
+	}
+}
+
+// emitted has a client do a request, whatever comes of it, and returns what the server
+// got. The error is a fault of the client.
+func emitted(prepare func(*gallop.Request)) (got []*wiretest.Incoming, err error) {
+	var mu sync.Mutex
+	dial, stop := wiretest.Memory(func(c net.Conn) {
+		defer c.Close()
+		requests := wiretest.NewRequests(c)
+		for {
+			q, readErr := requests.Next()
+			mu.Lock()
+			if readErr != nil {
+				// a client that gives up half-way is right, one that sends junk is not
+				if readErr != io.EOF && !errors.Is(readErr, io.ErrUnexpectedEOF) && !isReset(readErr) {
+					err = readErr
+				}
+				mu.Unlock()
+				return
+			}
+			got = append(got, q)
+			mu.Unlock()
+			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
+				return
+			}
+		}
+	})
+	c := hostClient(dial, false)
+	var req gallop.Request
+	var resp gallop.Response
+	prepare(&req)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	doErr := c.DoContext(ctx, &req, &resp)
+	c.CloseIdleConnections()
+	stop()
+	switch {
+	case ctx.Err() != nil:
+		err = errors.Join(err, fmt.Errorf("the client hangs: %w", doErr))
+	case doErr == nil && len(got) == 0:
+		err = errors.Join(err, errors.New("no error, and no request was sent"))
+	}
+	return got, err
+}
+
+func isReset(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op)
+}
