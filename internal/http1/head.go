@@ -85,6 +85,7 @@ type Head struct {
 	at      int
 	scanned int
 	started bool // the first line is done
+	inValue bool // the colon of the field line at at is there; known of long lines only
 }
 
 // Reset makes h ready for the next message. Storage is kept.
@@ -92,7 +93,7 @@ func (h *Head) Reset() {
 	h.Fields.Reset()
 	h.Method, h.Target, h.Reason, h.Lines = field.Span{}, field.Span{}, field.Span{}, field.Span{}
 	h.Status, h.MethodID, h.Minor, h.Flags, h.Body, h.Length, h.te = 0, 0, 0, 0, 0, -1, 0
-	h.at, h.scanned, h.started = 0, 0, false
+	h.at, h.scanned, h.started, h.inValue = 0, 0, false, false
 }
 
 // Parsed reports whether the head was parsed to its end, and not built.

@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 
@@ -42,7 +43,7 @@ func parse(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 		h.Fields.Borrow(b)
 		h.Length = -1
 	} else {
-		if whole < lim.Head && h.unfinished(b, lim) {
+		if whole < lim.Head && h.unfinished(b) {
 			h.scanned = len(b)
 			return 0, nil
 		}
@@ -59,19 +60,23 @@ func parse(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 	return 0, nil
 }
 
-// shortLine is how much of an unfinished line is looked at again and again as it
-// grows. What is longer waits for a control character, so that a head that
-// arrives byte by byte costs linear time.
+// shortLine is how much of an unfinished field line is looked at again and again as
+// it grows. Of what is longer only the new bytes are looked at, until one of them
+// matters, so that a head that arrives byte by byte costs linear time.
 const shortLine = 256
 
 // unfinished reports whether the line that was not finished at the last call is
-// certain not to be finished, or found wrong, at this one.
-func (h *Head) unfinished(b []byte, lim *Limits) bool {
-	line := len(b) - h.at
-	if line < shortLine || !h.started && line > lim.Target {
+// certain not to be finished, or found wrong, at this one. A request line is always
+// looked at: it is bounded by the limit of its target.
+func (h *Head) unfinished(b []byte) bool {
+	if !h.started || len(b)-h.at < shortLine {
 		return false
 	}
 	from := max(h.scanned-1, h.at) // a CR may have been the last byte
+	if !h.inValue {
+		h.inValue = bytes.IndexByte(b[max(h.at, h.scanned-shortLine):], ':') >= 0
+		return !h.inValue && ascii.IsToken(b[from:])
+	}
 	return ascii.IndexControl(b[from:]) == len(b)-from
 }
 
@@ -248,14 +253,14 @@ func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 			if end == 0 {
 				return 0, err
 			}
-			h.at = end
+			h.at, h.inValue = end, false
 			continue
 		}
 		last := h.Fields.Len() - 1
 		if last >= lim.Fields {
 			return 0, ErrTooManyFields
 		}
-		h.at = end
+		h.at, h.inValue = end, false
 		if id := h.Fields.ID(last); id <= lastNoted && id != field.Unknown {
 			if err := h.note(id, h.Fields.Value(last)); err != nil {
 				return 0, err
