@@ -15,7 +15,7 @@ var (
 	ErrCorrupt = errors.New("body is not valid in its content coding")
 	// ErrTruncated says that a body ends before its content coding does.
 	ErrTruncated = errors.New("body ends within its content coding")
-	// ErrUnknown says that Content-Encoding names a coding that is not implemented.
+	// ErrUnknown says that Content-Encoding names a coding that this package does not know.
 	ErrUnknown = errors.New("unknown content coding")
 	// ErrTooManyLayers says that Content-Encoding lists more than MaxLayers codings.
 	ErrTooManyLayers = errors.New("too many content codings")
