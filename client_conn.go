@@ -40,6 +40,9 @@ type clientConn struct {
 	idleAt  moment // when the last call on it ended
 	calls   int    // how many it was used for, the present one included
 	probe   probe  // whether it is still good
+	asker   asker  // sends small requests, where it can
+
+	unproven bool // it may be stale, which nobody has looked for yet
 
 	prev, next *clientConn // among the idle ones, see connList
 
@@ -52,6 +55,7 @@ type clientConn struct {
 
 	wrote    int64 // bytes of the request
 	answered bool  // a byte of the answer has come
+	failed   error // what the next read returns
 	long     bool  // the answer says that another one may follow it
 	broken   bool  // no other call may follow
 
@@ -65,6 +69,7 @@ func newClientConn(p *connPool, nc net.Conn, addr string) *clientConn {
 	cc := &clientConn{nc: nc, pool: p, addr: addr, created: time.Now()}
 	cc.remote, cc.local = nc.RemoteAddr(), nc.LocalAddr()
 	cc.probe.init(nc)
+	cc.asker.init(nc)
 	return cc
 }
 
@@ -86,7 +91,8 @@ const maxDirectBody = 64 << 10
 
 // roundTrip sends req and reads the answer to it. Afterwards resp owns its bytes, and
 // cc has gone back to its pool, or been closed, unless resp's body is a stream: then
-// the end of that decides.
+// the end of that decides. With errStale nothing was sent, and another connection is to
+// be tried.
 func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, set *clientSettings) error {
 	cc.begin(ctx, deadline, set)
 	err := cc.exchange(req, resp)
@@ -104,7 +110,7 @@ func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Re
 
 // begin makes cc ready for a call.
 func (cc *clientConn) begin(ctx context.Context, deadline time.Time, set *clientSettings) {
-	cc.set, cc.wrote, cc.answered, cc.long, cc.broken = set, 0, false, false, false
+	cc.set, cc.wrote, cc.answered, cc.failed, cc.long, cc.broken = set, 0, false, nil, false, false
 	cc.ctx, cc.deadline = ctx, deadline
 	cc.calls++
 	cc.arm(deadline)
@@ -203,7 +209,18 @@ func (cc *clientConn) exchange(req *Request, resp *Response) error {
 	a := answer{resp: resp, method: req.Header.methodID(), close: out.close, upgrade: req.Header.ConnectionUpgrade()}
 	hasBody := out.length > 0 || out.length == lengthChunked
 	large := req.IsBodyStream() || len(content) > maxDirectBody
-	if !large && !(hasBody && req.MayContinue()) {
+	small := !large && !(hasBody && req.MayContinue())
+	if small && cc.mayAsk(len(content)) {
+		err := cc.ask(content)
+		if err == errStale {
+			return err
+		}
+		return cc.readAnswer(&a, err)
+	}
+	if cc.unproven && cc.stale() {
+		return errStale
+	}
+	if small {
 		return cc.readAnswer(&a, cc.write(content))
 	}
 	if err := cc.write(nil); err != nil {
@@ -291,6 +308,9 @@ type requestError struct{ error }
 
 // explain makes of what a connection said what the caller of a call wants to know.
 func (cc *clientConn) explain(ctx context.Context, err error) error {
+	if err == errStale {
+		return err
+	}
 	if e, ok := err.(requestError); ok {
 		return e.error
 	}
@@ -346,6 +366,10 @@ func (cc *clientConn) fill() error {
 // read reads from the connection into p, which is not empty. It returns no bytes only
 // with an error.
 func (cc *clientConn) read(p []byte) (int, error) {
+	if err := cc.failed; err != nil {
+		cc.failed, cc.broken = nil, true
+		return 0, err
+	}
 	for range maxEmptyReads {
 		n, err := cc.nc.Read(p)
 		if n > 0 {

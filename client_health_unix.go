@@ -5,6 +5,8 @@ package gallop
 import (
 	"net"
 	"syscall"
+
+	"github.com/gallop-http/gallop/internal/poll"
 )
 
 // socketProbe looks at what has come on a socket without reading it or waiting.
@@ -35,13 +37,4 @@ func (p *socketProbe) isQuiet() bool {
 	return p.conn.Control(p.look) == nil && p.quiet
 }
 
-func (p *socketProbe) peek(fd uintptr) {
-	var one [1]byte
-	for {
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		if err != syscall.EINTR {
-			p.quiet = err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
-			return
-		}
-	}
-}
+func (p *socketProbe) peek(fd uintptr) { p.quiet = poll.Quiet(int(fd)) }

@@ -22,9 +22,11 @@ type connPool struct {
 
 // get returns a connection for one call: an idle one that is still good, or a new one,
 // or, if there may be no more, the first that nobody needs any more. fresh asks for a
-// new one in any case.
-func (p *connPool) get(ctx context.Context, deadline time.Time, fresh bool) (*clientConn, error) {
+// new one in any case. If it is for a round trip, that may find out whether an idle one
+// is still good.
+func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip bool) (*clientConn, error) {
 	set := p.host.set
+	trusting := roundTrip && set.trace == nil // GotConn is told of good ones only
 	for set.trace.getConn(p.host.Addr); ; {
 		p.mu.Lock()
 		cc := p.takeIdle(fresh)
@@ -48,7 +50,8 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, fresh bool) (*cl
 				return p.dial(ctx, deadline)
 			}
 		}
-		if !p.tooOld(cc) && !cc.stale() {
+		cc.unproven = trusting && cc.asker.ok()
+		if !p.tooOld(cc) && (cc.unproven || !cc.stale()) {
 			set.trace.gotConn(cc)
 			return cc, nil
 		}

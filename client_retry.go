@@ -107,12 +107,21 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, req *Reque
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
 	}
-	cc, err := c.pool.get(ctx, deadline, fresh)
-	if err != nil {
-		return err
+	return c.roundTrip(ctx, deadline, req, resp, fresh)
+}
+
+// roundTrip sends req on the first connection that is good.
+func (c *HostClient) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, fresh bool) error {
+	for {
+		cc, err := c.pool.get(ctx, deadline, fresh, true)
+		if err != nil {
+			return err
+		}
+		resp.remote, resp.local = cc.remote, cc.local
+		if err = cc.roundTrip(ctx, deadline, req, resp, c.set); err != errStale {
+			return err
+		}
 	}
-	resp.remote, resp.local = cc.remote, cc.local
-	return cc.roundTrip(ctx, deadline, req, resp, c.set)
 }
 
 // wantsRetry reports whether to send a request again that was sent n times.

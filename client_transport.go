@@ -32,12 +32,7 @@ func (transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry 
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	cc, err := hc.pool.get(ctx, deadline, false)
-	if err != nil {
-		return false, err
-	}
-	resp.remote, resp.local = cc.remote, cc.local
-	err = cc.roundTrip(ctx, deadline, req, resp, hc.set)
+	err = hc.roundTrip(ctx, deadline, req, resp, false)
 	_, unsent := err.(requestError)
 	return err != nil && !unsent, err
 }
@@ -70,7 +65,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err := c.pool.get(context.Background(), deadline, connectionClose)
+	cc, err := c.pool.get(context.Background(), deadline, connectionClose, false)
 	if err == nil {
 		cc.armRead(time.Time{})
 		cc.armWrite(time.Time{})

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !aix
 
 package gallop
 
@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/poll"
 )
 
 // rawWait reads from a socket, and holds no buffer while there is nothing to read.
@@ -45,16 +46,9 @@ func (w *rawWait) tryRead(fd uintptr) bool {
 	if in.buf == nil {
 		in.buf = bufpool.Get(in.c.set.readBuf)
 	}
-	for {
-		w.n, w.err = syscall.Read(int(fd), in.buf[:cap(in.buf)])
-		if w.err != syscall.EINTR {
-			break
-		}
-	}
-	if w.err == syscall.EAGAIN {
+	if w.n, w.err = poll.Read(int(fd), in.buf[:cap(in.buf)]); w.err == syscall.EAGAIN {
 		in.park()
 		return false
 	}
-	w.n = max(w.n, 0)
 	return true
 }

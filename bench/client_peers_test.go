@@ -173,10 +173,10 @@ func serveFloor(ln net.Listener) error {
 		}
 		go func() {
 			defer c.Close()
-			buf := make([]byte, len(floorRequest))
+			buf := make([]byte, 4096)
 			answer := []byte(floorAnswer)
 			for {
-				if _, err := io.ReadFull(c, buf); err != nil {
+				if n, err := c.Read(buf); err != nil || !bytes.HasSuffix(buf[:n], []byte("\r\n\r\n")) {
 					return
 				}
 				if _, err := c.Write(answer); err != nil {

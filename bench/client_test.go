@@ -28,6 +28,38 @@ func BenchmarkClientGetEndToEnd10Inmemory(b *testing.B)   { benchClients(b, list
 func BenchmarkClientGetEndToEnd100Inmemory(b *testing.B)  { benchClients(b, listenMemory, 100) }
 func BenchmarkClientGetEndToEnd1000Inmemory(b *testing.B) { benchClients(b, listenMemory, 1000) }
 
+// BenchmarkClientOverBareServer10TCP has all clients talk to the server of the floor, which
+// reads and writes fixed bytes: the difference to the floor is what a client adds.
+func BenchmarkClientOverBareServer10TCP(b *testing.B) {
+	bench := func(b *testing.B, newCaller func(func() (net.Conn, error), int) caller) {
+		ln, dial := listenTCP(b)
+		defer serveUntil(ln, serveFloor)()
+		c := newCaller(dial, 10*runtime.GOMAXPROCS(0))
+		defer c.close()
+		b.SetParallelism(10)
+		runCalls(b, c)
+	}
+	eachClient(b, func(b *testing.B, _ func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
+		bench(b, newCaller)
+	})
+	b.Run("server=floor", func(b *testing.B) { bench(b, newFloorCaller) })
+}
+
+// runCalls makes b.N calls.
+func runCalls(b *testing.B, c caller) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		call := c.newCall()
+		for pb.Next() {
+			if err := call(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
 // network is a listener and how to reach it.
 type network func(b *testing.B) (net.Listener, func() (net.Conn, error))
 
@@ -52,17 +84,7 @@ func benchClients(b *testing.B, listen network, callers int) {
 		c := newCaller(dial, callers*runtime.GOMAXPROCS(0))
 		defer c.close()
 		b.SetParallelism(callers)
-		b.ReportAllocs()
-		b.ResetTimer()
-		b.RunParallel(func(pb *testing.PB) {
-			call := c.newCall()
-			for pb.Next() {
-				if err := call(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
+		runCalls(b, c)
 	}
 	eachClient(b, bench)
 	b.Run("server=floor", func(b *testing.B) { bench(b, serveFloor, newFloorCaller) })
@@ -148,17 +170,7 @@ func BenchmarkClientDoFastServer(b *testing.B) {
 	eachClient(b, func(b *testing.B, _ func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
 		c := newCaller(func() (net.Conn, error) { return newCannedConn(), nil }, 1000*runtime.GOMAXPROCS(0))
 		defer c.close()
-		b.ReportAllocs()
-		b.ResetTimer()
-		b.RunParallel(func(pb *testing.PB) {
-			call := c.newCall()
-			for pb.Next() {
-				if err := call(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
+		runCalls(b, c)
 	})
 }
 

@@ -1,0 +1,43 @@
+//go:build unix && !aix
+
+// Package poll has what is needed below a net.Conn: calls on sockets that do not wait.
+// The sockets have to be non-blocking, as those of package net are.
+//
+// The calls go around what the runtime does for calls that may take long, which costs as
+// much again as a short one. In race builds they do not, since there package syscall tells
+// the race detector that what was written before a write happens before what a read sees.
+package poll
+
+import "syscall"
+
+// Quiet reports whether nothing has come on a socket: no byte, no end and no error.
+func Quiet(fd int) bool {
+	for {
+		_, err := peek(fd)
+		if err != syscall.EINTR {
+			return err == syscall.EAGAIN
+		}
+	}
+}
+
+// Read reads into p as read(2) does. With syscall.EAGAIN there is nothing to read yet;
+// no byte and no error is the end.
+func Read(fd int, p []byte) (int, error) {
+	for {
+		n, err := read(fd, p)
+		if err != syscall.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
+// Write writes of p what the socket takes, as write(2) does. With syscall.EAGAIN that is
+// nothing.
+func Write(fd int, p []byte) (int, error) {
+	for {
+		n, err := write(fd, p)
+		if err != syscall.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
