@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"net"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/gallop-http/gallop/memnet"
@@ -70,5 +72,39 @@ func TestClientAllocatesNothing(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Calls that wait for each other's connections allocate no more than others.
+func TestClientWaitsWithoutAllocating(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools forget")
+	}
+	const callers, calls = 8, 2000
+	c := &HostClient{Addr: "a", MaxConns: 1, Dial: memoryServer(t, func(ctx *RequestCtx) { ctx.SetBodyString("hello") })}
+	round := func() {
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				var req Request
+				var resp Response
+				req.SetRequestURI("http://example.com/")
+				for range calls {
+					if err := c.Do(&req, &resp); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+	round()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	round()
+	runtime.ReadMemStats(&after)
+	if n := after.Mallocs - before.Mallocs; n > callers*calls/20 {
+		t.Errorf("%d allocations in %d calls", n, callers*calls)
 	}
 }

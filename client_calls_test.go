@@ -225,6 +225,32 @@ func TestClientWaitsForConnections(t *testing.T) {
 	}
 }
 
+// Each wait has a time of its own, though one timer does for all; and the client may be
+// used in another bubble later.
+func TestClientWaitsEndInAnyOrder(t *testing.T) {
+	u := &upstream{serve: func(_ int, c *wiretest.Conn) { time.Sleep(time.Minute) }}
+	c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1, ReadTimeout: time.Second}
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			defer time.Sleep(2 * time.Minute)
+			var wg sync.WaitGroup
+			wg.Go(func() { _ = c.Do(getRequest("/"), nil) })
+			synctest.Wait()
+			for _, ms := range []int{500, 100, 300, 900, 200, 100, 450, 50} {
+				limit := time.Duration(ms) * time.Millisecond
+				wg.Go(func() {
+					begun := time.Now()
+					err := c.DoTimeout(getRequest("/"), nil, limit)
+					if took := time.Since(begun); err != gallop.ErrTimeout || took < limit || took > limit+time.Millisecond {
+						t.Errorf("%v after %v, want a timeout after %v", err, took, limit)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
 // Who gives up leaves no trace: the next in line is served.
 func TestClientCanceledWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -173,6 +173,7 @@ func (c *HostClient) init() error {
 		c.set = c.resolve()
 		c.addrs = splitAddrs(c.Addr, c.IsTLS)
 		c.pool.host = c
+		c.pool.lock.p = &c.pool
 		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)
 		if c.janitor == nil {
 			c.janitor = &janitor{}

@@ -16,6 +16,8 @@ type connPool struct {
 	max     int      // of open
 	idle    connList // the longest idle one first
 	waiters waiterList
+	lock    waiterLock
+	expiry  moment // when waits are looked at; 0 if nobody does
 	usedAt  moment // when a connection was last made or given back
 	watched bool   // the janitor comes by
 }

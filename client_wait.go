@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,12 +13,39 @@ const maxWaiters = 1 << 16
 // defaultConnWait is how long a call without a deadline waits for a connection.
 const defaultConnWait = 3 * time.Second
 
+// waitGrain is how late a wait may end: all are looked at for the sake of one.
+const waitGrain = time.Millisecond
+
 // waiter is a call that waits for a connection. It is given one, or nil, which is a
-// place for a new one; either is its to use or to give back.
+// place for a new one, either being its to use or to give back; or an error.
+//
+// Calls wait on condition variables: unlike channels and timers, those can be used
+// again by whoever waits next, in a bubble of testing/synctest as well.
 type waiter struct {
-	got        chan *clientConn // with room for one
+	over       sync.Cond   // its lock is a waiterLock
+	isOver     atomic.Bool // cc and err are there
+	cc         *clientConn
+	err        error
+	until      moment // when it gives up,
+	late       error  // with this error
 	prev, next *waiter
 	queued     bool
+}
+
+var waiterObjects = sync.Pool{New: func() any { return new(waiter) }}
+
+// waiterLock is the lock of a pool for those who wait, which they hold when they begin
+// to, and have no use for afterwards.
+type waiterLock struct{ p *connPool }
+
+func (l *waiterLock) Lock()   {}
+func (l *waiterLock) Unlock() { l.p.mu.Unlock() }
+
+// end ends the wait. The pool is locked.
+func (w *waiter) end(cc *clientConn, err error) {
+	w.cc, w.err = cc, err
+	w.isOver.Store(true)
+	w.over.Signal()
 }
 
 // waiterList is who waits, in order.
@@ -59,7 +88,7 @@ func (l *waiterList) give(cc *clientConn) bool {
 		return false
 	}
 	l.remove(w)
-	w.got <- cc
+	w.end(cc, nil)
 	return true
 }
 
@@ -71,19 +100,37 @@ func (p *connPool) await(ctx context.Context, deadline time.Time) (*clientConn, 
 		p.mu.Unlock()
 		return nil, late
 	}
-	w := &waiter{got: make(chan *clientConn, 1)}
+	w := waiterObjects.Get().(*waiter)
+	w.over.L, w.until, w.late = &p.lock, momentNow()+moment(limit), late
 	p.waiters.push(w)
-	p.mu.Unlock()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case cc := <-w.got:
-		return cc, nil
-	case <-ctx.Done():
-		return p.giveUp(w, endedBy(ctx))
-	case <-timer.C:
-		return p.giveUp(w, late)
+	p.expireBy(w.until, limit)
+	reusable := true
+	if ctx.Done() == nil {
+		w.over.Wait() // unlocks
+	} else {
+		reusable = p.awaitWith(ctx, w)
 	}
+	w.isOver.Load() // what was written before it was stored can be read now
+	cc, err := w.cc, w.err
+	if reusable {
+		*w = waiter{}
+		waiterObjects.Put(w)
+	}
+	return cc, err
+}
+
+// awaitWith waits as long as ctx lasts. It reports whether w can be used again: if ctx
+// ends at the same time, whoever ends the wait may come late.
+func (p *connPool) awaitWith(ctx context.Context, w *waiter) (reusable bool) {
+	p.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { p.giveUp(w, endedBy(ctx)) })
+	p.mu.Lock()
+	if w.isOver.Load() {
+		p.mu.Unlock()
+	} else {
+		w.over.Wait()
+	}
+	return stop()
 }
 
 // waitLimit returns how long a call may wait, and with which error it stops.
@@ -102,20 +149,46 @@ func (p *connPool) waitLimit(deadline time.Time) (time.Duration, error) {
 	return limit, ErrNoFreeConns
 }
 
-// giveUp ends the wait with err. What was given in this very moment goes to the next.
-func (p *connPool) giveUp(w *waiter, err error) (*clientConn, error) {
+// giveUp ends a wait with err, unless it is over.
+func (p *connPool) giveUp(w *waiter, err error) {
 	p.mu.Lock()
-	queued := w.queued
-	if queued {
+	defer p.mu.Unlock()
+	if w.queued {
 		p.waiters.remove(w)
+		w.end(nil, err)
 	}
-	p.mu.Unlock()
-	if !queued {
-		if cc := <-w.got; cc != nil {
-			p.put(cc)
-		} else {
-			p.leave()
+}
+
+// expireBy sees to it that expire runs at the given moment, which is that far off, or
+// before. One timer does for all who wait: mostly they have equally long, so that it
+// seldom has to be set. It is left to run when nobody waits any more.
+func (p *connPool) expireBy(at moment, in time.Duration) {
+	if p.expiry == 0 || at < p.expiry {
+		p.expiry = at
+		time.AfterFunc(in, p.expire)
+	}
+}
+
+// expire ends the waits whose time has come.
+func (p *connPool) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, next := momentNow(), moment(0)
+	for w := p.waiters.first; w != nil; {
+		following := w.next
+		if w.until <= now {
+			p.waiters.remove(w)
+			w.end(nil, w.late)
+		} else if next == 0 || w.until < next {
+			next = w.until
 		}
+		w = following
 	}
-	return nil, err
+	if p.expiry <= now { // or else this is an older timer than the one that counts
+		p.expiry = 0
+	}
+	if next != 0 {
+		next = max(next, now+moment(waitGrain))
+		p.expireBy(next, time.Duration(next-now))
+	}
 }

@@ -15,6 +15,7 @@ type output struct {
 	buf      []byte
 	flushes  int       // how often something was written
 	deadline time.Time // as set on the connection
+	now      time.Time // for the next write, if the clock was looked at just before it
 	still    int       // steps of progressSteps in which the client took nothing
 	limit    time.Time // for the whole response, or zero
 	err      error
@@ -175,6 +176,8 @@ func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error)
 
 // arm sets the deadline for the next write.
 func (o *output) arm() {
+	now := o.now
+	o.now = time.Time{}
 	if !o.limit.IsZero() {
 		o.armExactly(o.limit)
 		return
@@ -188,7 +191,9 @@ func (o *output) arm() {
 		step /= progressSteps
 		late = step
 	}
-	now := time.Now()
+	if now.IsZero() {
+		now = time.Now()
+	}
 	switch at := now.Add(step); {
 	case !o.deadline.After(now): // it is the first, or a step has passed
 		o.armExactly(at)
