@@ -134,9 +134,8 @@ func (c *Client) callHost(ctx context.Context, deadline time.Time, req *Request,
 	if err != nil {
 		return err
 	}
-	err = hc.do(ctx, deadline, req, resp)
-	hc.users.Add(-1)
-	return err
+	defer hc.users.Add(-1)
+	return hc.do(ctx, deadline, req, resp)
 }
 
 // hostFor returns the HostClient for uri, and counts one more call of it.

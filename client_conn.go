@@ -95,7 +95,14 @@ const maxDirectBody = 64 << 10
 // be tried.
 func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, set *clientSettings) error {
 	cc.begin(ctx, deadline, set)
+	done := false
+	defer func() {
+		if !done {
+			cc.abandon(resp)
+		}
+	}()
 	err := cc.exchange(req, resp)
+	done = true
 	if err == nil && resp.IsBodyStream() {
 		return nil
 	}
@@ -290,6 +297,17 @@ func (cc *clientConn) release() {
 		cc.pool.put(cc)
 	} else {
 		cc.pool.discard(cc)
+	}
+}
+
+// abandon ends a call of which a callback has panicked.
+func (cc *clientConn) abandon(resp *Response) {
+	cc.broken = true
+	streams := resp.IsBodyStream()
+	resp.ResetBody()
+	resp.Header.Reset()
+	if !streams { // it has released cc otherwise
+		cc.release()
 	}
 }
 

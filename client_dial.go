@@ -86,29 +86,30 @@ func (c *HostClient) connect(ctx context.Context, addr string) (net.Conn, error)
 }
 
 // dialAside calls dial, which knows nothing of contexts, and does not wait for it
-// longer than ctx allows. A connection that comes too late is closed.
+// longer than ctx allows. A connection that comes too late is closed, and a panic that
+// comes too late is nobody's.
 func dialAside(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, error) {
 	if ctx.Done() == nil {
 		return dial()
 	}
-	type result struct {
-		nc  net.Conn
-		err error
-	}
-	dialed := make(chan result)
-	go func() {
-		nc, err := dial()
+	var nc net.Conn
+	var err error
+	dialed := make(chan error)
+	aside(func() { nc, err = dial() }, func(failure error) {
 		select {
-		case dialed <- result{nc, err}:
+		case dialed <- failure:
 		case <-ctx.Done():
 			if nc != nil {
 				nc.Close()
 			}
 		}
-	}()
+	})
 	select {
-	case r := <-dialed:
-		return r.nc, r.err
+	case failure := <-dialed:
+		if failure != nil {
+			return nil, panicAgain(failure)
+		}
+		return nc, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -18,6 +18,12 @@ import (
 // are made, and when a request may be sent twice.
 //
 // Requests go to Addr, whatever the host in their URI, which goes into the Host field.
+//
+// If a function that is set here panics, or ends its goroutine, the connection is closed
+// and the panic goes on to the caller. What runs elsewhere, as a Dial that must not take
+// longer than the call may, panics where the call is made; when that has ended already
+// the panic is lost. A panic of a Resolver is a *PanicError, and one of a body stream
+// an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 

@@ -32,7 +32,8 @@ const DefaultMaxPendingRequests = 1024
 // before it, is awaited for a second longer and thrown away; then the connection is closed.
 //
 // A connection has a goroutine that writes and one that reads, which end with it: when it
-// breaks, or was not used for MaxIdleConnDuration.
+// breaks, or was not used for MaxIdleConnDuration. If a function that is set here panics
+// there, that is a *PanicError of the calls on the connection.
 //
 // Addr has to be set; the zero value of every other field is the default. A
 // PipelineClient must not be copied, its fields not be changed after the first call, and
@@ -247,7 +248,7 @@ func (c *PipelineClient) assign(call *pipelineCall) {
 	if least == nil || least.calls() > 0 && len(c.conns) < c.maxConns() {
 		least = newPipelineConn(c)
 		c.conns = append(c.conns, least)
-		go least.run()
+		least.run()
 	}
 	call.conn = least
 	least.queue.push(call)

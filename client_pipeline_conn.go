@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -85,21 +86,39 @@ func (pc *pipelineConn) stopWriting(err error) {
 	pc.hurry()
 }
 
-// run is the writer.
+// run starts the writer, and with it the reader when the connection is there.
 func (pc *pipelineConn) run() {
-	if err := pc.open(); err != nil {
-		pc.fail(err)
+	var err error
+	aside(func() { err = pc.open() }, func(failure error) {
+		if err = cmp.Or(failure, err); err != nil {
+			pc.fail(err)
+			pc.end()
+			return
+		}
+		read := make(chan struct{})
+		pc.runReader(read)
+		pc.runWriter(read)
+	})
+}
+
+// runReader closes over when the reader has ended.
+func (pc *pipelineConn) runReader(over chan<- struct{}) {
+	var err error
+	aside(func() { err = pc.read() }, func(failure error) {
+		defer close(over)
+		pc.fail(cmp.Or(failure, err))
+	})
+}
+
+// runWriter is the rest of the writer's life, the clearing up included, which waits for
+// the reader.
+func (pc *pipelineConn) runWriter(read <-chan struct{}) {
+	var err error
+	aside(func() { err = pc.write() }, func(failure error) {
+		pc.stopWriting(cmp.Or(failure, err))
+		<-read
 		pc.end()
-		return
-	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		pc.fail(pc.read())
-	}()
-	pc.stopWriting(pc.write())
-	<-read
-	pc.end()
+	})
 }
 
 // open dials.

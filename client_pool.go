@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"context"
+	"net"
 	"sync"
 	"time"
 )
@@ -29,6 +30,12 @@ type connPool struct {
 func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip bool) (*clientConn, error) {
 	set := p.host.set
 	trusting := roundTrip && set.trace == nil // GotConn is told of good ones only
+	var tried *clientConn                     // lost if a callback panics
+	defer func() {
+		if tried != nil {
+			p.discard(tried)
+		}
+	}()
 	for set.trace.getConn(p.host.Addr); ; {
 		p.mu.Lock()
 		cc := p.takeIdle(fresh)
@@ -53,10 +60,13 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip
 			}
 		}
 		cc.unproven = trusting && cc.asker.ok()
+		tried = cc
 		if !p.tooOld(cc) && (cc.unproven || !cc.stale()) {
 			set.trace.gotConn(cc)
+			tried = nil
 			return cc, nil
 		}
+		tried = nil
 		p.discard(cc)
 	}
 }
@@ -81,17 +91,28 @@ func (p *connPool) tooOld(cc *clientConn) bool {
 }
 
 // dial makes a connection, for which there is a place.
-func (p *connPool) dial(ctx context.Context, deadline time.Time) (*clientConn, error) {
+func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *clientConn, err error) {
+	var nc net.Conn
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		if nc != nil { // a callback has panicked
+			nc.Close()
+		}
+		p.leave()
+	}()
 	nc, addr, err := p.host.dialAny(ctx, deadline)
 	if err != nil {
-		p.leave()
 		return nil, err
 	}
-	cc := newClientConn(p, nc, addr)
+	cc = newClientConn(p, nc, addr)
 	p.mu.Lock()
 	p.usedAt = momentNow()
 	p.mu.Unlock()
 	p.host.set.trace.gotConn(cc)
+	done = true
 	return cc, nil
 }
 
@@ -122,19 +143,19 @@ func (p *connPool) put(cc *clientConn) {
 	watch := !p.watched
 	p.watched = true
 	p.mu.Unlock()
-	set.trace.putIdle(cc.addr)
 	if surplus != nil {
 		p.discard(surplus)
 	}
 	if watch {
 		p.host.janitor.watch(p)
 	}
+	set.trace.putIdle(cc.addr)
 }
 
 // discard closes a connection that is not in the list.
 func (p *connPool) discard(cc *clientConn) {
+	defer p.leave()
 	cc.close()
-	p.leave()
 }
 
 // leave gives a place for a connection to the first who waits, or back.

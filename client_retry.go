@@ -38,9 +38,8 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 		deadline = earlier(deadline, time.Now().Add(req.timeout))
 	}
 	c.pending.Add(1)
-	err := c.attempts(ctx, deadline, req, resp)
-	c.pending.Add(-1)
-	return err
+	defer c.pending.Add(-1)
+	return c.attempts(ctx, deadline, req, resp)
 }
 
 // checkURI reports whether req can be sent to this host.
@@ -96,8 +95,8 @@ func unmarked(err error) error {
 
 // attempt sends req once.
 func (c *HostClient) attempt(ctx context.Context, deadline time.Time, req *Request, resp *Response, fresh bool) error {
-	resp.Header.Reset()
 	resp.resetSkipHeader()
+	resp.Header.Reset()
 	if c.Transport != nil {
 		return c.transport(ctx, deadline, req, resp)
 	}

@@ -27,11 +27,17 @@ type clientTLS struct {
 // cfg.ServerName if that is set; cfg may be nil, and is not changed. nc is closed if there
 // is an error.
 func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (net.Conn, error) {
+	done := false
+	defer func() {
+		if !done { // also if a callback panics
+			nc.Close()
+		}
+	}()
 	tc, err := c.shake(ctx, nc, addr, cfg, timeout)
 	if err != nil {
-		nc.Close()
 		return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: err}
 	}
+	done = true
 	return tc, nil
 }
 

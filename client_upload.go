@@ -27,9 +27,10 @@ type upload struct {
 	done     chan struct{}
 
 	// Valid when done is closed:
-	n    int64 // bytes written
-	werr error // what the connection said
-	err  error
+	n       int64 // bytes written
+	werr    error // what the connection said
+	err     error
+	failure error // of a callback, see aside
 }
 
 // States of an upload.
@@ -51,14 +52,25 @@ func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	u.stream.takeStream(&req.body)
 	a.upload = u
 	cc.armRead(cc.deadline) // ReadTimeout is for afterwards
-	go u.run()
+	aside(u.run, u.finish)
+	answered := false
+	defer func() {
+		if !answered { // a callback has panicked
+			u.end()
+		}
+	}()
 	err := cc.readAnswer(a, nil)
 	whole := u.end()
+	answered = true
 	if !whole {
 		cc.broken = true
 	}
-	if err == nil || !u.over() {
+	if !u.over() {
 		return err
+	}
+	panicAgain(u.failure)
+	if err == nil {
+		return nil
 	}
 	cc.wrote += u.n
 	if failed, ok := u.err.(bodyFailure); ok {
@@ -75,7 +87,6 @@ func (b *body) takeStream(src *body) {
 
 // run writes the body.
 func (u *upload) run() {
-	defer close(u.done)
 	u.err = u.write()
 	if u.err != nil && u.werr == nil && u.err != errAbandoned {
 		u.err = bodyFailure{u.err}
@@ -87,6 +98,16 @@ func (u *upload) run() {
 		u.cc.heedInterrupt()
 	case u.err != nil && (u.werr == nil || timedOut(u.werr)):
 		u.cc.interrupt() // there is nothing to be waited for
+	}
+}
+
+// finish is called when run has ended, well or by a callback's failure.
+func (u *upload) finish(failure error) {
+	defer close(u.done)
+	if failure != nil {
+		u.failure, u.err = failure, bodyFailure{failure}
+		u.cc.interrupt()
+		u.stream.dropStream(failure)
 	}
 }
 

@@ -147,9 +147,9 @@ func (j *CookieJar) Clear() {
 func (j *CookieJar) roundTrip(req *Request, resp *Response, do func() error) error {
 	var room [256]byte
 	own := req.Header.appendCookies(room[:0])
+	defer func() { req.Header.setKnown(field.Cookie, own) }()
 	j.SetRequestCookies(req)
 	err := do()
-	req.Header.setKnown(field.Cookie, own)
 	if err == nil {
 		j.SetCookies(req.URI(), &resp.Header)
 	}

@@ -244,7 +244,14 @@ func (d *TCPDialer) connectTo(ctx context.Context, network, addr string) (net.Co
 		connect = d.fromLocalAddr(network)
 	}
 	nc, err := connect(ctx, network, addr)
+	told := false
+	defer func() {
+		if !told && nc != nil { // a callback has panicked
+			nc.Close()
+		}
+	}()
 	trace.onConnectDone(network, addr, err)
+	told = true
 	return nc, err
 }
 

@@ -60,7 +60,9 @@ type nameEntry struct {
 
 // lookup returns the addresses of name. It waits for a lookup as long as ctx allows.
 func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nameEntry, error) {
-	e := c.join(ctx, d, strings.ToLower(name))
+	key := strings.ToLower(name)
+	e := c.join(ctx, d, key)
+	defer c.leave(key, e)
 	if e.isDone() {
 		return e, e.err
 	}
@@ -71,7 +73,6 @@ func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nam
 		trace.onDNSDone(name, e.addrs(), e.err)
 		return e, e.err
 	case <-ctx.Done():
-		c.leave(strings.ToLower(name), e)
 		trace.onDNSDone(name, nil, ctx.Err())
 		return nil, ctx.Err()
 	}
@@ -99,11 +100,15 @@ func (c *nameCache) begin(ctx context.Context, d *TCPDialer, name string) *nameE
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e := &nameEntry{done: make(chan struct{}), cancel: cancel}
 	c.entries[name] = e
-	go func() {
+	var found []net.IPAddr
+	var err error
+	aside(func() { found, err = d.resolver().LookupIPAddr(ctx, name) }, func(failure error) {
 		defer cancel()
-		found, err := d.resolver().LookupIPAddr(ctx, name)
+		if failure != nil {
+			found, err = nil, failure
+		}
 		c.finish(name, e, found, err, d.cacheDuration())
-	}()
+	})
 	return e
 }
 
@@ -126,7 +131,8 @@ func (c *nameCache) finish(name string, e *nameEntry, found []net.IPAddr, err er
 	close(e.done)
 }
 
-// leave is called by who does not wait any longer. Nobody left, the lookup ends.
+// leave is called by who does not wait any longer. If nobody does and it goes on, the
+// lookup ends.
 func (c *nameCache) leave(name string, e *nameEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,6 +16,8 @@ type attempt struct {
 	nc   net.Conn
 	addr netip.Addr
 	err  error
+
+	failure error // of a callback, see aside
 }
 
 // race connects to the first of the addresses that answers, and closes what others
@@ -36,7 +38,7 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 	var first error
 	next, running := 0, 0
 	begin := func() {
-		go d.attempt(ctx, addrs[next], port, results)
+		d.attempt(ctx, addrs[next], port, results)
 		next++
 		running++
 		timer.Reset(dialStagger)
@@ -45,7 +47,10 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 	for {
 		select {
 		case a := <-results:
-			if running--; a.err == nil {
+			if running--; a.failure != nil {
+				return nil, a.addr, panicAgain(a.failure)
+			}
+			if a.err == nil {
 				return a.nc, a.addr, nil
 			}
 			if first == nil {
@@ -66,17 +71,22 @@ func (d *TCPDialer) race(ctx context.Context, addrs []netip.Addr, port uint16) (
 	}
 }
 
-// attempt connects to one address and reports it, unless nobody waits for it any
-// longer.
+// attempt connects to one address, on a goroutine of its own, and reports it, unless
+// nobody waits for it any longer.
 func (d *TCPDialer) attempt(ctx context.Context, addr netip.Addr, port uint16, results chan<- attempt) {
-	nc, err := d.connectTo(ctx, "tcp", netip.AddrPortFrom(addr, port).String())
-	select {
-	case results <- attempt{nc, addr, err}:
-	case <-ctx.Done():
-		if nc != nil {
-			nc.Close()
+	a := attempt{addr: addr}
+	aside(func() {
+		a.nc, a.err = d.connectTo(ctx, "tcp", netip.AddrPortFrom(addr, port).String())
+	}, func(failure error) {
+		a.failure = failure
+		select {
+		case results <- a:
+		case <-ctx.Done():
+			if a.nc != nil {
+				a.nc.Close()
+			}
 		}
-	}
+	})
 }
 
 // interleave returns the addresses of both families in turn, beginning with the first

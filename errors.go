@@ -325,6 +325,7 @@ var (
 	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
 	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
+	errGoexit      = errors.New("gallop: a function of the program ended its goroutine (runtime.Goexit)")
 	errNoAddr      = errors.New("gallop: HostClient.Addr is empty")
 )
 

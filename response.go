@@ -39,8 +39,8 @@ type Response struct {
 
 // Reset makes the response empty and closes its stream.
 func (resp *Response) Reset() {
+	resp.resetSkipHeader() // first: a stream that is being read may write trailers
 	resp.Header.Reset()
-	resp.resetSkipHeader()
 	resp.SkipBody, resp.StreamBody = false, false
 }
 

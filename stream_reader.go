@@ -18,7 +18,7 @@ func NewStreamReader(sw StreamWriter) io.ReadCloser {
 func pipeFrom(write func(w io.Writer) error) *io.PipeReader {
 	pr, pw := io.Pipe()
 	go func() {
-		defer pw.Close() // should write end the goroutine
+		defer pw.CloseWithError(errGoexit) // should write end the goroutine
 		pw.CloseWithError(write(pw))
 	}()
 	return pr

@@ -1,0 +1,494 @@
+package gallop
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// What becomes of calls when functions of the program panic, or end their goroutine.
+
+var errBoom = errors.New("boom")
+
+// bomb is a function of the program that goes wrong once.
+type bomb struct {
+	exits bool // by Goexit
+	gone  bool
+}
+
+func (b *bomb) tick() {
+	if b.gone {
+		return
+	}
+	b.gone = true
+	if b.exits {
+		runtime.Goexit()
+	}
+	panic(errBoom)
+}
+
+// How a call has ended.
+type ending struct {
+	value  any  // of a panic
+	exited bool // by Goexit
+	err    error
+}
+
+// endOf makes a call on a goroutine of its own.
+func endOf(call func() error) (e ending) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.exited = true
+		defer func() {
+			if v := recover(); v != nil {
+				e = ending{value: v}
+			}
+		}()
+		e = ending{err: call()}
+	}()
+	<-done
+	return e
+}
+
+// How what a callback does reaches the caller.
+type reach int
+
+const (
+	onCaller reach = iota // it runs on the caller's goroutine
+	onOther               // a panic is raised again, and Goexit is an error
+	asError               // both are errors
+	inStream              // a panic is an error, and Goexit the caller's end
+)
+
+// panicking are all callbacks of calls. setup arms one of them.
+var panicking = []struct {
+	name  string
+	reach reach
+	setup func(c *HostClient, req *Request, tick func())
+}{
+	{"OnInterim", onCaller, func(c *HostClient, req *Request, tick func()) { c.OnInterim = func(*Response) { tick() } }},
+	{"OnInterim beside an upload", onCaller, func(c *HostClient, req *Request, tick func()) {
+		req.SetBodyStream(&endless{}, -1)
+		c.OnInterim = func(*Response) { tick() }
+	}},
+	{"GetConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GetConn = func(string) { tick() } }},
+	{"GotConn, new", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GotConn = func(GotConnInfo) { tick() } }},
+	{"GotConn_reused", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.Trace.GotConn = func(info GotConnInfo) {
+			if info.Reused {
+				tick()
+			}
+		}
+	}},
+	{"PutIdleConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.PutIdleConn = func(string) { tick() } }},
+	{"DNSStart", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.DNSStart = func(string) { tick() } }},
+	{"DNSDone", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.Trace.DNSDone = func(string, []netip.Addr, error) { tick() }
+	}},
+	{"ConnectStart", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.Trace.ConnectStart = func(string, string) { tick() }
+	}},
+	{"ConnectDone", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.Trace.ConnectDone = func(string, string, error) { tick() }
+	}},
+	{"ConnectStart, two addresses", onOther, func(c *HostClient, req *Request, tick func()) {
+		c.Addr = "two.test:80"
+		c.Trace.ConnectStart = func(string, string) { tick() }
+	}},
+	{"ConnectDone, two addresses", onOther, func(c *HostClient, req *Request, tick func()) {
+		c.Addr = "two.test:80"
+		c.Trace.ConnectDone = func(string, string, error) { tick() }
+	}},
+	{"TLSHandshakeStart", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.IsTLS = true
+		c.Trace.TLSHandshakeStart = tick
+	}},
+	{"TLSHandshakeDone", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.IsTLS = true
+		c.Trace.TLSHandshakeDone = func(tls.ConnectionState, error) { tick() }
+	}},
+	{"VerifyConnection", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.IsTLS = true
+		c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { tick(); return nil }
+	}},
+	{"WroteHeaders", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.WroteHeaders = tick }},
+	{"WroteRequest behind a stream", onOther, func(c *HostClient, req *Request, tick func()) {
+		req.SetBodyStream(strings.NewReader("body"), 4)
+		c.Trace.WroteRequest = func(error) { tick() }
+	}},
+	{"WroteRequest behind Expect", onCaller, func(c *HostClient, req *Request, tick func()) {
+		req.SetBodyString("body")
+		req.Header.Set("Expect", "100-continue")
+		c.Trace.WroteRequest = func(error) { tick() }
+	}},
+	{"GotFirstByte", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GotFirstByte = tick }},
+	{"GotInterim", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GotInterim = func(*Response) { tick() } }},
+	{"RetryIf", onCaller, func(c *HostClient, req *Request, tick func()) {
+		req.SetRequestURI("http://one.test/end")
+		c.RetryIf = func(*Request) bool { tick(); return false }
+	}},
+	{"RetryIfErr", onCaller, func(c *HostClient, req *Request, tick func()) {
+		req.SetRequestURI("http://one.test/end")
+		c.RetryIfErr = func(*Request, int, error) (bool, bool) { tick(); return false, false }
+	}},
+	{"RetryIfErrUpstream", onCaller, func(c *HostClient, req *Request, tick func()) {
+		req.SetRequestURI("http://one.test/end")
+		c.RetryIfErrUpstream = func(*Request, int, error, string) (bool, bool) { tick(); return false, false }
+	}},
+	{"DialContext", onCaller, func(c *HostClient, req *Request, tick func()) {
+		dial := c.DialContext
+		c.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			tick()
+			return dial(ctx, network, addr)
+		}
+	}},
+	{"Dial", onCaller, func(c *HostClient, req *Request, tick func()) {
+		dial := c.DialContext
+		c.DialContext = nil
+		c.Dial = func(addr string) (net.Conn, error) { tick(); return dial(context.Background(), "tcp", addr) }
+	}},
+	{"Dial with a deadline", onOther, func(c *HostClient, req *Request, tick func()) {
+		dial := c.DialContext
+		c.DialContext = nil
+		req.SetTimeout(time.Hour)
+		c.Dial = func(addr string) (net.Conn, error) { tick(); return dial(context.Background(), "tcp", addr) }
+	}},
+	{"DialTimeout with a deadline", onOther, func(c *HostClient, req *Request, tick func()) {
+		dial := c.DialContext
+		c.DialContext = nil
+		req.SetTimeout(time.Hour)
+		c.DialTimeout = func(addr string, _ time.Duration) (net.Conn, error) {
+			tick()
+			return dial(context.Background(), "tcp", addr)
+		}
+	}},
+	{"Proxy", onCaller, func(c *HostClient, req *Request, tick func()) {
+		c.Proxy = func(bool, string) (*url.URL, error) { tick(); return nil, nil }
+	}},
+	{"Resolver", asError, func(c *HostClient, req *Request, tick func()) { lookingUp(c, tick) }},
+	{"Transport", onCaller, func(c *HostClient, req *Request, tick func()) { c.Transport = tickingTransport(tick) }},
+	{"a body's Read", asError, func(c *HostClient, req *Request, tick func()) { req.SetBodyStream(&endless{onRead: tick}, -1) }},
+	{"a body's Read of known size", asError, func(c *HostClient, req *Request, tick func()) {
+		req.SetBodyStream(&endless{onRead: tick}, 1<<20)
+	}},
+	{"a body's Close", asError, func(c *HostClient, req *Request, tick func()) {
+		req.SetBodyStream(&endless{size: 10, onClose: tick}, -1)
+	}},
+	{"a StreamWriter", asError, func(c *HostClient, req *Request, tick func()) {
+		req.SetBodyStreamWriter(func(w *bufio.Writer) {
+			_, _ = w.WriteString("body")
+			_ = w.Flush()
+			tick()
+		})
+	}},
+	{"a StreamWriter of HTTP/1.0", inStream, func(c *HostClient, req *Request, tick func()) {
+		req.Header.SetProtocol("HTTP/1.0")
+		req.SetBodyStreamWriter(func(w *bufio.Writer) { tick() })
+	}},
+}
+
+// endless is a body that goes on, or ends after size bytes if that is positive.
+type endless struct {
+	size            int
+	closed          int
+	onRead, onClose func()
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.onRead != nil {
+		e.onRead()
+	}
+	if e.size > 0 {
+		if e.size = -e.size; len(p) > -e.size {
+			p = p[:-e.size]
+		}
+		return len(p), nil
+	}
+	if e.size < 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Second)
+	return min(100, len(p)), nil
+}
+
+func (e *endless) Close() error {
+	e.closed++
+	if e.onClose != nil {
+		e.onClose()
+	}
+	return nil
+}
+
+type tickingTransport func()
+
+func (tick tickingTransport) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	tick()
+	return DefaultTransport.RoundTrip(hc, req, resp)
+}
+
+type tickingResolver struct {
+	Resolver
+	tick func()
+}
+
+func (r tickingResolver) LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error) {
+	r.tick()
+	return r.Resolver.LookupIPAddr(ctx, name)
+}
+
+// namesOfTest is a resolver of one.test and two.test.
+type namesOfTest struct{}
+
+func (namesOfTest) LookupIPAddr(_ context.Context, name string) ([]net.IPAddr, error) {
+	time.Sleep(time.Millisecond) // what is known at once is not traced
+	addrs := []net.IPAddr{{IP: net.IPv4(192, 0, 2, 1)}, {IP: net.IPv4(192, 0, 2, 2)}}
+	if name == "one.test" {
+		addrs = addrs[:1]
+	}
+	return addrs, nil
+}
+
+// lookingUp makes c find its host by a resolver, and nothing cached.
+func lookingUp(c *HostClient, tick func()) {
+	connect := c.DialContext
+	d := &TCPDialer{Resolver: tickingResolver{namesOfTest{}, tick}, DNSCacheDuration: -1, connect: connect}
+	c.DialContext = d.DialContext
+}
+
+// servePanicking answers each request, also before it is whole, with an interim answer
+// first.
+func servePanicking(secured *tls.Config) func(net.Conn) error {
+	return func(nc net.Conn) error {
+		defer nc.Close()
+		if secured != nil {
+			nc = tls.Server(nc, secured)
+		}
+		r := bufio.NewReader(nc)
+		for {
+			var req Request
+			if err := req.Header.Read(r); err != nil {
+				return err
+			}
+			if string(req.Header.RequestURI()) == "/end" {
+				return nil
+			}
+			_, _ = io.WriteString(nc, "HTTP/1.1 103 Early Hints\r\n\r\n")
+			if req.MayContinue() {
+				_, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n")
+			}
+			if err := req.ContinueReadBody(r, 1<<30); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func TestClientPanics(t *testing.T) {
+	for _, tt := range panicking {
+		for _, exits := range []bool{false, true} {
+			for _, waiting := range []bool{false, true} {
+				name := tt.name + map[bool]string{false: "/panic", true: "/Goexit"}[exits] +
+					map[bool]string{false: "", true: "/others wait"}[waiting]
+				t.Run(name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { testPanicking(t, tt.setup, tt.reach, &bomb{exits: exits}, waiting) })
+				})
+			}
+		}
+	}
+}
+
+func testPanicking(t *testing.T, setup func(*HostClient, *Request, func()), where reach, b *bomb, waiting bool) {
+	defer time.Sleep(time.Hour) // for what is idle to end
+	peer := newTLSPeer(t, "one.test")
+	var secured *tls.Config
+	dial := wiretest.Dialer(func(nc net.Conn) error { return servePanicking(secured)(nc) })
+	c := &HostClient{Addr: "one.test:80", MaxConns: 1, Trace: &ClientTrace{}, TLSConfig: &tls.Config{RootCAs: peer.pool}}
+	c.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial() }
+	lookingUp(c, func() {})
+	var req Request
+	req.SetRequestURI("http://one.test/")
+	req.Header.SetMethod("PUT")
+	setup(c, &req, b.tick)
+	stream, _ := req.stream.(*endless)
+	if c.IsTLS {
+		req.URI().SetScheme("https")
+		secured = peer.cfg
+	}
+	if strings.Contains(t.Name(), "reused/") {
+		if err := c.Do(another(&req), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := make(chan ending)
+	go func() { first <- endOf(func() error { return c.Do(&req, nil) }) }()
+	if waiting {
+		// One that came behind gets its turn.
+		synctest.Wait()
+		second := endOf(func() error { return c.Do(another(&req), nil) })
+		if where == onCaller && second != (ending{}) { // if it was not the first one that was hit
+			checkEnding(t, second, where, b.exits)
+			second = <-first
+		} else {
+			checkEnding(t, <-first, where, b.exits)
+		}
+		if second != (ending{}) {
+			t.Errorf("the other call: %+v", second)
+		}
+	} else {
+		checkEnding(t, <-first, where, b.exits)
+	}
+	if !b.gone {
+		t.Error("it was never called")
+	}
+	time.Sleep(10 * time.Second) // for a failed lookup to be forgotten
+	var resp Response
+	if err := c.Do(another(&req), &resp); err != nil || string(resp.Body()) != "hello" {
+		t.Errorf("the next call: %v, %q", err, resp.Body())
+	}
+	synctest.Wait()
+	if stream != nil && stream.closed != 1 {
+		t.Errorf("the stream was closed %d times", stream.closed)
+	}
+	if open, idle, pending := c.ConnsCount(), c.IdleConnsCount(), c.PendingRequests(); open != 1 || idle != 1 || pending != 0 {
+		t.Errorf("%d connections, %d idle, %d calls", open, idle, pending)
+	}
+}
+
+// another is a request to the same server that nothing is wrong with.
+func another(req *Request) *Request {
+	next := &Request{}
+	next.SetRequestURI("http://one.test/")
+	next.URI().SetSchemeBytes(req.URI().Scheme())
+	return next
+}
+
+func checkEnding(t *testing.T, e ending, where reach, exits bool) {
+	t.Helper()
+	ok := false
+	switch {
+	case (where == onCaller || where == inStream) && exits:
+		ok = e.exited
+	case where < asError && !exits:
+		ok = e.value == errBoom
+	case exits:
+		ok = errors.Is(e.err, errGoexit)
+	default:
+		ok = errors.Is(e.err, errBoom)
+	}
+	if !ok {
+		t.Errorf("the call ended with %+v", e)
+	}
+}
+
+// A request has the cookies that it had, and its host is forgotten in time.
+func TestClientPanicsAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dial := wiretest.Dialer(servePanicking(nil))
+		c := &Client{Jar: &CookieJar{}, Dial: func(string) (net.Conn, error) { return dial() }}
+		c.OnInterim = func(*Response) { panic(errBoom) }
+		var req Request
+		req.SetRequestURI("http://one.test/")
+		req.Header.SetCookie("own", "1")
+		cookie := &Cookie{}
+		cookie.SetKey("jar")
+		cookie.SetValue("2")
+		c.Jar.SetCookie(req.URI(), cookie)
+		checkEnding(t, endOf(func() error { return c.Do(&req, nil) }), onCaller, false)
+		if got := string(req.Header.Peek("Cookie")); got != "own=1" {
+			t.Errorf("the request has %q", got)
+		}
+		time.Sleep(time.Minute)
+		if len(c.all()) != 0 {
+			t.Error("the host is not forgotten")
+		}
+	})
+}
+
+// A panic that comes when the call has ended is nobody's, and harmless.
+func TestClientPanicsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &HostClient{Addr: "one.test", Dial: func(string) (net.Conn, error) {
+			time.Sleep(time.Hour)
+			panic(errBoom)
+		}}
+		var req Request
+		req.SetRequestURI("http://one.test/")
+		if err := c.DoTimeout(&req, nil, time.Second); !errors.Is(err, ErrTimeout) {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if n := c.ConnsCount(); n != 0 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// All calls that wait for a dial that panics fail, and the next ones do not.
+func TestPipelinePanics(t *testing.T) {
+	for _, exits := range []bool{false, true} {
+		for _, in := range []string{"Dial", "DialContext", "VerifyConnection"} {
+			t.Run(fmt.Sprint(in, " Goexit ", exits), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := &bomb{exits: exits}
+					peer := newTLSPeer(t, "one.test")
+					dial := wiretest.Dialer(servePanicking(nil))
+					c := &PipelineClient{Addr: "one.test", Dial: func(string) (net.Conn, error) { return dial() }}
+					tick := func() { time.Sleep(time.Second); b.tick() }
+					switch in {
+					case "Dial":
+						c.Dial = func(string) (net.Conn, error) { tick(); return dial() }
+					case "DialContext":
+						c.DialContext = func(context.Context, string, string) (net.Conn, error) { tick(); return dial() }
+					case "VerifyConnection":
+						c.IsTLS, c.TLSConfig = true, &tls.Config{RootCAs: peer.pool}
+						c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { tick(); return nil }
+						dial = wiretest.Dialer(servePanicking(peer.cfg))
+					}
+					testPipelinePanic(t, c, exits)
+				})
+			})
+		}
+	}
+}
+
+func testPipelinePanic(t *testing.T, c *PipelineClient, exits bool) {
+	defer time.Sleep(time.Hour)
+	call := func() error {
+		var req Request
+		req.SetRequestURI("http://one.test/")
+		if c.IsTLS {
+			req.URI().SetScheme("https")
+		}
+		return c.Do(&req, nil)
+	}
+	endings := make(chan ending)
+	for range 3 {
+		go func() { endings <- endOf(call) }()
+	}
+	for range 3 {
+		checkEnding(t, <-endings, asError, exits)
+	}
+	if err := call(); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+	if n := c.PendingRequests(); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
