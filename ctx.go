@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -33,6 +34,7 @@ type RequestCtx struct {
 	connID     uint64
 	requestNum uint64
 
+	stream           ResponseStream
 	hijackHandler    HijackHandler
 	hijackNoResponse bool
 	timeout          timeoutAnswer
@@ -112,6 +114,17 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.server, ctx.conn = nil, nil
 	ctx.fakeConn, ctx.log = conn, logger
 	ctx.time = time.Now()
+}
+
+// InitContext makes what parent says hold for ctx, for those who serve requests themselves:
+// ctx.Done is closed when parent's is, its deadline is ctx's, and its values are found
+// behind the user values.
+func (ctx *RequestCtx) InitContext(parent context.Context) {
+	l := &ctx.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used.Store(true)
+	l.parent = parent
 }
 
 // Conn returns the connection of the request, for its addresses and the like. It must
@@ -230,6 +243,12 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handl
 // handed to the handler that Hijack was given.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
+// HijackHandler returns what Hijack and HijackSetNoResponse were given, for those who serve
+// requests themselves. The handler is nil if Hijack was not called.
+func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
+	return ctx.hijackHandler, ctx.hijackNoResponse
+}
+
 // Hijacked reports whether Hijack was called.
 func (ctx *RequestCtx) Hijacked() bool { return ctx.hijackHandler != nil }
 
@@ -245,20 +264,30 @@ func (ctx *RequestCtx) EarlyHints() error {
 
 // WriteInterim sends an interim response (RFC 9110 §15.2) with this status, 102 or
 // 103 to 199, and the fields that the response has so far. The final response
-// follows it and has them too. An HTTP/1.0 client is sent nothing.
+// follows it and has them too. An HTTP/1.0 client is sent nothing. With 100 it lets a
+// client that waits for that send the body; reading the body does so as well.
 func (ctx *RequestCtx) WriteInterim(status int) error {
-	if status <= StatusSwitchingProtocols || status > 199 {
+	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus
 	}
 	c := ctx.conn
 	if c == nil || c.old {
 		return nil
 	}
-	l := &ctx.life
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.left { // the server is at the output itself
-		return l.err
+	s := &ctx.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		return errStreamOther
+	}
+	if _, err := ctx.owned(); err != nil {
+		return err
+	}
+	if status == StatusContinue {
+		if !c.wantsGo {
+			return nil
+		}
+		c.wantsGo = false
 	}
 	c.limitWriting()
 	o := &c.output

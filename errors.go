@@ -298,10 +298,19 @@ var (
 	// Deprecated: a Server may serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
+	// ErrAbortHandler is what a handler panics with to end its connection without an
+	// answer, or in the middle of one, and without a line in the log.
+	ErrAbortHandler = errors.New("gallop: the handler has aborted the response")
+
+	errNotServed     = errors.New("gallop: the request is not served by a Server")
+	errTaken         = errors.New("gallop: the handler has taken the connection")
+	errStreamOther   = errors.New("gallop: the response is a stream, an upgrade, or begun already")
+	errStreamOver    = errors.New("gallop: the response that is written to is over")
+	errTimedOutLate  = errors.New("gallop: the request timed out when its response had begun")
 	errHijackBody    = errors.New("gallop: no hijack, for the request body was not read and is too long or too slow")
 	errNoHandler     = errors.New("gallop: Server.Handler is nil")
 	errPanic         = errors.New("gallop: a hook of the Server has panicked")
-	errInterimStatus = errors.New("gallop: an interim response has a status from 102 to 199")
+	errInterimStatus = errors.New("gallop: an interim response has a status of 100, or from 102 to 199")
 )
 
 // Errors of Client and HostClient.

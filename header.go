@@ -41,6 +41,7 @@ const (
 	plainFields                                  // DisableSpecialHeader: no field is added or moved
 	protocolSet                                  // head.Minor is what SetProtocol was given
 	reasonSet                                    // head.Reason is what SetStatusMessage was given
+	noDefaultDate                                // no Date but one that was set
 	announced                                    // the Trailer field was set here: fields it names go to trailers
 )
 

@@ -97,6 +97,10 @@ func (h *ResponseHeader) ContentType() []byte {
 	return defaultContentType
 }
 
+// SetNoDefaultDate says whether the response goes out without Date if none is set
+// (true), or with the time at which it is sent (false).
+func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
+
 // Server returns the value of Server.
 func (h *ResponseHeader) Server() []byte { return h.head.Fields.PeekID(field.Server) }
 

@@ -51,7 +51,7 @@ func (h *ResponseHeader) appendStart(dst []byte, o *outgoing) []byte {
 	if o.server != "" && !l.Has(field.Server) {
 		dst = http1.AppendField(dst, "Server", o.server)
 	}
-	if !o.date.IsZero() && !l.Has(field.Date) {
+	if !o.date.IsZero() && h.flags&noDefaultDate == 0 && !l.Has(field.Date) {
 		dst = append(dst, "Date: "...)
 		dst = clock.AppendDate(dst, o.date)
 		dst = append(dst, "\r\n"...)
@@ -85,7 +85,7 @@ func (s *headStarts) at(now time.Time, server string) []byte {
 func (h *ResponseHeader) isUsual() bool {
 	l := &h.head.Fields
 	return (h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 &&
-		h.flags&protocolSet == 0 && !l.Has(field.Server) && !l.Has(field.Date)
+		h.flags&(protocolSet|noDefaultDate) == 0 && !l.Has(field.Server) && !l.Has(field.Date)
 }
 
 func (h *ResponseHeader) appendStatusLine(dst []byte) []byte {

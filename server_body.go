@@ -210,6 +210,8 @@ func (b *requestBody) fail(err error) error {
 		err = ErrBodyClosed
 	case err == io.EOF:
 		err = io.ErrUnexpectedEOF
+	case isTimeout(err) && b.c.input.byHand.Load() != nil:
+		err = os.ErrDeadlineExceeded
 	case isTimeout(err):
 		err = errSlowBody
 	}
@@ -223,7 +225,7 @@ func (b *requestBody) fill() error {
 	if err != nil {
 		return err
 	}
-	err = b.c.input.fill()
+	err = b.c.input.read()
 	b.waited += time.Since(start)
 	return err
 }
@@ -244,17 +246,17 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 // client, so that a handler may take its time.
 func (b *requestBody) beforeRead() (start time.Time, err error) {
 	c := b.c
-	if c.wantsGo {
-		c.wantsGo = false
-		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
-	}
-	if len(c.output.buf) > 0 {
-		c.limitWriting()
-	}
-	if err := c.output.flush(); err != nil {
+	if err := b.flushOutput(); err != nil {
 		return start, err
 	}
 	start = time.Now()
+	if at := c.input.byHand.Load(); at != nil {
+		c.input.armExactly(*at)
+		if b.isCut() {
+			return start, ErrBodyClosed
+		}
+		return start, nil
+	}
 	var at time.Time
 	if c.set.bodyRate > 0 {
 		budget := bodyBudget(b.got, c.set.bodyRate) - b.waited
@@ -271,6 +273,25 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 		return start, ErrBodyClosed
 	}
 	return start, nil
+}
+
+// flushOutput says 100 if the client waits for that, and writes what it may wait for. If
+// the handler is writing in that moment, then that is what the client gets.
+func (b *requestBody) flushOutput() error {
+	c := b.c
+	s := &c.ctx.stream
+	if !s.mu.TryLock() {
+		return nil
+	}
+	defer s.mu.Unlock()
+	if c.wantsGo {
+		c.wantsGo = false
+		c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
+	}
+	if len(c.output.buf) > 0 {
+		c.limitWriting()
+	}
+	return c.output.flush()
 }
 
 // bodyBudget is how long a client may have taken for got bytes, at rate bytes a second.

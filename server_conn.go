@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,7 @@ type serverConn struct {
 	writeLimit  time.Duration // of this response
 
 	shared bool // others were handed something that points here, and may have kept it
+	taken  bool // the handler has the connection, see HijackConn
 
 	state  atomic.Int32 // a connPhase
 	client netip.Addr   // guarded by the table's lock, like the links
@@ -77,7 +79,7 @@ const (
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(nc net.Conn) {
-	if err := s.serveConn(nc); err != nil && err != errPanic {
+	if err := s.serveConn(nc); err != nil && err != errPanic && err != ErrAbortHandler {
 		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
 	}
 }
@@ -130,8 +132,9 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 		ended = true
 		return err
 	}
-	hijacked = true
-	c.startHijack(hijack)
+	if hijacked = true; !c.taken {
+		c.startHijack(hijack)
+	}
 	return nil
 }
 
@@ -165,6 +168,9 @@ func (c *serverConn) serve() (*hijack, error) {
 		err := c.readHead()
 		if err == nil {
 			err = c.serveRequest()
+		}
+		if c.taken {
+			return &hijack{}, nil
 		}
 		if err != nil {
 			return nil, c.fail(err)
@@ -295,10 +301,21 @@ func (c *serverConn) serveRequest() error {
 	if err := c.takeBody(); err != nil {
 		return err
 	}
-	panicked := c.runHandler()
+	panicked, aborted := c.runHandler()
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
-		c.detach(answer)
+		if c.detach(answer) {
+			return errTimedOutLate
+		}
 		return c.respond()
+	}
+	if c.taken {
+		return nil
+	}
+	c.resetDeadlines()
+	if aborted || panicked && ctx.stream.conn != nil {
+		c.body.sever()
+		ctx.stream.abort(&c.output)
+		return ErrAbortHandler
 	}
 	if err := c.afterHandler(panicked); err != nil {
 		return err
@@ -327,15 +344,17 @@ func (c *serverConn) configure(rc RequestConfig) {
 // runHandler calls the handler and reports whether it panicked. A handler that
 // calls runtime.Goexit takes the goroutine with it; its connection is closed by the
 // deferred calls of serveConn.
-func (c *serverConn) runHandler() (panicked bool) {
+func (c *serverConn) runHandler() (panicked, aborted bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			panicked = true
+			if panicked, aborted = true, v == ErrAbortHandler; aborted {
+				return
+			}
 			c.srv.log.printf("panic in the handler: %v\n%s", v, debug.Stack())
 		}
 	}()
 	c.srv.Handler(c.ctx)
-	return false
+	return false, false
 }
 
 // afterHandler settles what the handler left: watchers, an unread body, a panic.
@@ -351,7 +370,7 @@ func (c *serverConn) afterHandler(panicked bool) error {
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		ctx.hijackHandler = nil
 		c.close = true
-	case err != nil && err != ErrBodyClosed && !c.srv.StreamRequestBody:
+	case err != nil && err != ErrBodyClosed && err != os.ErrDeadlineExceeded && !c.srv.StreamRequestBody && ctx.stream.conn == nil:
 		return err // the handler saw no body where there was one
 	}
 	if err != nil || !c.body.ended() && !ctx.Response.IsBodyStream() && c.body.tooMuchToDrain() {

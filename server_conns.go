@@ -108,10 +108,13 @@ func (t *connTable) left() {
 	}
 }
 
-// drop takes c out of the ring and out of the count.
+// drop takes c out of the ring and out of the count, unless it was before.
 func (t *connTable) drop(c *serverConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if c.next == nil {
+		return
+	}
 	defer t.left()
 	c.prev.next, c.next.prev = c.next, c.prev
 	c.next, c.prev = nil, nil

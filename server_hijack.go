@@ -65,6 +65,9 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// Buffered returns how many bytes there are that were read before.
+func (c *hijackedConn) Buffered() int { return len(c.rest) }
+
 // NetConn returns the connection below, as tls.Conn.NetConn does. What was read
 // before may be missing from it.
 func (c *hijackedConn) NetConn() net.Conn { return c.Conn }
@@ -75,4 +78,69 @@ func (c *hijackedConn) CloseWrite() error {
 		return w.CloseWrite()
 	}
 	return net.ErrClosed
+}
+
+// HijackConn gives the connection to the handler at once, where Hijack gives it to a
+// function when the handler has returned. The response is sent before, its head only,
+// unless HijackSetNoResponse was called; the bytes that the client has sent beyond the
+// request are read from the connection first. The server does not touch the connection
+// any more, does not count it, and does not close it, whatever the handler does; for it
+// the request is over when the handler returns.
+//
+// It fails without a server, when the request has timed out, and if the request has a
+// body that was not read and is too long to be skipped.
+func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
+	c := ctx.conn
+	if c == nil {
+		return nil, errNotServed
+	}
+	c.stopWatching()
+	c.body.sever()
+	s := &ctx.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := ctx.owned(); err != nil {
+		return nil, err
+	}
+	if !c.body.drain() {
+		return nil, errHijackBody
+	}
+	if s.conn == nil && !ctx.hijackNoResponse {
+		c.writeTakenHead()
+	}
+	return c.take()
+}
+
+// writeTakenHead writes the head of a response behind which the connection is the
+// handler's.
+func (c *serverConn) writeTakenHead() {
+	ctx := c.ctx
+	ctx.hijackHandler = func(net.Conn) {}
+	c.limitWriting()
+	out := c.outgoing()
+	out.length = lengthNone
+	if ctx.Response.mayHaveBody() && !c.opensTunnel() {
+		out.length, out.close = lengthUntilClose, true
+	}
+	c.writeHead(&out)
+}
+
+// take writes what there is to write and leaves the connection to the handler.
+func (c *serverConn) take() (net.Conn, error) {
+	s := &c.ctx.stream
+	if s.conn != nil {
+		s.emit()
+	}
+	if err := c.output.flush(); err != nil {
+		return nil, err
+	}
+	c.taken, c.shared = true, true
+	s.end()
+	c.nc.SetDeadline(time.Time{})
+	c.report(StateHijacked)
+	c.srv.conns.drop(c)
+	if rest := c.input.unread(); len(rest) > 0 {
+		return &hijackedConn{Conn: c.nc, rest: append([]byte(nil), rest...)}, nil
+	}
+	return c.nc, nil
 }

@@ -3,6 +3,7 @@ package gallop
 import (
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -24,6 +25,8 @@ type input struct {
 	headAt   int
 	deadline time.Time // as set on the connection
 	raw      rawWait   // waits without a buffer, where that is possible
+
+	byHand atomic.Pointer[time.Time] // what RequestCtx.SetReadDeadline said
 }
 
 func (in *input) init(c *serverConn) {
@@ -80,6 +83,11 @@ func (in *input) fill() error {
 	if err := in.c.output.flush(); err != nil {
 		return err
 	}
+	return in.read()
+}
+
+// read is fill for those who see to the output themselves.
+func (in *input) read() error {
 	in.makeRoom()
 	for range maxEmptyReads {
 		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])

@@ -3,6 +3,7 @@ package gallop
 import (
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -13,11 +14,13 @@ import (
 type output struct {
 	c        *serverConn
 	buf      []byte
-	flushes  int       // how often something was written
-	deadline time.Time // as set on the connection
-	now      time.Time // for the next write, if the clock was looked at just before it
-	still    int       // steps of progressSteps in which the client took nothing
-	limit    time.Time // for the whole response, or zero
+	flushes  int                       // how often something was written
+	deadline time.Time                 // as set on the connection
+	now      time.Time                 // for the next write, if the clock was looked at just before it
+	still    int                       // steps of progressSteps in which the client took nothing
+	limit    time.Time                 // for the whole response, or zero
+	byHand   atomic.Pointer[time.Time] // what RequestCtx.SetWriteDeadline said, instead
+	cut      atomic.Bool               // nothing more is to be written, whoever is at it
 	err      error
 	vec      net.Buffers // for writev, kept so that it is not garbage
 	vecs     [2][]byte
@@ -134,7 +137,7 @@ func (o *output) stalled(n int, err error) error {
 	switch {
 	case err == nil:
 		return io.ErrShortWrite
-	case !isTimeout(err) || !o.limit.IsZero() || o.c.tls != nil:
+	case !isTimeout(err) || !o.limit.IsZero() || o.c.tls != nil || o.byHand.Load() != nil || o.cut.Load():
 		return err
 	case n > 0:
 		o.still = 0
@@ -178,6 +181,10 @@ func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error)
 func (o *output) arm() {
 	now := o.now
 	o.now = time.Time{}
+	if at := o.byHand.Load(); at != nil {
+		o.armExactly(*at)
+		return
+	}
 	if !o.limit.IsZero() {
 		o.armExactly(o.limit)
 		return

@@ -13,6 +13,9 @@ import (
 // handler has left of the request.
 func (c *serverConn) respond() error {
 	ctx := c.ctx
+	if ctx.stream.conn != nil {
+		return c.endStream()
+	}
 	c.limitWriting()
 	if ctx.hijackHandler != nil && ctx.hijackNoResponse {
 		c.body.sever()
@@ -26,6 +29,19 @@ func (c *serverConn) respond() error {
 	c.stopWatching() // a stream may have begun to
 	c.body.sever()
 	if (!c.close || ctx.hijackHandler != nil) && !c.body.drain() {
+		c.close = true
+	}
+	return nil
+}
+
+// endStream ends a response that the handler has written, and reads what it has left of
+// the request.
+func (c *serverConn) endStream() error {
+	c.body.sever()
+	if err := c.ctx.stream.finish(); err != nil {
+		return err
+	}
+	if !c.close && !c.body.drain() {
 		c.close = true
 	}
 	return nil
@@ -90,25 +106,11 @@ func (c *serverConn) writeResponse() error {
 	if hasBody && resp.body.err != nil {
 		return c.takeBack(mark, resp.body.err)
 	}
-	out := outgoing{
-		server:             c.set.server,
-		keepAlive:          c.old,
-		defaultContentType: !c.srv.NoDefaultContentType,
-	}
-	if !c.srv.NoDefaultDate {
-		out.date = c.date()
-		out.usual = c.srv.starts.at(out.date, c.set.server)
-	}
+	out := c.outgoing()
 	if out.length = lengthNone; !tunnel {
 		resp.frame(&out, c.old || resp.Header.sentMinor() == 0)
 	}
-	c.close = c.close || out.close
-	out.close = c.close
-	if c.ctx.hijackHandler != nil && (tunnel || resp.StatusCode() == StatusSwitchingProtocols) {
-		out.close, out.keepAlive = false, false // it goes on, as something else
-	}
-
-	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), &out)
+	c.writeHead(&out)
 	if !hasBody {
 		resp.CloseBodyStream()
 		return o.err
@@ -126,6 +128,32 @@ func (c *serverConn) writeResponse() error {
 	}
 	o.flush() // what there is, so that the client sees how far it went
 	return &streamError{err}
+}
+
+// outgoing is what the server adds to every head.
+func (c *serverConn) outgoing() outgoing {
+	out := outgoing{
+		server:             c.set.server,
+		keepAlive:          c.old,
+		defaultContentType: !c.srv.NoDefaultContentType,
+	}
+	if !c.srv.NoDefaultDate {
+		out.date = c.date()
+		out.usual = c.srv.starts.at(out.date, c.set.server)
+	}
+	return out
+}
+
+// writeHead writes the head of ctx.Response.
+func (c *serverConn) writeHead(out *outgoing) {
+	resp := &c.ctx.Response
+	c.close = c.close || out.close
+	out.close = c.close
+	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
+		out.close, out.keepAlive = false, false // it goes on, as something else
+	}
+	o := &c.output
+	o.buf = resp.Header.appendHead(o.room(headRoom+resp.Header.head.Fields.Size()), out)
 }
 
 // date is the time of the response. With further requests at hand, for which one look

@@ -44,19 +44,30 @@ func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout
 
 // detach leaves ctx, and the bytes it shows, to a handler that may still run, and
 // goes on with a new one that holds the answer.
-func (c *serverConn) detach(answer *Response) {
-	c.abandonCtx()
+// It reports whether that cannot be sent, since another response has begun.
+func (c *serverConn) detach(answer *Response) (late bool) {
+	if c.abandonCtx() {
+		return true
+	}
 	ctx := c.srv.acquireCtx()
 	ctx.begin(c)
 	answer.CopyTo(&ctx.Response)
 	c.ctx = ctx
 	c.close = true
+	return false
 }
 
-// abandonCtx leaves ctx to whoever holds it. No handler is at the connection after this.
-func (c *serverConn) abandonCtx() {
+// abandonCtx leaves ctx to whoever holds it, and reports whether the handler has begun
+// the response, or taken the connection. No handler is at the connection after this.
+func (c *serverConn) abandonCtx() (begun bool) {
 	c.shared = true
 	over := c.ctx.life.leave(context.DeadlineExceeded) // so that nobody begins to watch
+	begun = c.ctx.stream.leave(c)
+	if c.taken {
+		begun = true
+	} else {
+		c.resetDeadlines()
+	}
 	c.stopWatching()
 	c.body.close()
 	c.input.abandon()
@@ -64,6 +75,7 @@ func (c *serverConn) abandonCtx() {
 		c.guard("Close", c.ctx.cleanUp)
 	}
 	c.ctx = nil
+	return begun
 }
 
 // TimeoutHandler returns a handler that calls h and answers 408 (Request Timeout) with

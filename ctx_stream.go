@@ -1,0 +1,286 @@
+package gallop
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// StreamResponse sends the head of ctx.Response, and returns the body for the handler
+// to write while it runs. What the response's body holds already comes first. It
+// leaves with what is written next, or at once with Flush.
+//
+// With a Content-Length that was set in the header, exactly so many bytes have to be
+// written; otherwise the body goes out in chunks, or, to an HTTP/1.0 client or after
+// Header.SetContentLength(-2), up to the end of the connection. Trailers are those that
+// the header has when the handler returns; ResponseHeader.AddTrailer may announce them
+// up to then. All else in ctx.Response counts no longer. A handler that panics, or
+// writes less than it announced, ends the connection.
+//
+// The request's body can be read on, also while another goroutine writes. A client that
+// waits for 100 (Continue) will not get it any more.
+//
+// Called again it returns the same stream. It fails without a server, after Hijack, if
+// the body is a stream already, and when the request has timed out.
+func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
+	s := &ctx.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		return s, nil
+	}
+	c, err := ctx.owned()
+	if err == nil && (ctx.hijackHandler != nil || ctx.Response.IsBodyStream()) {
+		err = errStreamOther
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.begin(c)
+	return s, nil
+}
+
+// owned returns the connection, if the handler may write to it. ctx.stream is locked.
+func (ctx *RequestCtx) owned() (*serverConn, error) {
+	switch {
+	case ctx.stream.left:
+		return nil, ctx.Err()
+	case ctx.conn == nil:
+		return nil, errNotServed
+	case ctx.conn.taken:
+		return nil, errTaken
+	}
+	return ctx.conn, nil
+}
+
+// ResponseStream is the body of a response that a handler writes while it runs, see
+// RequestCtx.StreamResponse. It is the server's: it may not be used once the handler has
+// returned. Its methods may be called by one goroutine at a time.
+type ResponseStream struct {
+	mu   sync.Mutex  // held by whoever is at the output while a handler runs
+	conn *serverConn // nil before the head was written, and after the end
+	sink streamSink
+	buf  []byte // of the next chunk
+	none bool   // there is no body on the wire
+	left bool   // the server is at the output itself
+}
+
+// streamGather is how many bytes of a body are gathered in one chunk.
+const streamGather = 4 << 10
+
+// begin writes the head. s is locked.
+func (s *ResponseStream) begin(c *serverConn) {
+	c.shared = true
+	if c.wantsGo { // it may, or may not, send the body
+		c.wantsGo, c.close = false, true
+	}
+	c.limitWriting()
+	c.decideClose()
+	c.correct()
+	resp := &c.ctx.Response
+	s.none = !resp.mayHaveBody() || c.opensTunnel()
+	out := c.outgoing()
+	out.length = c.streamedLength(s.none)
+	out.close = out.close || out.length == lengthUntilClose
+	c.writeHead(&out)
+	s.conn = c
+	s.sink = streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
+	s.put(resp.body.bytes())
+}
+
+// streamedLength returns what frames a body that is going to be written.
+func (c *serverConn) streamedLength(none bool) int64 {
+	resp := &c.ctx.Response
+	length := resp.Header.sentLength()
+	switch {
+	case length >= 0 && resp.StatusCode() != StatusNoContent:
+		return length
+	case none && c.method != http1.HeadMethod:
+		return lengthNone
+	case !c.old && resp.Header.head.Body != http1.UntilClose && resp.Header.sentMinor() > 0:
+		return lengthChunked
+	case none:
+		return lengthNone
+	}
+	return lengthUntilClose
+}
+
+// Write writes p to the body. Where there is none on the wire, as in the answer to HEAD,
+// p is dropped.
+func (s *ResponseStream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.put(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// WriteString is Write for a string.
+func (s *ResponseStream) WriteString(p string) (int, error) { return s.Write(UnsafeBytes(p)) }
+
+func (s *ResponseStream) put(p []byte) error {
+	switch {
+	case s.conn == nil:
+		return errStreamOver
+	case s.none || len(p) == 0:
+		return s.sink.o.err
+	case !s.sink.chunked:
+		return s.sink.put(p)
+	}
+	if len(s.buf)+len(p) > streamGather {
+		if err := s.emit(); err != nil {
+			return err
+		}
+	}
+	if len(p) >= streamGather {
+		return s.sink.put(p)
+	}
+	if s.buf == nil {
+		s.buf = bufpool.Get(streamGather)
+	}
+	s.buf = append(s.buf, p...)
+	return s.sink.o.err
+}
+
+// emit makes a chunk of what was gathered.
+func (s *ResponseStream) emit() error {
+	if len(s.buf) == 0 {
+		return s.sink.o.err
+	}
+	err := s.sink.put(s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// Flush sends what was written so far, and the head if that was not sent.
+func (s *ResponseStream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return errStreamOver
+	}
+	if err := s.emit(); err != nil {
+		return err
+	}
+	return s.sink.o.flush()
+}
+
+// ReadFrom writes what r yields, up to its end. A file that goes into a body of known
+// length to a socket is not copied through this process.
+func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
+	if n, err, ok := s.sendFile(r); ok {
+		return n, err
+	}
+	buf := bufpool.Get(streamBuffer)
+	defer bufpool.Put(buf)
+	for empty := 0; empty < maxEmptyReads; empty++ {
+		k, err := r.Read(buf[:streamBuffer])
+		if k > 0 {
+			empty = -1
+			if _, err := s.Write(buf[:k]); err != nil {
+				return n, err
+			}
+			n += int64(k)
+		}
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, io.ErrNoProgress
+}
+
+// sendFile is ReadFrom for a file, if ok.
+func (s *ResponseStream) sendFile(r io.Reader) (n int64, err error, ok bool) {
+	limited, _ := r.(*io.LimitedReader)
+	if limited != nil {
+		r = limited.R
+	}
+	file, _ := r.(*os.File)
+	if file == nil {
+		return 0, nil, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil || s.none || s.sink.left <= 0 || s.sink.o.err != nil {
+		return 0, nil, false
+	}
+	rf, isReaderFrom := s.conn.nc.(io.ReaderFrom)
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || !isReaderFrom {
+		return 0, nil, false
+	}
+	want := s.sink.left
+	if limited != nil {
+		want = min(want, max(limited.N, 0))
+	}
+	n, err = s.sink.o.readFrom(rf, file, want)
+	s.sink.left -= n
+	if limited != nil {
+		limited.N -= n
+	}
+	if err == io.ErrUnexpectedEOF { // the file ends before what may be sent does
+		err = nil
+	}
+	return n, err, true
+}
+
+// finish ends the body, once the handler has returned.
+func (s *ResponseStream) finish() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.end()
+	c := s.conn
+	if err := s.emit(); err != nil {
+		return err
+	}
+	switch {
+	case s.none:
+	case s.sink.chunked:
+		c.output.buf = http1.AppendLastChunk(c.output.room(headRoom), &c.ctx.Response.Header.trailers)
+	case s.sink.left > 0:
+		c.output.flush()
+		return &streamError{errBodyShort}
+	}
+	return c.output.err
+}
+
+// abort ends the response in its middle. What there is goes out, so that the client sees
+// how far it went.
+func (s *ResponseStream) abort(o *output) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		s.emit()
+	}
+	o.flush()
+	s.end()
+}
+
+// end gives back what the stream holds. s is locked.
+func (s *ResponseStream) end() {
+	putBuffer(&s.buf)
+	s.conn, s.sink, s.none = nil, streamSink{}, false
+}
+
+// leave takes the output from a handler that may still run, and reports whether the
+// response has begun. A write that waits for the client is interrupted then, since
+// nothing can follow it.
+func (s *ResponseStream) leave(c *serverConn) (begun bool) {
+	if !s.mu.TryLock() {
+		c.output.cut.Store(true)
+		c.nc.SetWriteDeadline(time.Unix(1, 0))
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	begun = s.conn != nil
+	s.left = true
+	s.end()
+	return begun
+}

@@ -1,0 +1,223 @@
+package nethttp
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// FromHandler returns an http.Handler that calls h, to be served by net/http or whatever
+// else serves such handlers, HTTP/2 included.
+//
+// The request's body is a stream; methods of RequestCtx that want all of it read it, 64 MiB
+// at most. A body of the answer that is a stream is flushed after each piece. Trailers go both
+// ways, and the RequestCtx ends with the request's context. After Hijack, h's HijackHandler
+// gets the connection on a goroutine of its own, if the server can hijack; otherwise the answer is
+// 501. What asks a gallop server for more, such as EarlyHints, StreamResponse or HijackConn,
+// does nothing or fails.
+func FromHandler(h gallop.RequestHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		life, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		ctx := new(gallop.RequestCtx) // never used again, a handler that timed out may keep it
+		ctx.Init2(newConnFacts(r), nil, true)
+		ctx.InitContext(life)
+		copyRequest(ctx, r)
+		h(ctx)
+		resp := ctx.LastTimeoutErrorResponse()
+		if resp == nil {
+			resp = &ctx.Response
+			defer ctx.Request.Reset()
+		}
+		if handler, noResponse := ctx.HijackHandler(); handler != nil && resp == &ctx.Response {
+			passHijack(w, ctx, handler, noResponse)
+			return
+		}
+		writeResponse(w, r, resp)
+	})
+}
+
+// copyRequest makes the request of ctx a copy of r, and its body that of r.
+func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
+	h := &ctx.Request.Header
+	h.SetMethod(r.Method)
+	if r.RequestURI != "" {
+		h.SetRequestURI(r.RequestURI)
+	} else {
+		h.SetRequestURI(r.URL.RequestURI())
+	}
+	if !r.ProtoAtLeast(1, 1) {
+		h.SetProtocol("HTTP/1.0")
+	}
+	h.SetHost(r.Host)
+	hasBody := r.Body != nil && r.Body != http.NoBody
+	var room [16]string
+	for _, name := range sortedNames(room[:0], r.Header) {
+		if hasBody && (name == "Content-Length" || name == "Transfer-Encoding") {
+			continue
+		}
+		for _, value := range r.Header[name] {
+			h.Add(name, value)
+		}
+	}
+	if r.TLS != nil {
+		ctx.Request.URI().SetScheme("https")
+	}
+	if hasBody {
+		ctx.Request.SetBodyStream(&trailedBody{r, h}, int(r.ContentLength))
+	}
+}
+
+// trailedBody is the body of r, which hands the trailers on at its end. It is not closed,
+// which is the server's business.
+type trailedBody struct {
+	r  *http.Request
+	to *gallop.RequestHeader
+}
+
+// Read implements io.Reader.
+func (b *trailedBody) Read(p []byte) (int, error) {
+	n, err := b.r.Body.Read(p)
+	if err == io.EOF && b.to != nil {
+		for name, values := range b.r.Trailer {
+			if b.to.AddTrailer(name) == nil {
+				for _, value := range values {
+					b.to.Add(name, value)
+				}
+			}
+		}
+		b.to = nil
+	}
+	return n, err
+}
+
+// writeResponse answers r with resp.
+func writeResponse(w http.ResponseWriter, r *http.Request, resp *gallop.Response) {
+	copyResponseHeader(w.Header(), r, resp)
+	w.WriteHeader(resp.StatusCode())
+	if r.Method == http.MethodHead || resp.SkipBody {
+		resp.CloseBodyStream()
+		return
+	}
+	var err error
+	if resp.IsBodyStream() {
+		err = resp.BodyWriteTo(flushed{w, http.NewResponseController(w)})
+	} else if body := resp.Body(); len(body) > 0 {
+		_, err = w.Write(body)
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	for name, value := range resp.Header.AllTrailers() {
+		w.Header().Add(http.TrailerPrefix+string(name), string(value))
+	}
+}
+
+// copyResponseHeader sets the fields of resp, and those that frame its body.
+func copyResponseHeader(to http.Header, r *http.Request, resp *gallop.Response) {
+	h := &resp.Header
+	for name, value := range h.All() {
+		switch key := http.CanonicalHeaderKey(string(name)); key {
+		case "Content-Length", "Transfer-Encoding", "Trailer":
+		default:
+			to.Add(key, string(value))
+		}
+	}
+	length := h.ContentLength()
+	if !resp.IsBodyStream() {
+		if n := len(resp.Body()); n > 0 || r.Method != http.MethodHead {
+			length = n
+		}
+		if length > 0 && len(h.ContentType()) > 0 {
+			to.Set("Content-Type", string(h.ContentType()))
+		}
+	}
+	if _, typed := to["Content-Type"]; !typed {
+		to["Content-Type"] = nil // so that none is guessed
+	}
+	status := resp.StatusCode()
+	if length > 0 && status >= 200 && status != http.StatusNoContent {
+		to["Content-Length"] = []string{string(gallop.AppendUint(nil, length))}
+	}
+}
+
+// flushed flushes after each piece.
+type flushed struct {
+	w     io.Writer
+	flush *http.ResponseController
+}
+
+func (f flushed) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	if err == nil {
+		f.flush.Flush() // a server that cannot flush sends it some time
+	}
+	return n, err
+}
+
+// passHijack answers the request and gives the connection to handler.
+func passHijack(w http.ResponseWriter, ctx *gallop.RequestCtx, handler gallop.HijackHandler, noResponse bool) {
+	conn, buffers, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
+		return
+	}
+	if !noResponse {
+		if err = ctx.Response.Write(buffers.Writer); err == nil {
+			err = buffers.Flush()
+		}
+	}
+	conn.SetDeadline(time.Time{})
+	if err != nil {
+		conn.Close()
+		return
+	}
+	go func() {
+		defer conn.Close()
+		handler(readerConn{conn, buffers.Reader})
+	}()
+}
+
+// readerConn is a connection that is read through a buffer.
+type readerConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (c readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// connFacts is what is known of the connection of a request. It can do nothing.
+type connFacts struct {
+	net.Conn
+	local, remote net.Addr
+}
+
+func (c *connFacts) LocalAddr() net.Addr  { return c.local }
+func (c *connFacts) RemoteAddr() net.Addr { return c.remote }
+
+// tlsFacts is connFacts of a TLS connection.
+type tlsFacts struct {
+	connFacts
+	state *tls.ConnectionState
+}
+
+func (c *tlsFacts) ConnectionState() tls.ConnectionState { return *c.state }
+
+func newConnFacts(r *http.Request) net.Conn {
+	facts := connFacts{}
+	facts.local, _ = r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		facts.remote = net.TCPAddrFromAddrPort(at)
+	}
+	if r.TLS == nil {
+		return &facts
+	}
+	return &tlsFacts{facts, r.TLS}
+}

@@ -1,0 +1,572 @@
+package nethttp_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var quietLog = log.New(io.Discard, "", 0)
+
+// What a handler finds in its request.
+func TestRequest(t *testing.T) {
+	type facts struct {
+		Method, RequestURI, Host, Proto string
+		URL                             url.URL
+		Header                          http.Header
+		ContentLength                   int64
+		TransferEncoding                []string
+		Trailer                         http.Header
+		Close                           bool
+		Body                            string
+		BodyTrailer                     http.Header
+		Pattern                         string
+	}
+	for _, tc := range []struct{ name, request string }{
+		{"plain", "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"path and query", "GET /a/b;c=1/@x?q=1&r=%20 HTTP/1.1\r\nHost: a.example:80\r\n\r\n"},
+		{"empty query", "GET /a? HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"two question marks", "GET /a?? HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"escapes", "GET /a%2Fb/%C3%BC%20 HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"two slashes", "GET //x/y HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"dots", "GET /a/../b/./c HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"characters", "GET /!*'() HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"upper case host", "GET / HTTP/1.1\r\nHost: A.Example\r\n\r\n"},
+		{"whole URI", "GET http://b.example/x?y HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"whole URI with userinfo and no path", "GET http://b.example:81 HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+		{"old", "GET / HTTP/1.0\r\n\r\n"},
+		{"old, kept alive", "GET / HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n\r\n"},
+		{"to be closed", "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"},
+		{"fields", "GET / HTTP/1.1\r\nhost: h\r\nx-one: 1\r\nX-ONE: 2\r\nx_two:   b  \r\nCookie: a=b\r\nCookie: c=d\r\naccept:\r\n\r\n"},
+		{"pragma", "GET / HTTP/1.1\r\nHost: h\r\nPragma: no-cache\r\n\r\n"},
+		{"pragma and cache control", "GET / HTTP/1.1\r\nHost: h\r\nPragma: no-cache\r\nCache-Control: max-age=1\r\n\r\n"},
+		{"method of its own", "BREW /pot HTTP/1.1\r\nHost: h\r\n\r\n"},
+		{"connect", "CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n"},
+		{"options", "OPTIONS /x HTTP/1.1\r\nHost: h\r\n\r\n"},
+		{"body", "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"},
+		{"empty body", "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"},
+		{"no body", "POST /x HTTP/1.1\r\nHost: h\r\n\r\n"},
+		{"chunks", "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"},
+		{"empty chunks", "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+		{"trailers", "POST /x HTTP/1.1\r\nHost: h\r\nTrailer: X-Sum, x-more\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\nX-Else: 8\r\n\r\n"},
+		{"form", "POST /x?a=1 HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n\r\na=2&b=3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []facts
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				f := facts{
+					Method: r.Method, RequestURI: r.RequestURI, Host: r.Host, Proto: r.Proto, URL: *r.URL,
+					Header: r.Header.Clone(), ContentLength: r.ContentLength, TransferEncoding: r.TransferEncoding,
+					Trailer: r.Trailer.Clone(), Close: r.Close, Pattern: r.Pattern,
+				}
+				b, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error("reading the body: ", err)
+				}
+				f.Body, f.BodyTrailer = string(b), r.Trailer
+				got = append(got, f)
+			})
+			served(t, h, func(t *testing.T, addr string) {
+				got = got[:0:0]
+				p := dial(t, addr)
+				p.say("%s", tc.request)
+				p.answer("GET")
+				if len(got) != 1 {
+					t.Fatalf("%d requests, want 1", len(got))
+				}
+				if strings.HasPrefix(t.Name(), "TestRequest/"+strings.ReplaceAll(tc.name, " ", "_")+"/net/http") {
+					wanted[tc.name] = got[0]
+				} else if !reflect.DeepEqual(got[0], wanted[tc.name]) {
+					t.Errorf("got\n%+v\nas net/http has it\n%+v", got[0], wanted[tc.name])
+				}
+			}, unfit(tc.name)...)
+		})
+	}
+}
+
+// wanted is what net/http's own server made of the requests.
+var wanted = map[string]any{}
+
+// unfit names the ways that cannot serve a request as net/http does.
+func unfit(name string) []string {
+	switch name {
+	case "fields", "trailers", "old", "chunks", "empty chunks", "empty body", "connect":
+		return []string{"gallop in net/http"}
+	}
+	return nil
+}
+
+func TestRequestSurroundings(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.RemoteAddr == "" || r.TLS != nil {
+			t.Errorf("RemoteAddr %q, TLS %v", r.RemoteAddr, r.TLS)
+		}
+		if _, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok {
+			t.Error("no server in the context")
+		}
+		fmt.Fprint(w, r.Context().Value(http.LocalAddrContextKey), " ", r.RemoteAddr)
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		if got, want := bodyOf(t, p.answer("GET")), addr+" "+p.LocalAddr().String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// What comes of what a handler does: the same from every server.
+func TestAnswer(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 1<<12)
+	file := filepath.Join(t.TempDir(), "file.txt")
+	if err := os.WriteFile(file, []byte(big), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		handle func(w http.ResponseWriter, r *http.Request)
+	}{
+		{"nothing", func(w http.ResponseWriter, r *http.Request) {}},
+		{"a small body", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }},
+		{"in pieces", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, "a")
+			w.Write(nil)
+			fmt.Fprint(w, "b")
+		}},
+		{"html", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html><body>") }},
+		{"html in pieces", func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "<ht")
+			io.WriteString(w, "ml>")
+		}},
+		{"a type", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/x")
+			io.WriteString(w, "<html>")
+		}},
+		{"no type", func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Content-Type"] = nil
+			io.WriteString(w, "<html>")
+		}},
+		{"a coding", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "x")
+			io.WriteString(w, "<html>")
+		}},
+		{"a big body", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, big) }},
+		{"a big body in pieces", func(w http.ResponseWriter, r *http.Request) {
+			for i := 0; i < len(big); i += 100 {
+				io.WriteString(w, big[i:min(i+100, len(big))])
+			}
+		}},
+		{"a big body of known length", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(big)))
+			io.WriteString(w, big)
+		}},
+		{"a length", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			io.WriteString(w, "hello")
+		}},
+		{"more than the length", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "5")
+			io.WriteString(w, "hello")
+			if n, err := io.WriteString(w, "!"); n != 0 || err != http.ErrContentLength {
+				t.Errorf("writing too much: %d, %v", n, err)
+			}
+		}},
+		{"a status", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(404) }},
+		{"a status of its own", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(299) }},
+		{"two statuses", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(404)
+			w.WriteHeader(500)
+		}},
+		{"a field too late", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-A", "1")
+			w.WriteHeader(200)
+			w.Header().Set("X-A", "2")
+			w.Header().Set("X-B", "2")
+		}},
+		{"fields", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Add("Set-Cookie", "a=b")
+			w.Header().Add("Set-Cookie", "c=d")
+			w.Header().Set("Vary", "x")
+			w.Header().Add("Vary", "y")
+			w.Header()["x-odd"] = []string{" 1 "}
+			w.Header().Set("X-Lines", "a\r\nb")
+		}},
+		{"no date", func(w http.ResponseWriter, r *http.Request) { w.Header()["Date"] = nil }},
+		{"another date", func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Date", "then") }},
+		{"no content", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(204)
+			if n, err := io.WriteString(w, "x"); n != 0 || err != http.ErrBodyNotAllowed {
+				t.Errorf("writing to 204: %d, %v", n, err)
+			}
+		}},
+		{"not modified", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Etag", `"x"`)
+			w.Header().Set("Content-Type", `text/plain`)
+			w.WriteHeader(304)
+		}},
+		{"flushed", func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, "a")
+			w.(http.Flusher).Flush()
+			io.WriteString(w, "b")
+		}},
+		{"flushed at once", func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			io.WriteString(w, "<html>")
+		}},
+		{"closing", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			io.WriteString(w, "x")
+		}},
+		{"identity", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Transfer-Encoding", "identity")
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+		}},
+		{"trailers", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Trailer", "X-Sum, X-None")
+			w.Header().Add("Trailer", "X-More")
+			io.WriteString(w, "x")
+			w.Header().Set("X-Sum", "1")
+			w.Header().Add("X-More", "2")
+			w.Header().Add("X-More", "3")
+		}},
+		{"trailers by prefix", func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, big)
+			w.Header().Set(http.TrailerPrefix+"X-Sum", "1")
+		}},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", 302) }},
+		{"an error", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 500) }},
+		{"a file", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) }},
+		{"a file without a length", func(w http.ResponseWriter, r *http.Request) {
+			f, err := os.Open(file)
+			if err != nil {
+				t.Error(err)
+			}
+			defer f.Close()
+			io.Copy(w, f)
+		}},
+		{"from a reader", func(w http.ResponseWriter, r *http.Request) {
+			n, err := io.Copy(w, io.LimitReader(strings.NewReader(big), 10000))
+			if n != 10000 || err != nil {
+				t.Errorf("copied %d, %v", n, err)
+			}
+		}},
+		{"an echo", func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }},
+		{"a copied body", func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+			fmt.Fprint(w, len(b), err)
+		}},
+		{"too large a body", func(w http.ResponseWriter, r *http.Request) {
+			_, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 2)) // closes the connection with w, on net/http's server
+			var tooLarge *http.MaxBytesError
+			fmt.Fprint(w, errors.As(err, &tooLarge))
+		}},
+	} {
+		for _, request := range []string{"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n",
+			"GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"} {
+			name := fmt.Sprintf("%s/%s", tc.name, strings.ReplaceAll(request[:strings.IndexByte(request, '\r')], "/", " "))
+			if strings.Contains(request, "keep-alive") {
+				name += ", kept alive"
+			}
+			t.Run(name, func(t *testing.T) {
+				compareAnswers(t, http.HandlerFunc(tc.handle), request)
+			})
+		}
+	}
+}
+
+// compareAnswers sends a request to each server and compares what comes with what net/http
+// sends.
+func compareAnswers(t *testing.T, h http.Handler, request string) {
+	var first string
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("%s", request)
+		method, _, _ := strings.Cut(request, " ")
+		got := describe(t, p.answer(method), method)
+		if first == "" {
+			first = got
+		} else if got != first {
+			t.Errorf("got\n%s\nas net/http has it\n%s", got, first)
+		}
+	}, "gallop in net/http")
+}
+
+// describe writes down what a client can see of an answer, but for how a body of unknown
+// length is framed in an answer to HEAD, where it is not, and small ones of other sizes.
+func describe(t *testing.T, resp *http.Response, method string) string {
+	body := bodyOf(t, resp)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s close=%v\n", resp.Status, resp.Close)
+	if date := resp.Header.Get("Date"); len(date) == len(http.TimeFormat) {
+		resp.Header.Set("Date", "now")
+	}
+	for _, name := range []string{"Last-Modified", "Connection"} { // see close=
+		resp.Header.Del(name)
+	}
+	if method == "HEAD" || resp.ProtoMinor == 0 || resp.Close { // without chunks net/http announces trailers that never come
+		resp.Header.Del("Trailer")
+	}
+	resp.Header.Write(&b)
+	if method != "HEAD" {
+		fmt.Fprintf(&b, "length=%d\n", resp.ContentLength)
+	}
+	fmt.Fprintf(&b, "%d bytes %.40q\n", len(body), body)
+	resp.Trailer.Write(&b)
+	return b.String()
+}
+
+// Trailers of a small answer arrive, where net/http's server loses them if nothing was
+// flushed.
+func TestTrailersOfSmallAnswer(t *testing.T) {
+	p := dial(t, startGallop(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "x")
+		w.Header().Set(http.TrailerPrefix+"X-Sum", "1")
+	})))
+	p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	resp := p.answer("GET")
+	if body := bodyOf(t, resp); body != "x" || resp.Trailer.Get("X-Sum") != "1" {
+		t.Errorf("got %q, %v", body, resp.Trailer)
+	}
+}
+
+// A client that goes away ends the context, and so does the end of the handler.
+func TestContext(t *testing.T) {
+	ends := make(chan error, 1)
+	waits := make(chan struct{})
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/kept" {
+			go func() {
+				<-r.Context().Done()
+				ends <- r.Context().Err()
+			}()
+			return
+		}
+		close(waits)
+		<-r.Context().Done()
+		ends <- r.Context().Err()
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		waits = make(chan struct{})
+		p := dial(t, addr)
+		p.say("GET /kept HTTP/1.1\r\nHost: h\r\n\r\n")
+		p.answer("GET")
+		if err := <-ends; err != context.Canceled {
+			t.Errorf("got %v behind the handler", err)
+		}
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		<-waits
+		p.Close()
+		if err := <-ends; err != context.Canceled {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Server-sent events: what is flushed arrives while the handler runs.
+func TestFlush(t *testing.T) {
+	next := make(chan bool)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 3 {
+			fmt.Fprintf(w, "data: %d\n\n", i)
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			<-next
+		}
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		events := bufio.NewReader(p.answer("GET").Body)
+		for i := range 3 {
+			for _, want := range []string{fmt.Sprintf("data: %d\n", i), "\n"} {
+				if line, err := events.ReadString('\n'); line != want {
+					t.Fatalf("got %q, %v", line, err)
+				}
+			}
+			next <- true
+		}
+		if rest, err := io.ReadAll(events); len(rest) > 0 || err != nil {
+			t.Errorf("got %q, %v at the end", rest, err)
+		}
+	}, "gallop in net/http")
+}
+
+func TestHijack(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/upgrade" {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "echo")
+			w.WriteHeader(http.StatusSwitchingProtocols)
+		}
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := w.Write([]byte("x")); err != http.ErrHijacked {
+			t.Errorf("Write behind Hijack: %v", err)
+		}
+		if _, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			t.Error("hijacked twice")
+		}
+		go func() { // the handler may return before
+			defer conn.Close()
+			io.WriteString(conn, "raw: ")
+			line, _ := rw.ReadString('\n')
+			rw.WriteString(line)
+			rw.Flush()
+			io.Copy(conn, rw)
+		}()
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\nsent ahead\n")
+		p.expect("raw: sent ahead\n")
+		p.say("more")
+		p.expect("more")
+		p = dial(t, addr)
+		p.say("GET /upgrade HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		resp, err := http.ReadResponse(p.r, nil)
+		if err != nil || resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "echo" || resp.Header.Get("Connection") != "Upgrade" {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		p.expect("raw: ")
+		p.say("line\nmore")
+		p.expect("line\nmore")
+	}, "gallop in net/http")
+}
+
+// A handler that aborts ends the connection, without a line in the log.
+func TestAbort(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/begun" {
+			io.WriteString(w, "begun")
+			w.(http.Flusher).Flush()
+		}
+		panic(http.ErrAbortHandler)
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		p.expectEnd()
+		p = dial(t, addr)
+		p.say("GET /begun HTTP/1.1\r\nHost: h\r\n\r\n")
+		if _, err := io.ReadAll(p.answer("GET").Body); err != io.ErrUnexpectedEOF {
+			t.Errorf("got %v", err)
+		}
+	}, "gallop in net/http")
+}
+
+// 100 (Continue) is sent when the body is read.
+func TestContinue(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/read" {
+			b, err := io.ReadAll(r.Body)
+			fmt.Fprint(w, string(b), err)
+			return
+		}
+		w.WriteHeader(403)
+	})
+	const head = "POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say(head, "/read")
+		p.expect("HTTP/1.1 100 Continue\r\n\r\n")
+		p.say("body")
+		if got := bodyOf(t, p.answer("POST")); got != "body<nil>" {
+			t.Errorf("got %q", got)
+		}
+		p.say(head, "/refused")
+		if resp := p.answer("POST"); resp.StatusCode != 403 || !resp.Close {
+			t.Errorf("got %v", resp)
+		}
+	})
+}
+
+func TestInterim(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", "</x>")
+		w.WriteHeader(103)
+		w.Header().Del("Link")
+		w.Header().Set("X-A", "1")
+		w.WriteHeader(102)
+		w.WriteHeader(201)
+		io.WriteString(w, "x")
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		p.expect("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\nX-A: 1\r\n\r\n")
+		if resp := p.answer("GET"); resp.StatusCode != 201 || resp.Header.Get("Link") != "" || resp.Header.Get("X-A") != "1" || bodyOf(t, resp) != "x" {
+			t.Errorf("got %v", resp)
+		}
+	}, "gallop in net/http")
+}
+
+// The body of the request is read while the answer is written.
+func TestFullDuplex(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		if err := rc.EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		lines := bufio.NewReader(r.Body)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			io.WriteString(w, line)
+			rc.Flush()
+		}
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na\n\r\n")
+		lines := bufio.NewReader(p.answer("POST").Body)
+		for range 3 {
+			if line, err := lines.ReadString('\n'); line != "a\n" {
+				t.Fatalf("got %q, %v", line, err)
+			}
+			p.say("2\r\na\n\r\n")
+		}
+		p.say("0\r\n\r\n")
+		if rest, err := io.ReadAll(lines); string(rest) != "a\n" || err != nil {
+			t.Errorf("got %q, %v", rest, err)
+		}
+		p.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+		p.answer("POST")
+	}, "gallop, whole bodies", "gallop in net/http")
+}
+
+func TestDeadlines(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		if err := rc.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+			t.Error(err)
+		}
+		_, err := io.ReadAll(r.Body)
+		fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded))
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nab")
+		if got := bodyOf(t, p.answer("POST")); got != "true" {
+			t.Errorf("got %q", got)
+		}
+	}, "gallop, whole bodies", "gallop in net/http")
+}

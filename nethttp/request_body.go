@@ -1,0 +1,109 @@
+package nethttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/textproto"
+	"sync"
+
+	"github.com/gallop-http/gallop"
+)
+
+// body is the body of a request as handlers see it. It may be used by many goroutines,
+// and at any time.
+type body struct {
+	stream io.Reader // may be read at any time; nil for a body in memory
+
+	mu     sync.Mutex
+	data   []byte             // what is left of a body in memory
+	ctx    *gallop.RequestCtx // nil once the handler has returned
+	req    *http.Request      // gets the trailers
+	closed bool
+	ended  bool // it was read to its end
+}
+
+// readBody sets Body and what is said about it.
+func (x *exchange) readBody(ctx *gallop.RequestCtx) {
+	r, b := &x.req, &x.body
+	length := ctx.Request.Header.ContentLength()
+	if b.stream = ctx.RequestBodyStream(); b.stream == nil {
+		b.data = ctx.PostBody()
+	}
+	if length == -1 {
+		r.TransferEncoding = []string{"chunked"}
+	} else if b.stream == nil && len(b.data) == 0 {
+		r.Body = http.NoBody
+		return
+	}
+	r.ContentLength = int64(length)
+	b.ctx, b.req = ctx, r
+	r.Body = b
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.closed || b.ctx == nil {
+		b.mu.Unlock()
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if b.stream == nil {
+		defer b.mu.Unlock()
+		return b.readData(p)
+	}
+	b.mu.Unlock()
+	n, err := b.stream.Read(p)
+	switch {
+	case err == nil:
+	case err == io.EOF:
+		b.mu.Lock()
+		b.readTrailers()
+		b.mu.Unlock()
+	case errors.Is(err, gallop.ErrBodyClosed):
+		err = http.ErrBodyReadAfterClose
+	}
+	return n, err
+}
+
+func (b *body) readData(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n := copy(p, b.data)
+	if b.data = b.data[n:]; n == 0 {
+		b.readTrailers()
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// readTrailers puts the trailers that have come into the request, once. b is locked.
+func (b *body) readTrailers() {
+	if b.ended || b.ctx == nil {
+		return
+	}
+	b.ended = true
+	for name, value := range b.ctx.Request.Header.AllTrailers() {
+		if b.req.Trailer == nil {
+			b.req.Trailer = http.Header{}
+		}
+		key := textproto.CanonicalMIMEHeaderKey(string(name))
+		b.req.Trailer[key] = append(b.req.Trailer[key], string(value))
+	}
+}
+
+// Close implements io.Closer. What was not read is the server's to skip.
+func (b *body) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// end makes reading fail from now on. The stream does that by itself.
+func (b *body) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ctx, b.data = nil, nil
+}

@@ -1,0 +1,403 @@
+package nethttp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// smallAnswer is how many bytes of a body are gathered, for the sake of a
+// Content-Length, before the answer begins.
+const smallAnswer = 4 << 10
+
+// sniffed is how many bytes http.DetectContentType looks at.
+const sniffed = 512
+
+// response is the http.ResponseWriter. What the handler writes is gathered in ctx.Response
+// as long as it is small, and goes through a gallop.ResponseStream then.
+//
+//	Header():       handler's map, copied to ctx.Response by WriteHeader
+//	before begin(): body in ctx.Response, sent by the server when the handler has returned
+//	after:          body in stream
+type response struct {
+	mu       sync.Mutex
+	ctx      *gallop.RequestCtx // nil once the handler has returned
+	stream   *gallop.ResponseStream
+	header   http.Header
+	status   int   // 0 before WriteHeader
+	length   int64 // as announced, or -1
+	written  int64
+	typed    bool // no Content-Type is to be guessed
+	trailers bool // some were announced
+	alone    bool // there is no server: nothing can be streamed
+	hijacked bool
+}
+
+var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")
+
+func (w *response) init(ctx *gallop.RequestCtx) {
+	w.ctx, w.length = ctx, -1
+}
+
+// Header implements http.ResponseWriter.
+func (w *response) Header() http.Header {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.header == nil {
+		w.header = http.Header{}
+	}
+	return w.header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *response) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeader(status)
+}
+
+// writeHeader is WriteHeader. w is locked, as for all methods below that are not exported.
+func (w *response) writeHeader(status int) {
+	switch {
+	case w.ctx == nil:
+		return
+	case w.hijacked:
+		w.logf("WriteHeader on a hijacked connection")
+		return
+	case w.status != 0:
+		w.logf("superfluous WriteHeader")
+		return
+	case status < 100 || status > 999:
+		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		w.writeInterim(status)
+		return
+	}
+	w.status = status
+	w.ctx.Response.SetStatusCode(status)
+	if http.StatusText(status) == "" {
+		w.ctx.Response.Header.SetStatusMessage(fmt.Appendf(nil, "status code %d", status))
+	}
+	w.copyHeader()
+}
+
+// writeInterim sends an interim answer with the fields that there are.
+func (w *response) writeInterim(status int) {
+	h := &w.ctx.Response.Header
+	var room [16]string
+	names := sortedNames(room[:0], w.header)
+	for _, name := range names {
+		for _, value := range w.header[name] {
+			h.Add(name, oneLine(value))
+		}
+	}
+	w.ctx.WriteInterim(status)
+	for _, name := range names {
+		h.Del(name)
+	}
+}
+
+// logf writes to the server's log what the handler did, and where.
+func (w *response) logf(what string) {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "github.com/gallop-http/gallop/nethttp.(*response)") || !more {
+			w.ctx.Logger().Printf("nethttp: %s by %s (%s:%d)", what, frame.Function, frame.File, frame.Line)
+			return
+		}
+	}
+}
+
+// mayHaveBody reports whether the status is one of answers with a body.
+func (w *response) mayHaveBody() bool {
+	return w.status >= 200 && w.status != http.StatusNoContent && w.status != http.StatusNotModified
+}
+
+// ready sees to it that p more bytes may be written.
+func (w *response) ready(p int) error {
+	switch {
+	case w.ctx == nil:
+		return errOver
+	case w.hijacked:
+		return http.ErrHijacked
+	}
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
+	}
+	switch {
+	case p == 0:
+		return nil
+	case !w.mayHaveBody():
+		return http.ErrBodyNotAllowed
+	case w.length >= 0 && w.written+int64(p) > w.length:
+		return http.ErrContentLength
+	}
+	return nil
+}
+
+// Write implements http.ResponseWriter.
+func (w *response) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.ready(len(p)); err != nil {
+		return 0, err
+	}
+	if w.fits(len(p)) {
+		w.gather(p)
+	} else if err := w.send(p); err != nil {
+		return 0, err
+	}
+	w.written += int64(len(p))
+	return len(p), nil
+}
+
+// WriteString implements io.StringWriter.
+func (w *response) WriteString(p string) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.ready(len(p)); err != nil {
+		return 0, err
+	}
+	if w.fits(len(p)) {
+		w.gather(gallop.UnsafeBytes(p))
+	} else if err := w.send(gallop.UnsafeBytes(p)); err != nil {
+		return 0, err
+	}
+	w.written += int64(len(p))
+	return len(p), nil
+}
+
+// gather keeps p for an answer that is sent as a whole. Of the body that HEAD does not get,
+// the length counts, if it was not announced, and the type.
+func (w *response) gather(p []byte) {
+	if w.length < 0 || !w.typed || !w.ctx.IsHead() {
+		w.ctx.Response.AppendBody(p)
+	}
+}
+
+// fits reports whether n more bytes are gathered rather than sent.
+func (w *response) fits(n int) bool {
+	return w.alone || w.stream == nil && w.written+int64(n) <= smallAnswer
+}
+
+// send writes p to the stream, which it begins.
+func (w *response) send(p []byte) error {
+	if err := w.begin(p); err != nil {
+		return err
+	}
+	if w.alone {
+		w.ctx.Response.AppendBody(p)
+		return nil
+	}
+	_, err := w.stream.Write(p)
+	return err
+}
+
+// begin sends the head, if it was not sent. next is what is written next.
+func (w *response) begin(next []byte) error {
+	if w.stream != nil || w.alone {
+		return nil
+	}
+	w.guessType(next)
+	if w.ctx.Conn() == nil {
+		w.alone = true
+		return nil
+	}
+	s, err := w.ctx.StreamResponse()
+	if err != nil {
+		return err
+	}
+	w.stream = s
+	return nil
+}
+
+// guessType sets Content-Type by what the body begins with, unless the handler has
+// said something. next comes behind what was gathered.
+func (w *response) guessType(next []byte) {
+	if w.typed {
+		return
+	}
+	w.typed = true
+	var room [sniffed]byte
+	begin := next
+	if w.written > 0 {
+		begin = append(room[:0], firstOf(w.ctx.Response.Body())...)
+		begin = append(begin, next[:min(len(next), sniffed-len(begin))]...)
+	}
+	if len(begin) > 0 {
+		w.ctx.Response.Header.SetContentType(http.DetectContentType(begin))
+	}
+}
+
+func firstOf(p []byte) []byte { return p[:min(len(p), sniffed)] }
+
+// Flush implements http.Flusher.
+func (w *response) Flush() { w.FlushError() }
+
+// FlushError is what http.ResponseController.Flush calls.
+func (w *response) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.ready(0); err != nil {
+		return err
+	}
+	if err := w.begin(nil); err != nil {
+		return err
+	}
+	if w.alone {
+		return http.ErrNotSupported
+	}
+	return w.stream.Flush()
+}
+
+// SetReadDeadline is what http.ResponseController.SetReadDeadline calls.
+func (w *response) SetReadDeadline(t time.Time) error {
+	return w.setDeadline((*gallop.RequestCtx).SetReadDeadline, t)
+}
+
+// SetWriteDeadline is what http.ResponseController.SetWriteDeadline calls.
+func (w *response) SetWriteDeadline(t time.Time) error {
+	return w.setDeadline((*gallop.RequestCtx).SetWriteDeadline, t)
+}
+
+func (w *response) setDeadline(set func(*gallop.RequestCtx, time.Time) error, t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx == nil {
+		return errOver
+	}
+	return set(w.ctx, t)
+}
+
+// EnableFullDuplex is what http.ResponseController.EnableFullDuplex calls. It always is.
+func (w *response) EnableFullDuplex() error { return nil }
+
+// Hijack implements http.Hijacker.
+func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.ctx == nil:
+		return nil, nil, errOver
+	case w.hijacked:
+		return nil, nil, http.ErrHijacked
+	}
+	if w.status == 0 {
+		w.ctx.HijackSetNoResponse(true)
+	}
+	if w.written > 0 {
+		if err := w.begin(nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	conn, err := w.ctx.HijackConn()
+	if err != nil {
+		w.ctx.HijackSetNoResponse(false)
+		return nil, nil, err
+	}
+	w.hijacked, w.stream = true, nil
+	return hijackedBuffers(conn)
+}
+
+// hijackedBuffers returns a connection, and buffers in which what came before stands.
+func hijackedBuffers(conn net.Conn) (net.Conn, *bufio.ReadWriter, error) {
+	ahead, ok := conn.(interface {
+		Buffered() int
+		NetConn() net.Conn
+	})
+	if !ok {
+		return conn, bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn)), nil
+	}
+	n := ahead.Buffered()
+	r := bufio.NewReaderSize(conn, max(n, 4096))
+	if _, err := r.Peek(n); err != nil {
+		return nil, nil, err
+	}
+	conn = ahead.NetConn()
+	return conn, bufio.NewReadWriter(r, bufio.NewWriter(conn)), nil
+}
+
+// end makes the answer whole, if the handler has returned, and takes it from the handler.
+func (w *response) end(returned bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if returned && !w.hijacked {
+		w.finish()
+	}
+	w.ctx, w.stream = nil, nil
+}
+
+// finish leaves to the server an answer that is complete.
+func (w *response) finish() {
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
+	}
+	short := w.mayHaveBody() && !w.ctx.IsHead() && w.length > w.written
+	if short || w.trailers || hasTrailerPrefix(w.header) {
+		w.begin(nil)
+	} else if w.stream == nil {
+		w.guessType(nil)
+	}
+	if w.stream != nil {
+		w.copyTrailers()
+	}
+}
+
+var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// ReadFrom implements io.ReaderFrom. A file goes out without a copy if its length
+// was announced.
+func (w *response) ReadFrom(r io.Reader) (n int64, err error) {
+	buf := copyBuffers.Get().(*[32 << 10]byte)
+	defer copyBuffers.Put(buf)
+	for {
+		if n >= sniffed {
+			if k, err, ok := w.readAll(r); ok {
+				return n + k, err
+			}
+		}
+		piece := buf[:]
+		if n < sniffed {
+			piece = buf[:sniffed-n]
+		}
+		k, rerr := r.Read(piece)
+		if k > 0 {
+			written, err := w.Write(buf[:k])
+			if n += int64(written); err != nil {
+				return n, err
+			}
+		}
+		if rerr == io.EOF {
+			return n, nil
+		}
+		if rerr != nil {
+			return n, rerr
+		}
+	}
+}
+
+// readAll hands a reader of a file to the stream, if ok.
+func (w *response) readAll(r io.Reader) (n int64, err error, ok bool) {
+	if !isFile(r) {
+		return 0, nil, false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ready(0) != nil || w.length < 0 || !w.mayHaveBody() || w.begin(nil) != nil || w.alone {
+		return 0, nil, false
+	}
+	n, err = w.stream.ReadFrom(r)
+	w.written += n
+	return n, err, true
+}

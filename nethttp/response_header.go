@@ -1,0 +1,152 @@
+package nethttp
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// copyHeader copies the handler's header into the response.
+func (w *response) copyHeader() {
+	h := &w.ctx.Response.Header
+	h.SetNoDefaultContentType(true)
+	var room [16]string
+	for _, name := range sortedNames(room[:0], w.header) {
+		values := w.header[name]
+		switch name {
+		case "Content-Length":
+			w.copyLength(values)
+			continue
+		case "Content-Type", "Content-Encoding":
+			w.copyTyped(name, values)
+			continue
+		case "Transfer-Encoding":
+			w.typed = true
+			if slices.Equal(values, identity) && !w.ctx.IsHead() {
+				h.SetContentLength(-2)
+			}
+			continue
+		case "Trailer":
+			w.announce(values)
+			continue
+		case "Date":
+			if len(values) == 0 {
+				h.SetNoDefaultDate(true)
+			}
+		}
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			continue
+		}
+		for _, value := range values {
+			h.Add(name, oneLine(value))
+		}
+	}
+}
+
+var identity = []string{"identity"}
+
+// sortedNames appends the names of the fields to dst, in order, so that an answer always
+// looks the same.
+func sortedNames(dst []string, h http.Header) []string {
+	for name := range h {
+		dst = append(dst, name)
+	}
+	slices.Sort(dst)
+	return dst
+}
+
+// copyLength takes over a Content-Length, if it is one.
+func (w *response) copyLength(values []string) {
+	if len(values) == 0 {
+		return
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(values[0]), 10, 63)
+	if err != nil {
+		w.logf("invalid Content-Length")
+		return
+	}
+	if w.mayHaveBody() {
+		w.length = int64(n)
+		w.ctx.Response.Header.SetContentLength(int(n))
+	}
+}
+
+// copyTyped takes over fields of which each is a reason not to guess the type.
+func (w *response) copyTyped(name string, values []string) {
+	if name == "Content-Type" || len(values) > 0 && values[0] != "" {
+		w.typed = true
+	}
+	if name == "Content-Type" && w.status == http.StatusNotModified {
+		return
+	}
+	for _, value := range values {
+		w.ctx.Response.Header.Add(name, oneLine(value))
+	}
+}
+
+// oneLine makes blanks of line ends.
+func oneLine(value string) string {
+	if strings.IndexByte(value, '\n') < 0 && strings.IndexByte(value, '\r') < 0 {
+		return value
+	}
+	return lineEnds.Replace(value)
+}
+
+var lineEnds = strings.NewReplacer("\n", " ", "\r", " ")
+
+// announce takes over the names of trailers.
+func (w *response) announce(lists []string) {
+	for _, list := range lists {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = strings.TrimSpace(name); name != "" && w.ctx.Response.Header.AddTrailer(name) == nil {
+				w.trailers = true
+			}
+		}
+	}
+}
+
+func hasTrailerPrefix(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// copyTrailers sets the trailers that were announced, and those whose names say that
+// they are some.
+func (w *response) copyTrailers() {
+	h := &w.ctx.Response.Header
+	var names []string
+	for name := range h.Trailers() {
+		names = append(names, http.CanonicalHeaderKey(string(name)))
+	}
+	for _, name := range names {
+		for _, value := range w.header[name] {
+			h.Add(name, oneLine(value))
+		}
+	}
+	var room [16]string
+	for _, prefixed := range sortedNames(room[:0], w.header) {
+		name, ok := strings.CutPrefix(prefixed, http.TrailerPrefix)
+		if !ok || h.AddTrailer(name) != nil {
+			continue
+		}
+		for _, value := range w.header[prefixed] {
+			h.Add(name, oneLine(value))
+		}
+	}
+}
+
+// isFile reports whether r reads a file, or a part of one.
+func isFile(r io.Reader) bool {
+	if limited, ok := r.(*io.LimitedReader); ok {
+		r = limited.R
+	}
+	_, ok := r.(*os.File)
+	return ok
+}
