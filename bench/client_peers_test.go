@@ -28,22 +28,28 @@ type caller interface {
 	close()
 }
 
-// clientPeers are the clients under comparison, each with the server of its own project.
-// The name is the value of the "server" key in the bench's name.
-var clientPeers = []struct {
-	name      string
+// clientPeer is a client under comparison, with the server and, in memory, the network of
+// its own project.
+type clientPeer struct {
+	name      string // the value of the "server" key in the bench's name
 	serve     func(net.Listener) error
 	newCaller func(dial func() (net.Conn, error), conns int) caller
-}{
-	{"fasthttp", serveTargetFasthttp, newFasthttpCaller},
-	{"gallop", serveTargetGallop, newGallopCaller},
-	{"nethttp", serveTargetNetHTTP, newNetHTTPCaller},
+	listen    network
 }
 
+var clientPeers = []clientPeer{
+	{"fasthttp", serveTargetFasthttp, newFasthttpCaller, listenFasthttpMemory},
+	{"gallop", serveTargetGallop, newGallopCaller, listenMemory},
+	{"nethttp", serveTargetNetHTTP, newNetHTTPCaller, listenFasthttpMemory},
+}
+
+// floorPeer does without HTTP.
+var floorPeer = clientPeer{"floor", serveFloor, newFloorCaller, listenMemory}
+
 // eachClient runs f as one sub-bench for each of them.
-func eachClient(b *testing.B, f func(b *testing.B, serve func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller)) {
+func eachClient(b *testing.B, f func(*testing.B, clientPeer)) {
 	for _, p := range clientPeers {
-		b.Run("server="+p.name, func(b *testing.B) { f(b, p.serve, p.newCaller) })
+		b.Run("server="+p.name, func(b *testing.B) { f(b, p) })
 	}
 }
 

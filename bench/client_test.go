@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/memnet"
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 // The names and the numbers of callers are those of fasthttp's published figures: that
@@ -28,21 +29,21 @@ func BenchmarkClientGetEndToEnd10Inmemory(b *testing.B)   { benchClients(b, list
 func BenchmarkClientGetEndToEnd100Inmemory(b *testing.B)  { benchClients(b, listenMemory, 100) }
 func BenchmarkClientGetEndToEnd1000Inmemory(b *testing.B) { benchClients(b, listenMemory, 1000) }
 
+// These have each project's own listener in memory under its client and server, as the
+// published figures have; net/http, which has none, is given fasthttp's, as there.
+
+func BenchmarkClientGetEndToEnd1InmemoryOwnListener(b *testing.B)   { benchClientsOwn(b, 1) }
+func BenchmarkClientGetEndToEnd10InmemoryOwnListener(b *testing.B)  { benchClientsOwn(b, 10) }
+func BenchmarkClientGetEndToEnd100InmemoryOwnListener(b *testing.B) { benchClientsOwn(b, 100) }
+
 // BenchmarkClientOverBareServer10TCP has all clients talk to the server of the floor, which
 // reads and writes fixed bytes: the difference to the floor is what a client adds.
 func BenchmarkClientOverBareServer10TCP(b *testing.B) {
-	bench := func(b *testing.B, newCaller func(func() (net.Conn, error), int) caller) {
-		ln, dial := listenTCP(b)
-		defer serveUntil(ln, serveFloor)()
-		c := newCaller(dial, 10*runtime.GOMAXPROCS(0))
-		defer c.close()
-		b.SetParallelism(10)
-		runCalls(b, c)
-	}
-	eachClient(b, func(b *testing.B, _ func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
-		bench(b, newCaller)
+	eachClient(b, func(b *testing.B, p clientPeer) {
+		p.serve = serveFloor
+		benchCalls(b, p, listenTCP, 10)
 	})
-	b.Run("server=floor", func(b *testing.B) { bench(b, newFloorCaller) })
+	b.Run("server=floor", func(b *testing.B) { benchCalls(b, floorPeer, listenTCP, 10) })
 }
 
 // runCalls makes b.N calls.
@@ -77,17 +78,28 @@ func listenMemory(*testing.B) (net.Listener, func() (net.Conn, error)) {
 	return ln, ln.Dial
 }
 
+func listenFasthttpMemory(*testing.B) (net.Listener, func() (net.Conn, error)) {
+	ln := fasthttputil.NewInmemoryListener()
+	return ln, ln.Dial
+}
+
 func benchClients(b *testing.B, listen network, callers int) {
-	bench := func(b *testing.B, serve func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
-		ln, dial := listen(b)
-		defer serveUntil(ln, serve)()
-		c := newCaller(dial, callers*runtime.GOMAXPROCS(0))
-		defer c.close()
-		b.SetParallelism(callers)
-		runCalls(b, c)
-	}
-	eachClient(b, bench)
-	b.Run("server=floor", func(b *testing.B) { bench(b, serveFloor, newFloorCaller) })
+	eachClient(b, func(b *testing.B, p clientPeer) { benchCalls(b, p, listen, callers) })
+	b.Run("server=floor", func(b *testing.B) { benchCalls(b, floorPeer, listen, callers) })
+}
+
+func benchClientsOwn(b *testing.B, callers int) {
+	eachClient(b, func(b *testing.B, p clientPeer) { benchCalls(b, p, p.listen, callers) })
+}
+
+// benchCalls has that many callers for each processor call the server of their project.
+func benchCalls(b *testing.B, p clientPeer, listen network, callers int) {
+	ln, dial := listen(b)
+	defer serveUntil(ln, p.serve)()
+	c := p.newCaller(dial, callers*runtime.GOMAXPROCS(0))
+	defer c.close()
+	b.SetParallelism(callers)
+	runCalls(b, c)
 }
 
 // serveUntil serves until the function that it returns is called.
@@ -107,10 +119,10 @@ func serveUntil(ln net.Listener, serve func(net.Listener) error) (stop func()) {
 // also reports how long the slowest percent of the calls take at least.
 func BenchmarkClient1000CallersOn100Conns(b *testing.B) {
 	const callers, conns = 1000, 100
-	bench := func(b *testing.B, serve func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
+	bench := func(b *testing.B, p clientPeer) {
 		ln, dial := listenTCP(b)
-		defer serveUntil(ln, serve)()
-		c := newCaller(dial, conns)
+		defer serveUntil(ln, p.serve)()
+		c := p.newCaller(dial, conns)
 		defer c.close()
 		var all latencies
 		var left atomic.Int64
@@ -137,7 +149,7 @@ func BenchmarkClient1000CallersOn100Conns(b *testing.B) {
 		b.ReportMetric(float64(all.quantile(0.99))/1e3, "p99-µs")
 	}
 	eachClient(b, bench)
-	b.Run("server=floor", func(b *testing.B) { bench(b, serveFloor, newFloorCaller) })
+	b.Run("server=floor", func(b *testing.B) { bench(b, floorPeer) })
 }
 
 // latencies is a histogram whose buckets are 1/16 of their value wide.
@@ -167,8 +179,8 @@ func (l *latencies) quantile(q float64) time.Duration {
 // BenchmarkClientDoFastServer has a connection that answers at once, in the goroutine of
 // the caller: the time is the client's alone.
 func BenchmarkClientDoFastServer(b *testing.B) {
-	eachClient(b, func(b *testing.B, _ func(net.Listener) error, newCaller func(func() (net.Conn, error), int) caller) {
-		c := newCaller(func() (net.Conn, error) { return newCannedConn(), nil }, 1000*runtime.GOMAXPROCS(0))
+	eachClient(b, func(b *testing.B, p clientPeer) {
+		c := p.newCaller(func() (net.Conn, error) { return newCannedConn(), nil }, 1000*runtime.GOMAXPROCS(0))
 		defer c.close()
 		runCalls(b, c)
 	})
