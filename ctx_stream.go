@@ -87,6 +87,7 @@ func (s *ResponseStream) begin(c *serverConn) {
 	out.length = c.streamedLength(s.none)
 	out.close = out.close || out.length == lengthUntilClose
 	c.writeHead(&out)
+	c.output.now = time.Time{} // the handler may take its time
 	s.conn = c
 	s.sink = streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
 	s.put(resp.body.bytes())

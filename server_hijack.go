@@ -123,6 +123,7 @@ func (c *serverConn) writeTakenHead() {
 		out.length, out.close = lengthUntilClose, true
 	}
 	c.writeHead(&out)
+	c.output.now = time.Time{}
 }
 
 // take writes what there is to write and leaves the connection to the handler.

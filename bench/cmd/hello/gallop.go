@@ -5,11 +5,16 @@ import (
 	"strconv"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
 )
 
 func serveGallop(l net.Listener, mode string) error {
 	s := &gallop.Server{Handler: gallopHandler(mode)}
 	return s.Serve(l)
+}
+
+func serveGallopNetHTTP(l net.Listener, mode string) error {
+	return nethttp.Serve(l, netHTTPHandler(mode))
 }
 
 func gallopHandler(mode string) gallop.RequestHandler {

@@ -22,9 +22,10 @@ import (
 // servers maps a name to a function that serves l in one of the modes and
 // does not return before l fails.
 var servers = map[string]func(l net.Listener, mode string) error{
-	"gallop":   serveGallop,
-	"fasthttp": serveFasthttp,
-	"nethttp":  serveNetHTTP,
+	"gallop":         serveGallop,
+	"gallop-nethttp": serveGallopNetHTTP, // the handler of net/http's server
+	"fasthttp":       serveFasthttp,
+	"nethttp":        serveNetHTTP,
 }
 
 func main() {
