@@ -104,6 +104,8 @@ type clientStream struct {
 	rest []byte // read, and not yet handed out: a view of cc.buf
 	err  error  // what Read returns when it is over
 
+	upload *upload // that goes on while the answer is read, or nil
+
 	guard  sync.Mutex
 	reader *clientConn // cc, for whoever interrupts a Read that holds mu
 }
@@ -155,6 +157,9 @@ func (s *clientStream) read(p []byte) (int, error) {
 // end gives up the connection. err is what Read returns from now on.
 func (s *clientStream) end(err error) {
 	cc := s.cc
+	if s.upload != nil && !s.upload.end() {
+		cc.broken = true
+	}
 	if err != io.EOF {
 		cc.broken = true
 		err = cc.explain(s.ctx, err)

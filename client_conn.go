@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,7 @@ type clientConn struct {
 	addr    string // as it was dialed
 	remote  net.Addr
 	local   net.Addr
+	tls     *tls.ConnectionState // nil without TLS
 	created time.Time
 	idleAt  moment // when the last call on it ended
 	calls   int    // how many it was used for, the present one included
@@ -68,6 +70,10 @@ type clientConn struct {
 func newClientConn(p *connPool, nc net.Conn, addr string) *clientConn {
 	cc := &clientConn{nc: nc, pool: p, addr: addr, created: time.Now()}
 	cc.remote, cc.local = nc.RemoteAddr(), nc.LocalAddr()
+	if tc, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		state := tc.ConnectionState()
+		cc.tls = &state
+	}
 	cc.probe.init(nc)
 	cc.asker.init(nc)
 	return cc
@@ -228,7 +234,9 @@ func (cc *clientConn) exchange(req *Request, resp *Response) error {
 		return errStale
 	}
 	if small {
-		return cc.readAnswer(&a, cc.write(content))
+		err := cc.write(content)
+		cc.set.trace.wroteRequest(err)
+		return cc.readAnswer(&a, err)
 	}
 	if err := cc.write(nil); err != nil {
 		return cc.readAnswer(&a, err)

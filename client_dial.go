@@ -28,7 +28,7 @@ func (c *HostClient) dialAny(ctx context.Context, deadline time.Time) (nc net.Co
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	ctx = c.set.trace.dialing(ctx)
+	ctx = c.set.traceOf(ctx).dialing(ctx)
 	for range c.addrs {
 		addr = c.addrs[int(c.nextAdr.Add(1)-1)%len(c.addrs)]
 		if nc, err = c.dialOne(ctx, addr); err == nil {

@@ -35,6 +35,11 @@ type HostClient struct {
 	// IsTLS makes connections speak TLS.
 	IsTLS bool
 
+	// IsProxy says that Addr is a proxy that is asked for whole URIs (RFC 9112 §3.2.2).
+	// The target and the Host of requests, which both have to be set, are sent as they
+	// are in the header.
+	IsProxy bool
+
 	// TLSConfig is for TLS; nil is the default one. It is cloned, and ServerName set
 	// to the host of the address, unless it is set.
 	TLSConfig *tls.Config
@@ -209,8 +214,9 @@ func (c *HostClient) init() error {
 // sent stops it. One with Expect: 100-continue waits up to a second for leave to send
 // its body.
 //
-// Behind a 101, or a 2xx to CONNECT, the connection is closed: who wants to go on with
-// it has to dial by themselves.
+// Behind a 101, or a 2xx to CONNECT, the connection is closed, unless the body is to be a
+// stream: then that is the connection, an io.ReadWriteCloser and the caller's to close, which
+// does not end with the call's context or deadline.
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }

@@ -28,15 +28,15 @@ type connPool struct {
 // new one in any case. If it is for a round trip, that may find out whether an idle one
 // is still good.
 func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip bool) (*clientConn, error) {
-	set := p.host.set
-	trusting := roundTrip && set.trace == nil // GotConn is told of good ones only
-	var tried *clientConn                     // lost if a callback panics
+	trace := p.host.set.traceOf(ctx)
+	trusting := roundTrip && trace == nil // GotConn is told of good ones only
+	var tried *clientConn                 // lost if a callback panics
 	defer func() {
 		if tried != nil {
 			p.discard(tried)
 		}
 	}()
-	for set.trace.getConn(p.host.Addr); ; {
+	for trace.getConn(p.host.Addr); ; {
 		p.mu.Lock()
 		cc := p.takeIdle(fresh)
 		switch {
@@ -62,7 +62,7 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip
 		cc.unproven = trusting && cc.asker.ok()
 		tried = cc
 		if !p.tooOld(cc) && (cc.unproven || !cc.stale()) {
-			set.trace.gotConn(cc)
+			trace.gotConn(cc)
 			tried = nil
 			return cc, nil
 		}
@@ -111,7 +111,7 @@ func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *clientConn
 	p.mu.Lock()
 	p.usedAt = momentNow()
 	p.mu.Unlock()
-	p.host.set.trace.gotConn(cc)
+	p.host.set.traceOf(ctx).gotConn(cc)
 	done = true
 	return cc, nil
 }
@@ -122,6 +122,10 @@ func (p *connPool) put(cc *clientConn) {
 	if p.tooOld(cc) {
 		p.discard(cc)
 		return
+	}
+	trace := set.trace
+	if cc.set != nil { // of the call that has ended
+		trace = cc.set.trace
 	}
 	cc.idleAt = momentNow()
 	p.mu.Lock()
@@ -149,7 +153,7 @@ func (p *connPool) put(cc *clientConn) {
 	if watch {
 		p.host.janitor.watch(p)
 	}
-	set.trace.putIdle(cc.addr)
+	trace.putIdle(cc.addr)
 }
 
 // discard closes a connection that is not in the list.

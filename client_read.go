@@ -119,12 +119,20 @@ func (cc *clientConn) readRest(a *answer) error {
 	cc.long = mayFollow(head) && !a.close && endsByItself(head.Status, a.method) &&
 		(!resp.SkipBody || a.method == http1.HeadMethod || !http1.MayHaveBody(head.Status, a.method) || head.Length == 0)
 	cc.body = clientBody{kind: head.Body, left: head.Length, trailers: &resp.Header.trailers}
-	streams := (cc.set.stream || resp.StreamBody) && head.Body != http1.NoBody
+	streams := cc.set.stream || resp.StreamBody
+	if streams && !endsByItself(head.Status, a.method) {
+		return cc.handOver(resp)
+	}
+	streams = streams && head.Body != http1.NoBody
 	if a.upload != nil && a.upload.unwanted(head, streams) {
 		cc.broken = true
 	}
 	if streams {
-		resp.setStream(newClientStream(cc), streamedSize(head))
+		s := newClientStream(cc)
+		if a.upload != nil && a.upload.duplex {
+			s.upload = a.upload
+		}
+		resp.setStream(s, streamedSize(head))
 		return nil
 	}
 	if head.Body == http1.NoBody {

@@ -47,7 +47,7 @@ func (c *HostClient) checkURI(req *Request) error {
 	if c.DisablePathNormalizing {
 		req.URI().DisablePathNormalizing = true
 	}
-	if !req.uriParsed && len(req.Header.Host()) > 0 && req.Header.RequestURI()[0] == '/' {
+	if !req.uriParsed && len(req.Header.Host()) > 0 && (c.IsProxy || req.Header.RequestURI()[0] == '/') {
 		return nil
 	}
 	if err := req.parseURI(); err != nil {
@@ -111,13 +111,13 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, req *Reque
 
 // roundTrip sends req on the first connection that is good.
 func (c *HostClient) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, fresh bool) error {
-	for {
+	for set := c.set.of(ctx); ; {
 		cc, err := c.pool.get(ctx, deadline, fresh, true)
 		if err != nil {
 			return err
 		}
-		resp.remote, resp.local = cc.remote, cc.local
-		if err = cc.roundTrip(ctx, deadline, req, resp, c.set); err != errStale {
+		resp.remote, resp.local, resp.tls = cc.remote, cc.local, cc.tls
+		if err = cc.roundTrip(ctx, deadline, req, resp, set); err != errStale {
 			return err
 		}
 	}

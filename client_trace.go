@@ -48,6 +48,33 @@ type ClientTrace struct {
 	GotInterim func(resp *Response)
 }
 
+type clientTraceKey struct{}
+
+// WithClientTrace returns a context whose calls tell trace, and not that of the client,
+// what happens to them.
+func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
+	return context.WithValue(ctx, clientTraceKey{}, trace)
+}
+
+// traceOf returns who is to be told of the calls of ctx, or nil.
+func (s *clientSettings) traceOf(ctx context.Context) *ClientTrace {
+	if t, ok := ctx.Value(clientTraceKey{}).(*ClientTrace); ok {
+		return t
+	}
+	return s.trace
+}
+
+// of returns the settings for the calls of ctx.
+func (s *clientSettings) of(ctx context.Context) *clientSettings {
+	t := s.traceOf(ctx)
+	if t == s.trace {
+		return s
+	}
+	own := *s
+	own.trace = t
+	return &own
+}
+
 // GotConnInfo says which connection a call has got.
 type GotConnInfo struct {
 	Conn   net.Conn

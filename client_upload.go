@@ -22,6 +22,7 @@ type upload struct {
 	content  []byte
 	stream   body // if the body is one
 	length   int64
+	duplex   bool        // it goes on while the answer is read
 	trailers *field.List // of the request, which is the caller's when the call has ended
 	state    atomic.Int32
 	done     chan struct{}
@@ -48,7 +49,7 @@ var errAbandoned = errors.New("gallop: the call has ended")
 // exchangeUploading sends the body, of a request whose head was sent, and reads the
 // answer at the same time.
 func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte, length int64) error {
-	u := &upload{cc: cc, content: content, length: length, trailers: &req.Header.trailers, done: make(chan struct{})}
+	u := &upload{cc: cc, content: content, length: length, duplex: req.FullDuplex, trailers: &req.Header.trailers, done: make(chan struct{})}
 	u.stream.takeStream(&req.body)
 	a.upload = u
 	cc.armRead(cc.deadline) // ReadTimeout is for afterwards
@@ -60,6 +61,10 @@ func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte,
 		}
 	}()
 	err := cc.readAnswer(a, nil)
+	if s, ok := a.resp.stream.(*clientStream); ok && err == nil && s.upload == u {
+		answered = true // who reads the answer ends the upload
+		return nil
+	}
 	whole := u.end()
 	answered = true
 	if !whole {
@@ -147,7 +152,7 @@ func (u *upload) writeStream(w *bufio.Writer) error {
 // body stays unsent: the server does not want it, or the request is given back to the
 // caller while the answer is still read.
 func (u *upload) unwanted(head *http1.Head, streams bool) bool {
-	return (streams || head.Status >= 300) && !u.end()
+	return (streams && !u.duplex || head.Status >= 300) && !u.end()
 }
 
 func (u *upload) over() bool {

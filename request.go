@@ -46,6 +46,11 @@ type Request struct {
 	// URI has another host.
 	UseHostHeader bool
 
+	// FullDuplex makes a client go on sending a body that is a stream while the caller
+	// reads the answer, if that is one as well. Until that is read to its end or closed the
+	// request is in use.
+	FullDuplex bool
+
 	// DisableRedirectPathNormalizing makes DoRedirects take the paths in Location as
 	// they are. By default dot segments are left out and special characters escaped.
 	DisableRedirectPathNormalizing bool
@@ -92,7 +97,7 @@ func (req *Request) resetContent() {
 	}
 	req.RemoveMultipartFormFiles()
 	req.timeout, req.isTLS = 0, false
-	req.UseHostHeader, req.DisableRedirectPathNormalizing = false, false
+	req.UseHostHeader, req.DisableRedirectPathNormalizing, req.FullDuplex = false, false, false
 }
 
 // CopyTo makes dst a copy of the request, except for a stream, a parsed form and the
@@ -111,7 +116,7 @@ func (req *Request) CopyTo(dst *Request) {
 	req.postArgs.CopyTo(&dst.postArgs)
 	dst.postArgsParsed = req.postArgsParsed
 	dst.timeout, dst.isTLS = req.timeout, req.isTLS
-	dst.UseHostHeader = req.UseHostHeader
+	dst.UseHostHeader, dst.FullDuplex = req.UseHostHeader, req.FullDuplex
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 }
 

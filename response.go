@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"os"
@@ -35,6 +36,7 @@ type Response struct {
 	SkipBody bool
 
 	remote, local net.Addr
+	tls           *tls.ConnectionState
 }
 
 // Reset makes the response empty and closes its stream.
@@ -49,7 +51,7 @@ func (resp *Response) resetSkipHeader() {
 	resp.ResetBody()
 	resp.shrink(int(responseBodyKeep.Load()))
 	resp.ImmediateHeaderFlush = false
-	resp.remote, resp.local = nil, nil
+	resp.remote, resp.local, resp.tls = nil, nil, nil
 }
 
 // CopyTo makes dst a copy of the response, except for a stream. Call Body first to
@@ -62,7 +64,7 @@ func (resp *Response) CopyTo(dst *Response) {
 	resp.Header.CopyTo(&dst.Header)
 	resp.copyBody(&dst.body)
 	dst.SkipBody = resp.SkipBody
-	dst.remote, dst.local = resp.remote, resp.local
+	dst.remote, dst.local, dst.tls = resp.remote, resp.local, resp.tls
 }
 
 // StatusCode returns the status code, 200 by default.
@@ -125,6 +127,11 @@ func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 // LocalAddr returns the address that the response was received at, nil if that is not
 // known.
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
+
+// TLSConnectionState returns the state of the TLS connection that the response was
+// received on, nil without TLS. It is shared by all responses on that connection, and not
+// to be changed.
+func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
 // mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1).
 func (resp *Response) mayHaveBody() bool {

@@ -84,7 +84,7 @@ func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 		case "Transfer-Encoding":
 			continue
 		case "Trailer":
-			x.announceTrailers(string(value))
+			r.Trailer = announced(r.Trailer, string(value))
 			continue
 		}
 		values = append(values, text.add(value))
@@ -95,21 +95,13 @@ func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 			r.Header[key] = values[n-1 : n : n]
 		}
 	}
-	if pragma := r.Header["Pragma"]; len(pragma) > 0 && pragma[0] == "no-cache" && r.Header["Cache-Control"] == nil {
-		r.Header["Cache-Control"] = []string{"no-cache"} // RFC 9111 §5.4
-	}
+	fixPragma(r.Header)
 }
 
-// announceTrailers puts the names in the list into Trailer.
-func (x *exchange) announceTrailers(list string) {
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		if x.req.Trailer == nil {
-			x.req.Trailer = http.Header{}
-		}
-		x.req.Trailer[textproto.CanonicalMIMEHeaderKey(name)] = nil
+// fixPragma adds what an old client means by Pragma (RFC 9111 §5.4).
+func fixPragma(h http.Header) {
+	if pragma := h["Pragma"]; len(pragma) > 0 && pragma[0] == "no-cache" && h["Cache-Control"] == nil {
+		h["Cache-Control"] = []string{"no-cache"}
 	}
 }
 

@@ -1,0 +1,158 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/gallop-http/gallop"
+)
+
+// call is a call and what it holds until its answer was read.
+type call struct {
+	r       *http.Request
+	ctx     context.Context
+	cancel  context.CancelFunc // of Request.Cancel, or nil
+	unzip   bool               // a gzip body is what this package asked for
+	request *gallop.Request
+
+	mu       sync.Mutex
+	response *gallop.Response // nil when the call is over
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	hc, proxy, err := t.prepare(r)
+	if err != nil {
+		closeBody(r)
+		return nil, err
+	}
+	for again := false; ; again = true {
+		c := newCall(r)
+		err := c.fill(t, proxy)
+		if err == nil {
+			err = hc.DoContext(c.ctx, c.request, c.response)
+		}
+		if err == nil {
+			return c.answer(), nil
+		}
+		err = c.explain(err)
+		c.end()
+		if again || !mayRepeat(r, err) {
+			return nil, err
+		}
+		body, berr := r.GetBody()
+		if berr != nil {
+			return nil, berr
+		}
+		copied := *r
+		copied.Body = body
+		r = &copied
+	}
+}
+
+// prepare finds out whether, and over which connections, r can be sent.
+func (t *Transport) prepare(r *http.Request) (*gallop.HostClient, *httpURL, error) {
+	switch {
+	case r.URL == nil:
+		return nil, nil, errNoURL
+	case r.Header == nil:
+		return nil, nil, errNoHeader
+	}
+	if err := checkRequest(r); err != nil {
+		return nil, nil, err
+	}
+	return t.hostFor(r)
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+}
+
+// mayRepeat reports whether r, which has failed, may be sent again with a body from
+// GetBody. Requests without one the HostClient itself sends again.
+func mayRepeat(r *http.Request, err error) bool {
+	var closed *gallop.ClosedError
+	if r.GetBody == nil || r.Body == nil || r.Context().Err() != nil || !errors.As(err, &closed) || !closed.Reused {
+		return false
+	}
+	switch r.Method {
+	case http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodGet, http.MethodHead, "":
+		return true
+	}
+	return closed.Written == 0 || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
+}
+
+func newCall(r *http.Request) *call {
+	c := &call{r: r, ctx: r.Context(), request: gallop.AcquireRequest(), response: gallop.AcquireResponse()}
+	if stop := r.Cancel; stop != nil { //nolint:staticcheck // http.Client still sets it
+		c.ctx, c.cancel = context.WithCancel(c.ctx)
+		ctx, cancel := c.ctx, c.cancel
+		go func() {
+			select {
+			case <-stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	c.ctx = traced(c.ctx, c.request)
+	return c
+}
+
+// end gives back what the call holds, and closes the body of the request. It may be
+// called more than once.
+func (c *call) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.response == nil {
+		return
+	}
+	gallop.ReleaseResponse(c.response)
+	gallop.ReleaseRequest(c.request)
+	c.response, c.request = nil, nil
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// errCanceled is why a call ended whose Request.Cancel was closed.
+var errCanceled = errors.New("nethttp: request canceled")
+
+// explain makes of a HostClient's error one that an http.Client knows what to do with.
+func (c *call) explain(err error) error {
+	r := c.r
+	_, limited := r.Context().Deadline()
+	switch {
+	case r.Context().Err() != nil:
+		return context.Cause(r.Context())
+	case limited && errors.Is(err, gallop.ErrTimeout):
+		return context.DeadlineExceeded
+	case c.ctx.Err() != nil:
+		return errCanceled
+	}
+	var n net.Error
+	if _, direct := err.(net.Error); !direct && errors.As(err, &n) {
+		return &netError{err, n.Timeout()}
+	}
+	return err
+}
+
+// netError is a net.Error that has another one inside.
+type netError struct {
+	error
+	timeout bool
+}
+
+// Unwrap returns what the client said.
+func (e *netError) Unwrap() error { return e.error }
+
+// Timeout implements net.Error.
+func (e *netError) Timeout() bool { return e.timeout }
+
+// Temporary implements net.Error.
+func (e *netError) Temporary() bool { return e.timeout }

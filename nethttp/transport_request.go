@@ -1,0 +1,236 @@
+package nethttp
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// httpURL is the URL of a proxy.
+type httpURL = url.URL
+
+// userAgent is what net/http calls itself, and what servers expect of its programs.
+const userAgent = "Go-http-client/1.1"
+
+// maxWholeBody is how large a body that is in memory already may be to be sent from
+// there.
+const maxWholeBody = 64 << 10
+
+// checkRequest reports what must not be sent. gallop would leave it out.
+func checkRequest(r *http.Request) error {
+	if r.Method != "" && !isToken(r.Method) {
+		return fmt.Errorf("nethttp: invalid method %q", r.Method)
+	}
+	for _, h := range []http.Header{r.Header, r.Trailer} {
+		for name, values := range h {
+			if !isToken(name) {
+				return fmt.Errorf("nethttp: invalid header field name %q", name)
+			}
+			for _, value := range values {
+				if !isFieldValue(value) { // which may be a secret
+					return fmt.Errorf("nethttp: invalid header field value for %q", name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// isToken reports whether s is a token (RFC 9110 §5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isFieldValue reports whether s may be the value of a field (RFC 9110 §5.5).
+func isFieldValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// fill makes the gallop request that of the call. proxy is asked for whole URIs, if it
+// is not nil.
+func (c *call) fill(t *Transport, proxy *url.URL) error {
+	r, h := c.r, &c.request.Header
+	h.SetNoDefaultContentType(true)
+	h.SetMethod(r.Method)
+	host := r.Host
+	if host == "" {
+		host = r.URL.Host
+	}
+	h.SetHost(strings.TrimSuffix(host, ":"))
+	c.setTarget(proxy)
+	c.setFields(t)
+	return c.setBody()
+}
+
+func (c *call) setTarget(proxy *url.URL) {
+	r, h := c.r, &c.request.Header
+	switch {
+	case r.Method == http.MethodConnect && r.URL.Path == "":
+		target := r.URL.Host
+		if r.URL.Opaque != "" {
+			target = r.URL.Opaque
+		}
+		h.SetRequestURI(target)
+	case proxy != nil && r.URL.Opaque == "":
+		h.SetRequestURI(r.URL.Scheme + "://" + r.URL.Host + r.URL.RequestURI())
+		if user := proxy.User; user != nil && r.Header.Get("Proxy-Authorization") == "" {
+			password, _ := user.Password()
+			h.Set("Proxy-Authorization", basicAuth(user.Username(), password))
+		}
+	default:
+		h.SetRequestURI(r.URL.RequestURI())
+	}
+}
+
+// basicAuth is the value of a field with credentials as RFC 7617 has it.
+func basicAuth(user, password string) string {
+	r := http.Request{Header: http.Header{}}
+	r.SetBasicAuth(user, password)
+	return r.Header.Get("Authorization")
+}
+
+func (c *call) setFields(t *Transport) {
+	r, h := c.r, &c.request.Header
+	if agent, set := r.Header["User-Agent"]; !set {
+		h.SetUserAgent(userAgent)
+	} else if len(agent) > 0 {
+		h.SetUserAgent(agent[0])
+	}
+	var room [16]string
+	for _, name := range sortedNames(room[:0], r.Header) {
+		switch name {
+		case "Host", "User-Agent", "Content-Length", "Transfer-Encoding", "Trailer":
+			continue
+		}
+		for _, value := range r.Header[name] {
+			h.Add(name, value)
+		}
+	}
+	if c.unzip = !t.DisableCompression && r.Method != http.MethodHead &&
+		r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == ""; c.unzip {
+		h.Set("Accept-Encoding", "gzip")
+	}
+	if r.Close || t.DisableKeepAlives {
+		h.SetConnectionClose()
+	}
+}
+
+// setBody makes the body of the request that of the call.
+func (c *call) setBody() error {
+	r, req := c.r, c.request
+	if r.Body == nil {
+		return nil
+	}
+	if r.Body == http.NoBody {
+		return r.Body.Close()
+	}
+	length, body := r.ContentLength, r.Body
+	if length == 0 {
+		length = -1
+		if usuallyLacksBody(r.Method) {
+			some, err := probe(body)
+			if err != nil || some == nil {
+				closeBody(r)
+				return err
+			}
+			body = some
+		}
+	}
+	if r.GetBody != nil && length >= 0 && length <= maxWholeBody && len(r.Trailer) == 0 {
+		return c.setWholeBody(body, int(length))
+	}
+	if len(r.Trailer) > 0 {
+		if err := c.announceTrailers(); err != nil {
+			closeBody(r)
+			return err
+		}
+		length = -1
+		body = &sentTrailers{body, r, &req.Header}
+	}
+	req.SetBodyStream(body, int(max(length, -1)))
+	req.FullDuplex = true
+	return nil
+}
+
+// setWholeBody sends a body from memory, in which it is.
+func (c *call) setWholeBody(body io.ReadCloser, length int) error {
+	defer body.Close()
+	buf := make([]byte, length)
+	if n, err := io.ReadFull(body, buf); err != nil {
+		return fmt.Errorf("nethttp: ContentLength=%d with Body length %d: %w", length, n, err)
+	}
+	if n, _ := io.ReadFull(body, make([]byte, 1)); n > 0 {
+		return fmt.Errorf("nethttp: ContentLength=%d with a longer Body", length)
+	}
+	c.request.SetBodyRaw(buf)
+	return nil
+}
+
+// usuallyLacksBody reports whether servers wonder about a body of a request with this method.
+func usuallyLacksBody(method string) bool {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions, "PROPFIND", "SEARCH":
+		return true
+	}
+	return false
+}
+
+// probe returns a body that is like body, nil if there is nothing in it.
+func probe(body io.ReadCloser) (io.ReadCloser, error) {
+	first := make([]byte, 1)
+	switch n, err := io.ReadFull(body, first); {
+	case n == 1:
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader(string(first)), body), body}, nil
+	case err == io.EOF:
+		return nil, nil
+	default:
+		return nil, err
+	}
+}
+
+func (c *call) announceTrailers() error {
+	for name := range c.r.Trailer {
+		if err := c.request.Header.AddTrailer(name); err != nil {
+			return fmt.Errorf("nethttp: trailer %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// sentTrailers is the body of r, at the end of which r has its trailers.
+type sentTrailers struct {
+	io.ReadCloser
+	r  *http.Request
+	to *gallop.RequestHeader
+}
+
+// Read implements io.Reader.
+func (b *sentTrailers) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF && b.to != nil {
+		for name, values := range b.r.Trailer {
+			for _, value := range values {
+				b.to.Add(name, value)
+			}
+		}
+		b.to = nil
+	}
+	return n, err
+}

@@ -1,0 +1,192 @@
+package nethttp
+
+import (
+	"compress/gzip"
+	"io"
+	"iter"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// answer returns the answer to the call, which ends with its body.
+func (c *call) answer() *http.Response {
+	from := c.response
+	h := &from.Header
+	resp := &http.Response{
+		StatusCode: from.StatusCode(),
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Request: c.r,
+		TLS:     from.TLSConnectionState(),
+		Close:   h.ConnectionClose(),
+	}
+	resp.Status = strconv.Itoa(resp.StatusCode) + " " + string(h.StatusMessage())
+	if !h.IsHTTP11() {
+		resp.Proto, resp.ProtoMinor = "HTTP/1.0", 0
+	}
+	resp.Header, resp.Trailer = receivedHeader(h.All(), h.Len())
+	if resp.Close && resp.ProtoMinor == 1 && !h.ConnectionUpgrade() {
+		delete(resp.Header, "Connection") // which said so
+	}
+	length := h.ContentLength()
+	stream := from.BodyStream()
+	if resp.ContentLength = int64(max(length, -1)); len(h.Peek("Transfer-Encoding")) > 0 {
+		resp.TransferEncoding = []string{"chunked"}
+	}
+	if c.r.Method != http.MethodHead && stream == nil {
+		resp.ContentLength = 0
+	}
+	switch stream := stream.(type) {
+	case nil:
+		resp.Body = http.NoBody
+		c.end()
+	case io.ReadWriteCloser:
+		resp.Body = &upgradedBody{stream, c}
+	default:
+		resp.Body = &responseBody{c: c, stream: stream, resp: resp}
+		c.decompress(resp)
+	}
+	return resp
+}
+
+// receivedHeader returns the fields as net/http has them, and the trailers that are
+// announced in them, nil if none.
+func receivedHeader(all iter.Seq2[[]byte, []byte], n int) (h, trailers http.Header) {
+	h = make(http.Header, n)
+	size := 0
+	for name, value := range all {
+		size += len(name) + len(value)
+	}
+	var text text
+	text.all.Grow(size)
+	values := make([]string, 0, n)
+	for name, value := range all {
+		key := text.name(name)
+		switch key {
+		case "Transfer-Encoding":
+			continue
+		case "Trailer":
+			trailers = announced(trailers, string(value))
+			continue
+		}
+		values = append(values, text.add(value))
+		if before, again := h[key]; again {
+			h[key] = append(before, values[len(values)-1])
+		} else {
+			n := len(values)
+			h[key] = values[n-1 : n : n]
+		}
+	}
+	fixPragma(h)
+	return h, trailers
+}
+
+// announced adds the names in the list to trailers.
+func announced(trailers http.Header, list string) http.Header {
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if trailers == nil {
+			trailers = http.Header{}
+		}
+		trailers[textproto.CanonicalMIMEHeaderKey(name)] = nil
+	}
+	return trailers
+}
+
+// decompress makes the body of resp one that is decompressed while it is read, if that
+// is what this package has asked for.
+func (c *call) decompress(resp *http.Response) {
+	if !c.unzip || !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		return
+	}
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+	resp.ContentLength, resp.Uncompressed = -1, true
+	resp.Body = &unzippedBody{ReadCloser: resp.Body}
+}
+
+// unzippedBody is a gzip body. Nothing is read before it is.
+type unzippedBody struct {
+	io.ReadCloser
+	r   *gzip.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (b *unzippedBody) Read(p []byte) (int, error) {
+	if b.r == nil && b.err == nil {
+		b.r, b.err = gzip.NewReader(b.ReadCloser)
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.r.Read(p)
+}
+
+// responseBody is the body of an answer. It ends the call.
+type responseBody struct {
+	c      *call
+	stream io.Reader // which reads nothing once it has ended
+	resp   *http.Response
+}
+
+// Read implements io.Reader.
+func (b *responseBody) Read(p []byte) (int, error) {
+	n, err := b.stream.Read(p)
+	switch {
+	case err == nil:
+	case err == io.EOF:
+		b.readTrailers()
+		b.c.end()
+	case err == gallop.ErrBodyClosed:
+		err = http.ErrBodyReadAfterClose
+	default:
+		err = b.c.explain(err)
+		b.c.end()
+	}
+	return n, err
+}
+
+// readTrailers puts the trailers that have come into the response.
+func (b *responseBody) readTrailers() {
+	b.c.mu.Lock()
+	defer b.c.mu.Unlock()
+	if b.c.response == nil {
+		return
+	}
+	for name, value := range b.c.response.Header.AllTrailers() {
+		if b.resp.Trailer == nil {
+			b.resp.Trailer = http.Header{}
+		}
+		key := textproto.CanonicalMIMEHeaderKey(string(name))
+		b.resp.Trailer[key] = append(b.resp.Trailer[key], string(value))
+	}
+}
+
+// Close implements io.Closer. If little is left of the body and comes at once, the
+// connection is used again.
+func (b *responseBody) Close() error {
+	if closer, ok := b.stream.(io.Closer); ok {
+		closer.Close()
+	}
+	b.c.end()
+	return nil
+}
+
+// upgradedBody is the connection behind a 101.
+type upgradedBody struct {
+	io.ReadWriteCloser
+	c *call
+}
+
+// Close closes the connection.
+func (b *upgradedBody) Close() error {
+	err := b.ReadWriteCloser.Close()
+	b.c.end()
+	return err
+}
