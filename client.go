@@ -66,6 +66,10 @@ type Client struct {
 	// as DoRedirects does; none by default.
 	MaxRedirects int
 
+	// AllowRedirectToPlain lets redirects lead from https to http, where everybody on the
+	// way can read and change what is sent. They are ErrRedirectToPlain by default.
+	AllowRedirectToPlain bool
+
 	DisablePathNormalizing        bool
 	DisableHeaderNamesNormalizing bool
 
@@ -105,7 +109,7 @@ func (c *Client) do(ctx context.Context, deadline time.Time, req *Request, resp 
 	if c.MaxRedirects <= 0 {
 		return c.call(ctx, deadline, req, resp)
 	}
-	return doRedirects(ctx, req, resp, redirectRules{max: c.MaxRedirects},
+	return doRedirects(ctx, req, resp, (*singleCalls)(c).rules(c.MaxRedirects),
 		func(ctx context.Context, req *Request, resp *Response) error {
 			return c.call(ctx, deadline, req, resp)
 		})
@@ -113,6 +117,12 @@ func (c *Client) do(ctx context.Context, deadline time.Time, req *Request, resp 
 
 // call makes one call, with the cookies of the jar.
 func (c *Client) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	if err := req.uri.toASCII(); err != nil {
+		return err
+	}
 	if c.Jar == nil {
 		return c.callHost(ctx, deadline, req, resp)
 	}
@@ -120,16 +130,10 @@ func (c *Client) call(ctx context.Context, deadline time.Time, req *Request, res
 		resp = AcquireResponse()
 		defer ReleaseResponse(resp)
 	}
-	if err := req.parseURI(); err != nil {
-		return err
-	}
 	return c.Jar.roundTrip(req, resp, func() error { return c.callHost(ctx, deadline, req, resp) })
 }
 
 func (c *Client) callHost(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
-	if err := req.parseURI(); err != nil {
-		return err
-	}
 	hc, err := c.hostFor(&req.uri)
 	if err != nil {
 		return err

@@ -11,13 +11,22 @@ import (
 const maxClientHandshake = 10 * time.Second
 
 // splitAddrs returns the addresses in a list, each with a port.
-func splitAddrs(list string, isTLS bool) (addrs []string) {
+func splitAddrs(list string, isTLS bool) (addrs []string, err error) {
 	for addr := range strings.SplitSeq(list, ",") {
-		if addr = strings.TrimSpace(addr); addr != "" {
-			addrs = append(addrs, AddMissingPort(addr, isTLS))
+		if addr = strings.TrimSpace(addr); addr == "" {
+			continue
 		}
+		if !strings.HasPrefix(addr, "unix:") {
+			if addr, err = asciiHost(addr); err != nil {
+				return nil, err
+			}
+		}
+		addrs = append(addrs, AddMissingPort(addr, isTLS))
 	}
-	return addrs
+	if len(addrs) == 0 {
+		err = errNoAddr
+	}
+	return addrs, err
 }
 
 // dialAny makes a connection to the next address, or, if that fails while there is
@@ -65,7 +74,11 @@ func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
 	case proxy == nil:
 		return c.connect(ctx, addr)
 	}
-	through := ProxyDialer{URL: proxy, Connect: c.DialContext, IsTLS: c.IsTLS}
+	through := ProxyDialer{URL: proxy, Connect: c.DialContext, IsTLS: c.IsTLS, shared: c.tls}
+	if proxy.Scheme == "https" && c.TLSConfig != nil {
+		through.TLSConfig = c.TLSConfig.Clone()
+		through.TLSConfig.ServerName = "" // is that of the server
+	}
 	return through.DialContext(ctx, "tcp", addr)
 }
 

@@ -12,12 +12,13 @@ const maxGetRedirects = 16
 
 // caller makes calls. The deadline may be the zero time.
 type caller interface {
+	rules(maxRedirects int) redirectRules
 	do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error
 }
 
 // follow makes a call and follows the redirects in the answers.
 func follow(c caller, deadline time.Time, req *Request, resp *Response, maxRedirects int) error {
-	return doRedirects(context.Background(), req, resp, redirectRules{max: maxRedirects},
+	return doRedirects(context.Background(), req, resp, c.rules(maxRedirects),
 		func(ctx context.Context, req *Request, resp *Response) error {
 			return c.do(ctx, deadline, req, resp)
 		})
@@ -29,6 +30,8 @@ type sameHost struct {
 	*HostClient
 	host string
 }
+
+func (c *sameHost) rules(maxRedirects int) redirectRules { return redirectRules{max: maxRedirects} }
 
 func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	host := string(req.URI().Host())
@@ -101,7 +104,7 @@ func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode in
 // DoRedirects is Do that follows up to maxRedirectsCount redirects (RFC 9110 §15.4), and
 // fails with ErrTooManyRedirects if there are more. req becomes the request that was
 // sent last. Credentials are not sent to another origin, and no redirect from https to
-// http is followed.
+// http is followed unless AllowRedirectToPlain is set.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)
 }
@@ -129,6 +132,10 @@ func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, b
 
 // singleCalls are the calls of a Client that follow no redirects.
 type singleCalls Client
+
+func (s *singleCalls) rules(maxRedirects int) redirectRules {
+	return redirectRules{max: maxRedirects, allowPlain: s.AllowRedirectToPlain}
+}
 
 func (s *singleCalls) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	return (*Client)(s).call(ctx, deadline, req, resp)

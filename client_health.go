@@ -10,7 +10,8 @@ import (
 // each of them makes it useless (RFC 9112 §9.3.1 and §9.5).
 //
 // Sockets are looked at. Another connection may have a method Stale() bool, which is
-// asked; one that has neither counts as good.
+// asked, or NetConn() net.Conn, which returns what is below it; one that has neither
+// counts as good.
 type probe struct {
 	socket   socketProbe
 	isSocket bool
@@ -19,24 +20,29 @@ type probe struct {
 }
 
 func (p *probe) init(nc net.Conn) {
-	if secured, ok := nc.(*tls.Conn); ok {
-		p.secured, nc = secured, secured.NetConn()
+	p.secured, _ = nc.(*tls.Conn)
+	for {
+		if p.asked, _ = nc.(interface{ Stale() bool }); p.asked != nil {
+			return
+		}
+		above, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			p.isSocket = p.socket.init(nc)
+			return
+		}
+		nc = above.NetConn()
 	}
-	if p.asked, _ = nc.(interface{ Stale() bool }); p.asked == nil {
-		p.isSocket = p.socket.init(nc)
-	}
+}
+
+// heard reports whether something has come, as far as that can be told without reading.
+func (p *probe) heard() bool {
+	return p.isSocket && !p.socket.isQuiet() || p.asked != nil && p.asked.Stale()
 }
 
 // stale reports whether the connection, which is idle, must not be used. It does not wait.
 func (cc *clientConn) stale() bool {
 	p := &cc.probe
-	switch {
-	case p.isSocket && !p.socket.isQuiet(), p.asked != nil && p.asked.Stale():
-		return true
-	case p.secured != nil:
-		return cc.hasSecret()
-	}
-	return false
+	return p.heard() || p.secured != nil && cc.hasSecret()
 }
 
 // hasSecret reports whether TLS has read more than it has handed out. It is asked by a

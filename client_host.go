@@ -68,7 +68,7 @@ type HostClient struct {
 	// Proxy returns the proxy for connections to addr, nil for none; see ProxyDialer for
 	// what it may be. ProxyRulesFromEnvironment().Proxy is the usual one. nil uses no
 	// proxy. DialContext, if it is set, connects to the proxy then; DialTimeout and Dial
-	// are not asked.
+	// are not asked. TLSConfig is for an https proxy as well, but for its ServerName.
 	Proxy func(isTLS bool, addr string) (*url.URL, error)
 
 	// MaxConns is how many connections there may be; DefaultMaxConnsPerHost by
@@ -182,7 +182,7 @@ type HostClient struct {
 func (c *HostClient) init() error {
 	c.once.Do(func() {
 		c.set = c.resolve()
-		c.addrs = splitAddrs(c.Addr, c.IsTLS)
+		c.addrs, c.initErr = splitAddrs(c.Addr, c.IsTLS)
 		c.pool.host = c
 		c.pool.lock.p = &c.pool
 		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)
@@ -192,10 +192,7 @@ func (c *HostClient) init() error {
 		if c.tls == nil {
 			c.tls = &clientTLS{}
 		}
-		switch {
-		case len(c.addrs) == 0:
-			c.initErr = errNoAddr
-		case c.ConnPoolStrategy != LIFO && c.ConnPoolStrategy != FIFO:
+		if c.ConnPoolStrategy != LIFO && c.ConnPoolStrategy != FIFO {
 			c.initErr = ErrConnPoolStrategyNotImpl
 		}
 	})

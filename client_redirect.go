@@ -111,7 +111,7 @@ func redirectTarget(next, from *URI, h *ResponseHeader, verbatim bool) error {
 		return ErrInvalidLocation
 	}
 	from.CopyTo(next)
-	if next.resolve(&ref) != nil {
+	if next.resolve(&ref) != nil || next.toASCII() != nil {
 		return ErrInvalidLocation
 	}
 	if !ref.HasFragment {

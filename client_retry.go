@@ -53,6 +53,9 @@ func (c *HostClient) checkURI(req *Request) error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
+	if err := req.uri.toASCII(); err != nil {
+		return err
+	}
 	if len(req.uri.scheme) > 0 && req.uri.isHTTPS() != c.IsTLS {
 		return ErrHostClientRedirectToDifferentScheme
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -180,8 +181,11 @@ func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return d.dialOne(ctx, network, netip.AddrPortFrom(ip, port).String())
 	}
+	if host, err = asciiHost(host); err != nil {
+		return nil, err
+	}
 	if d.DisableDNSResolution {
-		return d.dialOne(ctx, network, addr)
+		return d.dialOne(ctx, network, net.JoinHostPort(host, strconv.Itoa(int(port))))
 	}
 	return d.dialName(ctx, network, host, port)
 }

@@ -331,6 +331,7 @@ var (
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the Host of the request is none (RFC 9112 §3.2)")
+	errIDN         = errors.New("gallop: the host is no internationalized domain name (RFC 5891, UTS 46)")
 	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
 	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")

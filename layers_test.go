@@ -44,7 +44,7 @@ var layers = map[string]layer{
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
-	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy"}},
+	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"nethttp":             {ours: []string{root}},
 	"web":                 {ours: []string{root, "negotiate"}},
 	"web/middleware":      {ours: []string{root, "negotiate", "web"}},

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -60,7 +61,8 @@ type ProxyDialer struct {
 	// otherwise. 0 is 10 seconds, negative is for ever.
 	Timeout time.Duration
 
-	tls clientTLS
+	tls    clientTLS
+	shared *clientTLS // instead of tls, of the client that dials
 }
 
 // ProxyError says that a proxy did not do what it was asked for.
@@ -174,7 +176,7 @@ func (d *ProxyDialer) through(ctx context.Context, p *proxyServer, addr string) 
 	}
 	t := &tunnel{nc: raw}
 	if p.scheme == "https" {
-		if t.nc, err = d.tls.handshake(ctx, raw, p.addr, d.TLSConfig, 0); err != nil {
+		if t.nc, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.addr, d.TLSConfig, 0); err != nil {
 			return nil, err
 		}
 	}

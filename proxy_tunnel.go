@@ -36,14 +36,23 @@ func (t *tunnel) conn() net.Conn {
 	if len(t.buf) == 0 {
 		return t.nc
 	}
-	return &tunnelConn{Conn: t.nc, early: t.buf}
+	c := &tunnelConn{Conn: t.nc, early: t.buf}
+	c.probe.init(t.nc)
+	return c
 }
 
 // tunnelConn is a connection of which something has been read already.
 type tunnelConn struct {
 	net.Conn
 	early []byte
+	probe probe
 }
+
+// NetConn returns the connection to the proxy.
+func (c *tunnelConn) NetConn() net.Conn { return c.Conn }
+
+// Stale reports whether something has come that nobody has read.
+func (c *tunnelConn) Stale() bool { return len(c.early) > 0 || c.probe.heard() }
 
 func (c *tunnelConn) Read(p []byte) (int, error) {
 	if len(c.early) == 0 {

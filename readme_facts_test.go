@@ -83,6 +83,46 @@ func TestReadmeDefaults(t *testing.T) {
 	}
 }
 
+func TestReadmeClientDefaults(t *testing.T) {
+	set := (&HostClient{}).resolve()
+	none := func(d time.Duration) string {
+		if d == 0 {
+			return "none"
+		}
+		return d.String()
+	}
+	wait := "none"
+	if set.connWait == 0 {
+		wait = "as long as the call may take, or " + defaultConnWait.String()
+	}
+	want := map[string]string{
+		"`MaxConnsPerHost`":                         fmt.Sprint(DefaultMaxConnsPerHost),
+		"`MaxConnWaitTimeout`":                      wait,
+		"`MaxIdleConnDuration`":                     set.maxIdleTime.String(),
+		"`MaxConnDuration`":                         none(set.maxConnTime),
+		"`ReadTimeout`, `WriteTimeout` of a client": none(set.readTimeout + set.writeTimeout),
+		"dial":                      DefaultDialTimeout.String(),
+		"dial through a proxy":      defaultProxyTimeout.String(),
+		"TLS handshake of a client": maxClientHandshake.String(),
+		"`MaxResponseHeaderBytes`":  fmt.Sprintf("%d KiB", set.head.Head>>10),
+		"fields of an answer":       fmt.Sprint(set.head.Fields),
+		"interim answers":           fmt.Sprint(maxInterim),
+		"`MaxResponseBodySize`":     fmt.Sprintf("%d MiB, streams unlimited", set.maxBody>>20),
+		"`MaxRedirects`":            fmt.Sprintf("%d; `Get` follows %d", (&Client{}).MaxRedirects, maxGetRedirects),
+		"requests sent again":       "once, and only if the server cannot have acted on them or they are idempotent",
+		"wait for 100 (Continue)":   maxContinueWait.String(),
+	}
+	for _, row := range readmeTable(t, "Calling others") {
+		if want[row[0]] != row[1] {
+			t.Errorf("%s: README.md says %q, the code %q", row[0], row[1], want[row[0]])
+		}
+		delete(want, row[0])
+	}
+	for name := range want {
+		t.Errorf("README.md does not say %s", name)
+	}
+}
+
 // refusedBytes are requests for each row of the table of what is refused.
 var refusedBytes = map[string][]string{
 	"Content-Length together with Transfer-Encoding": {

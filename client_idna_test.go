@@ -1,0 +1,113 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// dialedHost is what was dialed for a call that failed because of that, or its error.
+func dialedHost(call func(dial DialFunc) error) string {
+	dialed := ""
+	err := call(func(addr string) (net.Conn, error) {
+		dialed = addr
+		return nil, errBroken
+	})
+	if dialed == "" {
+		return err.Error()
+	}
+	return dialed
+}
+
+// Hosts beyond ASCII are those that UTS 46 makes of them, or none.
+func TestClientInternationalHosts(t *testing.T) {
+	for _, tc := range []struct{ name, host, want string }{
+		{"ASCII", "example.com", "example.com:80"},
+		{"ASCII that is no IDN", "under_score.xn--a.test", "under_score.xn--a.test:80"},
+		{"letters", "b\u00fccher.example", "xn--bcher-kva.example:80"},
+		{"port", "b\u00fccher.example:8080", "xn--bcher-kva.example:8080"},
+		{"capitals", "B\u00dcCHER.example", "xn--bcher-kva.example:80"},
+		{"decomposed", "bu\u0308cher.example", "xn--bcher-kva.example:80"},
+		{"escaped", "b%C3%BCcher.example", "xn--bcher-kva.example:80"},
+		{"another stop", "\u4f8b\u3048\u3002\u30c6\u30b9\u30c8", "xn--r8jz45g.xn--zckzah:80"},
+		{"final dot", "b\u00fccher.example.", "xn--bcher-kva.example.:80"},
+		{"sharp s stays", "fa\u00df.example", "xn--fa-hia.example:80"},
+		{"full width", "\uff45xample.com", "example.com:80"},
+		{"a slash", "a\uff0fb.example", errIDN.Error()},
+		{"a blank", "a\u00a0b.example", errIDN.Error()},
+		{"an emoji", "\U0001f40e.example", "xn--5n8h.example:80"},
+		{"no letter", "a\u2028b.example", errIDN.Error()},
+		{"no UTF-8", "b\xfccher.example", errIDN.Error()},
+		{"mixed directions", "\u05d0a1.example", errIDN.Error()},
+		{"an empty label", "b\u00fccher..example", errIDN.Error()},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var req Request
+			req.SetRequestURI("http://" + tc.host + "/")
+			got := dialedHost(func(dial DialFunc) error { return (&Client{Dial: dial}).Do(&req, nil) })
+			if got != tc.want {
+				t.Errorf("Client: %s, want %s", got, tc.want)
+			}
+			if tc.name == "escaped" {
+				return // it is no address
+			}
+			got = dialedHost(func(dial DialFunc) error {
+				_, _, err := (&HostClient{Addr: tc.host, Dial: dial}).Get(nil, "http://a.test/")
+				return err
+			})
+			if got != tc.want {
+				t.Errorf("HostClient.Addr: %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// The Host field has the same form, also behind a redirect.
+func TestClientInternationalHostField(t *testing.T) {
+	var hosts []string
+	s := &Server{Handler: func(ctx *RequestCtx) {
+		hosts = append(hosts, string(ctx.Host()))
+		if len(hosts) == 1 {
+			ctx.Response.Header.Set("Location", "http://\u4f8b\u3048.test/")
+			ctx.SetStatusCode(302)
+		}
+	}}
+	c := &Client{Dial: func(string) (net.Conn, error) {
+		client, server := memnet.Pipe()
+		go s.ServeConn(server)
+		return client, nil
+	}}
+	defer c.CloseIdleConnections()
+	if status, _, err := c.Get(nil, "http://b\u00fccher.test/"); status != 200 || err != nil {
+		t.Error(status, err)
+	}
+	if len(hosts) != 2 || hosts[0] != "xn--bcher-kva.test" || hosts[1] != "xn--r8jz45g.test" {
+		t.Errorf("asked %q", hosts)
+	}
+}
+
+func TestDialInternationalHosts(t *testing.T) {
+	for _, disabled := range []bool{false, true} {
+		n := &fakeNet{}
+		d := n.dialer()
+		d.DisableDNSResolution = disabled
+		var asked string
+		d.Resolver = resolverFunc(func(_ context.Context, name string) ([]net.IPAddr, error) {
+			asked = name
+			return nil, errBroken
+		})
+		d.connect = func(_ context.Context, _, addr string) (net.Conn, error) {
+			asked, _, _ = net.SplitHostPort(addr)
+			return nil, errBroken
+		}
+		if _, err := d.Dial("b\u00fccher.test:80"); !errors.Is(err, errBroken) || asked != "xn--bcher-kva.test" {
+			t.Errorf("asked for %q, %v", asked, err)
+		}
+		if _, err := d.Dial("a\u2028b.test:80"); !errors.Is(err, errIDN) {
+			t.Error(err)
+		}
+	}
+}

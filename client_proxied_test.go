@@ -1,0 +1,226 @@
+package gallop
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+func proxyAt(t *testing.T, rawURL string) func(bool, string) (*url.URL, error) {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(bool, string) (*url.URL, error) { return u, nil }
+}
+
+// serveTunnel answers CONNECT, and what comes behind it by serve, on the same connection.
+func serveTunnel(nc net.Conn, serve func(net.Conn, *bufio.Reader)) {
+	defer nc.Close()
+	r := bufio.NewReader(nc)
+	var req Request
+	if req.Header.Read(r) != nil || !req.Header.IsConnect() {
+		return
+	}
+	serve(nc, r)
+}
+
+// The roots of TLSConfig are for an https proxy as well, its ServerName is not, and the
+// sessions with the proxy are resumed.
+func TestClientTrustsProxies(t *testing.T) {
+	for _, tt := range []struct {
+		name, serverName string
+		trusts           bool
+	}{
+		{"trusted", "", true},
+		{"another name for the host", "host.test", true},
+		{"not trusted", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				proxy, host := newTLSPeer(t, "proxy.test"), newTLSPeer(t, "host.test")
+				roots := x509.NewCertPool()
+				for _, p := range []*tlsPeer{proxy, host} {
+					if tt.trusts || p == host {
+						roots.AddCert(leafOf(t, p))
+					}
+				}
+				resumed := 0
+				proxy.cfg.VerifyConnection = func(s tls.ConnectionState) error {
+					if s.DidResume {
+						resumed++
+					}
+					return nil
+				}
+				addr := "host.test:443"
+				if tt.serverName != "" {
+					addr = "alias.test:443"
+				}
+				dial := wiretest.Dialer(func(nc net.Conn) error {
+					serveTunnel(tls.Server(nc, proxy.cfg), func(nc net.Conn, _ *bufio.Reader) {
+						_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
+						_ = servePanicking(host.cfg)(nc)
+					})
+					return nil
+				})
+				c := &HostClient{Addr: addr, IsTLS: true, Proxy: proxyAt(t, "https://proxy.test"),
+					TLSConfig:   &tls.Config{RootCAs: roots, ServerName: tt.serverName},
+					DialContext: func(context.Context, string, string) (net.Conn, error) { return dial() }}
+				for range 2 {
+					status, _, err := c.Get(nil, "https://host.test/")
+					if (err == nil && status == 200) != tt.trusts {
+						t.Errorf("%d, %v", status, err)
+					}
+					var unknown x509.UnknownAuthorityError
+					if !tt.trusts && !errors.As(err, &unknown) {
+						t.Error(err)
+					}
+					c.CloseIdleConnections()
+				}
+				time.Sleep(time.Minute)
+				if tt.trusts && resumed != 1 {
+					t.Errorf("%d of 2 sessions with the proxy were resumed", resumed)
+				}
+			})
+		})
+	}
+}
+
+func leafOf(t *testing.T, p *tlsPeer) *x509.Certificate {
+	t.Helper()
+	leaf, err := x509.ParseCertificate(p.cfg.Certificates[0].Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leaf
+}
+
+// A connection through a tunnel is looked at like any other before it is used again.
+func TestClientStaleTunnels(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		early string // comes with the answer of the proxy
+		tls   bool   // to the host
+		then  func(nc net.Conn)
+	}{
+		{"plain, closed", "", false, func(nc net.Conn) { nc.Close() }},
+		{"early bytes, closed", "HTTP/1.1 103 Early Hints\r\n\r\n", false, func(nc net.Conn) { nc.Close() }},
+		{"early bytes, unasked answer", "HTTP/1.1 103 Early Hints\r\n\r\n", false, func(nc net.Conn) {
+			_, _ = io.WriteString(nc, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 6\r\n\r\nPOISON")
+		}},
+		{"TLS, closed", "", true, func(nc net.Conn) { nc.Close() }},
+	} {
+		for _, proxyTLS := range []bool{false, true} {
+			name := tt.name + map[bool]string{false: ", http proxy", true: ", https proxy"}[proxyTLS]
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					defer time.Sleep(time.Hour)
+					proxy, host := newTLSPeer(t, "proxy.test"), newTLSPeer(t, "host.test")
+					roots := x509.NewCertPool()
+					roots.AddCert(leafOf(t, proxy))
+					roots.AddCert(leafOf(t, host))
+					serve := func(nc net.Conn) error {
+						if proxyTLS {
+							nc = tls.Server(nc, proxy.cfg)
+						}
+						serveTunnel(nc, func(nc net.Conn, r *bufio.Reader) {
+							_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n"+tt.early)
+							if tt.tls {
+								nc = tls.Server(nc, host.cfg)
+								r = bufio.NewReader(nc)
+							}
+							var req Request
+							if req.Read(r) != nil {
+								return
+							}
+							_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+							time.Sleep(time.Second)
+							tt.then(nc)
+							time.Sleep(time.Minute)
+						})
+						return nil
+					}
+					dials := 0
+					c := &HostClient{Addr: "host.test", IsTLS: tt.tls, Proxy: proxyAt(t, "http://proxy.test"),
+						TLSConfig: &tls.Config{RootCAs: roots}, MaxIdemponentCallAttempts: 1}
+					if proxyTLS {
+						c.Proxy = proxyAt(t, "https://proxy.test")
+					}
+					c.DialContext = func(context.Context, string, string) (net.Conn, error) {
+						dials++
+						return wiretest.Dialer(serve)()
+					}
+					for range 2 {
+						var req Request
+						var resp Response
+						req.SetRequestURI("http://host.test/")
+						if tt.tls {
+							req.SetRequestURI("https://host.test/")
+						}
+						req.Header.SetMethod("POST")
+						if err := c.Do(&req, &resp); err != nil || string(resp.Body()) != "hello" {
+							t.Errorf("%v, %q", err, resp.Body())
+						}
+						time.Sleep(2 * time.Second)
+					}
+					if dials != 2 {
+						t.Errorf("%d connections", dials)
+					}
+				})
+			})
+		}
+	}
+}
+
+// transportFunc answers without a connection.
+type transportFunc func(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
+
+func (f transportFunc) RoundTrip(hc *HostClient, req *Request, resp *Response) (bool, error) {
+	return f(hc, req, resp)
+}
+
+// From https to http redirects are followed by those who have asked for it.
+func TestClientRedirectToPlain(t *testing.T) {
+	down := transportFunc(func(hc *HostClient, req *Request, resp *Response) (bool, error) {
+		if hc.IsTLS {
+			resp.Header.Set("Location", "http://a.test/plain")
+			resp.SetStatusCode(302)
+		}
+		return false, nil
+	})
+	for _, allowed := range []bool{false, true} {
+		c := &Client{Transport: down, AllowRedirectToPlain: allowed}
+		following := &Client{Transport: down, AllowRedirectToPlain: allowed, MaxRedirects: 1}
+		for name, call := range map[string]func(req *Request, resp *Response) error{
+			"Do":          following.Do,
+			"DoRedirects": func(req *Request, resp *Response) error { return c.DoRedirects(req, resp, 1) },
+			"Get": func(req *Request, _ *Response) error {
+				_, _, err := c.Get(nil, req.URI().String())
+				return err
+			},
+		} {
+			var req Request
+			var resp Response
+			req.SetRequestURI("https://a.test/")
+			err := call(&req, &resp)
+			if allowed != (err == nil) || !allowed && !errors.Is(err, ErrRedirectToPlain) {
+				t.Errorf("%s, allowed %v: %v", name, allowed, err)
+			}
+			if name != "Get" && strings.HasPrefix(req.URI().String(), "http:") != allowed {
+				t.Errorf("%s: sent to %s", name, req.URI())
+			}
+		}
+	}
+}
