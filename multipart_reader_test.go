@@ -179,6 +179,9 @@ func FuzzMultipart(f *testing.F) {
 			if err == io.EOF && i == len(ours) {
 				return
 			}
+			if err != nil && len(in) > 4096 {
+				return // mime/multipart wants the line of a boundary, its blanks too, in a buffer of that size
+			}
 			if err != nil || i == len(ours) {
 				t.Fatalf("part %d of %d: mime/multipart says %v", i, len(ours), err)
 			}

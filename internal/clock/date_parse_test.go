@@ -114,8 +114,8 @@ func TestTwoDigitYears(t *testing.T) {
 	})
 }
 
-// What both read they read alike, and net/http reads all that is read here but
-// for leap seconds. It is laxer: fractions, repeated blanks, zones.
+// What is read here net/http reads alike, but for leap seconds, which it refuses. It is
+// laxer: fractions, repeated blanks, zones.
 func FuzzParseHTTPDate(f *testing.F) {
 	for _, s := range []string{
 		"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
@@ -125,8 +125,11 @@ func FuzzParseHTTPDate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got, err := ParseHTTPDate([]byte(s))
-		if err != nil || strings.Contains(s, ":60") {
+		if err != nil {
 			return
+		}
+		if before := strings.Replace(s, "23:59:60", "23:59:59", 1); before != s {
+			s, got = before, got.Add(-time.Second)
 		}
 		want, err := http.ParseTime(s)
 		if err != nil {
