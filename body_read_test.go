@@ -3,7 +3,9 @@ package gallop
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -125,7 +127,7 @@ func TestBodyLimit(t *testing.T) {
 // A length costs nothing before the bytes are there.
 func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
 	for _, head := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc",
+		fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nabc", math.MaxInt),
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\nabc",
 	} {
 		var before, after runtime.MemStats

@@ -148,8 +148,8 @@ func endsByItself(status int, method http1.Method) bool {
 }
 
 func streamedSize(head *http1.Head) int {
-	if head.Body == http1.Fixed && int64(int(head.Length)) == head.Length {
-		return int(head.Length)
+	if head.Body == http1.Fixed {
+		return streamSize(head.Length)
 	}
 	return -1
 }

@@ -155,8 +155,8 @@ func (r *representation) sendAll(ctx *RequestCtx) {
 	ctx.SetBodyStream(r.reader, streamSize(r.size))
 }
 
-// streamSize returns n as SetBodyStream wants it. What is too large for an int, where
-// that has 32 bits, is sent in chunks.
+// streamSize returns n as the size of a stream. What is too large for an int, where
+// that has 32 bits, counts as not known: it is sent in chunks.
 func streamSize(n int64) int {
 	if int64(int(n)) != n {
 		return -1

@@ -111,7 +111,7 @@ func (resp *Response) SendFile(path string) error {
 		return err
 	}
 	resp.Header.SetLastModified(info.ModTime())
-	resp.SetBodyStream(f, int(info.Size()))
+	resp.SetBodyStream(f, streamSize(info.Size()))
 	return nil
 }
 

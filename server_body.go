@@ -72,7 +72,7 @@ func (c *serverConn) takeBody() error {
 	if stream || c.wantsGo {
 		b.handle, c.shared = &bodyHandle{body: b}, true
 		b.whole = !stream // a handler that does not know of streams makes forms of it
-		req.body.source, req.body.size = b.handle, int(req.Header.head.Length)
+		req.body.source, req.body.size = b.handle, streamSize(req.Header.head.Length)
 		return nil
 	}
 	c.ctx.life.canWatch = true

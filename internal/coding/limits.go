@@ -56,7 +56,7 @@ func (l Limits) check(in, out int64) error {
 
 // mayYield returns how much in bytes may yield by the ratio alone.
 func (l Limits) mayYield(in int64) int64 {
-	if in > math.MaxInt64/int64(l.MaxRatio) {
+	if l.MaxRatio == math.MaxInt || in > math.MaxInt64/int64(l.MaxRatio) { // the former has 32 bits in places
 		return math.MaxInt64
 	}
 	return max(ratioFloor, in*int64(l.MaxRatio))
