@@ -165,7 +165,8 @@ func TestClientInChaos(t *testing.T) {
 	for _, c := range x.clients {
 		c.CloseIdleConnections()
 	}
-	x.verify(slack())
+	x.slack = slack()
+	x.verify()
 }
 
 // wantAnswered is how many calls the hosts have to answer before what they show counts. On a
@@ -222,7 +223,7 @@ func (x *chaos) once(id int) {
 }
 
 // verify ends the hosts and looks at what they were sent.
-func (x *chaos) verify(slack time.Duration) {
+func (x *chaos) verify() {
 	sent := 0
 	for _, h := range x.hosts {
 		h.close()
@@ -236,5 +237,5 @@ func (x *chaos) verify(slack time.Duration) {
 	if x.answered.Load() < wantAnswered {
 		x.t.Error("hardly any calls are answered")
 	}
-	x.faultRun.verify(x.t, nil, slack)
+	x.faultRun.verify(x.t, nil)
 }

@@ -88,7 +88,8 @@ func callThroughFaults(t *testing.T, calls int, stream bool, limit time.Duration
 	callAll(calls, 64, r.call)
 	c.CloseIdleConnections()
 	p.running.Wait()
-	r.verify(t, l, slack())
+	r.slack = slack()
+	r.verify(t, l)
 	faults := make([]int64, proxyFaults)
 	for i := range faults {
 		faults[i] = p.faults[i].Load()
@@ -118,7 +119,8 @@ type faultRun struct {
 	do       doContext
 	limit    time.Duration
 	answered atomic.Int64
-	latest   atomic.Int64 // by how many ns a call returned after its deadline
+	latest   atomic.Int64  // by how many ns a call returned after its deadline
+	slack    time.Duration // by how much it may
 
 	mu    sync.Mutex
 	wrong []string
@@ -163,11 +165,11 @@ func (r *faultRun) call(id int) {
 	}
 }
 
-// verify fails the test for what was wrong. slack is how late calls may have been.
-func (r *faultRun) verify(t *testing.T, l ledger, slack time.Duration) {
+// verify fails the test for what was wrong.
+func (r *faultRun) verify(t *testing.T, l ledger) {
 	t.Helper()
-	if latest := time.Duration(r.latest.Load()); latest > slack {
-		r.fail("a call returned %v after its deadline, more than %v", latest, slack)
+	if latest := time.Duration(r.latest.Load()); latest > r.slack {
+		r.fail("a call returned %v after its deadline, more than %v", latest, r.slack)
 	}
 	for id := range l {
 		n, most := l[id].Load(), int32(2)
