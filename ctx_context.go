@@ -255,6 +255,7 @@ func (c *serverConn) stopWatching() {
 	}
 	c.input.armExactly(time.Unix(1, 0))
 	<-watcher
+	c.loop.drained = false
 	l.watcher = nil
 	if len(l.ahead) > 0 {
 		c.input.makeRoom()

@@ -178,6 +178,14 @@ type Server struct {
 	// request lost. The default is not at all.
 	LameDuck time.Duration
 
+	// Transport is how connections are served: by default on event loops where there are
+	// any, which is on Linux for TCP and unix sockets without TLS, and else by a
+	// goroutine each.
+	Transport TransportType
+
+	// Dispatch is where an event loop calls Handler.
+	Dispatch DispatchType
+
 	// TCPKeepalivePeriod is the interval of TCP keep-alive probes with TCPKeepalive.
 	// The default is the system's.
 	TCPKeepalivePeriod time.Duration
@@ -263,6 +271,8 @@ type Server struct {
 	starts  headStarts
 	retired sync.Pool // of *serverConn
 	workers workerPool
+	loops   loopGroup
+	branch  predictor
 }
 
 // prepare resolves the settings. Every way into the server calls it first.
@@ -277,8 +287,8 @@ func (s *Server) prepare() {
 	})
 }
 
-// Serve serves the connections that ln accepts, each on a goroutine, until ln fails
-// or the server is shut down. It closes ln. After Shutdown or Close it returns nil.
+// Serve serves the connections that ln accepts, see Transport, until ln fails or the
+// server is shut down. It closes ln. After Shutdown or Close it returns nil.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
@@ -290,6 +300,11 @@ func (s *Server) Serve(ln net.Listener) error {
 		return nil
 	}
 	defer s.conns.dropListener(ln)
+	if s.Transport != TransportGoroutine {
+		if served, err := s.serveOnLoops(ln); served {
+			return err
+		}
+	}
 	return s.acceptLoop(ln)
 }
 

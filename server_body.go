@@ -236,6 +236,7 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	b.c.loop.drained = false
 	n, err := b.c.nc.Read(p)
 	b.waited += time.Since(start)
 	return n, err

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -27,11 +25,14 @@ import (
 //
 // All fields belong to the goroutine that serves, but for state and the links.
 type serverConn struct {
-	srv *Server
-	set *settings
-	nc  net.Conn
-	tls *tls.Conn // nc, if that is one
-	ctx *RequestCtx
+	srv   *Server
+	set   *settings
+	nc    net.Conn
+	tls   *tls.Conn // nc, if that is one
+	ctx   *RequestCtx
+	entry *tableEntry
+	own   tableEntry // entry, if a goroutine serves the connection to its end
+	loop  loopSeat   // what there is else if it does not
 
 	input  input
 	output output
@@ -61,11 +62,6 @@ type serverConn struct {
 
 	shared bool // others were handed something that points here, and may have kept it
 	taken  bool // the handler has the connection, see HijackConn
-
-	state  atomic.Int32 // a connPhase
-	client netip.Addr   // guarded by the table's lock, like the links
-
-	next, prev *serverConn
 }
 
 // connPhase is what Shutdown has to know of a connection.
@@ -93,7 +89,8 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	c.writeLimit = c.set.write
 	c.input.init(c)
 	c.output.c = c
-	if err := s.conns.add(c); err != nil {
+	c.entry, c.own.nc = &c.own, nc
+	if err := s.conns.add(c.entry); err != nil {
 		defer s.conns.leave()
 		if err == ErrPerIPConnLimit {
 			s.turnAway(nc, StatusTooManyRequests, err)
@@ -148,7 +145,7 @@ func (s *Server) acquireConn() *serverConn {
 // retire takes c off the books. One that has ended as it should and that nobody
 // else can know of serves another connection.
 func (s *Server) retire(c *serverConn, ended bool) {
-	s.conns.drop(c)
+	s.conns.drop(c.entry)
 	if ended && !c.shared {
 		*c = serverConn{}
 		s.retired.Put(c)
@@ -165,12 +162,15 @@ func (c *serverConn) report(state ConnState) {
 // or is hijacked.
 func (c *serverConn) serve() (*hijack, error) {
 	for {
-		err := c.readHead()
+		err := c.readRequest()
 		if err == nil {
-			err = c.serveRequest()
+			err = c.answerRequest()
 		}
 		if c.taken {
 			return &hijack{}, nil
+		}
+		if err == errPark || err == errMove {
+			return nil, err
 		}
 		if err != nil {
 			return nil, c.fail(err)
@@ -190,6 +190,25 @@ func (c *serverConn) serve() (*hijack, error) {
 	}
 }
 
+// readRequest reads a request as far as it has to be there before the handler is called.
+func (c *serverConn) readRequest() error {
+	if c.loop.taken { // before it was moved here
+		c.loop.taken = false
+		return nil
+	}
+	if err := c.readHead(); err != nil {
+		return err
+	}
+	if err := c.takeRequest(); err != nil {
+		return err
+	}
+	if c.loop.conn != nil && !c.mayRunHere() {
+		c.loop.taken = true
+		return errMove
+	}
+	return nil
+}
+
 // errIdle ends a connection that brought no further request: no error to others.
 var errIdle = errors.New("no further request")
 
@@ -202,6 +221,7 @@ func (c *serverConn) readHead() error {
 		}
 	}
 	c.began = c.now
+	c.resumeHead()
 	if c.ctx == nil {
 		c.ctx = c.srv.acquireCtx()
 	}
@@ -215,6 +235,13 @@ func (c *serverConn) readHead() error {
 			in.headAt = in.r
 			in.r += n
 			return nil
+		}
+		if c.loop.conn != nil {
+			if more, err := c.moreOfHead(); err != nil {
+				return err
+			} else if more {
+				continue
+			}
 		}
 		if !armed {
 			c.startClock()
@@ -249,6 +276,9 @@ func (c *serverConn) headBegan() time.Time {
 
 // waitIdle waits for the first byte of a request.
 func (c *serverConn) waitIdle() error {
+	if c.loop.conn != nil {
+		return c.waitOnLoop()
+	}
 	if err := c.output.flush(); err != nil {
 		return err
 	}
@@ -261,7 +291,7 @@ func (c *serverConn) waitIdle() error {
 	// In this order Shutdown either finds the connection idle, and its deadline is the
 	// last one to be set, or has begun before, and is seen here.
 	c.input.arm(timeout)
-	if !c.state.CompareAndSwap(phaseActive, phaseIdle) {
+	if !c.entry.state.CompareAndSwap(phaseActive, phaseIdle) {
 		return errIdle
 	}
 	err := errIdle
@@ -271,7 +301,7 @@ func (c *serverConn) waitIdle() error {
 	if err != nil && c.srv.ending.Load() {
 		err = c.input.lastChance()
 	}
-	c.state.CompareAndSwap(phaseIdle, phaseActive)
+	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
 	if err != nil {
 		if err == io.EOF || isTimeout(err) {
 			err = errIdle
@@ -282,8 +312,8 @@ func (c *serverConn) waitIdle() error {
 	return nil
 }
 
-// serveRequest has the request whose head was read answered, and writes the answer.
-func (c *serverConn) serveRequest() error {
+// takeRequest judges the request whose head was read, and takes its body.
+func (c *serverConn) takeRequest() error {
 	ctx := c.ctx
 	c.requests++
 	ctx.begin(c)
@@ -298,9 +328,12 @@ func (c *serverConn) serveRequest() error {
 	if err := c.decideExpectation(); err != nil {
 		return err
 	}
-	if err := c.takeBody(); err != nil {
-		return err
-	}
+	return c.takeBody()
+}
+
+// answerRequest calls the handler, and writes the answer.
+func (c *serverConn) answerRequest() error {
+	ctx := c.ctx
 	panicked, aborted := c.runHandler()
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
 		if c.detach(answer) {
@@ -353,7 +386,11 @@ func (c *serverConn) runHandler() (panicked, aborted bool) {
 			c.srv.log.printf("panic in the handler: %v\n%s", v, debug.Stack())
 		}
 	}()
-	c.srv.Handler(c.ctx)
+	if c.loop.conn != nil {
+		c.handleOnLoop()
+	} else {
+		c.srv.Handler(c.ctx)
+	}
 	return false, false
 }
 

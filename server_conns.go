@@ -35,16 +35,28 @@ type connTable struct {
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
-	conns     serverConn // head of a ring of all connections
+	conns     tableEntry // head of a ring of all connections
 	closing   bool
-	cut       bool      // closeAll was called
-	ended     sync.Cond // a connection or listener was dropped
+	closingC  chan struct{} // closed when closing becomes true
+	cut       bool          // closeAll was called
+	ended     sync.Cond     // a connection or listener was dropped
 
 	maxPerIP int
 	perIP    map[netip.Addr]int // guarded by mu; only with maxPerIP
 }
 
+// tableEntry is a connection in a table.
+type tableEntry struct {
+	nc     net.Conn
+	onLoop *loopConn    // nc, if it is one
+	state  atomic.Int32 // a connPhase
+	client netip.Addr   // guarded by the table's lock, like the links
+
+	next, prev *tableEntry
+}
+
 func (t *connTable) init(maxPerIP int) {
+	t.closingC = make(chan struct{})
 	t.listeners = map[net.Listener]struct{}{}
 	t.conns.next, t.conns.prev = &t.conns, &t.conns
 	t.ended.L = &t.mu
@@ -73,7 +85,7 @@ func (t *connTable) dropListener(ln net.Listener) {
 
 // add puts c, which has been counted in open, into the ring. It fails if c's client
 // has too many connections, or if all connections were closed meanwhile.
-func (t *connTable) add(c *serverConn) error {
+func (t *connTable) add(c *tableEntry) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cut {
@@ -109,7 +121,7 @@ func (t *connTable) left() {
 }
 
 // drop takes c out of the ring and out of the count, unless it was before.
-func (t *connTable) drop(c *serverConn) {
+func (t *connTable) drop(c *tableEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.next == nil {
@@ -126,7 +138,7 @@ func (t *connTable) drop(c *serverConn) {
 }
 
 // each calls f for every connection, with the table locked.
-func (t *connTable) each(f func(*serverConn)) {
+func (t *connTable) each(f func(*tableEntry)) {
 	for c := t.conns.next; c != &t.conns; {
 		next := c.next
 		f(c)

@@ -21,13 +21,18 @@ type hijack struct {
 
 // hijack writes what there is to write and gives the connection up.
 func (c *serverConn) hijack() (*hijack, error) {
-	h := &hijack{handler: c.ctx.hijackHandler, conn: c.nc}
+	h := &hijack{handler: c.ctx.hijackHandler}
 	if err := c.output.flush(); err != nil {
 		return nil, err
 	}
 	c.nc.SetDeadline(time.Time{})
+	nc, err := c.leaveLoop()
+	if err != nil {
+		return nil, err
+	}
+	h.conn = nc
 	if rest := c.input.unread(); len(rest) > 0 {
-		h.conn = &hijackedConn{Conn: c.nc, rest: append([]byte(nil), rest...)}
+		h.conn = &hijackedConn{Conn: nc, rest: append([]byte(nil), rest...)}
 	}
 	c.report(StateHijacked)
 	return h, nil
@@ -138,10 +143,14 @@ func (c *serverConn) take() (net.Conn, error) {
 	c.taken, c.shared = true, true
 	s.end()
 	c.nc.SetDeadline(time.Time{})
-	c.report(StateHijacked)
-	c.srv.conns.drop(c)
-	if rest := c.input.unread(); len(rest) > 0 {
-		return &hijackedConn{Conn: c.nc, rest: append([]byte(nil), rest...)}, nil
+	nc, err := c.leaveLoop()
+	if err != nil {
+		return nil, err
 	}
-	return c.nc, nil
+	c.report(StateHijacked)
+	c.srv.conns.drop(c.entry)
+	if rest := c.input.unread(); len(rest) > 0 {
+		return &hijackedConn{Conn: nc, rest: append([]byte(nil), rest...)}, nil
+	}
+	return nc, nil
 }

@@ -89,6 +89,7 @@ func (in *input) fill() error {
 // read is fill for those who see to the output themselves.
 func (in *input) read() error {
 	in.makeRoom()
+	in.c.loop.drained = false
 	for range maxEmptyReads {
 		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {

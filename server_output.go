@@ -78,7 +78,9 @@ func (o *output) flushWith(p []byte) error {
 		return o.err
 	}
 	o.flushes++
-	if tc, ok := o.c.nc.(*net.TCPConn); ok && len(p) > 0 && len(o.buf) > 0 {
+	if o.c.loop.conn != nil {
+		o.err = o.writeOnLoop(p)
+	} else if tc, ok := o.c.nc.(*net.TCPConn); ok && len(p) > 0 && len(o.buf) > 0 {
 		o.err = o.writev(tc, p)
 	} else {
 		o.err = o.writeAll(o.buf)

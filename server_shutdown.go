@@ -64,7 +64,10 @@ func (s *Server) Close() error {
 // what clients believe to be connected, if the listeners can do that.
 func (t *connTable) closeListeners(grace time.Duration) {
 	t.mu.Lock()
-	t.closing = true
+	if !t.closing {
+		t.closing = true
+		close(t.closingC)
+	}
 	for ln := range t.listeners {
 		d, ok := ln.(interface{ SetDeadline(time.Time) error })
 		if grace == 0 || !ok || d.SetDeadline(time.Now().Add(grace)) != nil {
@@ -88,8 +91,12 @@ func (t *connTable) isClosing() bool {
 func (t *connTable) endIdle() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.each(func(c *serverConn) {
-		if c.state.CompareAndSwap(phaseIdle, phaseEnding) {
+	t.each(func(c *tableEntry) {
+		switch {
+		case !c.state.CompareAndSwap(phaseIdle, phaseEnding):
+		case c.onLoop != nil:
+			c.onLoop.kick()
+		default:
 			c.nc.SetReadDeadline(time.Unix(1, 0))
 		}
 	})
@@ -100,7 +107,7 @@ func (t *connTable) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut = true
-	t.each(func(c *serverConn) { c.nc.Close() })
+	t.each(func(c *tableEntry) { c.nc.Close() })
 }
 
 // waitEmpty waits until no connection is left, neither in the ring nor on its way to

@@ -1,0 +1,549 @@
+package poll
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
+)
+
+// Conn is a connection of a loop. While nobody serves it, it is this struct and a
+// socket. Whoever serves it, on the loop or on a goroutine, may read and write without
+// waiting, by TryRead and TryWrite, or as with any net.Conn: what has to wait then gives
+// the loop away first.
+//
+// Exactly one goroutine serves a connection at a time: it got it from the loop, and ends
+// by Park or Finish. Close, the deadlines and the addresses may be used by others.
+type Conn struct {
+	// Data is the owner's.
+	Data any
+
+	state atomic.Uint32
+	fd    int32
+	gen   uint32 // tells the event of one connection from those of others with the same descriptor
+	out   bool   // the loop is told when it can be written to
+	loop  *Loop
+	led   *Loop         // that serves it: its own, or the one that has accepted it,
+	run   atomic.Uint64 // in this run; 0 if a goroutine does
+	by    atomic.Int64  // when it expires; 0: never
+	timer clock.Timer[*Conn]
+	view  atomic.Pointer[view] // only while somebody waits, or has set deadlines
+
+	peer   netip.AddrPort
+	remote atomic.Pointer[net.TCPAddr] // peer, once somebody has asked
+}
+
+// Bits of Conn.state.
+const (
+	busy     = 1 << iota // somebody serves it
+	readable             // there was an event since it was last read from
+	writable             // the same for writing
+	hungUp               // the client sends no more
+	broken               // nor does it take any
+	closed               // Close was called
+	gone                 // the loop has nothing to do with it any more
+)
+
+// view is what it takes to wait.
+type view struct {
+	mu     sync.Mutex
+	change sync.Cond
+	read   limit
+	write  limit
+}
+
+// limit is a deadline and the timer that wakes up who waits for it.
+type limit struct {
+	at    int64 // 0: none
+	timer *time.Timer
+	fires int64 // when the timer does; 0 while it does not run
+}
+
+// claim makes the caller the one who serves c, if nobody does.
+func (c *Conn) claim(bits uint32) bool {
+	for {
+		s := c.state.Load()
+		if s&busy == 0 {
+			if c.state.CompareAndSwap(s, (s|bits|busy)&^readable) {
+				return true
+			}
+		} else if c.state.CompareAndSwap(s, s|bits) {
+			if v := c.view.Load(); v != nil {
+				v.wake()
+			}
+			return false
+		}
+	}
+}
+
+// Park leaves c to the loop, which has it served again when there is something to read,
+// or at the latest at the moment by; 0 is never. It reports false if something is there
+// already: then the caller goes on.
+func (c *Conn) Park(by Moment) bool {
+	early := c.by.Load()
+	c.by.Store(int64(by))
+	if v := c.view.Load(); v != nil {
+		v.stop()
+		c.view.Store(nil)
+	}
+	loop := c.loop
+	for {
+		s := c.state.Load()
+		if s&readable != 0 {
+			c.state.And(^uint32(readable))
+			return false
+		}
+		if c.state.CompareAndSwap(s, s&^busy) {
+			break
+		}
+	}
+	if by != 0 && (early == 0 || int64(by) < early) {
+		loop.post(c, postTime)
+	}
+	return true
+}
+
+// Ended reports whether the client sends no more than what can be read now.
+func (c *Conn) Ended() bool { return c.state.Load()&(hungUp|closed) != 0 }
+
+// leave has somebody else lead the loop, if c is being served by it.
+func (c *Conn) leave() {
+	if run := c.run.Load(); run != 0 {
+		c.run.Store(0)
+		c.led.steal(run)
+	}
+}
+
+// TryRead reads what there is, and returns syscall.EAGAIN if that is nothing.
+func (c *Conn) TryRead(p []byte) (int, error) {
+	n, err := Read(int(c.fd), p)
+	if n == 0 && err == nil && len(p) > 0 {
+		err = io.EOF
+	}
+	return n, c.named("read", err)
+}
+
+// TryWrite writes what the socket takes. It returns no error if that is not all.
+func (c *Conn) TryWrite(p []byte) (int, error) {
+	n, err := Write(int(c.fd), p)
+	if err == syscall.EAGAIN {
+		err = nil
+	}
+	return n, c.named("write", err)
+}
+
+// named makes of what a call returned what a net.Conn does.
+func (c *Conn) named(op string, err error) error {
+	if err == nil || err == io.EOF || err == syscall.EAGAIN {
+		return err
+	}
+	if c.state.Load()&closed != 0 {
+		err = net.ErrClosed
+	} else if errno, ok := err.(syscall.Errno); ok {
+		err = os.NewSyscallError(op, errno)
+	}
+	return &net.OpError{Op: op, Net: c.network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	for {
+		if err := c.expired(readable); err != nil {
+			return 0, c.named("read", err)
+		}
+		n, err := c.TryRead(p)
+		if err != syscall.EAGAIN {
+			return n, err
+		}
+		if err := c.await(readable); err != nil {
+			return 0, c.named("read", err)
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	for {
+		if err := c.expired(writable); err != nil {
+			return n, c.named("write", err)
+		}
+		m, err := c.TryWrite(p[n:])
+		if n += m; n == len(p) || err != nil {
+			return n, err
+		}
+		if err := c.await(writable); err != nil {
+			return n, c.named("write", err)
+		}
+	}
+}
+
+// TryWriteBoth is TryWrite of a and b, one behind the other.
+func (c *Conn) TryWriteBoth(a, b []byte) (int, error) {
+	n, err := writeBoth(int(c.fd), a, b)
+	if err == syscall.EAGAIN {
+		err = nil
+	}
+	return n, c.named("write", err)
+}
+
+// maxSendfile is how much one call of sendfile is asked to send.
+const maxSendfile = 4 << 20
+
+// SendFile sends up to n bytes of f from its current offset on.
+func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	for sent < n {
+		if err := c.expired(writable); err != nil {
+			return sent, c.named("sendfile", err)
+		}
+		var m int
+		var serr error
+		if err := raw.Control(func(fd uintptr) {
+			m, serr = syscall.Sendfile(int(c.fd), int(fd), nil, int(min(n-sent, maxSendfile)))
+		}); err != nil {
+			return sent, err
+		}
+		sent += int64(max(m, 0))
+		switch {
+		case serr == syscall.EINTR:
+		case serr == syscall.EAGAIN:
+			if err := c.await(writable); err != nil {
+				return sent, c.named("sendfile", err)
+			}
+		case serr != nil:
+			return sent, c.named("sendfile", serr)
+		case m == 0:
+			return sent, nil
+		}
+	}
+	return sent, nil
+}
+
+// ReadFrom implements io.ReaderFrom, for files by sendfile.
+func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if f, ok := l.R.(*os.File); ok {
+			n, err := c.SendFile(f, l.N)
+			l.N -= n
+			if n > 0 || !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOSYS) {
+				return n, err
+			}
+		}
+	}
+	return io.Copy(writerOnly{c}, r)
+}
+
+type writerOnly struct{ io.Writer }
+
+// expired returns an error if the deadline for reading, or writing, has passed.
+func (c *Conn) expired(bit uint32) error {
+	v := c.view.Load()
+	if v == nil {
+		return nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if l := v.limitFor(bit); l.at != 0 && (l.at == past || int64(Now()) >= l.at) {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+// await waits until c may be readable, or writable.
+func (c *Conn) await(bit uint32) error {
+	c.leave()
+	enough := uint32(readable | hungUp | broken | closed)
+	if bit == writable {
+		enough = writable | broken | closed
+		if err := c.wantWritable(); err != nil {
+			return err
+		}
+	}
+	v := c.waiting()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for {
+		if s := c.state.Load(); s&closed != 0 {
+			return net.ErrClosed
+		} else if s&enough != 0 {
+			c.state.And(^bit)
+			return nil
+		}
+		l := v.limitFor(bit)
+		if l.at != 0 {
+			left := l.at - int64(Now())
+			if l.at == past || left <= 0 {
+				return os.ErrDeadlineExceeded
+			}
+			l.wind(v, time.Duration(left))
+		}
+		v.change.Wait()
+	}
+}
+
+// wantWritable has the loop told when c can be written to.
+func (c *Conn) wantWritable() error {
+	if c.out {
+		return nil
+	}
+	c.out = true
+	return c.loop.modify(c, eventsBoth)
+}
+
+// waiting returns the view of c.
+func (c *Conn) waiting() *view {
+	for {
+		if v := c.view.Load(); v != nil {
+			return v
+		}
+		v := &view{}
+		v.change.L = &v.mu
+		c.view.CompareAndSwap(nil, v)
+	}
+}
+
+func (v *view) limitFor(bit uint32) *limit {
+	if bit == writable {
+		return &v.write
+	}
+	return &v.read
+}
+
+func (v *view) wake() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.change.Broadcast()
+}
+
+// wind sees to it that those who wait look at the time when it has passed. A timer that
+// runs already is left alone if it fires before: they wind it up again.
+func (l *limit) wind(v *view, left time.Duration) {
+	if l.fires != 0 && l.fires <= l.at {
+		return
+	}
+	l.fires = l.at
+	if l.timer == nil {
+		l.timer = time.AfterFunc(left, func() {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			l.fires = 0
+			v.change.Broadcast()
+		})
+		return
+	}
+	l.timer.Reset(left)
+}
+
+// stop ends the timers.
+func (v *view) stop() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, l := range []*limit{&v.read, &v.write} {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	}
+}
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error {
+	c.setLimit(t, readable)
+	c.setLimit(t, writable)
+	return c.openError()
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	c.setLimit(t, readable)
+	return c.openError()
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error {
+	c.setLimit(t, writable)
+	return c.openError()
+}
+
+func (c *Conn) openError() error {
+	if c.state.Load()&closed != 0 {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+func (c *Conn) setLimit(t time.Time, bit uint32) {
+	if t.IsZero() && c.view.Load() == nil {
+		return
+	}
+	v := c.waiting()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.limitFor(bit).at = momentOf(t)
+	v.change.Broadcast()
+}
+
+// finishing keeps Close from touching a descriptor that Finish has given back. It is
+// chosen by the descriptor.
+var finishing [64]sync.Mutex
+
+func (c *Conn) finishLock() *sync.Mutex { return &finishing[c.fd%int32(len(finishing))] }
+
+// Close ends the connection for both sides. Who waits for it, or serves it, is told, and
+// gives the descriptor back by Finish.
+func (c *Conn) Close() error {
+	mu := c.finishLock()
+	mu.Lock()
+	before := c.state.Or(closed)
+	if before&closed == 0 {
+		_ = syscall.Shutdown(int(c.fd), syscall.SHUT_RDWR)
+	}
+	mu.Unlock()
+	if before&closed != 0 {
+		return net.ErrClosed
+	}
+	if v := c.view.Load(); v != nil {
+		v.wake()
+	}
+	return nil
+}
+
+// Finish closes the connection for good. It is for who serves it.
+func (c *Conn) Finish() {
+	mu := c.finishLock()
+	mu.Lock()
+	c.state.Or(closed | gone)
+	mu.Unlock()
+	c.detach()
+	_ = syscall.Close(int(c.fd))
+	c.loop.post(c, postGone)
+}
+
+// detach makes the loop forget c.
+func (c *Conn) detach() {
+	if v := c.view.Load(); v != nil {
+		v.stop()
+	}
+	c.loop.g.table.clear(int(c.fd))
+}
+
+// Take takes the connection away from the loop, and returns it as package net has it. It
+// is for who serves it, instead of Finish.
+func (c *Conn) Take() (net.Conn, error) {
+	mu := c.finishLock()
+	mu.Lock()
+	c.state.Or(closed | gone)
+	mu.Unlock()
+	c.detach()
+	c.loop.forget(c)
+	f := os.NewFile(uintptr(c.fd), "")
+	c.loop.post(c, postGone)
+	defer f.Close()
+	return net.FileConn(f)
+}
+
+// CloseWrite ends the connection for writing.
+func (c *Conn) CloseWrite() error {
+	return c.named("close", syscall.Shutdown(int(c.fd), syscall.SHUT_WR))
+}
+
+// SyscallConn implements syscall.Conn. The functions are called at once, whether the
+// socket is ready or not.
+func (c *Conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c}, c.openError() }
+
+type rawConn struct{ c *Conn }
+
+func (r rawConn) Control(f func(uintptr)) error {
+	mu := r.c.finishLock()
+	mu.Lock()
+	defer mu.Unlock()
+	if err := r.c.openError(); err != nil {
+		return err
+	}
+	f(uintptr(r.c.fd))
+	return nil
+}
+
+func (r rawConn) Read(f func(uintptr) bool) error {
+	for !f(uintptr(r.c.fd)) {
+		if err := r.c.await(readable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r rawConn) Write(f func(uintptr) bool) error {
+	for !f(uintptr(r.c.fd)) {
+		if err := r.c.await(writable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Peer returns the client's address; it is not valid for a unix socket.
+func (c *Conn) Peer() netip.AddrPort { return c.peer }
+
+func (c *Conn) network() string {
+	if c.peer.IsValid() {
+		return "tcp"
+	}
+	return "unix"
+}
+
+// RemoteAddr implements net.Conn.
+func (c *Conn) RemoteAddr() net.Addr {
+	if !c.peer.IsValid() {
+		return &net.UnixAddr{Net: "unix"}
+	}
+	a := c.remote.Load()
+	if a == nil {
+		a = net.TCPAddrFromAddrPort(c.peer)
+		c.remote.Store(a)
+	}
+	return a
+}
+
+// LocalAddr implements net.Conn.
+func (c *Conn) LocalAddr() net.Addr {
+	var sa syscall.Sockaddr
+	if err := (rawConn{c}).Control(func(fd uintptr) { sa, _ = syscall.Getsockname(int(fd)) }); err == nil {
+		if at := addrPort(sa); at.IsValid() {
+			return net.TCPAddrFromAddrPort(at)
+		}
+		if u, ok := sa.(*syscall.SockaddrUnix); ok {
+			return &net.UnixAddr{Net: "unix", Name: u.Name}
+		}
+	}
+	if c.peer.IsValid() {
+		return &net.TCPAddr{}
+	}
+	return &net.UnixAddr{Net: "unix"}
+}
+
+// addrPort returns the address of an internet socket.
+func addrPort(sa syscall.Sockaddr) netip.AddrPort {
+	switch sa := sa.(type) {
+	case *syscall.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+	case *syscall.SockaddrInet6:
+		ip := netip.AddrFrom16(sa.Addr).Unmap()
+		if ip.Is6() && sa.ZoneId != 0 {
+			if zone, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
+				ip = ip.WithZone(zone.Name)
+			}
+		}
+		return netip.AddrPortFrom(ip, uint16(sa.Port))
+	}
+	return netip.AddrPort{}
+}

@@ -1,0 +1,401 @@
+package poll
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Handler is who owns the connections.
+type Handler interface {
+	// Accept is told of a new connection, which is the handler's to Add or close.
+	Accept(w *Worker, ln *Listener, fd int, peer syscall.Sockaddr)
+
+	// Serve serves a connection that may have something to read, until it parks or
+	// finishes it. It must not return before.
+	Serve(w *Worker, c *Conn)
+
+	// Run is called with what was handed over.
+	Run(w *Worker, data any)
+
+	// Expire does so with a connection whose time has come.
+	Expire(w *Worker, c *Conn)
+
+	// Failed is told when connections cannot be accepted for now, and tried again after
+	// the pause.
+	Failed(ln *Listener, pause time.Duration, err error)
+}
+
+// Group is loops, one for each processor, and the workers that lead them and serve
+// connections off them.
+type Group struct {
+	h     Handler
+	loops []*Loop
+	table table
+	gens  atomic.Uint32
+
+	users   atomic.Int64 // listeners and connections; without any the loops end
+	away    atomic.Int64 // workers that serve something off the loops
+	running atomic.Int32 // loops
+	pooled  atomic.Uint64
+	stolen  atomic.Uint64
+
+	dogAsleep atomic.Bool
+	dogBell   chan struct{}
+
+	mu        sync.Mutex
+	idle      []*Worker // the one that worked last is the last one
+	reaper    bool
+	listeners []*Listener
+	closed    chan struct{} // when the loops have ended
+}
+
+// Stats are counts since the group began.
+type Stats struct {
+	Inline    uint64 // connections served by a leader, up to where they had to wait
+	Pooled    uint64 // tasks given to other workers
+	Overtaken uint64 // batons taken by the watchdog
+}
+
+// Stats returns what was done so far.
+func (g *Group) Stats() Stats {
+	s := Stats{Pooled: g.pooled.Load(), Overtaken: g.stolen.Load()}
+	for _, l := range g.loops {
+		s.Inline += l.total.Load()
+	}
+	return s
+}
+
+// NewGroup starts n loops. They end when they have had a connection or listener, and have
+// none any more: the caller holds it by Enter meanwhile.
+func NewGroup(h Handler, n int) (*Group, error) {
+	g := &Group{h: h, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
+	for range n {
+		l, err := newLoop(g)
+		if err != nil {
+			for _, l := range g.loops {
+				l.close()
+			}
+			return nil, err
+		}
+		g.loops = append(g.loops, l)
+	}
+	g.users.Store(1)
+	g.running.Store(int32(n))
+	for _, l := range g.loops {
+		g.start(task{lead: l})
+	}
+	go g.dog()
+	return g, nil
+}
+
+// Enter keeps the loops running until Leave. It reports false if they are ending.
+func (g *Group) Enter() bool {
+	for {
+		n := g.users.Load()
+		if n == 0 {
+			return false
+		}
+		if g.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Leave is the end of an Enter, and of NewGroup.
+func (g *Group) Leave() { g.leave() }
+
+func (g *Group) leave() {
+	if g.users.Add(-1) == 0 {
+		for _, l := range g.loops {
+			l.ring()
+		}
+	}
+}
+
+// ended is told when a loop has ended.
+func (g *Group) ended(l *Loop) {
+	l.close()
+	if g.running.Add(-1) > 0 {
+		return
+	}
+	close(g.closed)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.idle {
+		close(w.tasks)
+	}
+	g.idle = nil
+}
+
+// Init makes c the connection with this descriptor.
+func (c *Conn) Init(fd int, peer syscall.Sockaddr) { c.fd, c.peer = int32(fd), addrPort(peer) }
+
+// Add gives c, whose Data is set, to a loop, as that of a listener that w has accepted
+// it from: w serves it until it parks or finishes it, by the moment by.
+func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
+	l, fd := g.pick(), int(c.fd)
+	c.gen, c.loop = g.gens.Add(1), l
+	c.by.Store(int64(by))
+	c.state.Store(busy)
+	if w.loop != nil {
+		c.run.Store(w.run)
+		c.led = w.loop
+	}
+	g.users.Add(1)
+	l.conns.Add(1)
+	g.table.put(fd, c)
+	if err := l.control(syscall.EPOLL_CTL_ADD, fd, eventsIn, c.gen); err != nil {
+		g.table.clear(fd)
+		l.conns.Add(-1)
+		g.leave()
+		return err
+	}
+	l.post(c, postTime)
+	return nil
+}
+
+// pick returns the loop with the fewest connections.
+func (g *Group) pick() *Loop {
+	best := g.loops[0]
+	fewest := best.conns.Load()
+	for _, l := range g.loops[1:] {
+		if n := l.conns.Load(); n < fewest {
+			best, fewest = l, n
+		}
+	}
+	return best
+}
+
+// Kick has c served though nothing may have come, unless somebody serves it, who will
+// find it readable then.
+func (c *Conn) Kick() {
+	if c.claim(readable) {
+		c.run.Store(0)
+		c.loop.g.Hand(kick{c})
+	}
+}
+
+// Listener is a listening socket that the loops accept connections from.
+type Listener struct {
+	// Data is the owner's.
+	Data any
+
+	g      *Group
+	raw    syscall.RawConn
+	index  int
+	mu     sync.Mutex
+	paused bool
+	rested Moment // when the last pause ended
+	pause  time.Duration
+	ended  bool
+}
+
+// Listen accepts connections from a listener until End. It keeps no descriptor of its own.
+func (g *Group) Listen(raw syscall.RawConn, data any) (*Listener, error) {
+	ln := &Listener{Data: data, g: g, raw: raw}
+	if !g.Enter() {
+		return nil, errEnding
+	}
+	g.mu.Lock()
+	ln.index = len(g.listeners)
+	for i, other := range g.listeners {
+		if other == nil {
+			ln.index = i
+			break
+		}
+	}
+	if ln.index == len(g.listeners) {
+		g.listeners = append(g.listeners, ln)
+	} else {
+		g.listeners[ln.index] = ln
+	}
+	g.mu.Unlock()
+	if err := ln.register(); err != nil {
+		ln.End()
+		return nil, err
+	}
+	return ln, nil
+}
+
+var errEnding = errors.New("poll: the loops are ending")
+
+// register has all loops told of new connections.
+func (ln *Listener) register() (err error) {
+	if cerr := ln.raw.Control(func(fd uintptr) {
+		for _, l := range ln.g.loops {
+			event := syscall.EpollEvent{Events: syscall.EPOLLIN | exclusive, Fd: int32(-ln.index - 1)}
+			if e := syscall.EpollCtl(l.ep, syscall.EPOLL_CTL_ADD, int(fd), &event); e != nil && e != syscall.EEXIST {
+				err = os.NewSyscallError("epoll_ctl", e)
+			}
+		}
+	}); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+func (ln *Listener) unregister() {
+	_ = ln.raw.Control(func(fd uintptr) {
+		for _, l := range ln.g.loops {
+			_ = syscall.EpollCtl(l.ep, syscall.EPOLL_CTL_DEL, int(fd), &syscall.EpollEvent{})
+		}
+	})
+}
+
+// Err returns an error if the listener was closed.
+func (ln *Listener) Err() error { return ln.raw.Control(func(uintptr) {}) }
+
+// End ends accepting. Connections that wait in the listener's queue stay there.
+func (ln *Listener) End() {
+	ln.mu.Lock()
+	if ln.ended {
+		ln.mu.Unlock()
+		return
+	}
+	ln.ended = true
+	ln.unregister()
+	ln.mu.Unlock()
+	ln.g.mu.Lock()
+	ln.g.listeners[ln.index] = nil
+	ln.g.mu.Unlock()
+	ln.g.leave()
+}
+
+// acceptBatch is how many connections are accepted before others are served.
+const acceptBatch = 64
+
+// accept accepts connections. They go to the loop that has the fewest, so that load is
+// even, however unevenly the kernel wakes up loops.
+func (g *Group) accept(w *Worker, index int) {
+	g.mu.Lock()
+	var ln *Listener
+	if index < len(g.listeners) {
+		ln = g.listeners[index]
+	}
+	g.mu.Unlock()
+	if ln != nil {
+		ln.Accept(w, acceptBatch)
+	}
+}
+
+// Accept accepts what waits in the listener's queue, at most so many, and returns how
+// many that was.
+func (ln *Listener) Accept(w *Worker, most int) (n int) {
+	for n < most {
+		fd, peer, err := ln.accept()
+		switch err {
+		case nil:
+			n++
+			ln.g.h.Accept(w, ln, fd, peer)
+		case syscall.EINTR, syscall.ECONNABORTED:
+		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
+			ln.rest(err)
+			return n
+		default: // it is empty, or closed
+			return n
+		}
+	}
+	return n
+}
+
+func (ln *Listener) accept() (fd int, peer syscall.Sockaddr, err error) {
+	fd, err = -1, syscall.EBADF
+	_ = ln.raw.Control(func(s uintptr) {
+		fd, peer, err = syscall.Accept4(int(s), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+	})
+	return fd, peer, err
+}
+
+// maxPause is how long accepting rests at most when there are no descriptors.
+const maxPause = 250 * time.Millisecond
+
+// rest stops accepting until others may have given back what is missing.
+func (ln *Listener) rest(err error) {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if Now() > ln.rested.Add(maxPause) {
+		ln.pause = 0 // it went well meanwhile
+	}
+	ln.pause = min(max(2*ln.pause, 5*time.Millisecond), maxPause)
+	ln.rested = Now().Add(ln.pause)
+	if ln.stop(ln.pause) {
+		ln.g.h.Failed(ln, ln.pause, os.NewSyscallError("accept4", err))
+	}
+}
+
+// Pause stops accepting for a while.
+func (ln *Listener) Pause(d time.Duration) {
+	if d > 0 {
+		ln.mu.Lock()
+		defer ln.mu.Unlock()
+		ln.stop(d)
+	}
+}
+
+// stop stops accepting for a while, unless it has stopped already. ln is locked.
+func (ln *Listener) stop(d time.Duration) bool {
+	if ln.paused || ln.ended {
+		return false
+	}
+	ln.paused = true
+	ln.unregister()
+	time.AfterFunc(d, func() {
+		ln.mu.Lock()
+		defer ln.mu.Unlock()
+		ln.paused = false
+		if !ln.ended {
+			_ = ln.register()
+		}
+	})
+	return true
+}
+
+// table finds connections by their descriptors.
+type table struct {
+	mu     sync.Mutex
+	chunks atomic.Pointer[[]*chunk]
+}
+
+const chunkSize = 1024
+
+type chunk [chunkSize]atomic.Pointer[Conn]
+
+func (t *table) get(fd int) *Conn {
+	chunks := t.chunks.Load()
+	if chunks == nil || fd/chunkSize >= len(*chunks) {
+		return nil
+	}
+	return (*chunks)[fd/chunkSize][fd%chunkSize].Load()
+}
+
+func (t *table) put(fd int, c *Conn) {
+	chunks := t.chunks.Load()
+	if chunks == nil || fd/chunkSize >= len(*chunks) {
+		chunks = t.grow(fd/chunkSize + 1)
+	}
+	(*chunks)[fd/chunkSize][fd%chunkSize].Store(c)
+}
+
+func (t *table) clear(fd int) { (*t.chunks.Load())[fd/chunkSize][fd%chunkSize].Store(nil) }
+
+func (t *table) grow(n int) *[]*chunk {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var more []*chunk
+	if old := t.chunks.Load(); old != nil {
+		more = append(more, *old...)
+	}
+	for len(more) < n {
+		more = append(more, new(chunk))
+	}
+	t.chunks.Store(&more)
+	return &more
+}
+
+// DefaultLoops is how many loops use all processors.
+func DefaultLoops() int { return runtime.GOMAXPROCS(0) }

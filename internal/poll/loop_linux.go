@@ -1,0 +1,400 @@
+package poll
+
+import (
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/clock"
+)
+
+// Loop waits for the sockets of many connections and has them served, one after the
+// other, by the worker that leads it. A worker leads as long as it holds the baton. When
+// what it serves has to wait, or takes its time, somebody takes the baton from it:
+// another worker leads from then on, and the one that was overtaken serves its connection
+// to the end, finds that it leads no longer, and retires.
+//
+// All fields belong to who leads, but for those said to be everybody's.
+type Loop struct {
+	g     *Group
+	ep    int
+	bell  int // an eventfd
+	queue syscall.RawConn
+	file  *os.File // queue's
+
+	// baton is everybody's: an even number while nothing is served, and an odd one while
+	// something is, a new one each time. Who changes an odd one leads.
+	baton atomic.Uint64
+
+	conns  atomic.Int32 // everybody's: how many connections it has
+	awake  atomic.Bool  // everybody's: it does not wait for events
+	inline uint64       // how often something was served by the leader
+	total  atomic.Uint64
+
+	events  [256]syscall.EpollEvent
+	n, next int // events there are, and have been looked at
+	wheel   *clock.Wheel[*Conn]
+	due     []*Conn // whose time has come
+	now     Moment
+	time    time.Time // now
+
+	mu     sync.Mutex // for what others post
+	ended  bool
+	posted []post
+	posts  atomic.Int32 // how many
+}
+
+// post is what somebody has to tell the leader about a connection.
+type post struct {
+	c    *Conn
+	what int8
+}
+
+const (
+	postTime = iota // it is new, or is to expire earlier than before
+	postGone        // it is no more
+)
+
+const (
+	eventsIn   = syscall.EPOLLIN | syscall.EPOLLRDHUP | edgeTriggered
+	eventsBoth = eventsIn | syscall.EPOLLOUT
+
+	edgeTriggered = 1 << 31
+	exclusive     = 1 << 28
+)
+
+// wheelTick is how exactly connections expire.
+const wheelTick = 100 * time.Millisecond
+
+func newLoop(g *Group) (*Loop, error) {
+	l := &Loop{g: g, time: time.Now()}
+	l.now = MomentOf(l.time)
+	l.wheel = clock.NewWheel[*Conn](wheelTick, 1024, int64(l.now))
+	var err error
+	if l.ep, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	if l.bell, err = eventfd(); err != nil {
+		_ = syscall.Close(l.ep)
+		return nil, os.NewSyscallError("eventfd", err)
+	}
+	if err = l.control(syscall.EPOLL_CTL_ADD, l.bell, syscall.EPOLLIN|edgeTriggered, 0); err == nil {
+		err = syscall.SetNonblock(l.ep, true) // which has package os watch it
+	}
+	if err != nil {
+		_ = syscall.Close(l.bell)
+		_ = syscall.Close(l.ep)
+		return nil, err
+	}
+	l.file = os.NewFile(uintptr(l.ep), "epoll")
+	if l.queue, err = l.file.SyscallConn(); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Loop) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	_ = l.file.Close()
+	_ = syscall.Close(l.bell)
+}
+
+func (l *Loop) control(op, fd int, events uint32, gen uint32) error {
+	event := syscall.EpollEvent{Events: events, Fd: int32(fd), Pad: int32(gen)}
+	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(l.ep, op, fd, &event))
+}
+
+func (l *Loop) modify(c *Conn, events uint32) error {
+	return l.control(syscall.EPOLL_CTL_MOD, int(c.fd), events, c.gen)
+}
+
+// forget has no more events reported for c, whose descriptor stays open.
+func (l *Loop) forget(c *Conn) { _ = l.control(syscall.EPOLL_CTL_DEL, int(c.fd), 0, 0) }
+
+// post tells the leader something about c.
+func (l *Loop) post(c *Conn, what int8) {
+	l.mu.Lock()
+	l.posted = append(l.posted, post{c, what})
+	l.posts.Store(int32(len(l.posted)))
+	l.mu.Unlock()
+	if what == postTime {
+		l.wake()
+	}
+	if what == postGone {
+		l.conns.Add(-1)
+		l.g.leave()
+	}
+}
+
+// wake ends the wait for events.
+func (l *Loop) wake() {
+	if !l.awake.Load() {
+		l.ring()
+	}
+}
+
+func (l *Loop) ring() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		one := [8]byte{1}
+		_, _ = Write(l.bell, one[:])
+	}
+}
+
+// takePosts does what others have asked for.
+func (l *Loop) takePosts() {
+	if l.posts.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.posted {
+		switch {
+		case p.what == postGone:
+			l.wheel.Del(&p.c.timer)
+		case p.c.state.Load()&gone == 0:
+			l.schedule(p.c, p.c.by.Load())
+		}
+	}
+	clear(l.posted)
+	l.posted = l.posted[:0]
+	if cap(l.posted) > 1024 {
+		l.posted = nil
+	}
+	l.posts.Store(0)
+}
+
+// recheck is after how long a connection is looked at again that is being served when
+// its time comes.
+const recheck = time.Second
+
+// schedule has c looked at, at the moment by, or later if that is 0.
+func (l *Loop) schedule(c *Conn, by int64) {
+	if by == 0 {
+		by = int64(l.now.Add(time.Minute))
+	}
+	c.timer.Owner = c
+	l.wheel.Add(&c.timer, by)
+}
+
+// fire looks at a connection whose timer has run out.
+func (l *Loop) fire(t *clock.Timer[*Conn]) {
+	c := t.Owner
+	if c.state.Load()&gone != 0 {
+		return
+	}
+	switch by := c.by.Load(); {
+	case by == 0 || by > int64(l.now):
+		l.schedule(c, by)
+	case c.claimIdle():
+		l.due = append(l.due, c)
+		l.schedule(c, int64(l.now.Add(recheck)))
+	default:
+		l.schedule(c, int64(l.now.Add(recheck)))
+	}
+}
+
+// claimIdle claims c if nobody serves it and nothing has come.
+func (c *Conn) claimIdle() bool {
+	s := c.state.Load()
+	return s&(busy|readable|gone) == 0 && c.state.CompareAndSwap(s, s|busy)
+}
+
+// lead leads the loop until the baton is lost, or the loop ends.
+func (w *Worker) lead(l *Loop) (ended bool) {
+	w.loop = l
+	l.awake.Store(true)
+	l.g.watch()
+	for {
+		for len(l.due) > 0 {
+			c := l.due[len(l.due)-1]
+			l.due = l.due[:len(l.due)-1]
+			if w.begin(c); !w.serve(c, true) {
+				return false
+			}
+		}
+		for l.next < l.n {
+			event := &l.events[l.next]
+			l.next++
+			switch c := l.ready(event); {
+			case c != nil:
+				if w.begin(c); !w.serve(c, false) {
+					return false
+				}
+			case event.Fd < 0:
+				w.begin(nil)
+				if l.g.accept(w, int(-event.Fd-1)); !w.end() {
+					return false
+				}
+			}
+		}
+		if !l.wait() {
+			l.g.ended(l)
+			return true
+		}
+	}
+}
+
+// ready returns the connection that an event is for if it is to be served.
+func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
+	fd := int(event.Fd)
+	switch {
+	case fd == l.bell:
+		var b [8]byte
+		_, _ = Read(l.bell, b[:])
+		return nil
+	case fd < 0: // a listener
+		return nil
+	}
+	c := l.g.table.get(fd)
+	if c == nil || c.gen != uint32(event.Pad) {
+		return nil
+	}
+	bits := uint32(0)
+	if event.Events&(syscall.EPOLLIN|syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
+		bits |= readable
+	}
+	if event.Events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
+		bits |= hungUp
+	}
+	if event.Events&(syscall.EPOLLOUT|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
+		bits |= writable
+	}
+	if event.Events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
+		bits |= broken
+	}
+	if bits&readable == 0 { // nobody waits to write while nobody serves it
+		c.note(bits)
+		return nil
+	}
+	if !c.claim(bits) {
+		return nil
+	}
+	return c
+}
+
+// note notes an event that is no reason to serve c.
+func (c *Conn) note(bits uint32) {
+	c.state.Or(bits)
+	if v := c.view.Load(); v != nil {
+		v.wake()
+	}
+}
+
+// begin begins a run, in which c is served if it is not nil. Until it ends the worker may
+// be overtaken, and may not touch the loop.
+func (w *Worker) begin(c *Conn) {
+	l := w.loop
+	w.run, w.now = l.baton.Load()+1, l.time
+	l.inline++
+	l.baton.Store(w.run)
+	if c != nil {
+		c.led = l
+		c.run.Store(w.run)
+	}
+}
+
+// end ends a run, and reports whether w leads still.
+func (w *Worker) end() bool { return w.loop.baton.CompareAndSwap(w.run, w.run+1) }
+
+// serve has c served, which is somebody else's afterwards.
+func (w *Worker) serve(c *Conn, expired bool) bool {
+	if expired {
+		w.g.h.Expire(w, c)
+	} else {
+		w.g.h.Serve(w, c)
+	}
+	return w.end()
+}
+
+// steal takes the baton from who serves the run, and has another worker lead.
+func (l *Loop) steal(run uint64) bool {
+	if !l.baton.CompareAndSwap(run, run+1) {
+		return false
+	}
+	l.g.away.Add(1) // who served goes on, off the loop
+	l.g.start(task{lead: l})
+	return true
+}
+
+// wait waits for events, or for something to be done. It reports false if the loop is to
+// end.
+func (l *Loop) wait() bool {
+	l.total.Store(l.inline)
+	if l.g.away.Load() > 0 {
+		runtime.Gosched() // others have work to do
+	}
+	if l.look(); l.idle() {
+		runtime.Gosched()
+		l.look()
+	}
+	for l.idle() {
+		if l.g.users.Load() == 0 {
+			return false
+		}
+		l.sleep()
+		l.tick()
+	}
+	return true
+}
+
+func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 }
+
+// look gets the events that there are.
+func (l *Loop) look() {
+	l.tick()
+	n, err := pollNow(l.ep, l.events[:])
+	if err != nil && err != syscall.EINTR {
+		panic("poll: epoll_wait: " + err.Error())
+	}
+	l.n, l.next = max(n, 0), 0
+}
+
+// tick looks at the clock, and does what is to be done by now.
+func (l *Loop) tick() {
+	l.time = time.Now()
+	l.now = MomentOf(l.time)
+	l.takePosts()
+	l.wheel.Advance(int64(l.now), l.fire)
+}
+
+// sleep waits until there may be an event, or something to be done. While handlers run
+// on goroutines it waits as these do, with the scheduler; otherwise in the kernel, which
+// is cheaper.
+func (l *Loop) sleep() {
+	l.awake.Store(false)
+	defer func() {
+		l.awake.Store(true)
+		l.g.watch()
+	}()
+	if l.posts.Load() > 0 || l.g.users.Load() == 0 {
+		return
+	}
+	at, timed := l.wheel.Next()
+	if l.g.away.Load() == 0 {
+		ms := -1
+		if timed {
+			ms = int(min(max((at-int64(l.now)+999_999)/1_000_000, 1), 1<<30))
+		}
+		n, _ := syscall.EpollWait(l.ep, l.events[:], ms)
+		l.n, l.next = max(n, 0), 0
+		return
+	}
+	var until time.Time
+	if timed {
+		until = time.Now().Add(time.Duration(at - int64(Now())))
+	}
+	_ = l.file.SetReadDeadline(until)
+	_ = l.queue.Read(func(uintptr) bool {
+		n, _ := pollNow(l.ep, l.events[:])
+		l.n, l.next = max(n, 0), 0
+		return n != 0
+	})
+}

@@ -1,0 +1,28 @@
+package poll
+
+import "time"
+
+// Moment is a point in time on a clock that does not go back, in nanoseconds.
+type Moment int64
+
+var epoch = time.Now().Add(-time.Hour)
+
+// Now returns the present moment.
+func Now() Moment { return Moment(time.Since(epoch)) }
+
+// MomentOf returns the moment of a time that has a monotonic reading.
+func MomentOf(t time.Time) Moment { return Moment(t.Sub(epoch)) }
+
+// Add returns m plus d.
+func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
+
+// past is a deadline that has passed, whatever the time is.
+const past = 1
+
+// momentOf returns a deadline as a number: 0 is none.
+func momentOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(past, int64(t.Sub(epoch)))
+}

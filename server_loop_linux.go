@@ -1,0 +1,539 @@
+package gallop
+
+import (
+	"io"
+	"net"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/poll"
+)
+
+// loopGroup is the loops of a server, while there is a listener or a connection.
+type loopGroup struct {
+	mu     sync.Mutex
+	g      *poll.Group
+	before poll.Stats // of groups that have ended
+	inline atomic.Uint64
+	pooled atomic.Uint64
+}
+
+// enter returns the loops, and keeps them running until Leave is called.
+func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
+	lg.mu.Lock()
+	defer lg.mu.Unlock()
+	if lg.g != nil {
+		if lg.g.Enter() {
+			return lg.g, nil
+		}
+		lg.before.Overtaken += lg.g.Stats().Overtaken
+	}
+	g, err := poll.NewGroup(loopServer{s}, poll.DefaultLoops())
+	lg.g = g
+	return g, err
+}
+
+// Stats returns what the event loops have done so far.
+func (s *Server) Stats() ServerStats {
+	lg := &s.loops
+	lg.mu.Lock()
+	defer lg.mu.Unlock()
+	stats := ServerStats{Inline: lg.inline.Load(), Pooled: lg.pooled.Load(), Overtaken: lg.before.Overtaken}
+	if lg.g != nil {
+		stats.Overtaken += lg.g.Stats().Overtaken
+	}
+	stats.FastPlaces, stats.UsedPlaces = s.branch.count()
+	return stats
+}
+
+// loopConn is a connection between two stays with a serverConn: all there is of one that
+// is idle.
+type loopConn struct {
+	poll.Conn
+	entry    tableEntry
+	id       uint64
+	requests uint64
+	since    time.Time
+
+	// Of a head that has not come to its end, if partial is not nil.
+	partial []byte
+	began   time.Time
+	stashed uint8 // how often it was put there
+}
+
+func (lc *loopConn) kick() { lc.Kick() }
+
+// loopSeat is where a serverConn sits while it serves a connection of a loop.
+type loopSeat struct {
+	conn    *loopConn
+	worker  *poll.Worker
+	drained bool // nothing is to be read until the loop says so
+	resumed bool // the connection comes from the loop just now
+	partial bool // and has brought a part of a head
+	taken   bool // a request waits for its handler
+	place   *atomic.Uint32
+}
+
+func (l *loopSeat) leads() bool { return l.conn != nil && l.worker.Leads() }
+
+// serveOnLoops serves the connections that ln accepts on the loops, if that is possible.
+func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
+	raw := rawListener(ln)
+	if raw == nil {
+		return false, nil
+	}
+	g, err := s.loops.enter(s)
+	if err != nil {
+		s.log.printf("no event loops, goroutines serve instead: %v", err)
+		return false, nil
+	}
+	defer g.Leave()
+	s.tuneListener(ln, raw)
+	pl, err := g.Listen(raw, ln)
+	if err != nil {
+		return true, closedListener(ln, err)
+	}
+	defer pl.End()
+	tick := time.NewTicker(closedListenerCheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.conns.closingC:
+			done := make(chan struct{})
+			g.Hand(func(w *poll.Worker) {
+				defer close(done)
+				pl.Accept(w, DefaultConcurrency)
+			})
+			<-done
+			return true, nil
+		case <-tick.C:
+			if pl.Err() != nil && !s.conns.isClosing() {
+				return true, closedListener(ln, net.ErrClosed)
+			}
+		}
+	}
+}
+
+// closedListenerCheck is how often it is looked whether somebody has closed a listener,
+// which nothing tells who does not wait in Accept.
+const closedListenerCheck = 100 * time.Millisecond
+
+func closedListener(ln net.Listener, err error) error {
+	return &net.OpError{Op: "accept", Net: ln.Addr().Network(), Addr: ln.Addr(), Err: err}
+}
+
+// rawListener returns the socket of ln, nil if there is none or something around it.
+func rawListener(ln net.Listener) (raw syscall.RawConn) {
+	switch ln := ln.(type) {
+	case *net.TCPListener:
+		raw, _ = ln.SyscallConn()
+	case *net.UnixListener:
+		raw, _ = ln.SyscallConn()
+	}
+	return raw
+}
+
+// tuneListener sets options that accepted connections inherit.
+func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) {
+	if _, ok := ln.(*net.TCPListener); !ok {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
+		if period := int(s.TCPKeepalivePeriod / time.Second); s.TCPKeepalive && period > 0 {
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, period)
+			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, period)
+		}
+	})
+}
+
+// loopServer is a server as its loops see it.
+type loopServer struct{ s *Server }
+
+// Accept implements poll.Handler.
+func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer syscall.Sockaddr) {
+	s := h.s
+	lc := &loopConn{id: s.connIDs.Add(1), since: w.Now()}
+	lc.Data = lc
+	lc.Init(fd, peer)
+	lc.entry.nc, lc.entry.onLoop = lc, lc
+	by := poll.MomentOf(lc.since).Add(shorter(s.set.idle, s.set.readHead))
+	if shorter(s.set.idle, s.set.readHead) == 0 {
+		by = 0
+	}
+	if err := w.Group().Add(w, &lc.Conn, by); err != nil {
+		s.log.printf("a connection is lost: %v", err)
+		_ = syscall.Close(fd)
+		return
+	}
+	if err := s.admit(lc); err != nil {
+		lc.Finish()
+		pl.Pause(s.SleepWhenConcurrencyLimitsExceeded)
+		return
+	}
+	if err := s.conns.add(&lc.entry); err != nil {
+		if err == ErrPerIPConnLimit {
+			s.turnAway(lc, StatusTooManyRequests, err)
+		}
+		lc.Finish()
+		s.conns.leave()
+		return
+	}
+	c := s.seat(w)
+	c.board(w, lc)
+	c.loop.resumed = false
+	s.ride(w, c, true)
+}
+
+// Serve implements poll.Handler.
+func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
+	c := h.s.seat(w)
+	c.board(w, pc.Data.(*loopConn))
+	h.s.ride(w, c, false)
+}
+
+// Expire implements poll.Handler.
+func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
+	lc := pc.Data.(*loopConn)
+	c := h.s.seat(w)
+	c.board(w, lc)
+	if lc.partial != nil {
+		lc.stashed = maxStashes // has it wait, and fail
+	} else {
+		lc.entry.state.CompareAndSwap(phaseIdle, phaseEnding)
+	}
+	h.s.ride(w, c, false)
+}
+
+// Run implements poll.Handler.
+func (h loopServer) Run(w *poll.Worker, data any) {
+	switch data := data.(type) {
+	case *serverConn:
+		w.Local = data
+		data.loop.worker = w
+		h.s.ride(w, data, false)
+	case func(*poll.Worker):
+		data(w)
+	}
+}
+
+// Failed implements poll.Handler.
+func (h loopServer) Failed(pl *poll.Listener, pause time.Duration, err error) {
+	h.s.log.printf("accepting on %s failed, trying again in %v: %v", pl.Data.(net.Listener).Addr(), pause, err)
+}
+
+// seat returns the serverConn that w has.
+func (s *Server) seat(w *poll.Worker) *serverConn {
+	if c, ok := w.Local.(*serverConn); ok {
+		return c
+	}
+	c := s.acquireConn()
+	c.srv, c.set = s, &s.set
+	c.input.init(c)
+	c.output.c = c
+	w.Local = c
+	return c
+}
+
+// board takes lc, which w serves.
+func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
+	c.nc, c.entry = lc, &lc.entry
+	c.id, c.requests, c.since, c.ready = lc.id, lc.requests, lc.since, lc.since
+	c.now = w.Now()
+	c.writeLimit = c.set.write
+	c.close = false
+	c.input.deadline, c.output.deadline = time.Time{}, time.Time{}
+	c.loop = loopSeat{conn: lc, worker: w, resumed: true}
+	if lc.partial != nil {
+		c.input.buf = append(bufpool.Grow(c.input.buf[:0], len(lc.partial)+1), lc.partial...)
+		c.input.r, c.input.headAt = 0, 0
+		c.loop.partial = true
+	}
+}
+
+// ride serves the connection that c has boarded until it goes back to its loop, is moved
+// to another worker, or ends.
+func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
+	lc, settled := c.loop.conn, false
+	defer func() {
+		if settled {
+			return
+		}
+		if v := recover(); v != nil { // in a hook: handlers are looked after
+			s.log.printf("panic ends a connection: %v\n%s", v, debug.Stack())
+		}
+		s.alight(w, c, lc, false, false)
+	}()
+	if isNew {
+		c.report(StateNew)
+		lc.entry.state.Store(phaseIdle)
+		c.loop.resumed = true
+	}
+	for {
+		hijack, err := c.serve()
+		switch {
+		case err == errMove:
+			w.Local, settled = nil, true
+			s.loops.pooled.Add(1)
+			w.Group().Hand(c)
+			return
+		case err == errPark:
+			if c, settled = c.park(w, lc); settled {
+				return
+			}
+			continue
+		}
+		settled = true
+		if hijack != nil {
+			s.alight(w, c, lc, false, true)
+			if !c.taken {
+				c.startHijack(hijack)
+			}
+			return
+		}
+		if err != nil && err != ErrAbortHandler {
+			s.log.connection(lc.RemoteAddr(), err, s.LogAllErrors)
+		}
+		s.alight(w, c, lc, true, false)
+		return
+	}
+}
+
+// park leaves lc to its loop, unless it has something to read already: then it returns
+// who goes on to serve it.
+func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked bool) {
+	limit := c.set.idle
+	from := c.now
+	if c.requests == 0 {
+		limit, from = shorter(limit, c.set.readHead), c.since
+	}
+	if c.loop.partial {
+		limit, from = c.set.readHead, lc.began
+		if c.set.read > 0 {
+			limit = shorter(limit, c.set.read)
+		}
+		if c.requests == 0 {
+			from = c.since
+		}
+	}
+	by := poll.Moment(0)
+	if limit > 0 {
+		by = poll.MomentOf(from).Add(limit)
+	}
+	lc.requests = c.requests
+	if c.shared || c.body.handle != nil {
+		// Who has kept something may not meet another connection in it.
+		w.Local = nil
+		c.release()
+		next := c.srv.seat(w)
+		next.board(w, lc)
+		c = next
+	}
+	c.input.r, c.input.headAt, c.input.buf = 0, 0, c.input.buf[:0]
+	if lc.Park(by) {
+		c.nc, c.entry, c.loop = nil, nil, loopSeat{}
+		return c, true
+	}
+	c.board(w, lc)
+	return c, false
+}
+
+// alight ends the connection lc.
+func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hijacked bool) {
+	w.Local = nil
+	defer s.conns.drop(&lc.entry) // nothing is left when Shutdown sees it gone
+	defer func() {
+		if !hijacked {
+			lc.Finish()
+			c.report(StateClosed)
+		}
+		if ended && !c.shared {
+			*c = serverConn{}
+			s.retired.Put(c)
+		}
+	}()
+	c.release()
+}
+
+// waitOnLoop reads the first bytes of a request, if there are any, and returns errPark
+// otherwise.
+func (c *serverConn) waitOnLoop() error {
+	if err := c.output.flush(); err != nil {
+		return err
+	}
+	state := &c.entry.state
+	if !c.loop.resumed {
+		c.report(StateIdle)
+		if !state.CompareAndSwap(phaseActive, phaseIdle) {
+			return errIdle
+		}
+	}
+	err := errIdle
+	if !c.srv.ending.Load() && state.Load() == phaseIdle {
+		err = c.tryRead()
+	}
+	if err == errPark {
+		return err
+	}
+	c.loop.resumed = false
+	if err != nil && c.srv.ending.Load() {
+		err = c.input.lastChance()
+	}
+	state.CompareAndSwap(phaseIdle, phaseActive)
+	if err != nil {
+		if err == io.EOF || isTimeout(err) {
+			err = errIdle
+		}
+		return err
+	}
+	c.report(StateActive)
+	return nil
+}
+
+// tryRead reads what there is behind what is there, and returns errPark if that is
+// nothing.
+func (c *serverConn) tryRead() error {
+	lc := c.loop.conn
+	if c.loop.drained && !lc.Ended() {
+		return errPark
+	}
+	in := &c.input
+	if in.empty() {
+		in.r, in.headAt, in.buf = 0, 0, in.buf[:0]
+	}
+	in.makeRoom()
+	free := in.buf[len(in.buf):cap(in.buf)]
+	n, err := lc.TryRead(free)
+	if err == syscall.EAGAIN {
+		c.loop.drained = true
+		return errPark
+	}
+	if err != nil {
+		return err
+	}
+	c.loop.drained = n < len(free)
+	c.now = c.loop.worker.Now()
+	in.buf = in.buf[:len(in.buf)+n]
+	return nil
+}
+
+// maxStashes is how often an unfinished head is put aside, to be looked at from its
+// beginning when more has come. One in more pieces is waited for.
+const maxStashes = 8
+
+// resumeHead has a head that came in parts have begun with the first of them.
+func (c *serverConn) resumeHead() {
+	if c.loop.partial {
+		c.loop.partial, c.loop.resumed, c.queued = false, false, false
+		c.began = c.loop.conn.began
+	}
+}
+
+// moreOfHead reads more of a head that is not finished, or puts it aside. With neither an
+// error nor more it is to be waited for.
+func (c *serverConn) moreOfHead() (more bool, err error) {
+	lc := c.loop.conn
+	if lc.stashed >= maxStashes {
+		return false, nil
+	}
+	if err := c.output.flush(); err != nil {
+		return false, err
+	}
+	switch err := c.tryRead(); {
+	case err == nil:
+		return true, nil
+	case err != errPark:
+		return false, nil // by a read that says so in the usual way
+	}
+	c.startClock()
+	lc.partial = append(lc.partial[:0:0], c.input.unread()...)
+	lc.began = c.began
+	lc.stashed++
+	c.loop.partial = true
+	c.ctx.Request.Header.Reset()
+	return false, errPark
+}
+
+// mayRunHere reports whether the handler for the request may be called by the worker: on
+// the loop, or, if it does not lead, off it.
+func (c *serverConn) mayRunHere() bool {
+	lc := c.loop.conn
+	lc.partial, lc.stashed = nil, 0
+	if !c.loop.worker.Leads() {
+		c.loop.place = nil
+		return true
+	}
+	switch c.srv.Dispatch {
+	case DispatchInline:
+		return true
+	case DispatchGoroutine:
+		return false
+	}
+	h := &c.ctx.Request.Header
+	c.loop.place = c.srv.branch.at(h.Method(), h.RequestURI())
+	return isFast(c.loop.place.Load())
+}
+
+// handleOnLoop calls the handler, and remembers how long it took.
+func (c *serverConn) handleOnLoop() {
+	leads := c.loop.worker.Leads()
+	if leads {
+		c.srv.loops.inline.Add(1)
+	}
+	place := c.loop.place
+	if place == nil || leads && c.requests%sampled != 0 {
+		c.srv.Handler(c.ctx)
+		if leads && place != nil && !c.loop.worker.Leads() {
+			mispredicted(place)
+		}
+		return
+	}
+	start := poll.Now()
+	c.srv.Handler(c.ctx)
+	took := time.Duration(poll.Now() - start)
+	if leads && !c.loop.worker.Leads() {
+		mispredicted(place)
+	} else {
+		ran(place, took)
+	}
+}
+
+// writeOnLoop writes what was gathered and then p, at once as far as that goes.
+func (o *output) writeOnLoop(p []byte) error {
+	lc, head := o.c.loop.conn, o.buf
+	var n int
+	var err error
+	if o.byHand.Load() != nil || o.cut.Load() {
+		// A write that does not wait knows no deadline.
+	} else if len(p) == 0 {
+		n, err = lc.TryWrite(head)
+	} else {
+		n, err = lc.TryWriteBoth(head, p)
+	}
+	if err != nil {
+		return err
+	}
+	if n < len(head) {
+		if err := o.writeAll(head[n:]); err != nil {
+			return err
+		}
+		n = len(head)
+	}
+	if n -= len(head); n < len(p) {
+		return o.writeAll(p[n:])
+	}
+	return nil
+}
+
+// leaveLoop returns the connection as one that is no loop's any more.
+func (c *serverConn) leaveLoop() (net.Conn, error) {
+	if lc := c.loop.conn; lc != nil {
+		return lc.Take()
+	}
+	return c.nc, nil
+}

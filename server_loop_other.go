@@ -1,0 +1,40 @@
+//go:build !linux
+
+package gallop
+
+import "net"
+
+// There are no event loops here: goroutines serve all connections, and nothing of this is
+// ever reached but serveOnLoops and Stats.
+
+type loopGroup struct{}
+
+type loopConn struct{}
+
+func (lc *loopConn) kick() {}
+
+type loopSeat struct {
+	conn                    *loopConn
+	drained, partial, taken bool
+}
+
+func (l *loopSeat) leads() bool { return false }
+
+func (s *Server) serveOnLoops(net.Listener) (served bool, err error) { return false, nil }
+
+// Stats returns what event loops have done, which is nothing here.
+func (s *Server) Stats() ServerStats { return ServerStats{} }
+
+func (c *serverConn) resumeHead() {}
+
+func (c *serverConn) moreOfHead() (bool, error) { return false, nil }
+
+func (c *serverConn) waitOnLoop() error { return errPark }
+
+func (c *serverConn) mayRunHere() bool { return true }
+
+func (c *serverConn) handleOnLoop() { c.srv.Handler(c.ctx) }
+
+func (o *output) writeOnLoop(p []byte) error { return nil }
+
+func (c *serverConn) leaveLoop() (net.Conn, error) { return c.nc, nil }

@@ -1,0 +1,473 @@
+//go:build linux
+
+package gallop_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// What is particular to connections on event loops. All else is proven by the tests that
+// servers have in common: they run on loops wherever they use sockets.
+
+// loopServer serves handler on event loops and returns its address.
+func loopServer(t *testing.T, s *gallop.Server) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Logger == nil {
+		s.Logger = log.New(io.Discard, "", 0)
+	}
+	s.Transport = gallop.TransportLoop
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+// rawClient is a connection on which requests are written and answers read.
+type rawClient struct {
+	t *testing.T
+	net.Conn
+	r *bufio.Reader
+}
+
+func dialRaw(t *testing.T, addr string) *rawClient {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	return &rawClient{t, c, bufio.NewReader(c)}
+}
+
+// get asks for path, and returns the answer's body.
+func (c *rawClient) get(path string) (string, error) {
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path); err != nil {
+		return "", err
+	}
+	return c.answer()
+}
+
+func (c *rawClient) answer() (string, error) {
+	resp, err := http.ReadResponse(c.r, nil)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+func (c *rawClient) want(path, body string) {
+	c.t.Helper()
+	if got, err := c.get(path); err != nil || got != body {
+		c.t.Fatalf("%s: %q, %v; want %q", path, got, err, body)
+	}
+}
+
+// proveFast has the handler for path called often enough to be called on the loop.
+func proveFast(t *testing.T, s *gallop.Server, c *rawClient, path, body string) {
+	t.Helper()
+	before := s.Stats().Inline
+	for range 2000 {
+		c.want(path, body)
+		if s.Stats().Inline > before+2 {
+			return
+		}
+	}
+	t.Fatal("a fast handler is never called on the loop")
+}
+
+func TestLoopCallsFastHandlersItself(t *testing.T) {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("fast") }}
+	c := dialRaw(t, loopServer(t, s))
+	proveFast(t, s, c, "/", "fast")
+	if st := s.Stats(); st.Pooled == 0 || st.UsedPlaces == 0 || st.FastPlaces == 0 {
+		t.Errorf("%+v: it was not proven before", st)
+	}
+}
+
+func TestDispatch(t *testing.T) {
+	for _, tt := range []struct {
+		dispatch       gallop.DispatchType
+		inline, pooled bool
+	}{
+		{gallop.DispatchInline, true, false},
+		{gallop.DispatchGoroutine, false, true},
+	} {
+		s := &gallop.Server{Dispatch: tt.dispatch, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
+		c := dialRaw(t, loopServer(t, s))
+		for range 50 {
+			c.want("/", "x")
+		}
+		if st := s.Stats(); st.Inline > 0 != tt.inline || st.Pooled > 0 != tt.pooled {
+			t.Errorf("%v: %+v", tt.dispatch, st)
+		}
+	}
+}
+
+// Whatever a handler does on the loop costs its own connection only.
+func TestLoopGoesOnWithoutHandlersThatStop(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one loop for all
+	release := make(chan struct{})
+	var self string
+	s := &gallop.Server{Dispatch: gallop.DispatchInline, Handler: func(ctx *gallop.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/never":
+			<-release
+		case "/sleep":
+			time.Sleep(50 * time.Millisecond)
+		case "/panic":
+			panic("on the loop")
+		case "/goexit":
+			runtime.Goexit()
+		case "/spin":
+			for end := time.Now().Add(30 * time.Millisecond); time.Now().Before(end); {
+			}
+		case "/self":
+			_, body, err := gallop.Get(nil, "http://"+self+"/ok")
+			if err != nil {
+				ctx.SetBodyString(err.Error())
+				return
+			}
+			ctx.SetBody(body)
+			return
+		}
+		ctx.SetBodyString("done")
+	}}
+	self = loopServer(t, s)
+	t.Cleanup(func() { close(release) })
+	for _, tt := range []struct{ path, body string }{
+		{"/never", ""}, {"/sleep", "done"}, {"/panic", "Internal Server Error"}, {"/goexit", ""}, {"/spin", "done"}, {"/self", "done"},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			others := []*rawClient{dialRaw(t, self), dialRaw(t, self), dialRaw(t, self)}
+			for _, c := range others {
+				c.want("/ok", "done")
+			}
+			var group sync.WaitGroup
+			for range 3 {
+				c := dialRaw(t, self)
+				if tt.path == "/never" {
+					_, _ = fmt.Fprintf(c, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n")
+					continue
+				}
+				group.Go(func() {
+					if body, err := c.get(tt.path); body != tt.body || (err != nil) != (tt.body == "") {
+						t.Errorf("%q, %v", body, err)
+					}
+				})
+			}
+			for range 20 {
+				for _, c := range others {
+					c.want("/ok", "done")
+				}
+			}
+			group.Wait()
+		})
+	}
+	if st := s.Stats(); st.Overtaken == 0 {
+		t.Errorf("%+v: nobody was overtaken", st)
+	}
+}
+
+func TestLoopSeesThatAHandlerBlocks(t *testing.T) {
+	var slow atomic.Bool
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		if slow.Load() {
+			time.Sleep(20 * time.Millisecond)
+		}
+		ctx.SetBodyString("x")
+	}}
+	c := dialRaw(t, loopServer(t, s))
+	proveFast(t, s, c, "/", "x")
+	slow.Store(true)
+	for range 5 {
+		c.want("/", "x")
+	}
+	if st := s.Stats(); st.FastPlaces != 0 || st.Overtaken > 2 {
+		t.Errorf("%+v: it was not noticed", st)
+	}
+}
+
+// A handler's bodies, both ways, on the loop and off it.
+func TestLoopStreams(t *testing.T) {
+	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
+	for _, dispatch := range []gallop.DispatchType{gallop.DispatchInline, gallop.DispatchGoroutine} {
+		s := &gallop.Server{Dispatch: dispatch, StreamRequestBody: true, MaxRequestBodySize: 8 << 20, Handler: func(ctx *gallop.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/echo":
+				ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+			case "/big":
+				ctx.SetBody(big)
+			case "/writer":
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					for range 16 {
+						_, _ = w.Write(big[:1<<16])
+						_ = w.Flush()
+					}
+				})
+			}
+		}}
+		addr := loopServer(t, s)
+		var group sync.WaitGroup
+		for range 3 {
+			c := dialRaw(t, addr)
+			group.Go(func() {
+				for range 2 {
+					if body, err := c.get("/big"); err != nil || body != string(big) {
+						t.Errorf("/big: %d bytes, %v", len(body), err)
+					}
+					if body, err := c.get("/writer"); err != nil || body != string(big) {
+						t.Errorf("/writer: %d bytes, %v", len(body), err)
+					}
+					go func() {
+						_, _ = fmt.Fprintf(c, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", len(big))
+						_, _ = c.Write(big)
+					}()
+					if body, err := c.answer(); err != nil || body != string(big) {
+						t.Errorf("/echo: %d bytes, %v", len(body), err)
+					}
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+func TestLoopSendsFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "big")
+	big := strings.Repeat("file", 1<<20)
+	if err := os.WriteFile(name, []byte(big), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { gallop.ServeFileUncompressed(ctx, name) }}
+	c := dialRaw(t, loopServer(t, s))
+	for range 3 {
+		if body, err := c.get("/"); err != nil || body != big {
+			t.Fatalf("%d bytes, %v", len(body), err)
+		}
+	}
+}
+
+func TestLoopHijack(t *testing.T) {
+	s := &gallop.Server{Dispatch: gallop.DispatchInline, Handler: func(ctx *gallop.RequestCtx) {
+		ctx.SetStatusCode(101)
+		ctx.Response.Header.Set("Upgrade", "echo")
+		ctx.Response.Header.Set("Connection", "Upgrade")
+		ctx.Hijack(func(c net.Conn) { _, _ = io.Copy(c, c) })
+	}}
+	c := dialRaw(t, loopServer(t, s))
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nfirst")
+	if resp, err := http.ReadResponse(c.r, nil); err != nil || resp.StatusCode != 101 {
+		t.Fatal(resp, err)
+	}
+	_, _ = io.WriteString(c, " second")
+	got := make([]byte, len("first second"))
+	if _, err := io.ReadFull(c.r, got); err != nil || string(got) != "first second" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestLoopEndsWhenItsListenerIsClosed(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ln) }()
+		c := dialRaw(t, ln.Addr().String())
+		c.want("/", "x")
+		_ = ln.Close()
+		if err := <-served; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%v, want that the listener is closed", err)
+		}
+		c.want("/", "x") // connections stay
+		_ = c.Close()
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		runtime.GC()
+		if n := runtime.NumGoroutine(); n <= before+8 {
+			return // idle workers end by and by
+		} else if time.Now().After(end) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, and %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
+		}
+	}
+}
+
+// Out of descriptors, the loops neither spin nor give up.
+func TestLoopOutOfDescriptors(t *testing.T) {
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	var logged atomic.Int32
+	s := &gallop.Server{
+		Logger:  log.New(writerFunc(func(p []byte) (int, error) { logged.Add(1); return len(p), nil }), "", 0),
+		Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },
+	}
+	addr := loopServer(t, s)
+	first := dialRaw(t, addr)
+	first.want("/", "x")
+	files, _ := os.ReadDir("/proc/self/fd")
+	few := was
+	few.Cur = uint64(len(files) + 10)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	var clients []net.Conn
+	for range 30 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			break
+		}
+		clients = append(clients, c)
+	}
+	time.Sleep(50 * time.Millisecond)
+	first.want("/", "x") // the others are served
+	_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)
+	c := dialRaw(t, addr)
+	c.want("/", "x")
+	for _, c := range clients {
+		_ = c.Close()
+	}
+	if logged.Load() == 0 {
+		t.Error("nothing was logged")
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// Idle connections are closed when their time has come, and heads that do not end
+// answered.
+func TestLoopTimes(t *testing.T) {
+	s := &gallop.Server{
+		IdleTimeout: 300 * time.Millisecond, ReadHeaderTimeout: 300 * time.Millisecond,
+		Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },
+	}
+	addr := loopServer(t, s)
+	idle, silent, slow := dialRaw(t, addr), dialRaw(t, addr), dialRaw(t, addr)
+	idle.want("/", "x")
+	_, _ = io.WriteString(slow, "GET / HTTP/1.1\r\nHos")
+	begun := time.Now()
+	for name, c := range map[string]*rawClient{"idle": idle, "silent": silent} {
+		if b, err := io.ReadAll(c.r); len(b) > 0 || err != nil {
+			t.Errorf("%s: %q, %v; want the end", name, b, err)
+		}
+	}
+	if b, err := io.ReadAll(slow.r); !strings.HasPrefix(string(b), "HTTP/1.1 408 ") || err != nil {
+		t.Errorf("%q, %v; want 408", b, err)
+	}
+	if took := time.Since(begun); took < 200*time.Millisecond {
+		t.Errorf("after %v", took)
+	}
+	wantNoConns(t, s)
+}
+
+func wantNoConns(t *testing.T, s *gallop.Server) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); s.GetOpenConnectionsCount() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections are left", s.GetOpenConnectionsCount())
+		}
+	}
+}
+
+// Many clients come, ask in every way, and go in every way; each gets its own answers.
+func TestLoopChurn(t *testing.T) {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		if ctx.QueryArgs().Has("slow") {
+			time.Sleep(time.Millisecond)
+		}
+		ctx.SetBody(ctx.QueryArgs().Peek("id"))
+		_, _ = ctx.Write(ctx.PostBody())
+	}}
+	addr := loopServer(t, s)
+	deadline := time.Now().Add(time.Second)
+	if testing.Short() {
+		deadline = time.Now().Add(time.Second / 4)
+	}
+	var group sync.WaitGroup
+	var calls atomic.Int64
+	for g := range 40 {
+		group.Go(func() {
+			for n := 0; time.Now().Before(deadline); n++ {
+				conn, err := net.Dial("tcp", addr)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+				c := &rawClient{t, conn, bufio.NewReader(conn)}
+				for k := range 1 + (g+n)%12 {
+					id := fmt.Sprintf("%d-%d-%d", g, n, k)
+					var sent string
+					switch (g + n + k) % 5 {
+					case 0:
+						sent = "GET /?id=" + id + " HTTP/1.1\r\nHost: a\r\n\r\n"
+					case 1:
+						sent = "GET /?slow&id=" + id + " HTTP/1.1\r\nHost: a\r\n\r\n"
+					case 2:
+						sent = "POST /?id=" + id + " HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+						id += "body"
+					case 3:
+						sent = "POST /?id=" + id + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"
+						id += "body"
+					case 4: // in two pieces
+						_, _ = io.WriteString(c, "GET /?id="+id+" HTTP/1.1\r\nHo")
+						time.Sleep(time.Millisecond)
+						sent = "st: a\r\n\r\n"
+					}
+					_, _ = io.WriteString(c, sent)
+					if got, err := c.answer(); err != nil || got != id {
+						t.Errorf("%q, %v; want %q", got, err, id)
+						_ = conn.Close()
+						return
+					}
+					calls.Add(1)
+				}
+				if n%3 == 0 {
+					_ = conn.(*net.TCPConn).SetLinger(0)
+				}
+				_ = conn.Close()
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d calls, %+v", calls.Load(), s.Stats())
+	wantNoConns(t, s)
+}
