@@ -89,7 +89,7 @@ func unquoteCookieValue(value []byte) []byte {
 // appendCookiePair appends name=value, and quotes a value with blanks or commas.
 func appendCookiePair(dst, name, value []byte) []byte {
 	dst = append(append(dst, name...), '=')
-	quoted := len(value) > 0 && value[0] != '"' && (bytes.IndexByte(value, ' ') >= 0 || bytes.IndexByte(value, ',') >= 0)
+	quoted := len(value) > 0 && value[0] != '"' && bytes.ContainsAny(value, " \t,")
 	if quoted {
 		dst = append(dst, '"')
 	}

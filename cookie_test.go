@@ -105,6 +105,8 @@ func TestCookieParse(t *testing.T) {
 		{"no equals sign", "v", "", "v", ""},
 		{"quotes", `k="v"`, "k", "v", "k=v"},
 		{"blank in the value", "k=a b", "k", "a b", `k="a b"`},
+		{"tab in quotes", "k=\"\tv\"", "k", "\tv", "k=\"\tv\""},
+		{"blanks in quotes", `k=" v "`, "k", " v ", `k=" v "`},
 		{"above ASCII", "k=\u00e9", "k", "\u00e9", "k=\u00e9"},
 		{"name that is no token", "a[b]=v", "a[b]", "v", "a[b]=v"},
 		{"all attributes", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT; domain=a.example; PATH=/p; secure; httponly; SameSite=lax; Partitioned",
@@ -304,7 +306,7 @@ func TestCookieFieldOfAMegabyteOfSemicolons(t *testing.T) {
 func FuzzCookieParse(f *testing.F) {
 	for _, s := range []string{
 		"k=v", `k="a b"; Path=/; Max-Age=1`, "k=v; Expires=Wed, 04-Mar-2026 05:06:07 GMT; SameSite=None; Secure", "a[b]=\xff; Domain=.x",
-		"k=v; Domain= a.example", "k=v; Max-Age=+5", "k=v; Secure\t=1; Path =/a", "k=v; Path=/a; Path=b; Partitioned; HttpOnly",
+		"k=v; Domain= a.example", "k=v; Max-Age=+5", "k=v; Secure\t=1; Path =/a", "k=v; Path=/a; Path=b; Partitioned; HttpOnly", "k=\"\tb\"",
 		"k=v; Expires=Wed, 04 Mar 2026 5:06:07.5 GMT; SameSite\t= Lax",
 	} {
 		f.Add(s)
