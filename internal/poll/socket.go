@@ -5,7 +5,8 @@
 //
 // The calls go around what the runtime does for calls that may take long, which costs as
 // much again as a short one. In race builds they do not, since there package syscall tells
-// the race detector that what was written before a write happens before what a read sees.
+// the race detector that what was written before a write happens before what a read sees,
+// and not on linux/386, where sockets share one call.
 package poll
 
 import "syscall"

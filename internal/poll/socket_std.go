@@ -1,4 +1,4 @@
-//go:build unix && !aix && (race || !linux)
+//go:build unix && !aix && (race || 386 || !linux)
 
 package poll
 
