@@ -107,7 +107,16 @@ func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Re
 			cc.abandon(resp)
 		}
 	}()
-	err := cc.exchange(req, resp)
+	a := answer{resp: resp}
+	over, err := cc.send(req, &a)
+	if !over {
+		if err == nil && cc.failed == nil && len(cc.buf) == 0 {
+			// This is where a call waits, few calls deep: a processor knows where to return
+			// to only as long as nobody else has called in the meantime.
+			cc.took(cc.nc.Read(cc.buf[:cap(cc.buf)]))
+		}
+		err = cc.readAnswer(&a, err)
+	}
 	done = true
 	if err == nil && resp.IsBodyStream() {
 		return nil
@@ -203,8 +212,9 @@ func (cc *clientConn) heedInterrupt() {
 	}
 }
 
-// exchange sends req and reads the answer.
-func (cc *clientConn) exchange(req *Request, resp *Response) error {
+// send sends req, and sets what decides how the answer to it is read. The answer is still
+// to be read unless over: then the call is, with that error.
+func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
 	out := req.Header.asStored()
 	out.agent = cc.set.agent
 	content, err := req.prepare(&out)
@@ -216,43 +226,45 @@ func (cc *clientConn) exchange(req *Request, resp *Response) error {
 	}
 	if err != nil {
 		cc.long = true // nothing was sent, and the connection is as it was
-		return requestError{err}
+		return true, requestError{err}
 	}
 	cc.buf = req.Header.appendHead(bufpool.Get(cc.set.readBuf), &out)
-	a := answer{resp: resp, method: req.Header.methodID(), close: out.close, upgrade: req.Header.ConnectionUpgrade()}
+	a.method, a.close, a.upgrade = req.Header.methodID(), out.close, req.Header.ConnectionUpgrade()
 	hasBody := out.length > 0 || out.length == lengthChunked
 	large := req.IsBodyStream() || len(content) > maxDirectBody
 	small := !large && !(hasBody && req.MayContinue())
 	if small && cc.mayAsk(len(content)) {
 		err := cc.ask(content)
-		if err == errStale {
-			return err
-		}
-		return cc.readAnswer(&a, err)
+		return err == errStale, err
 	}
 	if cc.unproven && cc.stale() {
-		return errStale
+		return true, errStale
 	}
 	if small {
 		err := cc.write(content)
 		cc.set.trace.wroteRequest(err)
-		return cc.readAnswer(&a, err)
+		return false, err
 	}
+	return cc.sendApart(req, a, content, out.length)
+}
+
+// sendApart sends the head of req, and then its body, if that is wanted.
+func (cc *clientConn) sendApart(req *Request, a *answer, content []byte, length int64) (over bool, err error) {
 	if err := cc.write(nil); err != nil {
-		return cc.readAnswer(&a, err)
+		return false, err
 	}
-	if hasBody && req.MayContinue() {
-		if done, err := cc.awaitContinue(&a); done || err != nil {
-			return err
+	if req.MayContinue() && length != 0 && length != lengthNone {
+		if done, err := cc.awaitContinue(a); done || err != nil {
+			return true, err
 		}
 	}
-	if large {
-		return cc.exchangeUploading(req, &a, content, out.length)
+	if req.IsBodyStream() || len(content) > maxDirectBody {
+		return true, cc.exchangeUploading(req, a, content, length)
 	}
 	n, err := cc.nc.Write(content)
 	cc.wrote += int64(n)
 	cc.set.trace.wroteRequest(err)
-	return cc.readAnswer(&a, err)
+	return false, err
 }
 
 // write sends what is in the buffer and then content, in one piece if that is small.
@@ -389,6 +401,25 @@ func (cc *clientConn) fill() error {
 	return err
 }
 
+// took notes what a read into the empty buffer returned.
+func (cc *clientConn) took(n int, err error) {
+	switch {
+	case n > 0:
+		cc.buf = cc.buf[:n]
+		cc.begun()
+	case err != nil:
+		cc.failed = err
+	}
+}
+
+// begun notes that a byte of the answer has come.
+func (cc *clientConn) begun() {
+	if !cc.answered {
+		cc.answered = true
+		cc.set.trace.gotFirstByte()
+	}
+}
+
 // read reads from the connection into p, which is not empty. It returns no bytes only
 // with an error.
 func (cc *clientConn) read(p []byte) (int, error) {
@@ -399,10 +430,7 @@ func (cc *clientConn) read(p []byte) (int, error) {
 	for range maxEmptyReads {
 		n, err := cc.nc.Read(p)
 		if n > 0 {
-			if !cc.answered {
-				cc.answered = true
-				cc.set.trace.gotFirstByte()
-			}
+			cc.begun()
 			return n, nil
 		}
 		if err != nil {

@@ -39,7 +39,12 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
-	return c.attempts(ctx, deadline, req, resp)
+	replayable := !req.IsBodyStream()
+	err := c.attempt(ctx, deadline, c.Transport, req, resp, false)
+	if err != nil {
+		err = c.again(ctx, deadline, req, resp, replayable, err)
+	}
+	return err
 }
 
 // checkURI reports whether req can be sent to this host.
@@ -62,15 +67,10 @@ func (c *HostClient) checkURI(req *Request) error {
 	return nil
 }
 
-// attempts sends req until that has worked, or it makes no sense to send it again.
-func (c *HostClient) attempts(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
-	replayable := !req.IsBodyStream()
-	fresh := false
-	for n := 1; ; n++ {
-		err := c.attempt(ctx, deadline, req, resp, fresh)
-		if err == nil {
-			return nil
-		}
+// again sends req, of which an attempt has failed with err, until that has worked, or it
+// makes no sense to send it again.
+func (c *HostClient) again(ctx context.Context, deadline time.Time, req *Request, resp *Response, replayable bool, err error) error {
+	for n := 1; err != nil; n++ {
 		resetTimeout, retry := false, false
 		if replayable && n < c.set.attempts && ctx.Err() == nil {
 			resetTimeout, retry = c.wantsRetry(req, resp, n, err)
@@ -81,8 +81,9 @@ func (c *HostClient) attempts(ctx context.Context, deadline time.Time, req *Requ
 		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
 			return unmarked(err)
 		}
-		fresh = true
+		err = c.attempt(ctx, deadline, c.Transport, req, resp, true)
 	}
+	return nil
 }
 
 // unmarked returns err as the caller of a call gets it.
@@ -96,12 +97,13 @@ func unmarked(err error) error {
 	return err
 }
 
-// attempt sends req once.
-func (c *HostClient) attempt(ctx context.Context, deadline time.Time, req *Request, resp *Response, fresh bool) error {
+// attempt sends req once: by way of t, or, if that is nil, on the first connection that is
+// good.
+func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTripper, req *Request, resp *Response, fresh bool) error {
 	resp.resetSkipHeader()
 	resp.Header.Reset()
-	if c.Transport != nil {
-		return c.transport(ctx, deadline, req, resp)
+	if t != nil {
+		return c.transport(ctx, deadline, t, req, resp)
 	}
 	if ctx.Err() != nil {
 		return endedBy(ctx)
@@ -109,11 +111,6 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, req *Reque
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
 	}
-	return c.roundTrip(ctx, deadline, req, resp, fresh)
-}
-
-// roundTrip sends req on the first connection that is good.
-func (c *HostClient) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, fresh bool) error {
 	for set := c.set.of(ctx); ; {
 		cc, err := c.pool.get(ctx, deadline, fresh, true)
 		if err != nil {

@@ -32,14 +32,14 @@ func (transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry 
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	err = hc.roundTrip(ctx, deadline, req, resp, false)
+	err = hc.attempt(ctx, deadline, nil, req, resp, false)
 	_, unsent := err.(requestError)
 	return err != nil && !unsent, err
 }
 
-// transport lets Transport make an attempt, which gets the deadline as a timeout, and
+// transport lets t make an attempt, which gets the deadline as a timeout, and
 // the context by a way that only DefaultTransport knows.
-func (c *HostClient) transport(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundTripper, req *Request, resp *Response) error {
 	timeout := req.timeout
 	defer func() { req.timeout, req.ctx = timeout, nil }()
 	if req.ctx = ctx; !deadline.IsZero() {
@@ -47,7 +47,7 @@ func (c *HostClient) transport(ctx context.Context, deadline time.Time, req *Req
 			return ErrTimeout
 		}
 	}
-	retry, err := c.Transport.RoundTrip(c, req, resp)
+	retry, err := t.RoundTrip(c, req, resp)
 	if err != nil && !retry {
 		err = requestError{unmarked(err)}
 	}

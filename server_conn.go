@@ -162,7 +162,10 @@ func (c *serverConn) report(state ConnState) {
 // or is hijacked.
 func (c *serverConn) serve() (*hijack, error) {
 	for {
-		err := c.readRequest()
+		err := c.waitIdle()
+		if err == nil {
+			err = c.readRequest()
+		}
 		if err == nil {
 			err = c.answerRequest()
 		}
@@ -192,7 +195,7 @@ func (c *serverConn) serve() (*hijack, error) {
 
 // readRequest reads a request as far as it has to be there before the handler is called.
 func (c *serverConn) readRequest() error {
-	if c.loop.taken { // before it was moved here
+	if c.loop.taken {
 		c.loop.taken = false
 		return nil
 	}
@@ -212,14 +215,9 @@ func (c *serverConn) readRequest() error {
 // errIdle ends a connection that brought no further request: no error to others.
 var errIdle = errors.New("no further request")
 
-// readHead waits for a request and reads its head into c.ctx.
+// readHead reads the head of a request, of which the first bytes are there, into c.ctx.
 func (c *serverConn) readHead() error {
 	in := &c.input
-	if c.queued = !in.empty(); !c.queued {
-		if err := c.waitIdle(); err != nil {
-			return err
-		}
-	}
 	c.began = c.now
 	c.resumeHead()
 	if c.ctx == nil {
@@ -274,8 +272,14 @@ func (c *serverConn) headBegan() time.Time {
 	return c.began
 }
 
-// waitIdle waits for the first byte of a request.
+// waitIdle waits for the first byte of a request, if none is there.
 func (c *serverConn) waitIdle() error {
+	if c.loop.taken { // one was read before the connection was moved here
+		return nil
+	}
+	if c.queued = !c.input.empty(); c.queued {
+		return nil
+	}
 	if c.loop.conn != nil {
 		return c.waitOnLoop()
 	}

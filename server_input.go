@@ -41,9 +41,23 @@ func (in *input) unread() []byte { return in.buf[in.r:] }
 // a buffer nor a RequestCtx, if the connection allows to wait without.
 func (in *input) wait() error {
 	in.r, in.headAt, in.buf = 0, 0, in.buf[:0]
-	if !in.raw.ok() {
-		return in.fill()
+	if in.raw.ok() {
+		return in.waitRaw()
 	}
+	in.makeRoom()
+	n, err := in.c.nc.Read(in.buf[:cap(in.buf)]) // few calls deep, see clientConn.roundTrip
+	switch {
+	case n > 0:
+		in.c.now = time.Now()
+		in.buf = in.buf[:n]
+		return nil
+	case err == nil:
+		return in.read()
+	}
+	return err
+}
+
+func (in *input) waitRaw() error {
 	n, err := in.raw.read(in)
 	in.c.now = time.Now()
 	in.buf = in.buf[:n]

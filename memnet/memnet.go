@@ -81,9 +81,6 @@ type conn struct {
 	local, remote net.Addr
 }
 
-func (c *conn) Read(p []byte) (int, error)  { return c.in.read(p) }
-func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
-
 // Stale reports whether there is anything to read, or to be told by a read: bytes, the
 // end, that the connection is closed. It does not wait.
 func (c *conn) Stale() bool { return c.in.stale() }

@@ -30,7 +30,11 @@ func (s *stream) init() {
 	s.readBy.wake, s.writeBy.wake = &s.readable, &s.writable
 }
 
-func (s *stream) read(p []byte) (int, error) {
+// Read and Write are not passed on to the streams: behind a wait every return from a
+// call costs more than the call, since the processor has forgotten where to.
+
+func (c *conn) Read(p []byte) (int, error) {
+	s := c.in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -58,7 +62,8 @@ func (s *stream) stale() bool {
 	return s.readClosed || s.bytes.n > 0 || s.writeErr != nil
 }
 
-func (s *stream) write(p []byte) (n int, err error) {
+func (c *conn) Write(p []byte) (n int, err error) {
+	s := c.out
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.writing && s.cannotWrite() == nil {
