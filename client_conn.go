@@ -13,7 +13,6 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
-	"github.com/gallop-http/gallop/internal/target"
 )
 
 // How a call is made: client_host.go and client.go have what users see, client_retry.go
@@ -43,6 +42,7 @@ type clientConn struct {
 	calls   int    // how many it was used for, the present one included
 	probe   probe  // whether it is still good
 	asker   asker  // sends small requests, where it can
+	host    knownHost
 
 	unproven bool // it may be stale, which nobody has looked for yet
 
@@ -218,11 +218,11 @@ func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
 	out := req.Header.asStored()
 	out.agent = cc.set.agent
 	content, err := req.prepare(&out)
-	if err == nil && !target.ValidHost(req.Header.Host()) {
+	if err == nil && !cc.host.isValid(req.Header.Host()) {
 		err = errSentHost
 	}
 	if err == nil {
-		_, err = target.Check(req.Header.Method(), req.Header.RequestURI())
+		err = req.checkTarget()
 	}
 	if err != nil {
 		cc.long = true // nothing was sent, and the connection is as it was

@@ -104,9 +104,9 @@ func TestClientRefusesInjection(t *testing.T) {
 	}
 }
 
-// emitted has a client do a request, whatever comes of it, and returns what the server
-// got. The error is a fault of the client.
-func emitted(prepare func(*gallop.Request)) (got []*wiretest.Incoming, err error) {
+// emitted has a client do a request, and once more after each of the changes, whatever
+// comes of it, and returns what the server got. The error is a fault of the client.
+func emitted(prepare func(*gallop.Request), changes ...func(*gallop.Request)) (got []*wiretest.Incoming, err error) {
 	var mu sync.Mutex
 	dial, stop := wiretest.Memory(func(c net.Conn) {
 		defer c.Close()
@@ -136,6 +136,10 @@ func emitted(prepare func(*gallop.Request)) (got []*wiretest.Incoming, err error
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	doErr := c.DoContext(ctx, &req, &resp)
+	for _, change := range changes {
+		change(&req)
+		doErr = c.DoContext(ctx, &req, &resp)
+	}
 	c.CloseIdleConnections()
 	stop()
 	switch {
@@ -145,6 +149,68 @@ func emitted(prepare func(*gallop.Request)) (got []*wiretest.Incoming, err error
 		err = errors.Join(err, errors.New("no error, and no request was sent"))
 	}
 	return got, err
+}
+
+// TestClientSendsWhatWasChanged changes a request between calls, whose target and host the
+// client has sent before and need not judge again.
+func TestClientSendsWhatWasChanged(t *testing.T) {
+	write := func(view []byte, s string) { copy(view, s) }
+	for name, tc := range map[string]struct {
+		change func(*gallop.Request)
+		want   string // target and Host; none if nothing is to be sent
+	}{
+		"nothing":                {func(r *gallop.Request) {}, "/foo?a=1 h1.test"},
+		"SetRequestURI":          {func(r *gallop.Request) { r.SetRequestURI("http://h1.test/bar?a=1") }, "/bar?a=1 h1.test"},
+		"SetRequestURI, path":    {func(r *gallop.Request) { r.SetRequestURI("/bar?a=1") }, "/bar?a=1 h1.test"},
+		"SetRequestURI, no path": {func(r *gallop.Request) { r.SetRequestURI("http://h2.test") }, "/ h2.test"},
+		"SetURI": {func(r *gallop.Request) {
+			var u gallop.URI
+			_ = u.Parse(nil, []byte("http://h2.test/bar"))
+			r.SetURI(&u)
+		}, "/bar h2.test"},
+		"URI path":             {func(r *gallop.Request) { r.URI().SetPath("/bar") }, "/bar?a=1 h1.test"},
+		"URI query":            {func(r *gallop.Request) { r.URI().SetQueryString("b") }, "/foo?b h1.test"},
+		"URI arguments":        {func(r *gallop.Request) { r.URI().QueryArgs().Set("a", "2") }, "/foo?a=2 h1.test"},
+		"SetHost":              {func(r *gallop.Request) { r.SetHost("h2.test") }, "/foo?a=1 h2.test"},
+		"Header.SetRequestURI": {func(r *gallop.Request) { r.Header.SetRequestURI("/bar?a=1") }, "/foo?a=1 h1.test"},
+		"Header.SetHost":       {func(r *gallop.Request) { r.Header.SetHost("h2.test") }, "/foo?a=1 h1.test"},
+		"Reset": {func(r *gallop.Request) {
+			r.Reset()
+			r.SetRequestURI("http://h1.test/bar?a=1")
+		}, "/bar?a=1 h1.test"},
+		"CopyTo": {func(r *gallop.Request) {
+			var other gallop.Request
+			other.SetRequestURI("http://h1.test/bar?a=1")
+			other.URI()
+			other.CopyTo(r)
+		}, "/bar?a=1 h1.test"},
+		"method":          {func(r *gallop.Request) { r.Header.SetMethod("CONNECT") }, ""},
+		"view of target":  {func(r *gallop.Request) { write(r.Header.RequestURI(), "/\r\nX:") }, "/foo?a=1 h1.test"},
+		"view of a blank": {func(r *gallop.Request) { write(r.Header.RequestURI(), "/ HTTP") }, "/foo?a=1 h1.test"},
+		"view of host":    {func(r *gallop.Request) { write(r.Header.Host(), "h\r\nX:") }, "/foo?a=1 h1.test"},
+		"view of host, used": {func(r *gallop.Request) {
+			r.UseHostHeader = true
+			write(r.Header.Host(), "h\r\nX:")
+		}, ""},
+		"view of path": {func(r *gallop.Request) { write(r.URI().PathOriginal(), "/b\r\n") }, "/b%0D%0A?a=1 h1.test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for calls := range 4 {
+				var changes []func(*gallop.Request)
+				for range calls {
+					changes = append(changes, func(*gallop.Request) {})
+				}
+				got, err := emitted(func(r *gallop.Request) { r.SetRequestURI("http://h1.test/foo?a=1") }, append(changes, tc.change)...)
+				sent := ""
+				for _, q := range got[min(calls+1, len(got)):] {
+					sent += q.Target + " " + strings.Join(q.Values("Host"), " ")
+				}
+				if err != nil || sent != tc.want {
+					t.Errorf("after %d calls: %q, %v; want %q", calls+1, sent, err, tc.want)
+				}
+			}
+		})
+	}
 }
 
 func isReset(err error) bool {

@@ -36,6 +36,7 @@ func ReleaseRequest(req *Request) {
 		req.poison()
 	}
 	req.Reset()
+	req.uriShown = false
 	req.retire(&req.Header.header)
 	requests.Put(req)
 }

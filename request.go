@@ -31,6 +31,8 @@ type Request struct {
 	uriParsed bool // uri holds what Header says, or what it was set to
 	uriUsed   bool // uri is not empty
 	uriErr    error
+	uriShown  bool     // by URI: whoever called it may change uri at any time
+	uriProof  uriProof // what is known of uri since it was last changed
 
 	postArgs       Args
 	postArgsParsed bool
@@ -86,7 +88,7 @@ func (req *Request) resetSkipHeader() {
 func (req *Request) resetContent() {
 	req.ResetBody()
 	req.shrink(int(requestBodyKeep.Load()))
-	req.uriParsed, req.uriErr = false, nil
+	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 	if req.uriUsed {
 		req.uri.Reset()
 		req.uriUsed = false
@@ -124,13 +126,14 @@ func (req *Request) CopyTo(dst *Request) {
 // changed in it is what Write sends. A target that is no URI is an empty one.
 func (req *Request) URI() *URI {
 	req.parseURI()
+	req.uriShown, req.uriProof = true, uriUnproven
 	return &req.uri
 }
 
 // SetURI sets the URI of the request to a copy of uri; nil stands for what the
 // header says.
 func (req *Request) SetURI(uri *URI) {
-	req.uriParsed, req.uriErr = uri != nil, nil
+	req.uriParsed, req.uriErr, req.uriProof = uri != nil, nil, uriUnproven
 	if uri == nil {
 		req.uri.Reset()
 		return
@@ -141,7 +144,7 @@ func (req *Request) SetURI(uri *URI) {
 
 func (req *Request) parseURI() error {
 	if !req.uriParsed {
-		req.uriParsed, req.uriUsed = true, true
+		req.uriParsed, req.uriUsed, req.uriProof = true, true, uriUnproven
 		req.uriErr = req.readURI(&req.uri)
 	}
 	return req.uriErr
@@ -167,7 +170,7 @@ func (req *Request) readURI(uri *URI) error {
 // SetRequestURI sets the target: a path with its query, or a whole URI.
 func (req *Request) SetRequestURI(requestURI string) {
 	req.Header.SetRequestURI(requestURI)
-	req.uriParsed, req.uriErr = false, nil
+	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 }
 
 // RequestURI returns the target as Write would send it.
@@ -184,10 +187,27 @@ func (req *Request) Host() []byte { return req.URI().Host() }
 // SetHost sets the host of the URI.
 func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
 
+// uriProof is what is known of a request's URI. It holds as long as nobody could have
+// changed that, which URI gives everybody leave to do for ever.
+type uriProof uint8
+
+const (
+	uriUnproven uriProof = iota
+	uriSettled           // uri.requestURI is what uri.RequestURI would return
+	uriChecked           // and is what target.Check accepts, if the method is not CONNECT
+)
+
 // updateTarget makes the target in the header that of the URI. A path that nobody
 // changed stays byte for byte what it was.
 func (req *Request) updateTarget() {
+	if req.uriProof != uriUnproven && bytes.Equal(req.uri.requestURI, req.Header.RequestURI()) {
+		return
+	}
+	req.uriProof = uriUnproven
 	if bytes.Equal(req.uri.RequestURI(), req.Header.RequestURI()) {
+		if !req.uriShown {
+			req.uriProof = uriSettled
+		}
 		return
 	}
 	was := AcquireURI()
@@ -199,6 +219,20 @@ func (req *Request) updateTarget() {
 		return
 	}
 	req.Header.SetRequestURIBytes(req.uri.RequestURI())
+}
+
+// checkTarget reports what is wrong with the target, which updateHeader has made what it
+// is. The header is looked at in any case: views of it may have been written to.
+func (req *Request) checkTarget() error {
+	to := req.Header.RequestURI()
+	if req.uriProof == uriChecked && req.uriParsed && !req.Header.IsConnect() && bytes.Equal(req.uri.requestURI, to) {
+		return nil
+	}
+	_, err := target.Check(req.Header.Method(), to)
+	if err == nil && req.uriProof == uriSettled && !req.Header.IsConnect() && bytes.Equal(req.uri.requestURI, to) {
+		req.uriProof = uriChecked
+	}
+	return err
 }
 
 // updateHeader brings the header up to date with the URI.
@@ -213,7 +247,7 @@ func (req *Request) updateHeader() error {
 	switch has := req.Header.Host(); {
 	case len(has) == 0 && len(host) == 0:
 		return errNoHost
-	case len(has) == 0, !req.UseHostHeader && len(host) > 0 && !ascii.EqualFold(has, host):
+	case len(has) == 0, !req.UseHostHeader && len(host) > 0 && !bytes.Equal(has, host) && !ascii.EqualFold(has, host):
 		req.Header.SetHostBytes(host)
 	}
 	req.updateTarget()

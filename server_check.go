@@ -30,7 +30,7 @@ func (c *serverConn) checkRequest() error {
 		return refusing(StatusBadRequest, err.Error())
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
-		if host := head.Fields.Value(i); !c.validHost(host) && !(len(host) == 0 && form != target.Origin) {
+		if host := head.Fields.Value(i); !c.host.isValid(host) && !(len(host) == 0 && form != target.Origin) {
 			return errBadHost
 		}
 	}
@@ -51,17 +51,22 @@ func (c *serverConn) checkRequest() error {
 	return nil
 }
 
-// validHost is target.ValidHost, which says again what it said to the last request
-// of the connection.
-func (c *serverConn) validHost(host []byte) bool {
-	if n := int(c.hostLen); n > 0 && string(host) == string(c.host[:n]) {
+// knownHost is the last valid Host on a connection, if it is not longer.
+type knownHost struct {
+	host [48]byte
+	n    uint8
+}
+
+// isValid is target.ValidHost, which says again what it said last.
+func (k *knownHost) isValid(host []byte) bool {
+	if n := int(k.n); n > 0 && string(host) == string(k.host[:n]) {
 		return true
 	}
 	if !target.ValidHost(host) {
 		return false
 	}
-	if c.hostLen = 0; len(host) <= len(c.host) {
-		c.hostLen = uint8(copy(c.host[:], host))
+	if k.n = 0; len(host) <= len(k.host) {
+		k.n = uint8(copy(k.host[:], host))
 	}
 	return true
 }

@@ -51,8 +51,7 @@ type serverConn struct {
 	old    bool // HTTP/1.0: neither 1xx nor chunks
 	long   bool // the client allows for another request
 
-	host    [48]byte // the last valid Host, if it is not longer
-	hostLen uint8
+	host knownHost
 
 	close       bool // no request after this one
 	wantsGo     bool // the client waits for 100 before it sends the body

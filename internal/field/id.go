@@ -269,6 +269,26 @@ func LookupHead(b []byte) (ID, int) {
 	return lookupHead(b)
 }
 
+// BeginsWith returns the length of the name of a known field if that, whatever its case,
+// and a colon are what b begins with, and otherwise 0. It is for parsers that expect a
+// certain field, and cheaper than LookupHead. It may return 0 where fewer than eight bytes
+// follow the name.
+func BeginsWith(b []byte, id ID) int {
+	p := &patterns[id]
+	n := p.length
+	if id == Unknown || n >= len(b) || b[n] != ':' || len(b) < p.words*8 {
+		return 0
+	}
+	odd := p.differ(b, 0)
+	for i := 1; i < p.words; i++ {
+		odd |= p.differ(b, i)
+	}
+	if odd != 0 {
+		return 0
+	}
+	return n
+}
+
 // headWindow is how much of b lookupHead may look at.
 const headWindow = maxKnown + 8
 
@@ -319,6 +339,8 @@ const maxKnown = 32
 // that do not count: the case of letters, and all behind the end of the name.
 type pattern struct {
 	text, ignore [maxKnown / 8]uint64
+	length       int
+	words        int // that length takes
 }
 
 // differ returns what is different in word i of b.
@@ -340,6 +362,7 @@ func buildPatterns() (t [numIDs]pattern) {
 				ignore[i] = 0x20
 			}
 		}
+		t[id].length, t[id].words = len(name), (len(name)+7)/8
 		for i := range t[id].text {
 			t[id].text[i] = binary.LittleEndian.Uint64(text[8*i:])
 			t[id].ignore[i] = binary.LittleEndian.Uint64(ignore[8*i:])

@@ -108,6 +108,15 @@ func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
 	}
 }
 
+// Expected returns the ID that the field had, in what the list held before, that stood
+// where the next one will be added. Messages on a connection are alike.
+func (l *List) Expected() ID {
+	if n := len(l.fields); n < cap(l.fields) {
+		return l.fields[: n+1 : cap(l.fields)][n].ID
+	}
+	return Unknown
+}
+
 // Extend makes the borrowed bytes up to end part of the value of field i. start is
 // where the value begins if it was empty.
 func (l *List) Extend(i int, start, end uint32) {

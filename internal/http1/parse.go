@@ -277,10 +277,13 @@ func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 // parseName and parseValue do the rest.
 func parseField(l *field.List, b []byte, i int) (end int, err error) {
 	line := b[i:]
-	id, colon := field.LookupHead(line)
-	if id == field.Unknown {
-		if colon, err = parseName(line); colon < 0 {
-			return 0, err
+	id := l.Expected()
+	colon := field.BeginsWith(line, id)
+	if colon == 0 {
+		if id, colon = field.LookupHead(line); id == field.Unknown {
+			if colon, err = parseName(line); colon < 0 {
+				return 0, err
+			}
 		}
 	}
 	colon += i

@@ -177,6 +177,26 @@ func TestRequestsCutAnywhereAreTheSame(t *testing.T) {
 	}
 }
 
+// What a Head held before leaves guesses behind, and nothing else.
+func TestUsedHeadsParseAsFreshOnes(t *testing.T) {
+	var h Head
+	for _, before := range requests {
+		for _, tc := range requests {
+			if len(before.in)+len(tc.in) > 4<<10 {
+				continue
+			}
+			h.Reset()
+			_, _ = ParseRequest(&h, []byte(before.in), &defaults)
+			h.Reset()
+			b := []byte(tc.in)
+			n, err := ParseRequest(&h, b, &defaults)
+			if got, want := dumpHead(&h, n, err), parseWhole(ParseRequest, b, &defaults); got != want {
+				t.Fatalf("%s behind %s:\n%s\nin a fresh head:\n%s", tc.name, before.name, got, want)
+			}
+		}
+	}
+}
+
 func TestParsedRequest(t *testing.T) {
 	in := "POST /p?q HTTP/1.1\r\nHost: a\r\nX-A:  v \r\nconnection: Keep-Alive, UPGRADE\r\nEXPECT: 100-continue\r\nContent-Length: 5\r\n\r\nhello"
 	var h Head
