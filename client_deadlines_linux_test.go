@@ -204,14 +204,15 @@ func (h *hasty) note(late time.Duration, what string) {
 	}
 }
 
-// maxLate is how late a call may return, and later still by as much as a timer that has
-// nothing to do with calls: then the machine has other things to do.
-const maxLate = time.Second
+// maxLate is how late a call may return, and later still by ten times as much as a timer
+// that has nothing to do with calls: then the machine has other things to do, and a call has to wait
+// for its turn more than once.
+const maxLate = 2 * time.Second
 
 func (h *hasty) judge(t *testing.T) {
 	t.Log("calls: ", distribution(h.late))
 	t.Log("timers:", distribution(h.idle))
-	if h.worst > maxLate+slices.Max(h.idle) {
+	if h.worst > maxLate+10*slices.Max(h.idle) {
 		t.Errorf("%v late: %s", h.worst, h.what)
 	}
 }
