@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -216,4 +217,91 @@ func TestClientSendsWhatWasChanged(t *testing.T) {
 func isReset(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op)
+}
+
+// TestClientRefusesInjectionIntoConnect puts every injection where a CONNECT to a proxy
+// takes it from: the proxy gets nothing, or one well-formed CONNECT without it.
+func TestClientRefusesInjectionIntoConnect(t *testing.T) {
+	for _, s := range requestInjections {
+		for name, call := range map[string]func(dial dialContext) error{
+			"host of the request": func(dial dialContext) error {
+				var req gallop.Request
+				req.SetRequestURI("https://" + s + "/")
+				return (&gallop.Client{DialContext: dial, Proxy: plainProxy}).DoTimeout(&req, nil, time.Second)
+			},
+			"SetHost": func(dial dialContext) error {
+				var req gallop.Request
+				req.SetRequestURI("http://h1.test/")
+				req.SetHost("h1.test" + s)
+				return (&gallop.Client{DialContext: dial, Proxy: plainProxy}).DoTimeout(&req, nil, time.Second)
+			},
+			"Addr": func(dial dialContext) error {
+				c := &gallop.HostClient{Addr: "h1.test" + strings.ReplaceAll(s, ",", ";") + ":443", DialContext: dial, Proxy: plainProxy}
+				return c.DoTimeout(getRequest("/"), nil, time.Second)
+			},
+			"Dial": func(dial dialContext) error {
+				return dialedThrough(&gallop.ProxyDialer{URL: &url.URL{Scheme: "http", Host: "proxy.test"}, Connect: dial}, s+":443")
+			},
+			"port": func(dial dialContext) error {
+				return dialedThrough(&gallop.ProxyDialer{URL: &url.URL{Scheme: "http", Host: "proxy.test"}, Connect: dial}, "h1.test:443"+s)
+			},
+			"Authorization": func(dial dialContext) error {
+				d := &gallop.ProxyDialer{URL: &url.URL{Scheme: "http", Host: "proxy.test"}, Connect: dial, Authorization: s}
+				return dialedThrough(d, "h1.test:443")
+			},
+			"credentials": func(dial dialContext) error {
+				u := &url.URL{Scheme: "http", Host: "proxy.test", User: url.UserPassword(s, s)}
+				return dialedThrough(&gallop.ProxyDialer{URL: u, Connect: dial}, "h1.test:443")
+			},
+		} {
+			got, bad := connects(call)
+			if bad != nil {
+				t.Errorf("%s: %q: %v", name, s, bad)
+			}
+			for _, q := range got {
+				if q.Method != "CONNECT" || len(got) > 1 || len(q.Values("Injected")) > 0 || q.Target != q.Values("Host")[0] {
+					t.Errorf("%s: %q: %d requests; %s %s %q", name, s, len(got), q.Method, q.Target, q.Fields)
+				}
+			}
+		}
+	}
+}
+
+type dialContext = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func plainProxy(bool, string) (*url.URL, error) {
+	return &url.URL{Scheme: "http", Host: "proxy.test"}, nil
+}
+
+func dialedThrough(d *gallop.ProxyDialer, addr string) error {
+	nc, err := d.DialTimeout(addr, time.Second)
+	if err == nil {
+		nc.Close()
+	}
+	return err
+}
+
+// connects returns what a proxy that refuses everything gets to read, and what is wrong with it.
+func connects(call func(dial dialContext) error) (got []*wiretest.Incoming, bad error) {
+	dial, stop := wiretest.Memory(func(c net.Conn) {
+		defer c.Close()
+		requests := wiretest.NewRequests(c)
+		for {
+			q, err := requests.Head()
+			if err != nil {
+				if err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) && !isReset(err) {
+					bad = err
+				}
+				return
+			}
+			got = append(got, q)
+			_, _ = io.WriteString(c, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+		}
+	})
+	err := call(func(context.Context, string, string) (net.Conn, error) { return dial() })
+	stop()
+	if err == nil {
+		bad = errors.New("the tunnel was refused, and there is no error")
+	}
+	return got, bad
 }

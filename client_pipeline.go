@@ -90,6 +90,12 @@ type PipelineClient struct {
 	// is answered. If the connection breaks then, nobody knows which of them were acted on.
 	PipelineNonIdempotent bool
 
+	// Trace is told of lookups, dials and handshakes, by GotConn of each new connection, by
+	// WroteRequest of each write, which may be of several requests, by GotFirstByte and
+	// GotInterim of answers. Its other functions are not called. They hold up all calls
+	// on the connection.
+	Trace *ClientTrace
+
 	// Logger is of no effect: what fails is the error of a call.
 	Logger Logger
 
@@ -115,7 +121,7 @@ func (c *PipelineClient) init() error {
 		host.DialContext, host.Dial = c.DialContext, c.Dial
 		host.MaxResponseHeaderBytes, host.MaxResponseBodySize = c.MaxResponseHeaderBytes, c.MaxResponseBodySize
 		host.ReadBufferSize, host.DisablePathNormalizing = c.ReadBufferSize, c.DisablePathNormalizing
-		host.MaxIdleConnDuration = c.MaxIdleConnDuration
+		host.MaxIdleConnDuration, host.Trace = c.MaxIdleConnDuration, c.Trace
 		c.initErr = host.init()
 		c.window = c.perConn()
 		c.slots = make(chan struct{}, c.maxConns()*c.perConn())

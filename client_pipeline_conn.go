@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net"
 	"slices"
 	"time"
 
@@ -128,12 +129,19 @@ func (pc *pipelineConn) open() error {
 	if err != nil {
 		return err
 	}
+	pc.use(nc, addr)
+	c.host.set.trace.gotConn(&pc.conn)
+	return nil
+}
+
+// use makes nc the connection.
+func (pc *pipelineConn) use(nc net.Conn, addr string) {
+	c := pc.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr()}
 	pc.conn.set, pc.conn.buf = c.host.set, bufpool.Get(c.host.set.readBuf)
-	pc.opened = true
-	return nil
+	pc.conn.answered, pc.opened = true, true // first bytes are told of in read
 }
 
 // write writes what is to be sent until the connection ends, and returns why.
@@ -171,7 +179,8 @@ func (pc *pipelineConn) writeAll() error {
 			pc.conn.nc.SetWriteDeadline(time.Now().Add(c.WriteTimeout))
 		}
 		_, err := pc.conn.nc.Write(batch)
-		if bufpool.Put(batch); err != nil {
+		bufpool.Put(batch)
+		if c.host.set.trace.wroteRequest(err); err != nil {
 			return err
 		}
 	}
@@ -276,6 +285,7 @@ func (pc *pipelineConn) read() error {
 		if call == nil {
 			return errPipelineUnasked
 		}
+		cc.set.trace.gotFirstByte()
 		cc.long, cc.answered = false, true
 		err := cc.readAnswer(&answer{resp: &call.resp, method: call.method, close: call.closes}, nil)
 		if err != nil {
