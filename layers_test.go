@@ -41,11 +41,15 @@ var layers = map[string]layer{
 	"internal/wiretest": {},
 	"negotiate":         {ours: []string{"internal/ascii"}},
 	"memnet":            {},
+	"listen":            {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"nethttp":             {ours: []string{root}},
+	"expvarhandler":       {ours: []string{root}},
+	"pprofhandler":        {ours: []string{root, "nethttp"}},
+	"prefork":             {ours: []string{root, "listen"}},
 	"web":                 {ours: []string{root, "negotiate"}},
 	"web/middleware":      {ours: []string{root, "negotiate", "web"}},
 	"rest":                {ours: []string{root, "negotiate"}},
@@ -57,7 +61,7 @@ var layers = map[string]layer{
 const root = "."
 
 // public are the packages that the module's users see.
-var public = []string{root, "memnet", "negotiate", "nethttp", "web", "web/middleware", "rest"}
+var public = []string{root, "memnet", "listen", "negotiate", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "rest"}
 
 // forTests are the packages that every test may import.
 var forTests = []string{"internal/wiretest", "memnet"}
