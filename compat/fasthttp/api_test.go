@@ -1,0 +1,59 @@
+package fasthttp
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp/internal/api"
+)
+
+// otherwise is what is not as in fasthttp, and why a program compiles nevertheless.
+var otherwise = map[string]string{
+	// LIFO is the default, and so 0.
+	"const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 0": "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 1",
+	"const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 1": "const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 0",
+
+	// The value is that of package os, for those who compare; its type has the methods of fasthttp's.
+	"var fasthttputil.ErrTimeout *fasthttputil.timeoutError": "var fasthttputil.ErrTimeout net.Error",
+}
+
+// testdata/api.txt is what fasthttp v1.74.0 exports, as internal/api/record has written it. What there is more
+// here is no program's loss.
+func TestAPI(t *testing.T) {
+	recorded, err := os.ReadFile("testdata/api.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := api.List(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := missingFrom(have, strings.Split(strings.TrimSpace(string(recorded)), "\n"))
+	for _, line := range missing {
+		t.Errorf("missing: %s", line)
+	}
+}
+
+// missingFrom returns the lines of want that are not in have.
+func missingFrom(have, want []string) (missing []string) {
+	found := make(map[string]bool, len(have))
+	for _, line := range have {
+		found[line] = true
+	}
+	for _, line := range want {
+		if other, differs := otherwise[line]; !found[line] && !(differs && found[other]) {
+			missing = append(missing, line)
+		}
+	}
+	return missing
+}
+
+// The test would notice.
+func TestAPINotices(t *testing.T) {
+	have := []string{"func fasthttp.Get() int", "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 1"}
+	want := []string{"func fasthttp.Get() string", "func fasthttp.Get() int", "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 0"}
+	if missing := missingFrom(have, want); len(missing) != 1 || missing[0] != want[0] {
+		t.Errorf("%q", missing)
+	}
+}

@@ -1,0 +1,10 @@
+// Package expvarhandler has the names of github.com/valyala/fasthttp/expvarhandler for gallop's package of the same name.
+package expvarhandler
+
+import (
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/expvarhandler"
+)
+
+// ExpvarHandler answers with the variables of package expvar.
+func ExpvarHandler(ctx *gallop.RequestCtx) { expvarhandler.Handler(ctx) }

@@ -1,0 +1,10 @@
+// Package pprofhandler has the names of github.com/valyala/fasthttp/pprofhandler for gallop's package of the same name.
+package pprofhandler
+
+import (
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/pprofhandler"
+)
+
+// PprofHandler answers what is below /debug/pprof/.
+func PprofHandler(ctx *gallop.RequestCtx) { pprofhandler.Handler(ctx) }

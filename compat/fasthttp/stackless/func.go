@@ -1,0 +1,55 @@
+// Package stackless has the names of github.com/valyala/fasthttp/stackless: it runs functions on a few goroutines with
+// stacks that have grown already. gallop has no use for it.
+package stackless
+
+import (
+	"runtime"
+	"sync"
+)
+
+// queuedPerWorker is how many calls may wait for each worker.
+const queuedPerWorker = 2048
+
+// NewFunc returns a function that has f called on one of as many goroutines as GOMAXPROCS says, and waits until
+// it returns. If too many calls wait, it returns false, and f is not called. The goroutines stay for ever.
+func NewFunc(f func(ctx any)) func(ctx any) bool {
+	if f == nil {
+		panic("stackless: nil function")
+	}
+	workers := runtime.GOMAXPROCS(0)
+	calls := make(chan *call, workers*queuedPerWorker)
+	start := sync.OnceFunc(func() {
+		for range workers {
+			go work(calls, f)
+		}
+	})
+	return func(ctx any) bool {
+		start()
+		c := calling.Get().(*call)
+		defer calling.Put(c)
+		c.ctx = ctx
+		select {
+		case calls <- c:
+			<-c.done
+			c.ctx = nil
+			return true
+		default:
+			c.ctx = nil
+			return false
+		}
+	}
+}
+
+type call struct {
+	ctx  any
+	done chan struct{}
+}
+
+var calling = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
+
+func work(calls <-chan *call, f func(ctx any)) {
+	for c := range calls {
+		f(c.ctx)
+		c.done <- struct{}{}
+	}
+}
