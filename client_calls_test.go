@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -573,6 +574,39 @@ func TestClientTimeouts(t *testing.T) {
 					t.Errorf("then %v, %d connections", err, u.dials.Load())
 				}
 			})
+		})
+	}
+}
+
+func TestWhatDialGets(t *testing.T) {
+	refused := errors.New("refused")
+	for _, tt := range []struct {
+		name, addr, want string
+		context          bool
+	}{
+		{"with a port", "a.test:8080", "a.test:8080", false},
+		{"without one", "a.test", "a.test:80", false},
+		{"a path", "/run/a.sock", "/run/a.sock", false},
+		{"none", "", "", false},
+		{"DialContext", "a.test", "a.test:80", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			c := &gallop.HostClient{Addr: tt.addr}
+			if tt.context {
+				c.DialContext = func(_ context.Context, _, addr string) (net.Conn, error) {
+					got = append(got, addr)
+					return nil, refused
+				}
+			} else {
+				c.Dial = func(addr string) (net.Conn, error) {
+					got = append(got, addr)
+					return nil, refused
+				}
+			}
+			if _, _, err := c.Get(nil, "http://a.test/"); !errors.Is(err, refused) || !slices.Equal(got, []string{tt.want}) {
+				t.Errorf("dialed %q: %v", got, err)
+			}
 		})
 	}
 }

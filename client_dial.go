@@ -10,10 +10,17 @@ import (
 // maxClientHandshake is how long a TLS handshake may take.
 const maxClientHandshake = 10 * time.Second
 
-// splitAddrs returns the addresses in a list, each with a port.
-func splitAddrs(list string, isTLS bool) (addrs []string, err error) {
-	for addr := range strings.SplitSeq(list, ",") {
-		if addr = strings.TrimSpace(addr); addr == "" {
+// splitAddrs returns the addresses in Addr, in ASCII and with a port. Dial and DialTimeout also get those that are empty or
+// paths, as they are: they know what to make of them.
+func (c *HostClient) splitAddrs() (addrs []string, err error) {
+	anything := c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
+	for addr := range strings.SplitSeq(c.Addr, ",") {
+		addr = strings.TrimSpace(addr)
+		switch {
+		case anything && (addr == "" || addr[0] == '/'):
+			addrs = append(addrs, addr)
+			continue
+		case addr == "":
 			continue
 		}
 		if !strings.HasPrefix(addr, "unix:") {
@@ -21,7 +28,7 @@ func splitAddrs(list string, isTLS bool) (addrs []string, err error) {
 				return nil, err
 			}
 		}
-		addrs = append(addrs, AddMissingPort(addr, isTLS))
+		addrs = append(addrs, AddMissingPort(addr, c.IsTLS))
 	}
 	if len(addrs) == 0 {
 		err = errNoAddr
@@ -59,7 +66,7 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 	if err != nil || !c.IsTLS {
 		return nc, err
 	}
-	return c.tls.handshake(ctx, nc, addr, c.TLSConfig, maxClientHandshake)
+	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, maxClientHandshake)
 }
 
 // reach connects to addr, through a proxy if there is one for it.

@@ -55,7 +55,8 @@ type HostClient struct {
 	// that the process shares.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTimeout makes connections within the time there is for the call.
+	// DialTimeout makes connections within the time there is for the call. With it, and with
+	// Dial, Addr may also be empty, or a path from the root, which they get as it is.
 	DialTimeout DialFuncWithTimeout
 
 	// Dial makes connections. One that takes longer than the call may is closed when
@@ -159,7 +160,8 @@ type HostClient struct {
 	// DisablePathNormalizing sends paths as they were given, dot segments included.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing is of no effect: names are always left as they are.
+	// DisableHeaderNamesNormalizing is of no effect: a call leaves names as they are. See
+	// RequestHeader.DisableNormalizing for those that are set.
 	DisableHeaderNamesNormalizing bool
 
 	// SecureErrorLogMessage is of no effect: errors never hold bytes of a message.
@@ -182,7 +184,7 @@ type HostClient struct {
 func (c *HostClient) init() error {
 	c.once.Do(func() {
 		c.set = c.resolve()
-		c.addrs, c.initErr = splitAddrs(c.Addr, c.IsTLS)
+		c.addrs, c.initErr = c.splitAddrs()
 		c.pool.host = c
 		c.pool.lock.p = &c.pool
 		c.pool.max = orDefault(c.MaxConns, DefaultMaxConnsPerHost)

@@ -188,23 +188,23 @@ func (c *Cookie) AppendBytes(dst []byte) []byte {
 	}
 	dst = appendCookiePair(dst, c.key, c.value)
 	if c.maxAge != 0 {
-		dst = append(dst, "; Max-Age="...)
+		dst = append(dst, "; max-age="...)
 		dst = AppendUint(dst, max(0, c.maxAge))
 	} else if year := c.expire.UTC().Year(); year >= 1601 && year <= 9999 {
-		dst = append(dst, "; Expires="...)
+		dst = append(dst, "; expires="...)
 		dst = AppendHTTPDate(dst, c.expire)
 	}
 	if len(c.domain) > 0 {
-		dst = append(append(dst, "; Domain="...), c.domain...)
+		dst = append(append(dst, "; domain="...), c.domain...)
 	}
 	if len(c.path) > 0 {
-		dst = append(append(dst, "; Path="...), c.path...)
+		dst = append(append(dst, "; path="...), c.path...)
 	}
 	if c.httpOnly {
 		dst = append(dst, "; HttpOnly"...)
 	}
 	if c.secure {
-		dst = append(dst, "; Secure"...)
+		dst = append(dst, "; secure"...)
 	}
 	dst = append(dst, c.sameSite.attribute()...)
 	if c.partitioned {
@@ -236,7 +236,7 @@ func (c *Cookie) setDomain(domain []byte) {
 }
 
 func (c *Cookie) setPath(path []byte) {
-	if len(path) > 0 && path[0] != '/' {
+	if len(path) == 0 || path[0] != '/' {
 		path = append([]byte{'/'}, path...)
 	}
 	setOrEmpty(&c.path, path, settableCookiePath(path))

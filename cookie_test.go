@@ -23,25 +23,26 @@ func TestCookieAppendBytes(t *testing.T) {
 		{"quoted value", func(c *Cookie) { c.SetValue(`"v"`) }, `k="v"`},
 		{"blank and comma are quoted", func(c *Cookie) { c.SetValue("a b,c") }, `k="a b,c"`},
 		{"quoted once", func(c *Cookie) { c.SetValue(`"a b"`) }, `k="a b"`},
-		{"max-age", func(c *Cookie) { c.SetMaxAge(60) }, "k=v; Max-Age=60"},
-		{"delete", func(c *Cookie) { c.SetMaxAge(-5) }, "k=v; Max-Age=0"},
-		{"expires in GMT", func(c *Cookie) { c.SetExpire(at) }, "k=v; Expires=Wed, 04 Mar 2026 04:06:07 GMT"},
-		{"max-age goes first", func(c *Cookie) { c.SetExpire(at); c.SetMaxAge(1) }, "k=v; Max-Age=1"},
-		{"expired", func(c *Cookie) { c.SetExpire(CookieExpireDelete) }, "k=v; Expires=Tue, 10 Nov 2009 23:00:00 GMT"},
+		{"max-age", func(c *Cookie) { c.SetMaxAge(60) }, "k=v; max-age=60"},
+		{"delete", func(c *Cookie) { c.SetMaxAge(-5) }, "k=v; max-age=0"},
+		{"expires in GMT", func(c *Cookie) { c.SetExpire(at) }, "k=v; expires=Wed, 04 Mar 2026 04:06:07 GMT"},
+		{"max-age goes first", func(c *Cookie) { c.SetExpire(at); c.SetMaxAge(1) }, "k=v; max-age=1"},
+		{"expired", func(c *Cookie) { c.SetExpire(CookieExpireDelete) }, "k=v; expires=Tue, 10 Nov 2009 23:00:00 GMT"},
 		{"unlimited", func(c *Cookie) { c.SetExpire(CookieExpireUnlimited) }, "k=v"},
 		{"year 10000", func(c *Cookie) { c.SetExpire(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)) }, "k=v"},
-		{"domain", func(c *Cookie) { c.SetDomain("a.example") }, "k=v; Domain=a.example"},
-		{"domain of one letter", func(c *Cookie) { c.SetDomain("z") }, "k=v; Domain=z"},
-		{"all that domains are made of", func(c *Cookie) { c.SetDomain(".aZ09-_[::1]") }, "k=v; Domain=.aZ09-_[::1]"},
-		{"path", func(c *Cookie) { c.SetPath("/a%20b/../c") }, "k=v; Path=/a%20b/../c"},
-		{"path with blanks and quotes", func(c *Cookie) { c.SetPath(`/a "b"\~`) }, `k=v; Path=/a "b"\~`},
-		{"relative path", func(c *Cookie) { c.SetPath("a") }, "k=v; Path=/a"},
-		{"flags", func(c *Cookie) { c.SetHTTPOnly(true); c.SetSecure(true) }, "k=v; HttpOnly; Secure"},
+		{"domain", func(c *Cookie) { c.SetDomain("a.example") }, "k=v; domain=a.example"},
+		{"domain of one letter", func(c *Cookie) { c.SetDomain("z") }, "k=v; domain=z"},
+		{"all that domains are made of", func(c *Cookie) { c.SetDomain(".aZ09-_[::1]") }, "k=v; domain=.aZ09-_[::1]"},
+		{"path", func(c *Cookie) { c.SetPath("/a%20b/../c") }, "k=v; path=/a%20b/../c"},
+		{"path with blanks and quotes", func(c *Cookie) { c.SetPath(`/a "b"\~`) }, `k=v; path=/a "b"\~`},
+		{"empty path", func(c *Cookie) { c.SetPath("") }, "k=v; path=/"},
+		{"relative path", func(c *Cookie) { c.SetPath("a") }, "k=v; path=/a"},
+		{"flags", func(c *Cookie) { c.SetHTTPOnly(true); c.SetSecure(true) }, "k=v; HttpOnly; secure"},
 		{"same-site default", func(c *Cookie) { c.SetSameSite(CookieSameSiteDefaultMode) }, "k=v; SameSite"},
 		{"same-site lax", func(c *Cookie) { c.SetSameSite(CookieSameSiteLaxMode) }, "k=v; SameSite=Lax"},
 		{"same-site strict", func(c *Cookie) { c.SetSameSite(CookieSameSiteStrictMode) }, "k=v; SameSite=Strict"},
-		{"same-site none is secure", func(c *Cookie) { c.SetSameSite(CookieSameSiteNoneMode) }, "k=v; Secure; SameSite=None"},
-		{"partitioned is secure and of the root", func(c *Cookie) { c.SetPath("/a"); c.SetPartitioned(true) }, "k=v; Path=/; Secure; Partitioned"},
+		{"same-site none is secure", func(c *Cookie) { c.SetSameSite(CookieSameSiteNoneMode) }, "k=v; secure; SameSite=None"},
+		{"partitioned is secure and of the root", func(c *Cookie) { c.SetPath("/a"); c.SetPartitioned(true) }, "k=v; path=/; secure; Partitioned"},
 		{"reset", func(c *Cookie) { c.SetPartitioned(true); c.Reset(); c.SetKey("k") }, "k="},
 		{"no key", func(c *Cookie) { c.SetKey(""); c.SetPath("/") }, ""},
 	} {
@@ -70,17 +71,17 @@ func TestCookieAppendBytes(t *testing.T) {
 
 // What a setter refuses leaves its field empty, and nothing of it is written.
 func TestCookieSettersRefuse(t *testing.T) {
-	evil := []string{"x; Secure", "x\r\nSet-Cookie: y=z", "x\x00", "x\x7f", "x\ny", "x\u00e9"}
+	evil := []string{"x; secure", "x\r\nSet-Cookie: y=z", "x\x00", "x\x7f", "x\ny", "x\u00e9"}
 	for _, tc := range []struct {
 		field string
 		set   func(c *Cookie, s string)
 		more  []string
 		want  string
 	}{
-		{"key", (*Cookie).SetKey, []string{"sid; Secure", "a b", "a=b", `"a"`, "a,b"}, ""},
-		{"value", (*Cookie).SetValue, []string{"abc; Domain=evil.com", `"abc; Domain=evil.com`, `a"b`, `a\b`, `"`, "a\tb"}, "k=; Domain=a.example; Path=/p"},
-		{"domain", (*Cookie).SetDomain, []string{`e"vil`, "a b", "a/b", "a,b", "a{", "a`", "a@", "a\\"}, "k=v; Path=/p"},
-		{"path", (*Cookie).SetPath, nil, "k=v; Domain=a.example"},
+		{"key", (*Cookie).SetKey, []string{"sid; secure", "a b", "a=b", `"a"`, "a,b"}, ""},
+		{"value", (*Cookie).SetValue, []string{"abc; domain=evil.com", `"abc; domain=evil.com`, `a"b`, `a\b`, `"`, "a\tb"}, "k=; domain=a.example; path=/p"},
+		{"domain", (*Cookie).SetDomain, []string{`e"vil`, "a b", "a/b", "a,b", "a{", "a`", "a@", "a\\"}, "k=v; path=/p"},
+		{"path", (*Cookie).SetPath, nil, "k=v; domain=a.example"},
 	} {
 		for _, value := range append(tc.more, evil...) {
 			var c Cookie
@@ -109,25 +110,25 @@ func TestCookieParse(t *testing.T) {
 		{"blanks in quotes", `k=" v "`, "k", " v ", `k=" v "`},
 		{"above ASCII", "k=\u00e9", "k", "\u00e9", "k=\u00e9"},
 		{"name that is no token", "a[b]=v", "a[b]", "v", "a[b]=v"},
-		{"all attributes", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT; domain=a.example; PATH=/p; secure; httponly; SameSite=lax; Partitioned",
-			"k", "v", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT; Domain=a.example; Path=/p; HttpOnly; Secure; SameSite=Lax; Partitioned"},
-		{"no blanks between", "k=v;Path=/p;Secure", "k", "v", "k=v; Path=/p; Secure"},
-		{"empty attributes", "k=v;;; ;Secure", "k", "v", "k=v; Secure"},
-		{"unknown attribute", "k=v; Priority=High; Secure", "k", "v", "k=v; Secure"},
-		{"last one counts", "k=v; Path=/a; Path=/b", "k", "v", "k=v; Path=/b"},
-		{"relative path is none", "k=v; Path=/a; Path=b", "k", "v", "k=v"},
-		{"quote in a path", `k=v; Path=/a"b\c`, "k", "v", `k=v; Path=/a"b\c`},
-		{"path above ASCII is none", "k=v; Path=/\u00e9", "k", "v", "k=v"},
-		{"max-age", "k=v; Max-Age=60", "k", "v", "k=v; Max-Age=60"},
-		{"max-age of zero", "k=v; Max-Age=0", "k", "v", "k=v; Max-Age=0"},
-		{"max-age below zero", "k=v; Max-Age=-1", "k", "v", "k=v; Max-Age=0"},
-		{"max-age too large", "k=v; Max-Age=99999999999999999999", "k", "v", fmt.Sprintf("k=v; Max-Age=%d", math.MaxInt)},
-		{"max-age of letters", "k=v; Max-Age=x1", "k", "v", "k=v"},
-		{"max-age of nothing", "k=v; Max-Age=-", "k", "v", "k=v"},
+		{"all attributes", "k=v; expires=Wed, 04 Mar 2026 05:06:07 GMT; domain=a.example; PATH=/p; secure; httponly; SameSite=lax; Partitioned",
+			"k", "v", "k=v; expires=Wed, 04 Mar 2026 05:06:07 GMT; domain=a.example; path=/p; HttpOnly; secure; SameSite=Lax; Partitioned"},
+		{"no blanks between", "k=v;Path=/p;Secure", "k", "v", "k=v; path=/p; secure"},
+		{"empty attributes", "k=v;;; ;Secure", "k", "v", "k=v; secure"},
+		{"unknown attribute", "k=v; Priority=High; secure", "k", "v", "k=v; secure"},
+		{"last one counts", "k=v; path=/a; path=/b", "k", "v", "k=v; path=/b"},
+		{"relative path is none", "k=v; path=/a; path=b", "k", "v", "k=v"},
+		{"quote in a path", `k=v; path=/a"b\c`, "k", "v", `k=v; path=/a"b\c`},
+		{"path above ASCII is none", "k=v; path=/\u00e9", "k", "v", "k=v"},
+		{"max-age", "k=v; max-age=60", "k", "v", "k=v; max-age=60"},
+		{"max-age of zero", "k=v; max-age=0", "k", "v", "k=v; max-age=0"},
+		{"max-age below zero", "k=v; max-age=-1", "k", "v", "k=v; max-age=0"},
+		{"max-age too large", "k=v; max-age=99999999999999999999", "k", "v", fmt.Sprintf("k=v; max-age=%d", math.MaxInt)},
+		{"max-age of letters", "k=v; max-age=x1", "k", "v", "k=v"},
+		{"max-age of nothing", "k=v; max-age=-", "k", "v", "k=v"},
 		{"same-site without value", "k=v; SameSite", "k", "v", "k=v; SameSite"},
 		{"same-site unknown", "k=v; SameSite=x", "k", "v", "k=v; SameSite"},
-		{"expires with dashes", "k=v; expires=Wed, 04-Mar-2026 05:06:07 GMT", "k", "v", "k=v; Expires=Wed, 04 Mar 2026 05:06:07 GMT"},
-		{"expires that is none", "k=v; Expires=tomorrow", "k", "v", "k=v"},
+		{"expires with dashes", "k=v; expires=Wed, 04-Mar-2026 05:06:07 GMT", "k", "v", "k=v; expires=Wed, 04 Mar 2026 05:06:07 GMT"},
+		{"expires that is none", "k=v; expires=tomorrow", "k", "v", "k=v"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var c Cookie
@@ -149,13 +150,13 @@ func TestCookieParseRefuses(t *testing.T) {
 	}{
 		{"", ErrNoCookies},
 		{";", ErrNoCookies},
-		{" = ; Path=/", ErrNoCookies},
-		{`session="abc; Domain=evil.com`, ErrInvalidCookieValue},
+		{" = ; path=/", ErrNoCookies},
+		{`session="abc; domain=evil.com`, ErrInvalidCookieValue},
 		{`k=a\b`, ErrInvalidCookieValue},
-		{`k=v; Domain=e"vil`, ErrInvalidCookieValue},
-		{"k=v; Domain=a b", ErrInvalidCookieValue},
+		{`k=v; domain=e"vil`, ErrInvalidCookieValue},
+		{"k=v; domain=a b", ErrInvalidCookieValue},
 		{"k=v\r\nSet-Cookie: x=y", ErrInvalidCookieValue},
-		{"k=v; Path=/\x00", ErrInvalidCookieValue},
+		{"k=v; path=/\x00", ErrInvalidCookieValue},
 		{"k\x7f=v", ErrInvalidCookieValue},
 	} {
 		var c Cookie
@@ -384,7 +385,7 @@ func cookieDifference(c *Cookie, std *http.Cookie) string {
 
 func TestCookiesDoNotAllocate(t *testing.T) {
 	var c Cookie
-	header := []byte("k=v; Expires=Wed, 04-Mar-2026 05:06:07 GMT; Domain=a.example; Path=/p; HttpOnly; SameSite=Lax")
+	header := []byte("k=v; expires=Wed, 04-Mar-2026 05:06:07 GMT; domain=a.example; path=/p; HttpOnly; SameSite=Lax")
 	field, name := []byte(`a=1; b="2"; c=3`), []byte("c")
 	var out []byte
 	f := func() {

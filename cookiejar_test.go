@@ -48,91 +48,91 @@ func TestCookieJar(t *testing.T) {
 			[]string{"http://a.test/", "k=v", "http://a.test:82/", "k=v"}},
 		{"host", "whatever the case", []string{"http://A.Test/", "k=v"}, []string{"http://a.tEST/", "k=v"}},
 		{"host", "fully qualified", []string{"http://a.test./", "k=v"}, []string{"http://a.test/", "k=v"}},
-		{"host", "an empty Domain is none", []string{"http://a.test/", "k=v; Domain="}, []string{"http://a.test/", "k=v", "http://b.a.test/", ""}},
+		{"host", "an empty Domain is none", []string{"http://a.test/", "k=v; domain="}, []string{"http://a.test/", "k=v", "http://b.a.test/", ""}},
 		{"host", "http and https", []string{"https://a.test/", "k=v"}, []string{"http://a.test/", "k=v"}},
 		{"host", "not another scheme", []string{"ftp://a.test/", "k=v"}, []string{"http://a.test/", "", "ftp://a.test/", ""}},
 
-		{"domain", "goes to hosts below", []string{"http://a.b.test/", "k=v; Domain=b.test"},
+		{"domain", "goes to hosts below", []string{"http://a.b.test/", "k=v; domain=b.test"},
 			[]string{"http://b.test/", "k=v", "http://a.b.test/", "k=v", "http://c.d.b.test/", "k=v", "http://xb.test/", ""}},
-		{"domain", "a dot in front", []string{"http://b.test/", "k=v; Domain=.B.TEST"}, []string{"http://a.b.test/", "k=v"}},
-		{"domain", "two dots in front", []string{"http://b.test/", "k=v; Domain=..b.test"}, []string{"http://b.test/", ""}},
-		{"domain", "a dot behind", []string{"http://b.test/", "k=v; Domain=b.test."}, []string{"http://b.test/", ""}},
-		{"domain", "of somebody else", []string{"http://a.test/", "k=v; Domain=b.test"}, []string{"http://a.test/", "", "http://b.test/", ""}},
-		{"domain", "below the host", []string{"http://b.test/", "k=v; Domain=a.b.test"}, []string{"http://b.test/", "", "http://a.b.test/", ""}},
-		{"domain", "the last counts", []string{"http://a.b.test/", "k=v; Domain=c.test; Domain=b.test"}, []string{"http://b.test/", "k=v"}},
-		{"domain", "with a port", []string{"http://b.test:80/", "k=v; Domain=b.test:80"}, []string{"http://b.test/", ""}},
-		{"domain", "too long counts as none", []string{"http://b.test/", "k=v; Domain=" + long + "x"}, []string{"http://b.test/", "k=v", "http://a.b.test/", ""}},
+		{"domain", "a dot in front", []string{"http://b.test/", "k=v; domain=.B.TEST"}, []string{"http://a.b.test/", "k=v"}},
+		{"domain", "two dots in front", []string{"http://b.test/", "k=v; domain=..b.test"}, []string{"http://b.test/", ""}},
+		{"domain", "a dot behind", []string{"http://b.test/", "k=v; domain=b.test."}, []string{"http://b.test/", ""}},
+		{"domain", "of somebody else", []string{"http://a.test/", "k=v; domain=b.test"}, []string{"http://a.test/", "", "http://b.test/", ""}},
+		{"domain", "below the host", []string{"http://b.test/", "k=v; domain=a.b.test"}, []string{"http://b.test/", "", "http://a.b.test/", ""}},
+		{"domain", "the last counts", []string{"http://a.b.test/", "k=v; domain=c.test; domain=b.test"}, []string{"http://b.test/", "k=v"}},
+		{"domain", "with a port", []string{"http://b.test:80/", "k=v; domain=b.test:80"}, []string{"http://b.test/", ""}},
+		{"domain", "too long counts as none", []string{"http://b.test/", "k=v; domain=" + long + "x"}, []string{"http://b.test/", "k=v", "http://a.b.test/", ""}},
 
-		{"public suffix", "com", []string{"http://a.com/", "k=v; Domain=com"}, []string{"http://a.com/", "", "http://b.com/", ""}},
-		{"public suffix", "co.uk", []string{"http://a.co.uk/", "k=v; Domain=co.uk"}, []string{"http://a.co.uk/", ""}},
-		{"public suffix", "of a company", []string{"http://me.github.io/", "k=v; Domain=github.io"}, []string{"http://me.github.io/", ""}},
-		{"public suffix", "unknown", []string{"http://a.nobody/", "k=v; Domain=nobody"}, []string{"http://a.nobody/", ""}},
-		{"public suffix", "its own host", []string{"http://github.io/", "k=v; Domain=github.io"}, []string{"http://github.io/", "k=v", "http://me.github.io/", ""}},
-		{"public suffix", "localhost", []string{"http://localhost/", "k=v; Domain=localhost"}, []string{"http://localhost/", "k=v", "http://a.localhost/", ""}},
-		{"public suffix", "above some of them", []string{"http://city.kawasaki.jp/", "k=v; Domain=kawasaki.jp"}, []string{"http://city.kawasaki.jp/", "", "http://kawasaki.jp/", ""}},
-		{"public suffix", "exempt from it", []string{"http://a.city.kawasaki.jp/", "k=v; Domain=city.kawasaki.jp"}, []string{"http://city.kawasaki.jp/", "k=v"}},
-		{"public suffix", "one label more", []string{"http://www.a.co.uk/", "k=v; Domain=a.co.uk"}, []string{"http://a.co.uk/", "k=v"}},
+		{"public suffix", "com", []string{"http://a.com/", "k=v; domain=com"}, []string{"http://a.com/", "", "http://b.com/", ""}},
+		{"public suffix", "co.uk", []string{"http://a.co.uk/", "k=v; domain=co.uk"}, []string{"http://a.co.uk/", ""}},
+		{"public suffix", "of a company", []string{"http://me.github.io/", "k=v; domain=github.io"}, []string{"http://me.github.io/", ""}},
+		{"public suffix", "unknown", []string{"http://a.nobody/", "k=v; domain=nobody"}, []string{"http://a.nobody/", ""}},
+		{"public suffix", "its own host", []string{"http://github.io/", "k=v; domain=github.io"}, []string{"http://github.io/", "k=v", "http://me.github.io/", ""}},
+		{"public suffix", "localhost", []string{"http://localhost/", "k=v; domain=localhost"}, []string{"http://localhost/", "k=v", "http://a.localhost/", ""}},
+		{"public suffix", "above some of them", []string{"http://city.kawasaki.jp/", "k=v; domain=kawasaki.jp"}, []string{"http://city.kawasaki.jp/", "", "http://kawasaki.jp/", ""}},
+		{"public suffix", "exempt from it", []string{"http://a.city.kawasaki.jp/", "k=v; domain=city.kawasaki.jp"}, []string{"http://city.kawasaki.jp/", "k=v"}},
+		{"public suffix", "one label more", []string{"http://www.a.co.uk/", "k=v; domain=a.co.uk"}, []string{"http://a.co.uk/", "k=v"}},
 
-		{"address", "v4", []string{"http://127.0.0.1/", "k=v; Domain=127.0.0.1"}, []string{"http://127.0.0.1/", "k=v", "http://1.127.0.0.1/", ""}},
-		{"address", "part of v4", []string{"http://127.0.0.1/", "k=v; Domain=0.0.1"}, []string{"http://127.0.0.1/", ""}},
+		{"address", "v4", []string{"http://127.0.0.1/", "k=v; domain=127.0.0.1"}, []string{"http://127.0.0.1/", "k=v", "http://1.127.0.0.1/", ""}},
+		{"address", "part of v4", []string{"http://127.0.0.1/", "k=v; domain=0.0.1"}, []string{"http://127.0.0.1/", ""}},
 		{"address", "v6", []string{"http://[::1]:8080/", "k=v"}, []string{"http://[::1]/", "k=v", "http://[::2]/", ""}},
-		{"address", "v6 with a Domain", []string{"http://[::1]/", "k=v; Domain=[::1]"}, []string{"http://[::1]/", ""}},
+		{"address", "v6 with a Domain", []string{"http://[::1]/", "k=v; domain=[::1]"}, []string{"http://[::1]/", ""}},
 
 		{"path", "the directory by default", []string{"http://a.test/x/y", "k=v"},
 			[]string{"http://a.test/x", "k=v", "http://a.test/x/", "k=v", "http://a.test/x/z?q", "k=v", "http://a.test/xy", "", "http://a.test/", ""}},
 		{"path", "of the root", []string{"http://a.test/x", "k=v"}, []string{"http://a.test/y/z", "k=v"}},
-		{"path", "as said", []string{"http://a.test/x/y", "k=v; Path=/z"}, []string{"http://a.test/z", "k=v", "http://a.test/z/a", "k=v", "http://a.test/x/y", ""}},
-		{"path", "with a slash", []string{"http://a.test/", "k=v; Path=/z/"}, []string{"http://a.test/z", "", "http://a.test/z/", "k=v"}},
-		{"path", "not absolute", []string{"http://a.test/x/y", "k=v; Path=z"}, []string{"http://a.test/x/", "k=v", "http://a.test/", ""}},
-		{"path", "the last counts", []string{"http://a.test/x/y", "k=v; Path=/z; Path="}, []string{"http://a.test/x/", "k=v", "http://a.test/z", ""}},
+		{"path", "as said", []string{"http://a.test/x/y", "k=v; path=/z"}, []string{"http://a.test/z", "k=v", "http://a.test/z/a", "k=v", "http://a.test/x/y", ""}},
+		{"path", "with a slash", []string{"http://a.test/", "k=v; path=/z/"}, []string{"http://a.test/z", "", "http://a.test/z/", "k=v"}},
+		{"path", "not absolute", []string{"http://a.test/x/y", "k=v; path=z"}, []string{"http://a.test/x/", "k=v", "http://a.test/", ""}},
+		{"path", "the last counts", []string{"http://a.test/x/y", "k=v; path=/z; path="}, []string{"http://a.test/x/", "k=v", "http://a.test/z", ""}},
 		{"path", "of the query no part", []string{"http://a.test/x?/y/z", "k=v"}, []string{"http://a.test/", "k=v"}},
 		{"path", "case matters", []string{"http://a.test/X/", "k=v"}, []string{"http://a.test/x/", ""}},
 
-		{"secure", "not over http", []string{"https://a.test/", "k=v; Secure"}, []string{"https://a.test/", "k=v", "http://a.test/", ""}},
-		{"secure", "not from http", []string{"http://a.test/", "k=v; Secure"}, []string{"https://a.test/", ""}},
-		{"secure", "not from localhost either", []string{"http://localhost/", "k=v; Secure"}, []string{"https://localhost/", ""}},
-		{"secure", "is left alone", []string{"https://a.test/", "k=v; Secure", "http://a.test/", "k=w"}, []string{"https://a.test/", "k=v"}},
-		{"secure", "is not removed", []string{"https://a.test/", "k=v; Secure", "http://a.test/", "k=; Max-Age=0"}, []string{"https://a.test/", "k=v"}},
-		{"secure", "is not shadowed from above", []string{"https://a.b.test/", "k=v; Secure", "http://b.test/", "k=w; Domain=b.test"}, []string{"http://b.test/", ""}},
-		{"secure", "is not shadowed from below", []string{"https://b.test/", "k=v; Secure; Domain=b.test", "http://a.b.test/", "k=w"}, []string{"http://a.b.test/", ""}},
-		{"secure", "is not shadowed by a longer path", []string{"https://a.test/", "k=v; Secure; Path=/x", "http://a.test/", "k=w; Path=/x/y"}, []string{"http://a.test/x/y", ""}},
-		{"secure", "beside one of a shorter path", []string{"https://a.test/", "k=v; Secure; Path=/x", "http://a.test/", "k=w; Path=/"}, []string{"https://a.test/x", "k=v; k=w"}},
-		{"secure", "beside one of another name", []string{"https://a.test/", "k=v; Secure", "http://a.test/", "l=w"}, []string{"https://a.test/", "k=v; l=w"}},
-		{"secure", "is replaced over https", []string{"https://a.test/", "k=v; Secure", "https://a.test/", "k=w"}, []string{"http://a.test/", "k=w"}},
+		{"secure", "not over http", []string{"https://a.test/", "k=v; secure"}, []string{"https://a.test/", "k=v", "http://a.test/", ""}},
+		{"secure", "not from http", []string{"http://a.test/", "k=v; secure"}, []string{"https://a.test/", ""}},
+		{"secure", "not from localhost either", []string{"http://localhost/", "k=v; secure"}, []string{"https://localhost/", ""}},
+		{"secure", "is left alone", []string{"https://a.test/", "k=v; secure", "http://a.test/", "k=w"}, []string{"https://a.test/", "k=v"}},
+		{"secure", "is not removed", []string{"https://a.test/", "k=v; secure", "http://a.test/", "k=; max-age=0"}, []string{"https://a.test/", "k=v"}},
+		{"secure", "is not shadowed from above", []string{"https://a.b.test/", "k=v; secure", "http://b.test/", "k=w; domain=b.test"}, []string{"http://b.test/", ""}},
+		{"secure", "is not shadowed from below", []string{"https://b.test/", "k=v; secure; domain=b.test", "http://a.b.test/", "k=w"}, []string{"http://a.b.test/", ""}},
+		{"secure", "is not shadowed by a longer path", []string{"https://a.test/", "k=v; secure; path=/x", "http://a.test/", "k=w; path=/x/y"}, []string{"http://a.test/x/y", ""}},
+		{"secure", "beside one of a shorter path", []string{"https://a.test/", "k=v; secure; path=/x", "http://a.test/", "k=w; path=/"}, []string{"https://a.test/x", "k=v; k=w"}},
+		{"secure", "beside one of another name", []string{"https://a.test/", "k=v; secure", "http://a.test/", "l=w"}, []string{"https://a.test/", "k=v; l=w"}},
+		{"secure", "is replaced over https", []string{"https://a.test/", "k=v; secure", "https://a.test/", "k=w"}, []string{"http://a.test/", "k=w"}},
 
 		{"prefix", "__Secure- without Secure", []string{"https://a.test/", "__Secure-k=v"}, []string{"https://a.test/", ""}},
-		{"prefix", "__Secure-", []string{"https://a.test/", "__Secure-k=v; Secure"}, []string{"https://a.test/", "__Secure-k=v"}},
+		{"prefix", "__Secure-", []string{"https://a.test/", "__Secure-k=v; secure"}, []string{"https://a.test/", "__Secure-k=v"}},
 		{"prefix", "in other letters", []string{"https://a.test/", "__sEcure-k=v"}, []string{"https://a.test/", ""}},
-		{"prefix", "__Host-", []string{"https://a.test/", "__Host-k=v; Secure; Path=/"}, []string{"https://a.test/", "__Host-k=v"}},
-		{"prefix", "__Host- without Secure", []string{"https://a.test/", "__Host-k=v; Path=/"}, []string{"https://a.test/", ""}},
-		{"prefix", "__Host- without a path", []string{"https://a.test/", "__Host-k=v; Secure"}, []string{"https://a.test/", ""}},
-		{"prefix", "__Host- with another path", []string{"https://a.test/", "__Host-k=v; Secure; Path=/x"}, []string{"https://a.test/x", ""}},
-		{"prefix", "__Host- with a domain", []string{"https://a.test/", "__Host-k=v; Secure; Path=/; Domain=a.test"}, []string{"https://a.test/", ""}},
-		{"prefix", "of a value without a name", []string{"https://a.test/", "__Host-k", "https://a.test/", "=__Secure-k=v; Secure"}, []string{"https://a.test/", ""}},
+		{"prefix", "__Host-", []string{"https://a.test/", "__Host-k=v; secure; path=/"}, []string{"https://a.test/", "__Host-k=v"}},
+		{"prefix", "__Host- without Secure", []string{"https://a.test/", "__Host-k=v; path=/"}, []string{"https://a.test/", ""}},
+		{"prefix", "__Host- without a path", []string{"https://a.test/", "__Host-k=v; secure"}, []string{"https://a.test/", ""}},
+		{"prefix", "__Host- with another path", []string{"https://a.test/", "__Host-k=v; secure; path=/x"}, []string{"https://a.test/x", ""}},
+		{"prefix", "__Host- with a domain", []string{"https://a.test/", "__Host-k=v; secure; path=/; domain=a.test"}, []string{"https://a.test/", ""}},
+		{"prefix", "of a value without a name", []string{"https://a.test/", "__Host-k", "https://a.test/", "=__Secure-k=v; secure"}, []string{"https://a.test/", ""}},
 
 		{"SameSite", "is no matter", []string{"http://a.test/", "a=1; SameSite=Strict", "http://a.test/", "b=2; SameSite=Lax", "http://a.test/", "c=3; SameSite=odd"},
 			[]string{"http://a.test/", "a=1; b=2; c=3"}},
-		{"SameSite", "None asks for Secure", []string{"https://a.test/", "a=1; SameSite=None", "https://a.test/", "b=2; SameSite=None; Secure"}, []string{"https://a.test/", "b=2"}},
+		{"SameSite", "None asks for Secure", []string{"https://a.test/", "a=1; SameSite=None", "https://a.test/", "b=2; SameSite=None; secure"}, []string{"https://a.test/", "b=2"}},
 
 		{"text", "quotes stay", []string{"http://a.test/", `k="a b"`}, []string{"http://a.test/", `k="a b"`}},
 		{"text", "odd bytes stay", []string{"http://a.test/", "k\xff=a\"\\,=\xe9"}, []string{"http://a.test/", "k\xff=a\"\\,=\xe9"}},
 		{"text", "blanks around", []string{"http://a.test/", " k =  v ;"}, []string{"http://a.test/", "k=v"}},
 		{"text", "no name", []string{"http://a.test/", "v"}, []string{"http://a.test/", "v"}},
 		{"text", "no value", []string{"http://a.test/", "k="}, []string{"http://a.test/", "k="}},
-		{"text", "nothing", []string{"http://a.test/", "=", "http://a.test/", "; Path=/"}, []string{"http://a.test/", ""}},
+		{"text", "nothing", []string{"http://a.test/", "=", "http://a.test/", "; path=/"}, []string{"http://a.test/", ""}},
 		{"text", "as long as may be", []string{"http://a.test/", "k=" + strings.Repeat("x", 4095)}, []string{"http://a.test/", "k=" + strings.Repeat("x", 4095)}},
 		{"text", "too long", []string{"http://a.test/", "k=" + strings.Repeat("x", 4096)}, []string{"http://a.test/", ""}},
 
 		{"order", "longer paths first, then older ones",
-			[]string{"http://a.test/x/y", "c=3; Path=/x/y", "http://a.test/", "a=1", "http://a.test/", "b=2; Path=/x", "http://a.test/", "d=4; Path=/x/y"},
+			[]string{"http://a.test/x/y", "c=3; path=/x/y", "http://a.test/", "a=1", "http://a.test/", "b=2; path=/x", "http://a.test/", "d=4; path=/x/y"},
 			[]string{"http://a.test/x/y", "c=3; d=4; b=2; a=1"}},
 		{"order", "a new value keeps the place", []string{"http://a.test/", "a=1", "http://a.test/", "b=2", "http://a.test/", "a=3"}, []string{"http://a.test/", "a=3; b=2"}},
-		{"order", "a removed one loses it", []string{"http://a.test/", "a=1", "http://a.test/", "b=2", "http://a.test/", "a=; Max-Age=0", "http://a.test/", "a=3"},
+		{"order", "a removed one loses it", []string{"http://a.test/", "a=1", "http://a.test/", "b=2", "http://a.test/", "a=; max-age=0", "http://a.test/", "a=3"},
 			[]string{"http://a.test/", "b=2; a=3"}},
 
-		{"identity", "name, domain and path", []string{"http://a.b.test/", "k=1", "http://a.b.test/", "k=2; Domain=b.test", "http://a.b.test/", "k=3; Path=/x", "http://a.b.test/", "K=4"},
+		{"identity", "name, domain and path", []string{"http://a.b.test/", "k=1", "http://a.b.test/", "k=2; domain=b.test", "http://a.b.test/", "k=3; path=/x", "http://a.b.test/", "K=4"},
 			[]string{"http://a.b.test/x", "k=3; k=1; k=2; K=4"}},
-		{"identity", "for the host or the domain", []string{"http://b.test/", "k=1", "http://b.test/", "k=2; Domain=b.test"}, []string{"http://b.test/", "k=1; k=2"}},
+		{"identity", "for the host or the domain", []string{"http://b.test/", "k=1", "http://b.test/", "k=2; domain=b.test"}, []string{"http://b.test/", "k=1; k=2"}},
 	} {
 		t.Run(tc.rule+"/"+tc.name, func(t *testing.T) {
 			var j CookieJar
@@ -151,7 +151,7 @@ func TestCookieJar(t *testing.T) {
 // A response's own parser lets no control character through, so this one is fed directly.
 func TestCookieJarControlCharacters(t *testing.T) {
 	at, _ := cookiePlaceOf(jarURI(t, "http://a.test/"))
-	for _, line := range []string{"k=\x00", "k=v\r\nX: y", "k\x7f=v", "k=v; Path=/\n"} {
+	for _, line := range []string{"k=\x00", "k=v\r\nX: y", "k\x7f=v", "k=v; path=/\n"} {
 		if c := at.readCookie([]byte(line), time.Now()); c != nil {
 			t.Errorf("%q is kept as %+v", line, c)
 		}
@@ -168,19 +168,19 @@ func TestCookieJarTime(t *testing.T) {
 		life             time.Duration // 0: none at all, -1: for ever
 	}{
 		{"for the session", "", -1},
-		{"Max-Age", "; Max-Age=10", 10 * time.Second},
-		{"Max-Age zero", "; Max-Age=0", 0},
-		{"Max-Age negative", "; Max-Age=-1", 0},
-		{"Max-Age that is none", "; Max-Age=1x", -1},
-		{"Max-Age before Expires", "; Max-Age=10; Expires=Sat, 01 Jan 2000 00:00:20 GMT", 10 * time.Second},
-		{"Max-Age before Expires in the past", "; Expires=Fri, 31 Dec 1999 00:00:20 GMT; Max-Age=10", 10 * time.Second},
-		{"Expires", "; Expires=Sat, 01 Jan 2000 00:00:20 GMT", 20 * time.Second},
-		{"Expires now", "; Expires=Sat, 01 Jan 2000 00:00:00 GMT", 0},
-		{"Expires that is none", "; Expires=soon", -1},
-		{"400 days", "; Max-Age=34560000", 400 * day},
-		{"over 400 days", "; Max-Age=34560001", 400 * day},
-		{"no number has that many digits", "; Max-Age=99999999999999999999999", 400 * day},
-		{"Expires over 400 days", "; Expires=Mon, 01 Jan 2035 00:00:00 GMT", 400 * day},
+		{"Max-Age", "; max-age=10", 10 * time.Second},
+		{"Max-Age zero", "; max-age=0", 0},
+		{"Max-Age negative", "; max-age=-1", 0},
+		{"Max-Age that is none", "; max-age=1x", -1},
+		{"Max-Age before Expires", "; max-age=10; expires=Sat, 01 Jan 2000 00:00:20 GMT", 10 * time.Second},
+		{"Max-Age before Expires in the past", "; expires=Fri, 31 Dec 1999 00:00:20 GMT; max-age=10", 10 * time.Second},
+		{"Expires", "; expires=Sat, 01 Jan 2000 00:00:20 GMT", 20 * time.Second},
+		{"Expires now", "; expires=Sat, 01 Jan 2000 00:00:00 GMT", 0},
+		{"Expires that is none", "; expires=soon", -1},
+		{"400 days", "; max-age=34560000", 400 * day},
+		{"over 400 days", "; max-age=34560001", 400 * day},
+		{"no number has that many digits", "; max-age=99999999999999999999999", 400 * day},
+		{"Expires over 400 days", "; expires=Mon, 01 Jan 2035 00:00:00 GMT", 400 * day},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // where it is midnight, 1 January 2000
@@ -229,13 +229,13 @@ func TestCookieJarEviction(t *testing.T) {
 	t.Run("without Secure first", func(t *testing.T) {
 		var j CookieJar
 		for i := range maxSiteCookies {
-			attribute := "; Secure"
+			attribute := "; secure"
 			if i == 100 {
 				attribute = ""
 			}
 			setAt(t, &j, "https://b.test/", fmt.Sprintf("k%d=v%s", i, attribute))
 		}
-		setAt(t, &j, "https://b.test/", "new=v; Secure")
+		setAt(t, &j, "https://b.test/", "new=v; secure")
 		if got := sentTo(t, &j, "https://b.test/"); strings.Contains(got, "k100=") || !strings.Contains(got, "k0=") {
 			t.Errorf("left are %s", got)
 		}
@@ -272,7 +272,7 @@ func TestCookieJarEviction(t *testing.T) {
 			for i := range maxJarCookies {
 				attribute := ""
 				if i >= maxJarCookies-10 {
-					attribute = "; Max-Age=1"
+					attribute = "; max-age=1"
 				}
 				setAt(t, &j, fmt.Sprintf("http://h%d.test/", i), "k=v"+attribute)
 			}
@@ -343,7 +343,7 @@ func TestCookieJarCookies(t *testing.T) {
 		t.Errorf("expires in %v", in)
 	}
 	got[0].SetExpire(CookieExpireUnlimited)
-	for i, want := range []string{`k="a b"; Domain=b.test; Path=/x; HttpOnly; Secure; SameSite=None`, "l=m; Path=/x"} {
+	for i, want := range []string{`k="a b"; domain=b.test; path=/x; HttpOnly; secure; SameSite=None`, "l=m; path=/x"} {
 		if got[i].String() != want {
 			t.Errorf("%q, want %q", got[i], want)
 		}
@@ -363,7 +363,7 @@ func TestCookieJarIsUsedByMany(t *testing.T) {
 			var h ResponseHeader
 			for i := range 300 {
 				h.Reset()
-				h.Set(HeaderSetCookie, fmt.Sprintf("k%d=%d; Max-Age=%d", i%50, g, i%3))
+				h.Set(HeaderSetCookie, fmt.Sprintf("k%d=%d; max-age=%d", i%50, g, i%3))
 				j.SetCookies(u, &h)
 				j.AppendCookies(nil, u)
 				j.Cookies(u)

@@ -51,6 +51,10 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 	ctx.time = c.now
 	ctx.connID, ctx.requestNum = c.id, c.requests
 	ctx.Request.isTLS = c.tls != nil
+	if c.srv.DisableHeaderNamesNormalizing {
+		ctx.Request.Header.flags |= namesAsGiven
+		ctx.Response.Header.flags |= namesAsGiven
+	}
 }
 
 // recycle ends the request, and reports whether ctx is ready for another one. If it

@@ -36,7 +36,8 @@ type FS struct {
 
 	// Root is the directory that is served, or the directory in FS if that is set.
 	// The default is the working directory, and the whole of FS. It is opened for
-	// each request, so that it may be replaced.
+	// each request, so that it may be replaced. If it is a file and FS is nil, that is
+	// served for the path "/", and nothing else is there.
 	Root string
 
 	// AllowEmptyRoot makes an empty Root the whole file system instead, of the current
@@ -155,15 +156,34 @@ func (t *fileTree) open() (openTree, error) {
 		return openTree{FS: t.files}, t.err
 	}
 	root, err := os.OpenRoot(t.dir)
-	if err != nil {
+	if err == nil {
+		return openTree{FS: root.FS(), root: root}, nil
+	}
+	if info, e := os.Stat(t.dir); e != nil || !info.Mode().IsRegular() {
 		return openTree{}, err
 	}
-	return openTree{FS: root.FS(), root: root}, nil
+	dir, file := filepath.Split(t.dir)
+	if root, err = os.OpenRoot(dir); err != nil {
+		return openTree{}, err
+	}
+	return openTree{FS: root.FS(), root: root, only: file}, nil
 }
 
 type openTree struct {
 	fs.FS
 	root *os.Root
+	only string // the name of the one file there is, or ""
+}
+
+// find returns the name of what has that name below the root.
+func (t *openTree) find(name string) (string, error) {
+	switch {
+	case t.only == "":
+		return name, nil
+	case name == ".":
+		return t.only, nil
+	}
+	return "", fs.ErrNotExist
 }
 
 func (t *openTree) close() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/field"
 )
 
 // ServeContent answers with content, which belongs to a resource of that name: the whole
@@ -105,7 +106,7 @@ func (r *representation) describe(h *ResponseHeader) (v validator) {
 
 // setType sets Content-Type unless that is set.
 func (r *representation) setType(h *ResponseHeader) error {
-	if h.Peek(HeaderContentType) != nil {
+	if h.head.Fields.Has(field.ContentType) {
 		return nil
 	}
 	if t := typeByName(r.name); t != "" {

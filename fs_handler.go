@@ -45,8 +45,8 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 
 func endsInSlash(p []byte) bool { return len(p) > 0 && p[len(p)-1] == '/' }
 
-// serveName answers with the file or directory of that name. asDir says that only
-// a directory will do.
+// serveName answers with the file or directory of that name. asDir says that the path
+// ends in a slash, so that only a directory will do, unless a program has made the path.
 func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 	files, err := h.files.open()
 	if err != nil {
@@ -54,6 +54,10 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 		return
 	}
 	defer files.close()
+	if name, err = files.find(name); err != nil {
+		h.fail(ctx, err)
+		return
+	}
 	file, info, err := files.openFile(name)
 	switch {
 	case err != nil:
@@ -65,7 +69,7 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 			return
 		}
 		h.serveDir(ctx, &files, name)
-	case asDir:
+	case asDir && h.rewrite == nil && files.only == "":
 		file.Close()
 		h.notFound(ctx)
 	default:

@@ -20,7 +20,7 @@ const maxSpans = 32
 // parseSpans reads the value of a Range field against a content of size bytes.
 // It returns no spans and true if the field is to be ignored: another unit, wrong
 // syntax, too many ranges, or ones that overlap (RFC 9110 §14.2); and no spans and
-// false if it is valid but has not a byte of the content.
+// false if it has not a byte of the content, or one of them ends before it starts (RFC 9110 §15.5.17).
 func parseSpans(value []byte, size int64) (spans []byteSpan, ignore bool) {
 	unit, set := ascii.Cut(value, '=')
 	if !ascii.EqualFold(unit, "bytes") || len(unit) == len(value) || size == 0 {
@@ -43,6 +43,9 @@ func parseSpans(value []byte, size int64) (spans []byteSpan, ignore bool) {
 		if !ok {
 			return nil, true
 		}
+		if span.length < 0 {
+			return nil, false
+		}
 		if span.length > 0 {
 			spans = append(spans, span)
 		}
@@ -54,7 +57,7 @@ func parseSpans(value []byte, size int64) (spans []byteSpan, ignore bool) {
 }
 
 // parseSpan reads one range (RFC 9110 §14.1.2). One that lies outside the content has
-// the length 0.
+// the length 0, and one that ends before it starts, which is invalid and known to be, -1.
 func parseSpan(spec []byte, size int64) (span byteSpan, ok bool) {
 	first, last, dash := bytes.Cut(spec, []byte("-"))
 	if !dash || len(first)+len(last) == 0 || !isDigits(first) || !isDigits(last) {
@@ -67,7 +70,7 @@ func parseSpan(spec []byte, size int64) (span byteSpan, ok bool) {
 	start, end := parsePosition(first), size-1
 	if len(last) > 0 {
 		if end = parsePosition(last); end < start {
-			return span, false
+			return byteSpan{length: -1}, true
 		}
 	}
 	if start >= size {

@@ -282,6 +282,8 @@ func TestFSNotFoundAndRewrite(t *testing.T) {
 	vhost := &gallop.FS{Root: dir, PathRewrite: gallop.NewVHostPathRewriter(1)}
 	slashes := &gallop.FS{Root: dir, PathRewrite: gallop.NewPathSlashesStripper(2)}
 	prefix := &gallop.FS{Root: dir, PathRewrite: gallop.NewPathPrefixStripper(len("/static"))}
+	slash := &gallop.FS{Root: dir, PathRewrite: func(*gallop.RequestCtx) []byte { return []byte("/a.txt/") }}
+	file := &gallop.FS{Root: filepath.Join(dir, "a.txt")}
 	custom := &gallop.FS{Root: dir, PathNotFound: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("gone astray") }}
 	for _, tc := range []struct {
 		name, target string
@@ -295,6 +297,10 @@ func TestFSNotFoundAndRewrite(t *testing.T) {
 		{"without segments", "/x/y/a.txt", slashes, 200, "a"},
 		{"without all segments", "/x/y", slashes, 301, "Moved Permanently"},
 		{"without a prefix", "/static/a.txt", prefix, 200, "a"},
+		{"a slash behind a file that a program has put there", "/x", slash, 200, "a"},
+		{"the root is a file", "/", file, 200, "a"},
+		{"something below that", "/x", file, 404, "Not Found"},
+		{"the file below that", "/a.txt", file, 404, "Not Found"},
 		{"own answer", "/nothing", custom, 404, "gone astray"},
 	} {
 		resp := serveOnce(t, tc.fs.NewRequestHandler(), "GET", tc.target)

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -30,13 +31,14 @@ type header struct {
 	compactAt int // bytes of storage beyond which the next change compacts it; 0: minCompact
 
 	scratch []byte   // what Header and TrailerHeader return, and where values are put together
-	peeked  [][]byte // what PeekAll, PeekKeys and PeekTrailerKeys return
+	peeked  [][]byte // what PeekAll returns
+	keys    [][]byte // what PeekKeys and PeekTrailerKeys return
 }
 
 type headerFlags uint8
 
 const (
-	normalizing          headerFlags = 1 << iota // names are put into the usual spelling when set
+	namesAsGiven         headerFlags = 1 << iota // names are not put into the usual spelling when set
 	noDefaultContentType                         // no Content-Type but one that was set
 	plainFields                                  // DisableSpecialHeader: no field is added or moved
 	protocolSet                                  // head.Minor is what SetProtocol was given
@@ -76,11 +78,17 @@ func (h *header) reset() {
 	h.trailers.Reset()
 	h.flags, h.compactAt = 0, 0
 	h.scratch = emptied(h.scratch)
-	if cap(h.peeked) > keepPeeked {
-		h.peeked = nil
+	h.peeked = emptiedViews(h.peeked)
+	h.keys = emptiedViews(h.keys)
+}
+
+// emptiedViews returns views without its elements, or nil if there is too much room.
+func emptiedViews(views [][]byte) [][]byte {
+	if cap(views) > keepPeeked {
+		return nil
 	}
-	clear(h.peeked[:cap(h.peeked)])
-	h.peeked = h.peeked[:0]
+	clear(views[:cap(views)])
+	return views[:0]
 }
 
 func (h *header) copyTo(dst *header) {
@@ -128,7 +136,7 @@ func peekIn(l *field.List, name []byte) []byte {
 }
 
 // PeekAll returns the values of all fields with this name, in order. The slice is
-// used again by the next call of PeekAll, PeekKeys or PeekTrailerKeys.
+// used again by the next call of PeekAll.
 func (h *header) PeekAll(key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
@@ -147,15 +155,15 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 }
 
 // PeekKeys returns the names of all fields, in order, a name as often as there are
-// lines of it. The slice is used again by the next call of PeekAll, PeekKeys or
+// lines of it. The slice is used again by the next call of PeekKeys or
 // PeekTrailerKeys.
 func (h *header) PeekKeys() [][]byte {
-	h.peeked = h.peeked[:0]
+	h.keys = h.keys[:0]
 	for i := range h.head.Fields.Len() {
 		name, _ := h.head.Fields.At(i)
-		h.peeked = append(h.peeked, name)
+		h.keys = append(h.keys, name)
 	}
-	return h.peeked
+	return h.keys
 }
 
 // Len returns the number of field lines.
@@ -168,6 +176,10 @@ func (h *header) Len() int { return h.head.Fields.Len() }
 // Content-Length must be a number and Transfer-Encoding can only be chunked, which
 // is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
 // that Trailer announces go behind the body.
+//
+// A control character in a value, such as the end of a line, becomes a blank. In the
+// fields above, in Host, and in cookies it is refused, and so is a name that is none:
+// nothing changes then.
 func (h *header) Set(key, value string) { h.put(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // Add adds a field behind the others, which may have the same name. A field of
@@ -182,12 +194,11 @@ func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
 // put is Set, or Add if add is true. It reports whether the field was accepted.
 func (h *header) put(name, value []byte, add bool) bool {
 	id := field.Lookup(name)
-	if value = ascii.TrimOWS(value); !h.accepts(id, name, value) {
+	if value = cleanValue(id, value); !h.accepts(id, name, value) {
 		return false
 	}
-	if h.flags&normalizing != 0 {
-		h.scratch = AppendNormalizedHeaderKeyBytes(h.scratch[:0], name)
-		name = h.scratch
+	if h.flags&namesAsGiven == 0 {
+		name = h.usualName(id, name)
 	}
 	switch id {
 	case field.ContentLength, field.TransferEncoding, field.Connection, field.Expect, field.Trailer:
@@ -203,12 +214,45 @@ func (h *header) put(name, value []byte, add bool) bool {
 	return true
 }
 
+// usualName returns name in the usual spelling, which may be in h.scratch.
+func (h *header) usualName(id field.ID, name []byte) []byte {
+	switch {
+	case id != field.Unknown:
+		return UnsafeBytes(id.String())
+	case isNormalizedHeaderKey(name):
+		return name
+	}
+	h.scratch = AppendNormalizedHeaderKeyBytes(h.scratch[:0], name)
+	return h.scratch
+}
+
 func store(l *field.List, id field.ID, name, value []byte, add bool) {
 	if add {
 		field.Add(l, id, name, value)
 	} else {
 		field.Set(l, id, name, value)
 	}
+}
+
+// cleanValue returns value without blanks around it, and with a blank for each control
+// character in it (RFC 9110 §5.5), for which it allocates. Those in fields that others
+// go by stay, for accepts to refuse.
+func cleanValue(id field.ID, value []byte) []byte {
+	value = ascii.TrimOWS(value)
+	i := ascii.IndexControl(value)
+	if i == len(value) {
+		return value
+	}
+	switch id {
+	case field.Host, field.ContentLength, field.TransferEncoding, field.Connection, field.Expect, field.Trailer,
+		field.Cookie, field.SetCookie:
+		return value
+	}
+	value = bytes.Clone(value)
+	for ; i < len(value); i += ascii.IndexControl(value[i:]) {
+		value[i] = ' '
+	}
+	return ascii.TrimOWS(value)
 }
 
 // accepts reports whether a field may be stored. What it lets pass is one field
@@ -247,7 +291,7 @@ func (h *header) listFor(name []byte) *field.List {
 // setKnown sets the field with the known id, or removes it if the value is empty.
 // It reports whether the value was accepted.
 func (h *header) setKnown(id field.ID, value []byte) bool {
-	if value = ascii.TrimOWS(value); !h.accepts(id, nil, value) {
+	if value = cleanValue(id, value); !h.accepts(id, nil, value) {
 		return false
 	}
 	if len(value) == 0 {
@@ -274,15 +318,15 @@ func (h *header) del(name []byte) {
 	}
 }
 
-// EnableNormalizing makes setters put names into the usual spelling, as
-// AppendNormalizedHeaderKey has it, from now on. Names are otherwise kept as given.
-// Finding a field never depends on it. It reports whether normalizing was disabled,
-// as it is by default.
-func (h *header) EnableNormalizing() bool { return h.changeFlag(normalizing, true) }
+// EnableNormalizing undoes DisableNormalizing. It reports whether normalizing was
+// enabled already.
+func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, false) }
 
-// DisableNormalizing undoes EnableNormalizing. It reports whether normalizing was
-// disabled already.
-func (h *header) DisableNormalizing() bool { return h.changeFlag(normalizing, false) }
+// DisableNormalizing makes setters keep names as they are given. Otherwise a known name
+// is spelled as in the document that defines it, and others as AppendNormalizedHeaderKey
+// has it. Names that were received stay as they are in any case, and finding a field never
+// depends on the spelling. It reports whether normalizing was enabled, as it is by default.
+func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.
 func (h *header) changeFlag(f headerFlags, set bool) (wasClear bool) {
@@ -344,14 +388,16 @@ func (h *header) Protocol() []byte {
 	return versionBytes[i : i+8 : i+8]
 }
 
-func (h *header) setProtocol(protocol []byte) {
+// setProtocol reports whether protocol is a version that can be sent.
+func (h *header) setProtocol(protocol []byte) bool {
 	switch string(protocol) {
 	case "HTTP/1.0":
 		h.head.Minor = 0
 	case "HTTP/1.1":
 		h.head.Minor = 1
 	default:
-		return
+		return false
 	}
 	h.flags |= protocolSet
+	return true
 }

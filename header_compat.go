@@ -13,6 +13,12 @@ func (h *header) PeekBytes(key []byte) []byte { return h.peek(key) }
 // PeekCanonical is Peek for bytes.
 func (h *header) PeekCanonical(key []byte) []byte { return h.peek(key) }
 
+// PeekBytes is Peek for bytes.
+func (h *ResponseHeader) PeekBytes(key []byte) []byte { return h.peek(key) }
+
+// PeekCanonical is Peek for bytes.
+func (h *ResponseHeader) PeekCanonical(key []byte) []byte { return h.peek(key) }
+
 // SetBytesK is Set for a key in bytes.
 func (h *header) SetBytesK(key []byte, value string) { h.put(key, UnsafeBytes(value), false) }
 
@@ -22,13 +28,12 @@ func (h *header) SetBytesV(key string, value []byte) { h.put(UnsafeBytes(key), v
 // SetBytesKV is Set for bytes.
 func (h *header) SetBytesKV(key, value []byte) { h.put(key, value, false) }
 
-// SetCanonical is Set for bytes, with the name spelled as it is even after
-// EnableNormalizing.
+// SetCanonical is Set for bytes, with the name spelled as it is.
 func (h *header) SetCanonical(key, value []byte) {
-	was := h.flags & normalizing
-	h.flags &^= normalizing
+	was := h.flags & namesAsGiven
+	h.flags |= namesAsGiven
 	h.put(key, value, false)
-	h.flags |= was
+	h.flags = h.flags&^namesAsGiven | was
 }
 
 // AddBytesK is Add for a key in bytes.

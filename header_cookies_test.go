@@ -89,13 +89,13 @@ func TestResponseCookies(t *testing.T) {
 		{"set", func(h *ResponseHeader) {
 			h.SetCookie(cookie("a", "1", "/"))
 			h.SetCookie(cookie("b", "2", "/x"))
-		}, "Set-Cookie: a=1; Path=/\nSet-Cookie: b=2; Path=/x\n"},
+		}, "Set-Cookie: a=1; path=/\nSet-Cookie: b=2; path=/x\n"},
 		{"set in place of", func(h *ResponseHeader) {
 			h.Add("Set-Cookie", "a=1")
 			h.Add("Set-Cookie", "b=2")
 			h.Add("set-cookie", "a=3")
 			h.SetCookie(cookie("a", "4", "/"))
-		}, "Set-Cookie: a=4; Path=/\nSet-Cookie: b=2\n"},
+		}, "Set-Cookie: a=4; path=/\nSet-Cookie: b=2\n"},
 		{"without a key", func(h *ResponseHeader) { h.SetCookie(cookie("no good", "1", "/")) }, ""},
 		{"deleted", func(h *ResponseHeader) {
 			h.Add("Set-Cookie", "a=1")
@@ -112,7 +112,7 @@ func TestResponseCookies(t *testing.T) {
 			h.Add("Set-Cookie", "b=2")
 			h.Add("Set-Cookie", "a=1")
 			h.DelClientCookie("a")
-		}, "Set-Cookie: b=2\nSet-Cookie: a=; Expires=Tue, 10 Nov 2009 23:00:00 GMT\n"},
+		}, "Set-Cookie: b=2\nSet-Cookie: a=; expires=Tue, 10 Nov 2009 23:00:00 GMT\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var h ResponseHeader
@@ -129,7 +129,7 @@ func TestPeekingAtResponseCookies(t *testing.T) {
 	h.SetCookie(cookie("a", "1", "/"))
 	h.SetCookie(cookie("b", "2", "/x"))
 	h.Add("Set-Cookie", "bad=\"")
-	if got := string(h.PeekCookie("b")); got != "b=2; Path=/x" {
+	if got := string(h.PeekCookie("b")); got != "b=2; path=/x" {
 		t.Errorf("%q", got)
 	}
 	if h.PeekCookie("c") != nil {
@@ -147,7 +147,7 @@ func TestPeekingAtResponseCookies(t *testing.T) {
 		all = append(all, fmt.Sprintf("%s:%s", name, value))
 	}
 	h.VisitAllCookie(func(name, value []byte) { visited = append(visited, fmt.Sprintf("%s:%s", name, value)) })
-	if got := strings.Join(all, "|"); got != `a:a=1; Path=/|b:b=2; Path=/x|bad:bad="` || got != strings.Join(visited, "|") {
+	if got := strings.Join(all, "|"); got != `a:a=1; path=/|b:b=2; path=/x|bad:bad="` || got != strings.Join(visited, "|") {
 		t.Errorf("%s\n%s", all, visited)
 	}
 }

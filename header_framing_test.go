@@ -65,7 +65,7 @@ func TestConnectionIsAListOfTokens(t *testing.T) {
 		{"on the second line", func(h *header) {
 			h.Add("Connection", "upgrade")
 			h.Add("connection", "close")
-		}, true, true, "Connection: upgrade\nconnection: close\n"},
+		}, true, true, "Connection: upgrade\nConnection: close\n"},
 		{"part of a token", func(h *header) { h.Set("Connection", "closed, re-upgrade") }, false, false, "Connection: closed, re-upgrade\n"},
 		{"a later line takes nothing back", func(h *header) {
 			h.Add("Connection", "close")

@@ -23,6 +23,19 @@ func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	return dst
 }
 
+// isNormalizedHeaderKey reports whether AppendNormalizedHeaderKey leaves key, which is a
+// token, as it is.
+func isNormalizedHeaderKey(key []byte) bool {
+	upper := true
+	for _, c := range key {
+		if upper && c-'a' <= 'z'-'a' || !upper && c-'A' <= 'Z'-'A' {
+			return false
+		}
+		upper = c == '-'
+	}
+	return true
+}
+
 // AppendNormalizedHeaderKeyBytes is AppendNormalizedHeaderKey for bytes.
 func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 	return AppendNormalizedHeaderKey(dst, UnsafeString(key))

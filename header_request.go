@@ -143,11 +143,33 @@ func appendWithoutBlanks(dst, target []byte) []byte {
 	return dst
 }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Others are refused.
+// Protocol returns what SetProtocol was given, or else the version: "HTTP/1.1" or "HTTP/1.0", or, of a received
+// request, what it had.
+func (h *RequestHeader) Protocol() []byte {
+	if name := h.head.Reason; name.Len > 0 {
+		return h.head.Fields.Bytes(name)
+	}
+	return h.header.Protocol()
+}
+
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Other protocols are for Protocol to return; a request that is
+// sent has HTTP/1.1 then.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes is SetProtocol for bytes.
 func (h *RequestHeader) SetProtocolBytes(protocol []byte) { h.setProtocol(protocol) }
+
+// setProtocol keeps the name of a protocol that is no version in the place of the reason, which a request has none of.
+func (h *RequestHeader) setProtocol(protocol []byte) {
+	if h.header.setProtocol(protocol) {
+		h.head.Reason = field.Span{}
+		return
+	}
+	if ascii.IndexControl(protocol) == len(protocol) && h.room(len(protocol)) {
+		h.header.setProtocol(versionBytes[len("HTTP/1.0") : 2*len("HTTP/1.0")])
+		h.head.Reason = field.Store(&h.head.Fields, protocol)
+	}
+}
 
 // RawHeaders returns the field lines as they were received, with the empty line
 // behind them; nil for a header without fields, or one that was not received.
@@ -252,7 +274,7 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 	b := append(h.scratch[:0], multipartForm+"; boundary="...)
 	if ascii.IsToken(boundary) {
 		b = append(b, boundary...)
-	} else if bytes.IndexByte(boundary, '"') < 0 && bytes.IndexByte(boundary, '\\') < 0 {
+	} else if bytes.IndexByte(boundary, '"') < 0 && bytes.IndexByte(boundary, '\\') < 0 && ascii.IndexControl(boundary) == len(boundary) {
 		b = append(append(append(b, '"'), boundary...), '"')
 	} else {
 		return

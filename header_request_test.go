@@ -3,6 +3,7 @@ package gallop
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -177,5 +178,44 @@ func TestSpecialHeaderTellsWhatItWas(t *testing.T) {
 	var h RequestHeader
 	if h.EnableSpecialHeader() || h.DisableSpecialHeader() || !h.DisableSpecialHeader() || !h.EnableSpecialHeader() {
 		t.Error("not the state before")
+	}
+}
+
+func TestProtocolOfARequest(t *testing.T) {
+	var h RequestHeader
+	for _, tt := range []struct{ set, want, sent string }{
+		{"HTTP/1.0", "HTTP/1.0", " HTTP/1.0\r\n"},
+		{"https", "https", " HTTP/1.1\r\n"},
+		{"HTTP/2", "HTTP/2", " HTTP/1.1\r\n"},
+		{"a\r\nb", "HTTP/2", " HTTP/1.1\r\n"},
+		{"HTTP/1.1", "HTTP/1.1", " HTTP/1.1\r\n"},
+	} {
+		h.SetProtocol(tt.set)
+		if got := string(h.Protocol()); got != tt.want || !strings.Contains(h.String(), tt.sent) {
+			t.Errorf("%q: %q, sent as %q", tt.set, got, h.String())
+		}
+	}
+	h.SetProtocol("h3")
+	var kept RequestHeader
+	h.CopyTo(&kept)
+	h.Reset()
+	if string(h.Protocol()) != "HTTP/1.1" || string(kept.Protocol()) != "h3" {
+		t.Errorf("%q after Reset, %q copied", h.Protocol(), kept.Protocol())
+	}
+}
+
+func TestPeekKeysAndPeekAllDoNotMeet(t *testing.T) {
+	var h RequestHeader
+	h.Add("A", "1")
+	h.Add("B", "2")
+	h.Add("A", "3")
+	var got []string
+	for _, key := range h.PeekKeys() {
+		for _, value := range h.PeekAll(string(key)) {
+			got = append(got, string(key)+string(value))
+		}
+	}
+	if s := strings.Join(got, " "); s != "A1 A3 B2 A1 A3" {
+		t.Error(s)
 	}
 }

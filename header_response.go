@@ -101,6 +101,20 @@ func (h *ResponseHeader) ContentType() []byte {
 // (true), or with the time at which it is sent (false).
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
+// Peek returns the value of the first field with this name, whatever the case of its
+// letters, nil without one. That of Content-Type is what ContentType returns. A field that
+// was announced by SetTrailer and set is found as well; a trailer that was received is not
+// (see PeekTrailer).
+func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
+
+func (h *ResponseHeader) peek(name []byte) []byte {
+	v := h.header.peek(name)
+	if v == nil && field.Lookup(name) == field.ContentType {
+		return h.ContentType()
+	}
+	return v
+}
+
 // Server returns the value of Server.
 func (h *ResponseHeader) Server() []byte { return h.head.Fields.PeekID(field.Server) }
 

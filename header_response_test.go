@@ -11,7 +11,10 @@ func TestContentTypeHasADefault(t *testing.T) {
 	if got := string(h.ContentType()); got != "text/plain; charset=utf-8" {
 		t.Errorf("%q", got)
 	}
-	if h.Peek("Content-Type") != nil || h.Len() != 0 {
+	if string(h.Peek("content-type")) != string(h.ContentType()) || string(h.PeekBytes([]byte("Content-Type"))) != string(h.ContentType()) {
+		t.Error("Peek does not know the default")
+	}
+	if len(h.PeekAll("Content-Type")) != 0 || h.Len() != 0 {
 		t.Error("the default is among the fields")
 	}
 	h.SetNoDefaultContentType(true)

@@ -102,13 +102,13 @@ func (h *header) TrailerHeader() []byte {
 }
 
 // PeekTrailerKeys returns the names that Trailers yields. The slice is used again
-// by the next call of PeekAll, PeekKeys or PeekTrailerKeys.
+// by the next call of PeekKeys or PeekTrailerKeys.
 func (h *header) PeekTrailerKeys() [][]byte {
-	h.peeked = h.peeked[:0]
+	h.keys = h.keys[:0]
 	for name := range h.Trailers() {
-		h.peeked = append(h.peeked, name)
+		h.keys = append(h.keys, name)
 	}
-	return h.peeked
+	return h.keys
 }
 
 // Trailers returns an iterator over the names of trailers: those that Trailer

@@ -20,13 +20,13 @@ func TestAnnouncedFieldsGoBehindTheBody(t *testing.T) {
 		{"set after", func(h *header) error {
 			defer h.Set("x-sum", "1")
 			return h.SetTrailer("X-Sum")
-		}, "Trailer: X-Sum\n", "x-sum: 1\r\n\r\n", "[X-Sum]"},
+		}, "Trailer: X-Sum\n", "X-Sum: 1\r\n\r\n", "[X-Sum]"},
 		{"set before", func(h *header) error {
 			h.Add("X-Sum", "1")
 			h.Add("Y", "2")
 			h.Add("x-sum", "3")
 			return h.SetTrailer("X-Sum")
-		}, "Y: 2\nTrailer: X-Sum\n", "X-Sum: 1\r\nx-sum: 3\r\n\r\n", "[X-Sum]"},
+		}, "Y: 2\nTrailer: X-Sum\n", "X-Sum: 1\r\nX-Sum: 3\r\n\r\n", "[X-Sum]"},
 		{"more", func(h *header) error {
 			h.Set("B", "2")
 			return errors.Join(h.SetTrailer("A"), h.AddTrailer(" B ,, C"))

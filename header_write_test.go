@@ -21,7 +21,7 @@ func TestResponseHeadAsSent(t *testing.T) {
 			h.Set("date", "today")
 			h.SetServer("me")
 			h.SetContentType("x/y")
-		}, nil, "HTTP/1.1 200 OK\r\ndate: today\r\nServer: me\r\nContent-Type: x/y\r\nContent-Length: 5\r\n\r\n"},
+		}, nil, "HTTP/1.1 200 OK\r\nDate: today\r\nServer: me\r\nContent-Type: x/y\r\nContent-Length: 5\r\n\r\n"},
 		{"no default Content-Type", func(h *ResponseHeader) { h.SetNoDefaultContentType(true) }, bare,
 			"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"},
 		{"no Content-Type without a body", nil, func(o *outgoing) { bare(o); o.length = 0 },
@@ -107,13 +107,13 @@ func TestRequestHeadAsSent(t *testing.T) {
 		{"Host goes first", func(h *RequestHeader) {
 			h.Set("accept", "*/*")
 			h.SetHost("a")
-		}, outgoing{length: lengthNone, agent: "g"}, "GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: g\r\naccept: */*\r\n\r\n"},
+		}, outgoing{length: lengthNone, agent: "g"}, "GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: g\r\nAccept: */*\r\n\r\n"},
 		{"unless nothing is special", func(h *RequestHeader) {
 			h.Set("accept", "*/*")
 			h.DisableSpecialHeader()
 			h.SetHost("a")
 		}, outgoing{length: 3, agent: "g", defaultContentType: true},
-			"GET / HTTP/1.1\r\naccept: */*\r\nHost: a\r\nContent-Length: 3\r\n\r\n"},
+			"GET / HTTP/1.1\r\nAccept: */*\r\nHost: a\r\nContent-Length: 3\r\n\r\n"},
 		{"a body", func(h *RequestHeader) {
 			h.SetMethod("POST")
 			h.SetRequestURI("/a b?c")

@@ -223,8 +223,9 @@ type Server struct {
 	// ReduceMemoryUsage is without effect: an idle connection holds no buffer anyway.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing is without effect: names keep the spelling they came
-	// with or were set with, unless ResponseHeader.EnableNormalizing was called.
+	// DisableHeaderNamesNormalizing calls DisableNormalizing on the headers of requests
+	// and responses: names that handlers set are sent as they are given. Names that were
+	// received keep the spelling they came with in any case.
 	DisableHeaderNamesNormalizing bool
 
 	// LogAllErrors also logs clients that went away or were too slow.
@@ -309,7 +310,8 @@ func (s *Server) Serve(ln net.Listener) error {
 }
 
 // ServeConn serves c until it ends, and closes it. It returns nil when the
-// connection ended as connections do, and otherwise what was wrong.
+// connection ended as connections do, and otherwise what was wrong, with it or with the
+// request that was refused and ended it.
 func (s *Server) ServeConn(c net.Conn) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
@@ -319,7 +321,11 @@ func (s *Server) ServeConn(c net.Conn) error {
 	if err := s.admit(c); err != nil {
 		return err
 	}
-	return s.serveConn(c)
+	err := s.serveConn(c)
+	if answered, ok := err.(answeredError); ok {
+		return answered.error
+	}
+	return err
 }
 
 // Serve serves the connections of ln with a Server of default settings.

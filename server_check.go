@@ -1,6 +1,9 @@
 package gallop
 
 import (
+	"net"
+	"os"
+
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/target"
@@ -13,13 +16,19 @@ var (
 	errTraceBody     = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
 	errTraceRefused  = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
 	errMethodRefused = &ParseError{StatusCode: StatusMethodNotAllowed, Reason: "only GET and HEAD are allowed", also: []error{ErrGetOnly}}
-	errSlowBody      = refusing(StatusRequestTimeout, "the request body comes too slowly, RFC 9110 §15.5.9")
-	errSlowHead      = refusing(StatusRequestTimeout, "the request head comes too slowly, RFC 9110 §15.5.9")
+	errSlowBody      = tooSlow("the request body comes too slowly, RFC 9110 §15.5.9")
+	errSlowHead      = tooSlow("the request head comes too slowly, RFC 9110 §15.5.9")
 	errCutOff        = refusing(StatusBadRequest, "the request ends in its middle, RFC 9112 §8")
 )
 
 func refusing(status int, reason string) *ParseError {
 	return &ParseError{StatusCode: status, Reason: reason}
+}
+
+// tooSlow is also what programs for fasthttp take for a timeout.
+func tooSlow(reason string) *ParseError {
+	timeout := &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	return &ParseError{StatusCode: StatusRequestTimeout, Reason: reason, also: []error{timeout}}
 }
 
 // checkRequest refuses what is well-formed but wrong, or not wanted here.

@@ -46,8 +46,12 @@ func (c *serverConn) fail(err error) error {
 	}
 	c.srv.log.refusal(c.nc.RemoteAddr(), status, public)
 	c.answerError(status, public)
-	return nil
+	return answeredError{public}
 }
+
+// answeredError is why a request was refused, when the client has been told and the log
+// has it.
+type answeredError struct{ error }
 
 // publicError is what an ErrorHandler is told, nil if nobody is there to be answered.
 func (c *serverConn) publicError(err error) error {

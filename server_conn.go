@@ -74,7 +74,8 @@ const (
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(nc net.Conn) {
-	if err := s.serveConn(nc); err != nil && err != errPanic && err != ErrAbortHandler {
+	err := s.serveConn(nc)
+	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler {
 		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
 	}
 }

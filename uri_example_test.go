@@ -44,9 +44,9 @@ func ExampleCookie() {
 	c.SetSameSite(gallop.CookieSameSiteNoneMode)
 	fmt.Println(c.String())
 
-	c.SetValue("4f3a; Domain=evil.example") // refused: a value stays a value
+	c.SetValue("4f3a; domain=evil.example") // refused: a value stays a value
 	fmt.Println(c.String())
 	// Output:
-	// session=4f3a; Path=/; HttpOnly; Secure; SameSite=None
-	// session=; Path=/; HttpOnly; Secure; SameSite=None
+	// session=4f3a; path=/; HttpOnly; secure; SameSite=None
+	// session=; path=/; HttpOnly; secure; SameSite=None
 }
