@@ -43,6 +43,7 @@ type serverConn struct {
 	since    time.Time // when the connection began
 	ready    time.Time // when it could bring its first request
 	now      time.Time // when the last bytes arrived
+	looked   time.Time // when the clock was asked what time it is, see look
 	began    time.Time // when the first byte of this request was there
 	queued   bool      // which was before the last one was answered
 
@@ -84,7 +85,7 @@ func (s *Server) serveAccepted(nc net.Conn) {
 func (s *Server) serveConn(nc net.Conn) (err error) {
 	c := s.acquireConn()
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, s.connIDs.Add(1)
-	c.now = time.Now()
+	c.look()
 	c.since = c.now
 	c.writeLimit = c.set.write
 	c.input.init(c)
@@ -254,11 +255,22 @@ func (c *serverConn) readHead() error {
 	}
 }
 
+// look sets now. Asking how much time has passed is half as dear as asking for the time, which
+// is done once a second, as the wall clock may be set.
+func (c *serverConn) look() {
+	if passed := time.Since(c.looked); passed >= 0 && passed < time.Second {
+		c.now = c.looked.Add(passed)
+		return
+	}
+	c.looked = time.Now()
+	c.now = c.looked
+}
+
 // startClock makes the time in which the server could not look at the request not count.
 func (c *serverConn) startClock() {
 	if c.queued {
 		c.queued = false
-		c.now = time.Now()
+		c.look()
 		c.began = c.now
 	}
 }

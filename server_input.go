@@ -48,7 +48,7 @@ func (in *input) wait() error {
 	n, err := in.c.nc.Read(in.buf[:cap(in.buf)]) // few calls deep, see clientConn.roundTrip
 	switch {
 	case n > 0:
-		in.c.now = time.Now()
+		in.c.look()
 		in.buf = in.buf[:n]
 		return nil
 	case err == nil:
@@ -59,7 +59,7 @@ func (in *input) wait() error {
 
 func (in *input) waitRaw() error {
 	n, err := in.raw.read(in)
-	in.c.now = time.Now()
+	in.c.look()
 	in.buf = in.buf[:n]
 	if n == 0 && err == nil {
 		err = io.EOF
@@ -107,7 +107,7 @@ func (in *input) read() error {
 	for range maxEmptyReads {
 		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {
-			in.c.now = time.Now()
+			in.c.look()
 			in.buf = in.buf[:len(in.buf)+n]
 			return nil
 		}
@@ -183,10 +183,9 @@ func (in *input) arm(timeout time.Duration) {
 		in.armExactly(time.Time{})
 		return
 	}
-	at := in.c.now.Add(timeout)
-	late := slack(timeout)
-	if in.deadline.Before(at) || in.deadline.After(at.Add(late)) {
-		in.armExactly(at.Add(late))
+	left, late := in.deadline.Sub(in.c.now), slack(timeout)
+	if left < timeout || left > timeout+late {
+		in.armExactly(in.c.now.Add(timeout + late))
 	}
 }
 

@@ -203,11 +203,11 @@ func (o *output) arm() {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	switch at := now.Add(step); {
-	case !o.deadline.After(now): // it is the first, or a step has passed
-		o.armExactly(at)
-	case o.deadline.Before(at) || o.deadline.After(at.Add(late)):
-		o.armExactly(at.Add(late))
+	switch left := o.deadline.Sub(now); {
+	case left <= 0: // it is the first, or a step has passed
+		o.armExactly(now.Add(step))
+	case left < step || left > step+late:
+		o.armExactly(now.Add(step + late))
 	}
 }
 

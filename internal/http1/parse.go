@@ -193,8 +193,13 @@ func parseVersion(h *Head, b []byte, i int) (int, error) {
 // parseStatusLine parses the status line at b[i:] and returns where it ends. The
 // reason phrase may be missing, and the blank before it as well.
 func parseStatusLine(h *Head, b []byte, i int) (int, error) {
-	const minLen = len("HTTP/1.1 200")
+	const minLen, usual = len("HTTP/1.1 200"), "HTTP/1.1 200 OK\r\n"
 	v := b[i:]
+	if len(v) >= len(usual) && string(v[:len(usual)]) == usual {
+		h.Minor, h.Status = 1, 200
+		h.Reason = field.Span{Off: uint32(i + minLen + 1), Len: 2}
+		return i + len(usual), nil
+	}
 	for j := 0; j < min(len(v), minLen); j++ {
 		want := "HTTP/0.0 000"[j]
 		if v[j] != want && !(want == '0' && ascii.IsDigit(v[j])) {
