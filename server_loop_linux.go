@@ -304,11 +304,14 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 	}
 }
 
+// keptBuffer is how large a buffer may be that a worker keeps.
+const keptBuffer = 16 << 10
+
 // park leaves lc to its loop, unless it has something to read already: then it returns
 // who goes on to serve it.
 func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked bool) {
 	limit := c.set.idle
-	from := c.now
+	from := w.Now()
 	if c.requests == 0 {
 		limit, from = shorter(limit, c.set.readHead), c.since
 	}
@@ -334,7 +337,9 @@ func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked b
 		next.board(w, lc)
 		c = next
 	}
-	c.input.r, c.input.headAt, c.input.buf = 0, 0, c.input.buf[:0]
+	if c.input.r, c.input.headAt, c.input.buf = 0, 0, c.input.buf[:0]; cap(c.input.buf) > keptBuffer {
+		putBuffer(&c.input.buf)
+	}
 	if lc.Park(by) {
 		c.nc, c.entry, c.loop = nil, nil, loopSeat{}
 		return c, true

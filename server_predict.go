@@ -30,11 +30,14 @@ const (
 	longRun = 500 * time.Microsecond
 
 	// firstProof is how many short runs in a row it takes at first, and secondProof after
-	// the first time that the prediction was wrong; then it doubles up to lastProof, each
-	// as a power of two.
+	// the first time that the prediction was wrong; then it grows to four times as much
+	// each time up to quickProof, and to twice as much up to lastProof. All are powers of
+	// two. A place that has been right for longTime, in samples, is forgiven a step.
 	firstProof  = 3
-	secondProof = 10
+	secondProof = 6
+	quickProof  = 10
 	lastProof   = 20
+	longTime    = 1 << 14
 
 	// sampled is the part of the runs on a loop whose time is taken.
 	sampled = 16
@@ -75,10 +78,13 @@ func proof(place uint32) uint32 {
 func ran(place *atomic.Uint32, took time.Duration) {
 	was := place.Load()
 	switch {
+	case isFast(was) && took > longRun:
+		mispredicted(place)
 	case isFast(was):
-		if took > longRun {
-			mispredicted(place)
+		if was++; was&runsMask >= 1<<proof(was)+longTime {
+			was = forgiven(was)
 		}
+		place.Store(was)
 	case took > shortRun:
 		place.Store(was &^ runsMask)
 	default:
@@ -89,10 +95,19 @@ func ran(place *atomic.Uint32, took time.Duration) {
 // mispredicted takes note of a run on the loop that should not have been there.
 func mispredicted(place *atomic.Uint32) {
 	next := uint32(secondProof)
-	if was := place.Load() >> proofShift; was != 0 {
+	switch was := place.Load() >> proofShift; {
+	case was >= quickProof:
 		next = min(was+1, lastProof)
+	case was != 0:
+		next = was + 2
 	}
 	place.Store(next << proofShift)
+}
+
+// forgiven returns a place as it was before its last wrong prediction, and proven again.
+func forgiven(place uint32) uint32 {
+	next := max(proof(place)-1, firstProof)
+	return next<<proofShift | 1<<next
 }
 
 // count returns how many places are fast, and how many were ever used.

@@ -456,16 +456,13 @@ func (c *Conn) CloseWrite() error {
 	return c.named("close", syscall.Shutdown(int(c.fd), syscall.SHUT_WR))
 }
 
-// SyscallConn implements syscall.Conn. The functions are called at once, whether the
-// socket is ready or not.
+// SyscallConn implements syscall.Conn. It is for who serves the connection. The functions
+// are called at once, whether the socket is ready or not.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c}, c.openError() }
 
 type rawConn struct{ c *Conn }
 
 func (r rawConn) Control(f func(uintptr)) error {
-	mu := r.c.finishLock()
-	mu.Lock()
-	defer mu.Unlock()
 	if err := r.c.openError(); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-//go:build unix && !aix && (race || 386 || !linux)
+//go:build unix && !aix && (race || 386 || s390x || !linux)
 
 package poll
 

@@ -102,9 +102,9 @@ func (w *Worker) Group() *Group { return w.g }
 // Leads reports whether w serves a connection on the loop, which waits meanwhile.
 func (w *Worker) Leads() bool { return w.loop != nil && w.loop.baton.Load() == w.run }
 
-// Now returns the time: on the loop, that when it last looked at the clock.
+// Now returns the time: for who leads, that when its loop last looked at the clock.
 func (w *Worker) Now() time.Time {
-	if w.loop != nil {
+	if w.Leads() {
 		return w.now
 	}
 	return time.Now()

@@ -1,4 +1,4 @@
-//go:build race || 386
+//go:build race || 386 || s390x
 
 package poll
 
