@@ -76,6 +76,7 @@ func FuzzResponseHeaderRead(f *testing.F) {
 		"HTTP/1.1 799 \xff\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\n\r\n",
 		"HTTP/1.1 200 until close\r\n\r\n",
 		"HTTP/1.1 000 \r\n\r\n",
+		"HTTP/1.1 304 \r\nX: a\r\n \r\n b\r\n\r\n",
 	} {
 		f.Add([]byte(s))
 	}

@@ -369,8 +369,8 @@ func (h *Head) unfold(b []byte, i int) (end int, err error) {
 	if end == 0 {
 		return 0, err
 	}
+	b[i-2], b[i-1] = ' ', ' ' // also before a line of blanks: the next one may go on with the value
 	if stop = trimBlanks(b, start, stop); stop > start {
-		b[i-2], b[i-1] = ' ', ' '
 		h.Fields.Extend(last, uint32(start), uint32(stop))
 	}
 	return end, nil

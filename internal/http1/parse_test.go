@@ -242,6 +242,7 @@ func TestParseResponse(t *testing.T) {
 		{"head", "HTTP/1.1 200 a\r\nContent-Length: 9\r\n\r\n", HeadMethod, "37 \"\" \"\" \"a\" 200 1.1 flags=100000 body=0/9\nContent-Length=\"9\"\n"},
 		{"fold", "HTTP/1.1 204 a\r\nX: a\r\n\t b\r\n  c \r\nY: d\r\n\r\n", Get, "41 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"a  \\t b    c\"\nY=\"d\"\n"},
 		{"fold of nothing", "HTTP/1.1 204 a\r\nX:\r\n b\r\n\r\n", Get, "26 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"b\"\n"},
+		{"fold over a line of blanks", "HTTP/1.1 204 a\r\nX: a\r\n \r\n\tb\r\n \r\n\r\n", Get, "34 \"\" \"\" \"a\" 204 1.1 flags=100000 body=0/-1\nX=\"a     \\tb\"\n"},
 		{"folded length", "HTTP/1.1 200 a\r\nContent-Length: 1\r\n 2\r\n\r\n", Get, ErrFold.Error()},
 		{"bad code", "HTTP/1.1 20x OK\r\n\r\n", Get, ErrStatusLine.Error()},
 		{"four digits", "HTTP/1.1 2000 OK\r\n\r\n", Get, ErrStatusLine.Error()},
