@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,11 +160,14 @@ func (r *faultRun) call(id int) {
 		return
 	}
 	r.answered.Add(1)
-	// a length that was made smaller on the way cuts a body off without a trace
-	if want := bodyOfCall(id); !strings.HasPrefix(want, string(res.Body)) {
+	// Without a trace, a length that was made smaller on the way cuts a body off, and the size of a chunk that
+	// was made larger takes in the line of the next one, if it happens to end where that does.
+	if want := bodyOfCall(id); !strings.HasPrefix(want, chunkLine.ReplaceAllString(string(res.Body), "")) {
 		r.fail("call %d: got %.60q, want %.60q", id, res.Body, want)
 	}
 }
+
+var chunkLine = regexp.MustCompile(`\r\n[0-9a-f]+\r\n`)
 
 // verify fails the test for what was wrong.
 func (r *faultRun) verify(t *testing.T, l ledger) {
