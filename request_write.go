@@ -69,6 +69,9 @@ func (req *Request) content() []byte {
 	if b := req.Body(); len(b) > 0 {
 		return b
 	}
+	if !req.postArgsParsed { // nobody has had them
+		return nil
+	}
 	args := req.postArgs.QueryString()
 	if len(args) > 0 && len(req.Header.ContentType()) == 0 && req.Header.flags&noDefaultContentType == 0 {
 		req.Header.SetContentType(mediaTypeForm)
@@ -79,7 +82,7 @@ func (req *Request) content() []byte {
 // isBodiless reports whether the method is one that nobody expects a body with, so
 // that none need not be said (RFC 9110 §8.6).
 func (req *Request) isBodiless() bool {
-	switch http1.MethodOf(req.Header.Method()) {
+	switch req.Header.methodID() {
 	case http1.Get, http1.HeadMethod, http1.Connect, http1.Trace, http1.Options:
 		return true
 	}
