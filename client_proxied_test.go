@@ -224,3 +224,109 @@ func TestClientRedirectToPlain(t *testing.T) {
 		}
 	}
 }
+
+// A Client's jar, redirects and proxy work together: each host is reached through the
+// proxy, and gets its own cookies, those of answers that redirect included.
+func TestClientTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		s := &Server{Handler: func(ctx *RequestCtx) {
+			asked = append(asked, string(ctx.Host())+string(ctx.Path())+" "+string(ctx.Request.Header.Peek("Cookie")))
+			switch string(ctx.Path()) {
+			case "/login":
+				ctx.Response.Header.Set("Set-Cookie", "session=1; Path=/")
+				ctx.Redirect("/home", StatusSeeOther)
+			case "/home":
+				ctx.Redirect("http://b.test/", StatusFound)
+			}
+		}}
+		var tunnels []string
+		dial := wiretest.Dialer(func(nc net.Conn) error {
+			var req Request
+			r := bufio.NewReader(nc)
+			if err := req.Header.Read(r); err != nil {
+				return err
+			}
+			tunnels = append(tunnels, string(req.Header.RequestURI()))
+			_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
+			return s.ServeConn(nc)
+		})
+		c := &Client{Jar: &CookieJar{}, MaxRedirects: 2, Proxy: proxyAt(t, "http://proxy.test"),
+			DialContext: func(_ context.Context, _, addr string) (net.Conn, error) {
+				if addr != "proxy.test:80" {
+					t.Errorf("dialed %s", addr)
+				}
+				return dial()
+			}}
+		var req Request
+		req.SetRequestURI("http://a.test/login")
+		if err := c.Do(&req, nil); err != nil {
+			t.Fatal(err)
+		}
+		req.SetRequestURI("http://a.test/again")
+		if err := c.Do(&req, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.CloseIdleConnections()
+		synctest.Wait()
+		want := "a.test/login |a.test/home session=1|b.test/ |a.test/again session=1"
+		if got := strings.Join(asked, "|"); got != want {
+			t.Errorf("asked %s, want %s", got, want)
+		}
+		if got := strings.Join(tunnels, " "); got != "a.test:80 b.test:80" {
+			t.Errorf("tunnels to %s", got)
+		}
+		c.MaxRedirects = 1
+		req.SetRequestURI("http://a.test/login")
+		if err := c.Do(&req, nil); !errors.Is(err, ErrTooManyRedirects) {
+			t.Error(err)
+		}
+		c.CloseIdleConnections()
+	})
+}
+
+// The calls of one line end in time, and send what they are given.
+func TestClientOneLiners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{Handler: func(ctx *RequestCtx) {
+			if string(ctx.Path()) == "/slow" {
+				time.Sleep(time.Minute)
+			}
+			ctx.Write(ctx.Method())
+			ctx.Write(ctx.PostArgs().QueryString())
+		}}
+		dial := wiretest.Dialer(func(nc net.Conn) error { return s.ServeConn(nc) })
+		c := &Client{Dial: func(string) (net.Conn, error) { return dial() }}
+		hc := &HostClient{Addr: "a.test", Dial: c.Dial}
+		defer hc.CloseIdleConnections()
+		defer c.CloseIdleConnections()
+		var args Args
+		args.Set("a", "b c")
+		for _, get := range []func(dst []byte, url string, timeout time.Duration) (int, []byte, error){
+			c.GetTimeout, hc.GetTimeout,
+			func(dst []byte, url string, timeout time.Duration) (int, []byte, error) {
+				return c.GetDeadline(dst, url, time.Now().Add(timeout))
+			},
+			func(dst []byte, url string, timeout time.Duration) (int, []byte, error) {
+				return hc.GetDeadline(dst, url, time.Now().Add(timeout))
+			},
+		} {
+			if status, body, err := get(nil, "http://a.test/", time.Second); status != 200 || string(body) != "GET" || err != nil {
+				t.Errorf("%d, %q, %v", status, body, err)
+			}
+			begun := time.Now()
+			if _, _, err := get(nil, "http://a.test/slow", time.Second); !errors.Is(err, ErrTimeout) || time.Since(begun) != time.Second {
+				t.Errorf("%v after %v", err, time.Since(begun))
+			}
+		}
+		for _, post := range []func([]byte, string, *Args) (int, []byte, error){c.Post, hc.Post} {
+			if status, body, err := post(nil, "http://a.test/", &args); status != 200 || string(body) != "POSTa=b+c" || err != nil {
+				t.Errorf("%d, %q, %v", status, body, err)
+			}
+			if status, body, err := post(nil, "http://a.test/", nil); status != 200 || string(body) != "POST" || err != nil {
+				t.Errorf("%d, %q, %v", status, body, err)
+			}
+		}
+		time.Sleep(time.Hour)
+	})
+}
