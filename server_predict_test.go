@@ -52,7 +52,7 @@ func TestPredictorAndARareSlowRun(t *testing.T) {
 	wrong := 0
 	for i := range 1_000_000 {
 		took := time.Microsecond
-		if i*2654435761%100 == 0 {
+		if int64(i)*2654435761%100 == 0 {
 			took = time.Millisecond
 		}
 		if isFast(place.Load()) && took == time.Millisecond {
