@@ -193,6 +193,9 @@ var growths = []growth{
 // under limits that let all of them in. That is measured over four doublings, since
 // a single one shows steps, of caches and of pools, that say nothing about growth.
 func TestServerTimeIsLinear(t *testing.T) {
+	if gallop.RaceEnabled {
+		t.Skip("how long something takes under the race detector says nothing")
+	}
 	size, attempts := 8<<10, 12
 	if long() {
 		size, attempts = 64<<10, 20
