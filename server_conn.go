@@ -43,7 +43,6 @@ type serverConn struct {
 	since    time.Time // when the connection began
 	ready    time.Time // when it could bring its first request
 	now      time.Time // when the last bytes arrived
-	looked   time.Time // when the clock was asked what time it is, see look
 	began    time.Time // when the first byte of this request was there
 	queued   bool      // which was before the last one was answered
 
@@ -62,6 +61,8 @@ type serverConn struct {
 
 	shared bool // others were handed something that points here, and may have kept it
 	taken  bool // the handler has the connection, see HijackConn
+
+	looked time.Time // when the clock was asked what time it is, see look
 }
 
 // connPhase is what Shutdown has to know of a connection.
