@@ -245,7 +245,7 @@ func TestAnswer(t *testing.T) {
 			io.WriteString(w, big)
 			w.Header().Set(http.TrailerPrefix+"X-Sum", "1")
 		}},
-		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", 302) }},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }},
 		{"an error", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 500) }},
 		{"a file", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, file) }},
 		{"a file without a length", func(w http.ResponseWriter, r *http.Request) {

@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -137,22 +135,4 @@ func bodyOf(t *testing.T, resp *http.Response) string {
 		t.Fatal("reading the body: ", err)
 	}
 	return string(b)
-}
-
-// logBook keeps what was logged.
-type logBook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBook) Printf(format string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	fmt.Fprintf(&b.text, format+"\n", args...)
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -89,7 +89,8 @@ func mayRepeat(r *http.Request, err error) bool {
 
 func newCall(r *http.Request) *call {
 	c := &call{r: r, ctx: r.Context(), request: gallop.AcquireRequest(), response: gallop.AcquireResponse()}
-	if stop := r.Cancel; stop != nil { //nolint:staticcheck // http.Client still sets it
+	//lint:ignore SA1019 http.Client sets it still
+	if stop := r.Cancel; stop != nil {
 		c.ctx, c.cancel = context.WithCancel(c.ctx)
 		ctx, cancel := c.ctx, c.cancel
 		go func() {

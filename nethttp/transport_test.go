@@ -296,7 +296,7 @@ func (c *closeCounter) Close() error {
 func TestTransportClosesBody(t *testing.T) {
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refuse" {
-			http.Error(w, "no", 413)
+			http.Error(w, "no", http.StatusRequestEntityTooLarge)
 			return
 		}
 		io.Copy(io.Discard, r.Body)
