@@ -67,7 +67,9 @@ func (ctx *RequestCtx) OnDisconnect(f func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gone = f
-	if ctx.conn != nil {
+	if l.err != nil {
+		l.tellGone(l.err)
+	} else if ctx.conn != nil {
 		ctx.conn.watch(l)
 	} else if parent := l.parent; parent != nil {
 		context.AfterFunc(parent, func() {
@@ -180,6 +182,15 @@ func (l *lifetime) leave(err error) (over bool) {
 	return l.overLocked()
 }
 
+// lost ends the lifetime because the client has gone away.
+func (l *lifetime) lost() {
+	l.used.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancelLocked(context.Canceled)
+	l.tellGone(context.Canceled)
+}
+
 // tellGone calls what OnDisconnect was given.
 func (l *lifetime) tellGone(err error) {
 	if l.gone != nil {
@@ -222,10 +233,7 @@ func (c *serverConn) watch(l *lifetime) {
 		if n > 0 {
 			l.ahead = append(l.ahead[:0], b[0])
 		} else if !isTimeout(err) {
-			l.mu.Lock()
-			l.cancelLocked(context.Canceled)
-			l.tellGone(context.Canceled)
-			l.mu.Unlock()
+			l.lost()
 		}
 	}()
 }

@@ -83,11 +83,10 @@ func (s *ResponseStream) begin(c *serverConn) {
 	c.correct()
 	resp := &c.ctx.Response
 	s.none = !resp.mayHaveBody() || c.opensTunnel()
-	out := c.outgoing()
+	out := c.outgoing(time.Now()) // the input may be somebody else's, who reads the body
 	out.length = c.streamedLength(s.none)
 	out.close = out.close || out.length == lengthUntilClose
 	c.writeHead(&out)
-	c.output.now = time.Time{} // the handler may take its time
 	s.conn = c
 	s.sink = streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
 	s.put(resp.body.bytes())

@@ -209,11 +209,14 @@ func (b *requestBody) fail(err error) error {
 	case b.isCut():
 		err = ErrBodyClosed
 	case err == io.EOF:
+		b.c.ctx.life.lost()
 		err = io.ErrUnexpectedEOF
 	case isTimeout(err) && b.c.input.byHand.Load() != nil:
 		err = os.ErrDeadlineExceeded
 	case isTimeout(err):
 		err = errSlowBody
+	default:
+		b.c.ctx.life.lost()
 	}
 	b.err = err
 	return err

@@ -99,6 +99,7 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	if c == nil {
 		return nil, errNotServed
 	}
+	ctx.life.used.Store(true) // so that nobody begins to watch it later
 	c.stopWatching()
 	c.body.sever()
 	s := &ctx.stream
@@ -122,13 +123,12 @@ func (c *serverConn) writeTakenHead() {
 	ctx := c.ctx
 	ctx.hijackHandler = func(net.Conn) {}
 	c.limitWriting()
-	out := c.outgoing()
+	out := c.outgoing(time.Now())
 	out.length = lengthNone
 	if ctx.Response.mayHaveBody() && !c.opensTunnel() {
 		out.length, out.close = lengthUntilClose, true
 	}
 	c.writeHead(&out)
-	c.output.now = time.Time{}
 }
 
 // take writes what there is to write and leaves the connection to the handler.

@@ -106,7 +106,7 @@ func (c *serverConn) writeResponse() error {
 	if hasBody && resp.body.err != nil {
 		return c.takeBack(mark, resp.body.err)
 	}
-	out := c.outgoing()
+	out := c.outgoing(c.date())
 	if out.length = lengthNone; !tunnel {
 		resp.frame(&out, c.old || resp.Header.sentMinor() == 0)
 	}
@@ -130,15 +130,15 @@ func (c *serverConn) writeResponse() error {
 	return &streamError{err}
 }
 
-// outgoing is what the server adds to every head.
-func (c *serverConn) outgoing() outgoing {
+// outgoing is what the server adds to every head that is sent now.
+func (c *serverConn) outgoing(now time.Time) outgoing {
 	out := outgoing{
 		server:             c.set.server,
 		keepAlive:          c.old,
 		defaultContentType: !c.srv.NoDefaultContentType,
 	}
 	if !c.srv.NoDefaultDate {
-		out.date = c.date()
+		out.date = now
 		out.usual = c.srv.starts.at(out.date, c.set.server)
 	}
 	return out

@@ -374,6 +374,37 @@ func TestContext(t *testing.T) {
 	})
 }
 
+// So does one that goes away in the middle of its request, when that is noticed.
+func TestContextInBody(t *testing.T) {
+	ends := make(chan error, 1)
+	waits := make(chan struct{}, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		if r.URL.Path == "/derived" {
+			derived, cancel := context.WithCancel(ctx)
+			defer cancel()
+			ctx = derived
+		}
+		waits <- struct{}{}
+		if _, err := io.ReadAll(r.Body); err == nil {
+			t.Error("the body has come")
+		}
+		<-ctx.Done()
+		ends <- r.Context().Err()
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		for _, path := range []string{"/", "/derived"} {
+			p := dial(t, addr)
+			p.say("POST %s HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", path)
+			<-waits
+			p.Close()
+			if err := <-ends; err != context.Canceled {
+				t.Errorf("%s: got %v", path, err)
+			}
+		}
+	}, "gallop, whole bodies")
+}
+
 // Server-sent events: what is flushed arrives while the handler runs.
 func TestFlush(t *testing.T) {
 	next := make(chan bool)
@@ -423,6 +454,7 @@ func TestHijack(t *testing.T) {
 		if _, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			t.Error("hijacked twice")
 		}
+		r.Context().Done() // must not read from the connection any more
 		go func() { // the handler may return before
 			defer conn.Close()
 			io.WriteString(conn, "raw: ")

@@ -1,8 +1,10 @@
 package nethttp
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/textproto"
 	"sync"
@@ -19,6 +21,7 @@ type body struct {
 	data   []byte             // what is left of a body in memory
 	ctx    *gallop.RequestCtx // nil once the handler has returned
 	req    *http.Request      // gets the trailers
+	life   *requestContext    // ends if the client turns out to be gone
 	closed bool
 	ended  bool // it was read to its end
 }
@@ -39,7 +42,7 @@ func (x *exchange) readBody(ctx *gallop.RequestCtx) {
 	if r.ContentLength = int64(length); length >= 0 && b.stream == nil {
 		r.ContentLength = int64(len(b.data)) // in a test nothing may announce it
 	}
-	b.ctx, b.req = ctx, r
+	b.ctx, b.req, b.life = ctx, r, &x.ctx
 	r.Body = b
 }
 
@@ -64,8 +67,16 @@ func (b *body) Read(p []byte) (int, error) {
 		b.mu.Unlock()
 	case errors.Is(err, gallop.ErrBodyClosed):
 		err = http.ErrBodyReadAfterClose
+	case isLost(err):
+		b.life.cancel(context.Canceled)
 	}
 	return n, err
+}
+
+// isLost reports whether err means that the client has gone away.
+func isLost(err error) bool {
+	var n net.Error
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &n) && !n.Timeout()
 }
 
 func (b *body) readData(p []byte) (int, error) {

@@ -44,7 +44,7 @@ func (c *call) answer() *http.Response {
 		resp.Body = http.NoBody
 		c.end()
 	case io.ReadWriteCloser:
-		resp.Body = &upgradedBody{stream, c}
+		resp.Body, resp.ContentLength = &upgradedBody{stream, c}, 0
 	default:
 		resp.Body = &responseBody{c: c, stream: stream, resp: resp}
 		c.decompress(resp)

@@ -601,7 +601,7 @@ func TestTransportUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		rw, ok := resp.Body.(io.ReadWriteCloser)
-		if !ok || resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "echo" {
+		if !ok || resp.StatusCode != 101 || resp.ContentLength != 0 || resp.Header.Get("Upgrade") != "echo" {
 			t.Fatalf("got %v, %T", resp, resp.Body)
 		}
 		br := bufio.NewReader(rw)
