@@ -321,9 +321,28 @@ func (b *requestBody) drain() bool {
 	if b.ended() {
 		return true
 	}
-	if b.tooMuchToDrain() || b.c.output.flush() != nil {
+	if b.tooMuchToDrain() {
 		return false
 	}
+	flushed := b.c.flushAside()
+	read := b.drainInput()
+	return <-flushed == nil && read
+}
+
+// flushAside writes what there is to write while the client may do the same, and is not
+// going to read before.
+func (c *serverConn) flushAside() <-chan error {
+	flushed := make(chan error, 1)
+	if len(c.output.buf) == 0 || c.output.err != nil {
+		flushed <- c.output.err
+		return flushed
+	}
+	go func() { flushed <- c.output.flush() }()
+	return flushed
+}
+
+// drainInput is drain without a look at the output.
+func (b *requestBody) drainInput() bool {
 	b.c.input.armExactly(time.Now().Add(drainTime))
 	for total := 0; total <= drainSize; {
 		data, n, err := b.decode(b.c.input.unread())
@@ -335,7 +354,7 @@ func (b *requestBody) drain() bool {
 		if b.ended() {
 			return true
 		}
-		if n == 0 && len(data) == 0 && b.c.input.fill() != nil {
+		if n == 0 && len(data) == 0 && b.c.input.read() != nil {
 			return false
 		}
 	}

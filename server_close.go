@@ -143,6 +143,9 @@ func (c *serverConn) guard(what string, f func()) {
 
 // end ends a connection after its last response.
 func (c *serverConn) end() error {
+	if _, half := c.nc.(interface{ CloseWrite() error }); !half {
+		c.body.drain() // as far as it goes, since linger cannot
+	}
 	if err := c.output.flush(); err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ results() {
 }
 
 # What needs HTTP/2: without it some of these tests panic, and end all others.
-skip="[Bb]idi|/[Bb]idi|//[Bb]idi|[Cc]um_?[Ss]um|/[Cc]um_?[Ss]um|//[Cc]um_?[Ss]um"
+# The order matters to -skip: what is matched in part comes last.
+skip="[Bb]idi|[Cc]um_?[Ss]um|GRPCMissingTrailers|/[Bb]idi|/[Cc]um_?[Ss]um|/http2|/clientStreamSimple|//[Bb]idi|//[Cc]um_?[Ss]um|///[Bb]idi|///[Cc]um_?[Ss]um|////[Cc]um_?[Ss]um"
 failed=0
 results none
 for side in client server; do
