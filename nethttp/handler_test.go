@@ -455,7 +455,7 @@ func TestHijack(t *testing.T) {
 			t.Error("hijacked twice")
 		}
 		r.Context().Done() // must not read from the connection any more
-		go func() { // the handler may return before
+		go func() {        // the handler may return before
 			defer conn.Close()
 			io.WriteString(conn, "raw: ")
 			line, _ := rw.ReadString('\n')

@@ -185,9 +185,14 @@ func TestTransportAnswer(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
 			t.Run(tc.name+"/"+method, func(t *testing.T) {
-				first := ""
+				first, answer := "", tc.answer
+				if method == "HEAD" {
+					answer = answer[:strings.LastIndex(answer, "HTTP/1.")]
+					head, _, _ := strings.Cut(tc.answer[len(answer):], "\r\n\r\n")
+					answer += head + "\r\n\r\n"
+				}
 				sent(t, func(t *testing.T, client *http.Client) {
-					resp, err := client.Do(requestTo(t, method, "http://"+answering(t, tc.answer), nil))
+					resp, err := client.Do(requestTo(t, method, "http://"+answering(t, answer), nil))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -347,7 +352,8 @@ func TestTransportClosesBody(t *testing.T) {
 				if err == nil {
 					resp.Body.Close()
 				}
-				if (err != nil) != tc.fails {
+				_, theirs := client.Transport.(*http.Transport)
+				if (err != nil) != tc.fails && !(theirs && tc.name == "body too long") { // which net/http may learn too late
 					t.Errorf("got %v", err)
 				}
 				if tc.name == "body fails" && !errors.Is(err, broken) {
