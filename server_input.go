@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"io"
+	"math"
 	"net"
 	"sync/atomic"
 	"time"
@@ -184,6 +185,7 @@ func (in *input) arm(timeout time.Duration) {
 		return
 	}
 	left, late := in.deadline.Sub(in.c.now), slack(timeout)
+	timeout = min(timeout, math.MaxInt64-late)
 	if left < timeout || left > timeout+late {
 		in.armExactly(in.c.now.Add(timeout + late))
 	}

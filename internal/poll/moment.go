@@ -1,6 +1,9 @@
 package poll
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Moment is a point in time on a clock that does not go back, in nanoseconds.
 type Moment int64
@@ -13,8 +16,8 @@ func Now() Moment { return Moment(time.Since(epoch)) }
 // MomentOf returns the moment of a time that has a monotonic reading.
 func MomentOf(t time.Time) Moment { return Moment(t.Sub(epoch)) }
 
-// Add returns m plus d.
-func (m Moment) Add(d time.Duration) Moment { return m + Moment(d) }
+// Add returns m plus d, which is not negative, or the last moment there is.
+func (m Moment) Add(d time.Duration) Moment { return m + min(Moment(d), math.MaxInt64-m) }
 
 // past is a deadline that has passed, whatever the time is.
 const past = 1
