@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"io"
 	"os"
 	"sync"
@@ -48,7 +49,10 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 func (ctx *RequestCtx) owned() (*serverConn, error) {
 	switch {
 	case ctx.stream.left:
-		return nil, ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return nil, context.DeadlineExceeded
 	case ctx.conn == nil:
 		return nil, errNotServed
 	case ctx.conn.taken:

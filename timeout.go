@@ -60,9 +60,9 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 // abandonCtx leaves ctx to whoever holds it, and reports whether the handler has begun
 // the response, or taken the connection. No handler is at the connection after this.
 func (c *serverConn) abandonCtx() (begun bool) {
+	begun = c.ctx.stream.leave(c) // which is nobody's before it is said that time is up
 	c.shared = true
 	over := c.ctx.life.leave(context.DeadlineExceeded) // so that nobody begins to watch
-	begun = c.ctx.stream.leave(c)
 	if c.taken {
 		begun = true
 	} else {
