@@ -585,7 +585,8 @@ func TestWhatDialGets(t *testing.T) {
 		context          bool
 	}{
 		{"with a port", "a.test:8080", "a.test:8080", false},
-		{"without one", "a.test", "a.test:80", false},
+		{"without one", "a.test", "a.test", false},
+		{"a relative path", "./a.sock", "./a.sock", false},
 		{"a path", "/run/a.sock", "/run/a.sock", false},
 		{"none", "", "", false},
 		{"DialContext", "a.test", "a.test:80", true},

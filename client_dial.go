@@ -10,25 +10,23 @@ import (
 // maxClientHandshake is how long a TLS handshake may take.
 const maxClientHandshake = 10 * time.Second
 
-// splitAddrs returns the addresses in Addr, in ASCII and with a port. Dial and DialTimeout also get those that are empty or
-// paths, as they are: they know what to make of them.
+// splitAddrs returns the addresses in Addr, in ASCII and with a port. Dial and DialTimeout get those without a port as
+// they are, be they paths of sockets, names that only they know, or nothing at all.
 func (c *HostClient) splitAddrs() (addrs []string, err error) {
 	anything := c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
 	for addr := range strings.SplitSeq(c.Addr, ",") {
-		addr = strings.TrimSpace(addr)
-		switch {
-		case anything && (addr == "" || addr[0] == '/'):
-			addrs = append(addrs, addr)
-			continue
-		case addr == "":
+		if addr = strings.TrimSpace(addr); addr == "" && !anything {
 			continue
 		}
-		if !strings.HasPrefix(addr, "unix:") {
+		if !strings.HasPrefix(addr, "unix:") && !(anything && strings.Contains(addr, "/")) {
 			if addr, err = asciiHost(addr); err != nil {
 				return nil, err
 			}
 		}
-		addrs = append(addrs, AddMissingPort(addr, c.IsTLS))
+		if !anything {
+			addr = AddMissingPort(addr, c.IsTLS)
+		}
+		addrs = append(addrs, addr)
 	}
 	if len(addrs) == 0 {
 		err = errNoAddr

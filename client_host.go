@@ -56,7 +56,8 @@ type HostClient struct {
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout makes connections within the time there is for the call. With it, and with
-	// Dial, Addr may also be empty, or a path from the root, which they get as it is.
+	// Dial, Addr may also be empty, or the path of a socket: they get it as it is, without a
+	// port that is missing.
 	DialTimeout DialFuncWithTimeout
 
 	// Dial makes connections. One that takes longer than the call may is closed when
