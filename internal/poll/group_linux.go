@@ -40,6 +40,7 @@ type Group struct {
 
 	users   atomic.Int64 // listeners and connections; without any the loops end
 	away    atomic.Int64 // workers that serve something off the loops
+	workers atomic.Int32
 	running atomic.Int32 // loops
 	pooled  atomic.Uint64
 	stolen  atomic.Uint64

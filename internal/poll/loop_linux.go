@@ -365,9 +365,19 @@ func (l *Loop) tick() {
 	l.wheel.Advance(int64(l.now), l.fire)
 }
 
-// sleep waits until there may be an event, or something to be done. While handlers run
-// on goroutines it waits as these do, with the scheduler; otherwise in the kernel, which
-// is cheaper.
+// fewGoroutines is how many there may be besides the workers in a process that does nothing
+// but serve.
+const fewGoroutines = 16
+
+// alone reports whether hardly anybody else can want the processor of a loop that waits.
+func (g *Group) alone() bool {
+	return g.away.Load() == 0 && runtime.NumGoroutine() <= int(g.workers.Load())+fewGoroutines
+}
+
+// sleep waits until there may be an event, or something to be done: in the kernel if there
+// is nobody else, which is cheaper. While handlers run on goroutines, or the program has
+// many others, it waits as these do, with the scheduler: a loop that waits in the kernel
+// keeps a processor from them until the runtime notices.
 func (l *Loop) sleep() {
 	l.awake.Store(false)
 	defer func() {
@@ -378,7 +388,7 @@ func (l *Loop) sleep() {
 		return
 	}
 	at, timed := l.wheel.Next()
-	if l.g.away.Load() == 0 {
+	if l.g.alone() {
 		ms := -1
 		if timed {
 			ms = int(min(max((at-int64(l.now)+999_999)/1_000_000, 1), 1<<30))

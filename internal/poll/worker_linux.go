@@ -61,6 +61,7 @@ func (g *Group) start(t task) {
 	g.mu.Unlock()
 	w := &Worker{g: g, tasks: make(chan task, 1)}
 	w.tasks <- t
+	g.workers.Add(1)
 	go w.work()
 }
 
@@ -68,6 +69,7 @@ func (g *Group) start(t task) {
 func (w *Worker) work() {
 	finished := false
 	defer func() {
+		w.g.workers.Add(-1)
 		if !finished { // runtime.Goexit, or a panic that ends the process
 			w.abandon()
 		}
