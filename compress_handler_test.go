@@ -184,17 +184,19 @@ func TestCompressHandlerForAnOldClient(t *testing.T) {
 }
 
 func TestCompressHandlerLeavesATimedOutResponseAlone(t *testing.T) {
-	release := make(chan struct{})
+	timedOut := make(chan struct{})
 	ended := make(chan struct{})
 	slow := gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
 		defer close(ended)
-		<-release
+		<-timedOut
 		for range 100 {
 			ctx.WriteString(longText) // races with the compressor if that touches it
 		}
 	}, time.Millisecond, longText)
-	c, br := dial(t, start(t, &gallop.Server{Handler: gallop.CompressHandler(slow)}))
-	time.AfterFunc(5*time.Millisecond, func() { close(release) })
+	c, br := dial(t, start(t, &gallop.Server{Handler: gallop.CompressHandler(func(ctx *gallop.RequestCtx) {
+		slow(ctx)
+		close(timedOut)
+	})}))
 	resp := fetch(t, c, br, "GET", "/", "gzip")
 	if got := plainBody(t, resp); resp.StatusCode != 408 || got != longText {
 		t.Errorf("%d, %d bytes", resp.StatusCode, len(got))
