@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -289,9 +290,16 @@ func (s *Server) prepare() {
 }
 
 // Serve serves the connections that ln accepts, see Transport, until ln fails or the
-// server is shut down. It closes ln. It returns nil after Shutdown or Close. If somebody
-// else has closed ln the error is net.ErrClosed.
+// server is shut down. It closes ln. It returns nil after Shutdown or Close, and if
+// somebody else has closed ln: that is an end as well, and connections stay.
 func (s *Server) Serve(ln net.Listener) error {
+	if err := s.serveListener(ln); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+func (s *Server) serveListener(ln net.Listener) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
 		ln.Close()

@@ -2,7 +2,6 @@ package gallop_test
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net"
 	"path/filepath"
@@ -83,7 +82,7 @@ func listenAndServe(t *testing.T, s *gallop.Server, network string) func() (net.
 		if err := s.ShutdownWithContext(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
-		if err := <-served; err != nil && !errors.Is(err, net.ErrClosed) {
+		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
