@@ -1,0 +1,119 @@
+# What run-fiber.sh and run-fasthttp.sh have in common: tests of others run, and are judged by a list of those that are known to
+# fail. Sourced by them, in the directory of the tests; writes only into scratch.
+#
+#   module   the path that the tests' packages begin with
+#   list     the file that has the known failures: package, test, and for those that must not run a third word that says why:
+#            panics and hangs take their package down with them, network is for what asks other machines
+#   scratch  a directory for what is written
+
+# copy_module copies a module out of the module cache, where it is put if it is not there yet.
+copy_module() {
+  local dir
+  mkdir "$scratch/get"
+  dir=$(cd "$scratch/get" && go mod init get 2>/dev/null && go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  cp -r "$dir" "$2"
+  chmod -R u+w "$2"
+}
+
+# known prints the tests of the list, and with "skipped" those of them that do not run.
+known() { sed -e 's/^#.*//' -e '/^$/d' "$list" | awk -v only="${1-}" '!only || $3 { print $1, $2 }'; }
+
+# escaped makes the name of a test a pattern for that test alone.
+escaped() { sed -E 's/[][().*+?{}|^$\\]/\\&/g; s|[^/]+|^&$|g'; }
+
+# run runs the tests of packages and prints what go test -json does.
+run() {
+  local skip
+  skip=$(known skipped | sed 's/^[^ ]* //' | escaped | paste -sd '|')
+  go test -json -count=1 -p 4 -timeout 170s ${skip:+-skip "$skip"} "$@" 2>"$scratch/err" || true
+}
+
+# failures prints the tests that failed according to the output of go test -json: package and name. A test
+# that failed because one below it did is left out.
+failures() {
+  grep '"Action":"fail"' "$1" | grep '"Test":' |
+    sed -E 's|.*"Package":"'"$module"'/?([^"]*)".*"Test":"([^"]*)".*|\1 \2|; s|^ |. |' | sort -u |
+    awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) if (i == NR || index(line[i+1], line[i] "/") != 1) print line[i] }'
+}
+
+# broken prints the packages that did not get to their end.
+broken() {
+  grep -E '"Action":"(build-fail|fail)"' "$1" | grep -v '"Test":' | sed -E 's|.*"(Package\|ImportPath)":"'"$module"'/?([^" ]*).*|\2|' |
+    while read -r package; do
+      if ! grep -q "\"Package\":\"$module${package:+/$package}\",\"Test\":\"[^\"]*\",\"Elapsed\"" <(grep '"Action":"fail"' "$1") ||
+        grep -q "\"Package\":\"$module${package:+/$package}\".*\"Output\":\"panic: .*\[recovered" "$1" ||
+        grep -qE "\"Package\":\"$module${package:+/$package}\".*\"Output\":\"(fatal error: |panic: test timed out)" "$1"; then
+        echo "${package:-.}"
+      fi
+    done
+}
+
+# again runs one test by itself until it passes, and fails if it does not.
+again() {
+  local pattern
+  pattern=$(escaped <<<"$2")
+  for _ in 1 2 3; do
+    if go test -count=1 -timeout 60s -run "$pattern" "./$1" >"$scratch/again" 2>&1; then return 0; fi
+  done
+  return 1
+}
+
+# count prints how many tests passed, or failed.
+count() { grep "\"Action\":\"$1\"" "$scratch/out" | grep -c '"Test":' || true; }
+
+# run_all runs the tests of all packages and prints how many of TITLE passed. What came out is in $scratch/out.
+run_all() {
+  local begun=$SECONDS package name
+  run ./... >"$scratch/out"
+  if ! grep -q '"Action":"pass"' "$scratch/out"; then
+    cat "$scratch/err" "$scratch/out"
+    return 1
+  fi
+  # A package that did not get to its end has another chance: what panics in it may be a test that came too late.
+  for _ in 1 2; do
+    for package in $(broken "$scratch/out"); do
+      printf 'runs again: %s\n' "$package"
+      name=$module/$package
+      grep -vF "\"Package\":\"${name%/.}\"" "$scratch/out" >"$scratch/rest" || true
+      run "./$package" | cat "$scratch/rest" - >"$scratch/out"
+    done
+  done
+  printf '%s: %d tests and subtests passed, %d failed, %d s\n' "$1" "$(count pass)" "$(count fail)" $((SECONDS - begun))
+}
+
+# tell_broken prints what packages have to say that did not get to their end, and fails if there are any.
+tell_broken() {
+  local package bad=0
+  for package in $(broken "$scratch/out"); do
+    printf 'BROKEN %s\n' "$package"
+    grep "\"Package\":\"$module" "$scratch/out" | grep '"Output":"\(panic\|fatal\|FAIL\|#\)' | head -n 20
+    bad=1
+  done
+  return "$bad"
+}
+
+# judge compares what failed with the list. It fails if a test does that is not in the list, three more times by itself, and
+# tells which of the list have passed.
+judge() {
+  local bad=0 package test
+  tell_broken || bad=1
+  failures "$scratch/out" >"$scratch/failed"
+  known | sort >"$scratch/known"
+  while read -r package test; do
+    if grep -qxF "$package $test" "$scratch/known"; then continue; fi
+    if again "$package" "$test"; then
+      printf 'passed when it ran again: %s %s\n' "$package" "$test"
+      continue
+    fi
+    printf 'FAIL %s %s\n' "$package" "$test"
+    cat "$scratch/again"
+    bad=1
+  done <"$scratch/failed"
+
+  known skipped | sort >"$scratch/skipped"
+  comm -23 "$scratch/known" <(sort "$scratch/failed" "$scratch/skipped") >"$scratch/stale"
+  while read -r package test; do
+    printf 'passes, and is in %s: %s %s\n' "${list##*/}" "$package" "$test"
+  done <"$scratch/stale"
+  return "$bad"
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Runs the tests of fasthttp on gallop: those that need nothing but what fasthttp exports, on the module in fasthttp/. Needs Go
+# and the network or a module cache; writes nothing into the work tree.
+#
+#   compat/run-fasthttp.sh          all packages; fails if a test fails that is not in fasthttp-failures.txt, and tells
+#                                   which of those passed
+#   compat/run-fasthttp.sh -base    the same tests on fasthttp itself; prints what fails there, for comparison
+#   compat/run-fasthttp.sh -pruned  prints the tests that need more than fasthttp exports, and what they need
+set -euo pipefail
+cd "$(dirname "$0")"
+
+module=github.com/valyala/fasthttp
+version=v1.74.0
+here=$PWD
+list=$here/fasthttp-failures.txt
+scratch=$(mktemp -d)
+trap 'chmod -R u+w "$scratch"; [ -n "${KEEP-}" ] || rm -rf "$scratch"' EXIT
+. ./judge.sh
+
+# The files of fasthttp stay, since some tests serve them, but are not compiled. Ours are beside them.
+copy_module "$module@$version" "$scratch/base"
+find "$scratch/base/examples" -name '*_test.go' -delete
+cp -r "$scratch/base" "$scratch/gallop"
+cd "$scratch/gallop"
+find . -name '*.go' ! -name '*_test.go' -exec sed -i -e '1i //go:build ignore\n' -e '/^\/\/go:build /d' {} +
+(cd "$here/fasthttp" && find . -name '*.go' ! -name '*_test.go' ! -path './internal/*') | while read -r file; do
+  cp "$here/fasthttp/$file" "${file%/*}/gallop_${file##*/}"
+done
+cp "$here/fasthttp-names.go.txt" gallop_names_test.go
+go mod edit -require=github.com/gallop-http/gallop@v0.0.0 -replace="github.com/gallop-http/gallop=$here/.."
+export GOFLAGS=-mod=mod
+
+(cd "$here/fasthttp" && go build -o "$scratch/prune" ./internal/prune)
+"$scratch/prune" >"$scratch/pruned"
+grep -E '^[^ ]+ (Test|Example|Fuzz)' "$scratch/pruned" >"$scratch/pruned-tests"
+if [ "${1-}" = -pruned ]; then
+  cat "$scratch/pruned-tests"
+  exit
+fi
+printf 'fasthttp %s: %d tests need what it does not export, and do not run\n' "$version" "$(wc -l <"$scratch/pruned-tests")"
+
+if [ "${1-}" = -base ]; then
+  rm gallop_names_test.go
+  find . -name '*_test.go' -exec cp {} "$scratch/base/"{} \;
+  cd "$scratch/base"
+  run_all "fasthttp $version on itself"
+  failures "$scratch/out"
+  tell_broken
+else
+  run_all "fasthttp $version"
+  judge
+fi
