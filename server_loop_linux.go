@@ -20,6 +20,7 @@ type loopGroup struct {
 	before poll.Stats // of groups that have ended
 	inline atomic.Uint64
 	pooled atomic.Uint64
+	vacant sync.Pool // of *serverConn, with what they have for the next connection
 }
 
 // enter returns the loops, and keeps them running until Leave is called.
@@ -214,9 +215,11 @@ func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
 func (h loopServer) Run(w *poll.Worker, data any) {
 	switch data := data.(type) {
 	case *serverConn:
+		h.s.vacate(w)
 		w.Local = data
 		data.loop.worker = w
 		h.s.ride(w, data, false)
+		h.s.vacate(w)
 	case func(*poll.Worker):
 		data(w)
 	}
@@ -232,12 +235,25 @@ func (s *Server) seat(w *poll.Worker) *serverConn {
 	if c, ok := w.Local.(*serverConn); ok {
 		return c
 	}
+	if c, ok := s.loops.vacant.Get().(*serverConn); ok {
+		w.Local = c
+		return c
+	}
 	c := s.acquireConn()
 	c.srv, c.set = s, &s.set
 	c.input.init(c)
 	c.output.c = c
 	w.Local = c
 	return c
+}
+
+// vacate leaves the serverConn that w has, if it has one, to a leader: those give theirs
+// away with the requests that they do not answer themselves.
+func (s *Server) vacate(w *poll.Worker) {
+	if c, ok := w.Local.(*serverConn); ok {
+		w.Local = nil
+		s.loops.vacant.Put(c)
+	}
 }
 
 // board takes lc, which w serves.

@@ -406,6 +406,36 @@ func wantNoConns(t *testing.T, s *gallop.Server) {
 	}
 }
 
+// TestLoopAllocatesNothing holds both ways of a request to the promise that servers make:
+// that of who leads the loop, and that by another worker, which sends buffers back and forth.
+func TestLoopAllocatesNothing(t *testing.T) {
+	if gallop.RaceEnabled {
+		t.Skip("the race detector makes pools forget")
+	}
+	for _, dispatch := range []gallop.DispatchType{gallop.DispatchInline, gallop.DispatchGoroutine} {
+		t.Run(fmt.Sprint(dispatch), func(t *testing.T) {
+			s := &gallop.Server{
+				Dispatch: dispatch,
+				Handler:  func(ctx *gallop.RequestCtx) { ctx.SetBodyString("yes") },
+			}
+			c := dialRaw(t, loopServer(t, s))
+			request, answer := []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), make([]byte, 1024)
+			turn := func() {
+				_, _ = c.Write(request)
+				if n, err := c.Read(answer); err != nil || !bytes.HasSuffix(answer[:n], []byte("\r\n\r\nyes")) {
+					t.Errorf("%q, %v", answer[:n], err)
+				}
+			}
+			for range 20 {
+				turn()
+			}
+			if n := testing.AllocsPerRun(500, turn); n != 0 {
+				t.Errorf("%v allocations a request", n)
+			}
+		})
+	}
+}
+
 // Many clients come, ask in every way, and go in every way; each gets its own answers.
 func TestLoopChurn(t *testing.T) {
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {

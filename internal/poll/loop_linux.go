@@ -144,7 +144,7 @@ func (l *Loop) ring() {
 	defer l.mu.Unlock()
 	if !l.ended {
 		one := [8]byte{1}
-		_, _ = Write(l.bell, one[:])
+		_, _ = syscall.Write(l.bell, one[:])
 	}
 }
 
@@ -248,7 +248,7 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	switch {
 	case fd == l.bell:
 		var b [8]byte
-		_, _ = Read(l.bell, b[:])
+		_, _ = syscall.Read(l.bell, b[:])
 		return nil
 	case fd < 0: // a listener
 		return nil

@@ -4,7 +4,8 @@
 // The sockets have to be non-blocking, as those of package net are.
 //
 // The calls go around what the runtime does for calls that may take long, which costs as
-// much again as a short one. In race builds they do not, since there package syscall tells
+// much again as a short one, and are those of sockets, which go around what the kernel does
+// for files. In race builds they do not, since there package syscall tells
 // the race detector that what was written before a write happens before what a read sees,
 // and not on linux/386, where sockets share one call.
 package poll
@@ -21,7 +22,7 @@ func Quiet(fd int) bool {
 	}
 }
 
-// Read reads into p as read(2) does. With syscall.EAGAIN there is nothing to read yet;
+// Read reads into p as recv(2) does. With syscall.EAGAIN there is nothing to read yet;
 // no byte and no error is the end.
 func Read(fd int, p []byte) (int, error) {
 	for {
@@ -32,7 +33,7 @@ func Read(fd int, p []byte) (int, error) {
 	}
 }
 
-// Write writes of p what the socket takes, as write(2) does. With syscall.EAGAIN that is
+// Write writes of p what the socket takes, as send(2) does. With syscall.EAGAIN that is
 // nothing.
 func Write(fd int, p []byte) (int, error) {
 	for {

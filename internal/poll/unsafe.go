@@ -15,12 +15,14 @@ func peek(fd int) (int, error) {
 }
 
 func read(fd int, p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		syscall.MSG_DONTWAIT, 0, 0)
 	return result(n, errno)
 }
 
 func write(fd int, p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
 	return result(n, errno)
 }
 
