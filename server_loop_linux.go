@@ -72,10 +72,12 @@ func (lc *loopConn) kick() { lc.Kick() }
 type loopSeat struct {
 	conn    *loopConn
 	worker  *poll.Worker
-	drained bool // nothing is to be read until the loop says so
-	resumed bool // the connection comes from the loop just now
-	partial bool // and has brought a part of a head
-	taken   bool // a request waits for its handler
+	drained bool      // nothing is to be read until the loop says so
+	resumed bool      // the connection comes from the loop just now
+	partial bool      // and has brought a part of a head
+	looked  bool      // the clock was looked at when it came
+	ended   time.Time // when a handler off the loop returned, if that is known
+	taken   bool      // a request waits for its handler
 	place   *atomic.Uint32
 }
 
@@ -264,7 +266,7 @@ func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 	c.writeLimit = c.set.write
 	c.close = false
 	c.input.deadline, c.output.deadline = time.Time{}, time.Time{}
-	c.loop = loopSeat{conn: lc, worker: w, resumed: true}
+	c.loop = loopSeat{conn: lc, worker: w, resumed: true, looked: true}
 	if lc.partial != nil {
 		c.input.buf = append(bufpool.Grow(c.input.buf[:0], len(lc.partial)+1), lc.partial...)
 		c.input.r, c.input.headAt = 0, 0
@@ -295,7 +297,6 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 		switch {
 		case err == errMove:
 			w.Local, settled = nil, true
-			s.loops.pooled.Add(1)
 			w.Group().Hand(c)
 			return
 		case err == errPark:
@@ -438,7 +439,10 @@ func (c *serverConn) tryRead() error {
 		return err
 	}
 	c.loop.drained = n < len(free)
-	c.now = c.loop.worker.Now()
+	if !c.loop.looked {
+		c.now = c.loop.worker.Now()
+	}
+	c.loop.looked = false
 	in.buf = in.buf[:len(in.buf)+n]
 	return nil
 }
@@ -481,46 +485,54 @@ func (c *serverConn) moreOfHead() (more bool, err error) {
 }
 
 // mayRunHere reports whether the handler for the request may be called by the worker: on
-// the loop, or, if it does not lead, off it.
+// the loop, or, if it does not lead, off it. If not on the loop, the next request on the
+// connection is read off it too, in the hope that it is for the same handler: that is
+// cheaper than to pass it on.
 func (c *serverConn) mayRunHere() bool {
 	lc := c.loop.conn
 	lc.partial, lc.stashed = nil, 0
-	if !c.loop.worker.Leads() {
-		c.loop.place = nil
-		return true
-	}
 	switch c.srv.Dispatch {
 	case DispatchInline:
 		return true
 	case DispatchGoroutine:
-		return false
+		lc.Away = true
+	default:
+		h := &c.ctx.Request.Header
+		c.loop.place = c.srv.branch.at(h.Method(), h.RequestURI())
+		lc.Away = !isFast(c.loop.place.Load())
 	}
-	h := &c.ctx.Request.Header
-	c.loop.place = c.srv.branch.at(h.Method(), h.RequestURI())
-	return isFast(c.loop.place.Load())
+	return !lc.Away || !c.loop.worker.Leads()
 }
 
 // handleOnLoop calls the handler, and remembers how long it took.
 func (c *serverConn) handleOnLoop() {
-	leads := c.loop.worker.Leads()
-	if leads {
-		c.srv.loops.inline.Add(1)
-	}
-	place := c.loop.place
-	if place == nil || leads && c.requests%sampled != 0 {
+	seat := &c.loop
+	if !seat.worker.Leads() {
+		c.srv.loops.pooled.Add(1)
+		start := c.now // not much before: clocks are dear
+		if c.queued {
+			start = time.Now()
+		}
 		c.srv.Handler(c.ctx)
-		if leads && place != nil && !c.loop.worker.Leads() {
-			mispredicted(place)
+		seat.ended = start.Add(time.Since(start))
+		if seat.place != nil && seat.conn.Away {
+			ran(seat.place, seat.ended.Sub(start))
 		}
 		return
 	}
-	start := poll.Now()
+	c.srv.loops.inline.Add(1)
+	timed := seat.place != nil && c.requests%sampled == 0
+	var start poll.Moment
+	if timed {
+		start = poll.Now()
+	}
 	c.srv.Handler(c.ctx)
-	took := time.Duration(poll.Now() - start)
-	if leads && !c.loop.worker.Leads() {
-		mispredicted(place)
-	} else {
-		ran(place, took)
+	switch {
+	case seat.place == nil:
+	case !seat.worker.Leads():
+		mispredicted(seat.place)
+	case timed:
+		ran(seat.place, time.Duration(poll.Now()-start))
 	}
 }
 

@@ -2,7 +2,10 @@
 
 package gallop
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // There are no event loops here: goroutines serve all connections, and nothing of this is
 // ever reached but serveOnLoops and Stats.
@@ -16,6 +19,7 @@ func (lc *loopConn) kick() {}
 type loopSeat struct {
 	conn                    *loopConn
 	drained, partial, taken bool
+	ended                   time.Time
 }
 
 func (l *loopSeat) leads() bool { return false }

@@ -159,6 +159,10 @@ func (c *serverConn) writeHead(out *outgoing) {
 // date is the time of the response. With further requests at hand, for which one look
 // at the clock has to do, it is that of the last bytes read.
 func (c *serverConn) date() time.Time {
+	if ended := c.loop.ended; !ended.IsZero() {
+		c.loop.ended = time.Time{}
+		return ended
+	}
 	if c.input.empty() && !c.loop.leads() {
 		c.output.now = c.now.Add(time.Since(c.now)) // half as dear as time.Now
 		return c.output.now

@@ -25,6 +25,10 @@ type Conn struct {
 	// Data is the owner's.
 	Data any
 
+	// Away has it served by a worker off the loops when something has come. It is for who
+	// serves the connection to set.
+	Away bool
+
 	state atomic.Uint32
 	fd    int32
 	gen   uint32 // tells the event of one connection from those of others with the same descriptor

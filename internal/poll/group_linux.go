@@ -51,6 +51,7 @@ type Group struct {
 	mu        sync.Mutex
 	idle      []*Worker // the one that worked last is the last one
 	reaper    bool
+	round     uint64 // of the reaper
 	listeners []*Listener
 	closed    chan struct{} // when the loops have ended
 }

@@ -224,6 +224,9 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 			event := &l.events[l.next]
 			l.next++
 			switch c := l.ready(event); {
+			case c != nil && c.Away:
+				c.run.Store(0)
+				l.g.Hand(kick{c})
 			case c != nil:
 				if w.begin(c); !w.serve(c, false) {
 					return false

@@ -15,7 +15,7 @@ type Worker struct {
 	run   uint64
 	now   time.Time // when its loop last looked at the clock
 	tasks chan task
-	since time.Time
+	since uint64 // the reaper's round in which it became idle
 }
 
 // task is what a worker does next.
@@ -27,7 +27,8 @@ type task struct {
 // kick is a connection to be served by a worker off the loops.
 type kick struct{ c *Conn }
 
-// idleWorker is how long a worker waits for something to do before it ends.
+// idleWorker is how often workers are ended that have waited for something to do ever since the
+// last time.
 const idleWorker = 10 * time.Second
 
 // Hand has Run called with data by a worker off the loops.
@@ -115,7 +116,6 @@ func (w *Worker) Now() time.Time {
 // rest puts w among the idle ones. It reports false if there are no loops any more.
 func (w *Worker) rest() bool {
 	g := w.g
-	w.since = time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
@@ -123,6 +123,7 @@ func (w *Worker) rest() bool {
 		return false
 	default:
 	}
+	w.since = g.round
 	g.idle = append(g.idle, w)
 	if !g.reaper {
 		g.reaper = true
@@ -135,11 +136,12 @@ func (w *Worker) rest() bool {
 func (g *Group) reap() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	old, now := 0, time.Now()
-	for old < len(g.idle) && now.Sub(g.idle[old].since) >= idleWorker {
+	old := 0
+	for old < len(g.idle) && g.idle[old].since < g.round {
 		close(g.idle[old].tasks)
 		old++
 	}
+	g.round++
 	g.idle = append(g.idle[:0], g.idle[old:]...)
 	clear(g.idle[len(g.idle):cap(g.idle)])
 	if g.reaper = len(g.idle) > 0; g.reaper {
