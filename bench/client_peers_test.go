@@ -43,6 +43,9 @@ var clientPeers = []clientPeer{
 	{"nethttp", serveTargetNetHTTP, newNetHTTPCaller, listenFasthttpMemory},
 }
 
+// goroutinesPeer is gallop without event loops.
+var goroutinesPeer = clientPeer{"gallop-goroutines", serveTargetGoroutines, newGallopCaller, listenMemory}
+
 // floorPeer does without HTTP.
 var floorPeer = clientPeer{"floor", serveFloor, newFloorCaller, listenMemory}
 
@@ -65,8 +68,15 @@ func serveTargetFasthttp(ln net.Listener) error {
 	return s.Serve(ln)
 }
 
-func serveTargetGallop(ln net.Listener) error {
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { _, _ = ctx.Write(ctx.RequestURI()) }}
+func serveTargetGallop(ln net.Listener) error { return serveTarget(ln, gallop.TransportAuto) }
+
+func serveTargetGoroutines(ln net.Listener) error { return serveTarget(ln, gallop.TransportGoroutine) }
+
+func serveTarget(ln net.Listener, transport gallop.TransportType) error {
+	s := &gallop.Server{
+		Handler:   func(ctx *gallop.RequestCtx) { _, _ = ctx.Write(ctx.RequestURI()) },
+		Transport: transport,
+	}
 	return s.Serve(ln)
 }
 

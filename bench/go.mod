@@ -4,12 +4,15 @@ go 1.25.0
 
 require (
 	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
+	github.com/redis/go-redis/v9 v9.17.3
 	github.com/valyala/fasthttp v1.74.0
 )
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/andybalholm/brotli v1.2.7 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/molecule-man/go-brrr v1.0.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect

@@ -44,7 +44,7 @@ stop() {
 	if [ -n "$pid" ]; then kill "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; pid=; fi
 }
 trap 'stop; rm -rf "$work"' EXIT
-go build -o "$work/hello" ./cmd/hello
+go build -o "$work/peer" ./cmd/peer
 tick=$(getconf CLK_TCK)
 ulimit -n "$(ulimit -Hn)"
 
@@ -53,7 +53,7 @@ ticks() { sed 's/.*) //' "/proc/$pid/stat" | awk '{print $12, $13}'; }
 
 # round runs one server once and prints: requests/s, user µs, system µs, RSS KiB.
 round() {
-	GOMAXPROCS=1 taskset -c 0 "$work/hello" -server "$1" -addr "127.0.0.1:$port" -mode "$serve" &
+	GOMAXPROCS=1 taskset -c 0 "$work/peer" -server "$1" -address "127.0.0.1:$port" -app "$serve" &
 	pid=$!
 	for _ in $(seq 100); do
 		(exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break

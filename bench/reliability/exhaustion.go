@@ -108,7 +108,7 @@ func littleMemory(t *trial) error {
 	}
 	t.logf("good clients beside them: %v", during)
 	t.logf("resident %d MiB, idle CPU %.1f %%", s.rss()>>20, share)
-	t.requireParked(before, parked, conns, 12<<10)
+	t.requireParked(before, parked, conns, parkedLimit(parked))
 	t.require(s.alive() && during.lost == 0, "%d good requests lost", during.lost)
 	t.count("resident %d MiB, idle CPU %.1f %%", s.rss()>>20, share)
 	return nil

@@ -26,13 +26,11 @@ func badInput(t *trial) error {
 	if err != nil {
 		return err
 	}
-	s, err := t.serveAlone(0)
+	s, err := t.besiege()
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	good, quiet := t.quiet(s.address)
-	defer good.end()
+	defer s.end()
 
 	as, _, err := t.attack(attackConfig{Mode: "flood", Address: s.address, Conns: 256, Cases: cases})
 	defer as.stop()
@@ -40,17 +38,17 @@ func badInput(t *trial) error {
 		return err
 	}
 	length := time.Duration(t.pick(20, 600)) * time.Second
-	first, err := t.floodFor(s, as, length/4)
+	first, err := t.floodFor(s.server, as, length/4)
 	if err != nil {
 		return err
 	}
 	cpu := s.cpu()
-	last, err := t.floodFor(s, as, length-length/4)
+	last, err := t.floodFor(s.server, as, length-length/4)
 	if err != nil {
 		return err
 	}
 	cpu = s.cpu() - cpu
-	during := good.take()
+	during := s.good.take()
 
 	rejected := last.sum.Answered - first.sum.Answered
 	rate := float64(rejected) / (last.at - first.at).Seconds()
@@ -61,7 +59,7 @@ func badInput(t *trial) error {
 	f := last.sum
 	t.require(f.Wrong+f.Silent+f.Stuck == 0, "%d wrong, %d without an answer, %d not closed: %v", f.Wrong, f.Silent, f.Stuck, f.worst())
 	t.require(last.stat.Heap < first.stat.Heap*11/10+4<<20, "heap grew from %d KiB to %d KiB", first.stat.Heap>>10, last.stat.Heap>>10)
-	t.requireLoaded(quiet, during)
+	t.requireLoaded(s.quiet, during)
 	return nil
 }
 
@@ -153,18 +151,11 @@ func rejectCases() ([]floodCase, error) {
 
 // panics is R14: requests whose handler panics, beside the good clients. Only the connection that asked for it may end.
 func panics(t *trial) error {
-	s, err := t.serveAlone(0)
+	s, err := t.besiege()
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	good, quiet := t.quiet(s.address)
-	defer good.end()
-	before, err := s.stat()
-	if err != nil {
-		return err
-	}
-	open := s.descriptors()
+	defer s.end()
 
 	number := t.pick(30_000, 100_000)
 	as, _, err := t.attack(attackConfig{
@@ -183,7 +174,7 @@ func panics(t *trial) error {
 			return err
 		}
 	}
-	during := good.take()
+	during := s.good.take()
 	t.logf("%d panics in %v: %v", sum.Answered, round(time.Since(start)), sum.flooded)
 	t.count("%d panics", sum.Answered)
 	if !s.alive() {
@@ -191,7 +182,7 @@ func panics(t *trial) error {
 		return nil
 	}
 	t.require(sum.Answered >= number && sum.Wrong+sum.Stuck+sum.Failed == 0, "of %d panics %d were answered in order: %v", number, sum.Answered, sum.flooded)
-	t.requireLoaded(quiet, during)
+	t.requireLoaded(s.quiet, during)
 
 	// A server may keep the goroutines of connections for the next ones, for a while.
 	for start := time.Now(); ; time.Sleep(500 * time.Millisecond) {
@@ -199,13 +190,13 @@ func panics(t *trial) error {
 		if err != nil {
 			return err
 		}
-		settled := after.Goroutines <= before.Goroutines+8 && s.descriptors() <= open+2
+		settled := after.Goroutines <= s.before.Goroutines+8 && s.descriptors() <= s.open+2
 		if !settled && time.Since(start) < 25*time.Second {
 			continue
 		}
-		t.logf("goroutines %d → %d, descriptors %d → %d after %v, log lines %d", before.Goroutines, after.Goroutines,
-			open, s.descriptors(), round(time.Since(start)), after.Logged)
-		t.require(settled, "goroutines %d → %d, descriptors %d → %d", before.Goroutines, after.Goroutines, open, s.descriptors())
+		t.logf("goroutines %d → %d, descriptors %d → %d after %v, log lines %d", s.before.Goroutines, after.Goroutines,
+			s.open, s.descriptors(), round(time.Since(start)), after.Logged)
+		t.require(settled, "goroutines %d → %d, descriptors %d → %d", s.before.Goroutines, after.Goroutines, s.open, s.descriptors())
 		t.require(after.Logged > 0, "no panic was logged")
 		return nil
 	}

@@ -49,20 +49,13 @@ var probes = []probe{
 // oversized is what section 6 of the goals asks of an HTTP/1 server: inputs without measure are refused within bounds,
 // and what is announced but not sent costs nothing.
 func oversized(t *trial) error {
-	s, err := t.serveAlone(0)
+	s, err := t.besiege()
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	good, quiet := t.quiet(s.address)
-	defer good.end()
-	before, err := s.stat()
-	if err != nil {
-		return err
-	}
-	open := s.descriptors()
+	defer s.end()
 	for _, p := range probes {
-		t.probe(s, p)
+		t.probe(s.server, p)
 	}
 	announced := []attackConfig{
 		{Opening: post("/sum", 4<<20)},
@@ -71,22 +64,22 @@ func oversized(t *trial) error {
 	}
 	for i, name := range []string{"4 MiB announced", "a chunk of 4 MiB announced", "an unfinished head of 48 KiB"} {
 		limit := []int64{64 << 10, 64 << 10, 256 << 10}[i]
-		s.waitDescriptors(open, 3*time.Second) // those of the attack before
-		if err := t.announce(s, name, announced[i], limit); err != nil {
+		s.waitDescriptors(s.open, 3*time.Second) // those of the attack before
+		if err := t.announce(s.server, name, announced[i], limit); err != nil {
 			return err
 		}
 	}
-	if err := t.acceptStorm(s); err != nil {
+	if err := t.acceptStorm(s.server); err != nil {
 		return err
 	}
-	s.waitDescriptors(open, 3*time.Second)
+	s.waitDescriptors(s.open, 3*time.Second)
 	after, err := s.stat()
 	if err != nil {
 		return err
 	}
-	t.logf("heap %d KiB → %d KiB, resident %d MiB", before.Heap>>10, after.Heap>>10, s.rss()>>20)
-	t.require(after.Heap < before.Heap+4<<20, "heap grew from %d KiB to %d KiB", before.Heap>>10, after.Heap>>10)
-	t.requireLoaded(quiet, good.take())
+	t.logf("heap %d KiB → %d KiB, resident %d MiB", s.before.Heap>>10, after.Heap>>10, s.rss()>>20)
+	t.require(after.Heap < s.before.Heap+4<<20, "heap grew from %d KiB to %d KiB", s.before.Heap>>10, after.Heap>>10)
+	t.requireLoaded(s.quiet, s.good.take())
 	return nil
 }
 

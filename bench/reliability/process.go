@@ -10,10 +10,10 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/measure"
 )
 
 // A process is a child that is told what to do by lines on its standard input and answers with lines of JSON.
@@ -135,52 +135,21 @@ func (s *server) stat() (serverStat, error) {
 	return stat, s.hear(&stat)
 }
 
-// descriptors counts the server's open files.
-func (s *server) descriptors() int {
-	entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
-	return len(entries)
-}
+// proc is the server's process as /proc shows it.
+func (s *server) proc() measure.Process { return measure.Process(s.cmd.Process.Pid) }
+
+func (s *server) descriptors() int { return s.proc().Descriptors() }
 
 // rss is the server's resident memory in octets.
-func (s *server) rss() int {
-	fields := s.procFields("statm", 0)
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.Atoi(fields[1])
-	return pages * os.Getpagesize()
-}
+func (s *server) rss() int { return s.proc().Resident() }
 
 // cpu is the processor time that the server used since it started. Its unit is the kernel's clock tick, 10 ms.
 func (s *server) cpu() time.Duration {
-	fields := s.procFields("stat", 2)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	user, system := s.proc().CPU()
+	return user + system
 }
 
-// procFields splits a file of the server's /proc directory, leaving out the first skip fields, of which the second may
-// be a name in parentheses.
-func (s *server) procFields(name string, skip int) []string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.cmd.Process.Pid, name))
-	if err != nil {
-		return nil
-	}
-	text := string(data)
-	if skip > 0 {
-		text = text[strings.LastIndexByte(text, ')')+1:]
-	}
-	return strings.Fields(text)
-}
-
-// alive tells whether the server's process still runs.
-func (s *server) alive() bool {
-	fields := s.procFields("stat", 2)
-	return len(fields) > 0 && fields[0] != "Z"
-}
+func (s *server) alive() bool { return s.proc().Alive() }
 
 // waitDescriptors waits until the server has at most n open files and tells how long that took.
 func (s *server) waitDescriptors(n int, limit time.Duration) (time.Duration, bool) {

@@ -20,7 +20,7 @@ import (
 
 // Options says what to attack and how hard.
 type Options struct {
-	Server   string    // "gallop", "fasthttp" or "nethttp"
+	Server   string    // one of package peers
 	Timeouts bool      // give the peers the timeouts that gallop has by default; gallop ignores it
 	Full     bool      // the full form, minutes to hours; false is at most 40 s a scenario
 	Seed     uint64    // of every random choice; 0 picks one

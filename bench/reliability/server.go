@@ -4,6 +4,7 @@ package reliability
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,10 +12,11 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/peers"
 )
 
 // listenerDescriptor is where the server's process finds the listening socket it was handed.
@@ -34,6 +36,7 @@ type serverStat struct {
 	Goroutines int
 	Handled    uint64 // requests that a handler ended
 	Logged     uint64 // lines the server wrote to its logger
+	OnLoops    bool   // event loops have served requests
 }
 
 // drainStat is what a shutdown came to.
@@ -43,18 +46,12 @@ type drainStat struct {
 	Error     string
 }
 
-// An engine is one kind of server behind one listener.
-type engine interface {
-	Serve(net.Listener) error
-	Shutdown(context.Context) error
-}
-
-// engines makes each kind of server. All of them answer with [respond].
-var engines = map[string]func(serverConfig, *countingLogger) engine{
-	"gallop":   newGallop,
-	"fasthttp": newFasthttp,
-	"nethttp":  newNetHTTP,
-	"bare":     newBare,
+// newServer makes a server of the kind. All of them answer with [respond], but for the bare one, which refuses.
+func newServer(config serverConfig, logger peers.Logger) (peers.Server, error) {
+	if config.Kind == "bare" {
+		return bareServer{}, nil
+	}
+	return peers.New(config.Kind, peers.Simple(respond), peers.Options{Logger: logger, Timeouts: config.Timeouts})
 }
 
 var (
@@ -65,35 +62,31 @@ var (
 
 // respond is the whole application: /ok/X answers X, /big answers 1 MiB, /sum answers the body's length and checksum,
 // /panic panics.
-func respond(path string, body []byte) (status int, answer []byte) {
+func respond(r peers.Request) peers.Response {
 	defer func() {
 		handled.Add(1)
 		lastHandled.Store(time.Now().UnixNano())
 	}()
-	switch {
-	case strings.HasPrefix(path, "/ok/"):
-		return 200, []byte(path[len("/ok/"):])
-	case path == "/big":
-		return 200, bigBody
-	case path == "/sum":
-		return 200, fmt.Appendf(nil, "%d %08x", len(body), crc32.ChecksumIEEE(body))
-	case path == "/panic":
+	if id, ok := bytes.CutPrefix(r.Path, []byte("/ok/")); ok {
+		return peers.Response{Status: 200, Body: id}
+	}
+	switch string(r.Path) {
+	case "/big":
+		return peers.Response{Status: 200, Body: bigBody, Static: true}
+	case "/sum":
+		return peers.Response{Status: 200, Body: fmt.Appendf(nil, "%d %08x", len(r.Body), crc32.ChecksumIEEE(r.Body))}
+	case "/panic":
 		panic("a handler panics on purpose")
 	}
-	return 404, nil
+	return peers.Response{Status: 404}
 }
 
-// countingLogger counts lines instead of printing them; it is a Printf logger and an io.Writer.
+// countingLogger counts lines instead of printing them.
 type countingLogger struct{ lines atomic.Uint64 }
 
 func (l *countingLogger) Printf(format string, args ...any) {
 	_ = fmt.Sprintf(format, args...) // its cost belongs to the server
 	l.lines.Add(1)
-}
-
-func (l *countingLogger) Write(p []byte) (int, error) {
-	l.lines.Add(1)
-	return len(p), nil
 }
 
 // serverMain is the server's process: it serves the listener it was handed and obeys lines on its standard input until
@@ -116,17 +109,20 @@ func serverMain(raw []byte) error {
 	}
 	inherited.Close()
 	logger := new(countingLogger)
-	e := engines[config.Kind](config, logger)
+	s, err := newServer(config, logger)
+	if err != nil {
+		return err
+	}
 	go func() {
-		if err := e.Serve(ln); err != nil {
+		if err := s.Serve(ln); err != nil {
 			fmt.Fprintln(os.Stderr, "server: Serve:", err)
 		}
 	}()
-	return obey(e, logger)
+	return obey(s, logger)
 }
 
 // obey answers each command with one line of JSON.
-func obey(e engine, logger *countingLogger) error {
+func obey(s peers.Server, logger *countingLogger) error {
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode("ready"); err != nil {
 		return err
@@ -136,9 +132,9 @@ func obey(e engine, logger *countingLogger) error {
 		var err error
 		switch commands.Text() {
 		case "stat":
-			err = out.Encode(statNow(logger))
+			err = out.Encode(statNow(s, logger))
 		case "shutdown":
-			err = out.Encode(drain(e, logger))
+			err = out.Encode(drain(s, logger))
 		}
 		if err != nil {
 			return err
@@ -147,31 +143,34 @@ func obey(e engine, logger *countingLogger) error {
 	return commands.Err()
 }
 
-func statNow(logger *countingLogger) serverStat {
+func statNow(s peers.Server, logger *countingLogger) serverStat {
 	runtime.GC()
 	runtime.GC() // the second empties what the pools kept through the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return serverStat{m.HeapAlloc, m.StackInuse, runtime.NumGoroutine(), handled.Load(), logger.lines.Load()}
+	_, onLoops := peers.OnLoops(s)
+	return serverStat{m.HeapAlloc, m.StackInuse, runtime.NumGoroutine(), handled.Load(), logger.lines.Load(), onLoops}
 }
 
-func drain(e engine, logger *countingLogger) drainStat {
+func drain(s peers.Server, logger *countingLogger) drainStat {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	called := time.Now()
-	err := e.Shutdown(ctx)
+	err := s.Shutdown(ctx)
 	ended := time.Now()
 	last := called
 	if l := time.Unix(0, lastHandled.Load()); l.After(last) {
 		last = l
 	}
-	d := drainStat{AfterLast: ended.Sub(last), serverStat: statNow(logger)}
+	d := drainStat{AfterLast: ended.Sub(last), serverStat: statNow(s, logger)}
 	if err != nil {
 		d.Error = err.Error()
 	}
 	return d
 }
 
-// Knows tells whether there is a server of the kind. Besides those that [Options] names there is "bare", which answers
-// everything with 400.
-func Knows(kind string) bool { return engines[kind] != nil }
+// Knows tells whether there is a server of the kind: "bare", which refuses everything, or one of package peers.
+func Knows(kind string) bool {
+	_, err := newServer(serverConfig{Kind: kind}, nil)
+	return err == nil
+}

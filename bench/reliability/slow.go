@@ -9,35 +9,16 @@ import (
 	"time"
 )
 
-// quietPeriod is how long the good clients run before an attack, to have something to compare with.
-const quietPeriod = 3 * time.Second
-
-// quiet starts the good clients of a scenario and lets them run undisturbed.
-func (t *trial) quiet(address string) (*goodLoad, goodStat) {
-	g := startGood(address, 1000, 16)
-	time.Sleep(500 * time.Millisecond) // until connections stand and buffers are warm
-	g.take()
-	time.Sleep(quietPeriod)
-	return g, g.take()
-}
-
 // slowHeaders is R9: connections that send one octet of a request's head every five seconds. The server has to end each
 // at its header timeout, however busily it drips, and to serve everybody else meanwhile.
 func slowHeaders(t *trial) error {
 	const headerTimeout = 10 * time.Second
 	conns := t.pick(4000, 19_500) // a process may have 20,000 descriptors
-	s, err := t.serveAlone(0)
+	s, err := t.besiege()
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	good, quiet := t.quiet(s.address)
-	defer good.end()
-	before, err := s.stat()
-	if err != nil {
-		return err
-	}
-	open := s.descriptors()
+	defer s.end()
 
 	as, sum, err := t.attack(attackConfig{
 		Mode: "drip", Address: s.address, Conns: conns, Rate: t.pick(1000, 2500), Drip: 1, Every: 5 * time.Second,
@@ -49,14 +30,13 @@ func slowHeaders(t *trial) error {
 	}
 	t.logf("%d attackers connected, server has %d descriptors", sum.Connected, s.descriptors())
 	time.Sleep(time.Second)
-	var parked serverStat
-	good.aside(func() { parked, err = s.stat() })
+	parked, err := s.parked()
 	if err != nil {
 		return err
 	}
-	t.requireParked(before, parked, conns, 12<<10)
-	_, ended := s.waitDescriptors(open+conns/100, headerTimeout+3*time.Second)
-	during := good.take()
+	t.requireParked(s.before, parked, conns, parkedLimit(parked))
+	_, ended := s.waitDescriptors(s.open+conns/100, headerTimeout+3*time.Second)
+	during := s.good.take()
 	time.Sleep(500 * time.Millisecond)
 	if sum, err = as.tell("stat"); err != nil {
 		return err
@@ -67,8 +47,17 @@ func slowHeaders(t *trial) error {
 	t.count("last gone after %v", round(sum.Last))
 	t.require(sum.Gone == sum.Connected && ended, "%d attackers were never cut", sum.Connected-sum.Gone)
 	t.requireTime(sum.Last, headerTimeout+time.Second, "last attacker gone after")
-	t.requireGood("attacked", quiet, during)
+	t.requireGood("attacked", s.quiet, during)
 	return nil
+}
+
+// parkedLimit is how much a connection may cost that waits: what hardly more than the socket's owner needs, or a
+// goroutine.
+func parkedLimit(s serverStat) int64 {
+	if s.OnLoops {
+		return 4 << 10
+	}
+	return 12 << 10
 }
 
 // requireParked holds the memory that n parked connections have added against a limit for each.
@@ -85,18 +74,11 @@ func (t *trial) requireParked(before, parked serverStat, n int, limit int64) {
 func slowBodies(t *trial) error {
 	const floorAfter, noProgress = 5 * time.Second, 30 * time.Second
 	conns := t.pick(1000, 5000)
-	s, err := t.serveAlone(0)
+	s, err := t.besiege()
 	if err != nil {
 		return err
 	}
-	defer s.stop()
-	good, quiet := t.quiet(s.address)
-	defer good.end()
-	before, err := s.stat()
-	if err != nil {
-		return err
-	}
-	open := s.descriptors()
+	defer s.end()
 
 	readers, _, err := t.attack(attackConfig{
 		Mode: "sip", Address: s.address, Conns: conns, Rate: 1000, Opening: get("/big"), Drip: 10, Every: time.Second,
@@ -115,13 +97,12 @@ func slowBodies(t *trial) error {
 		return err
 	}
 	time.Sleep(time.Second)
-	var parked serverStat
-	good.aside(func() { parked, err = s.stat() })
+	parked, err := s.parked()
 	if err != nil {
 		return err
 	}
 	t.logf("%d slow bodies and %d slow readers, server has %d descriptors", conns, conns, s.descriptors())
-	t.requireParked(before, parked, 2*conns, 64<<10)
+	t.requireParked(s.before, parked, 2*conns, 64<<10)
 
 	time.Sleep(floorAfter + 2*time.Second)
 	cut, err := writers.tell("stat")
@@ -134,10 +115,10 @@ func slowBodies(t *trial) error {
 	t.requireTime(cut.Last, floorAfter+2*time.Second, "last slow body cut after")
 
 	// The server's socket takes the last octets up to a few seconds after the client's window is full.
-	_, ended := s.waitDescriptors(open, time.Until(start.Add(noProgress+5*time.Second)))
+	_, ended := s.waitDescriptors(s.open, time.Until(start.Add(noProgress+5*time.Second)))
 	t.count("%d slow readers cut after %v", conns, round(time.Since(start)))
-	t.require(ended, "%d connections still open %v after they stopped to progress", s.descriptors()-open, noProgress)
-	t.requireGood("attacked", quiet, good.take())
+	t.require(ended, "%d connections still open %v after they stopped to progress", s.descriptors()-s.open, noProgress)
+	t.requireGood("attacked", s.quiet, s.good.take())
 	return nil
 }
 

@@ -16,13 +16,14 @@ import (
 	"os"
 	"slices"
 
+	"github.com/gallop-http/gallop/bench/peers"
 	"github.com/gallop-http/gallop/bench/reliability"
 )
 
 func main() {
 	reliability.Child()
 	o := reliability.Options{Out: os.Stdout}
-	flag.StringVar(&o.Server, "server", "gallop", "server under test: gallop, fasthttp or nethttp")
+	flag.StringVar(&o.Server, "server", "gallop", "server under test: one of "+peers.Names())
 	flag.BoolVar(&o.Timeouts, "timeouts", false, "give fasthttp and nethttp the timeouts that gallop has by default")
 	flag.BoolVar(&o.Full, "full", false, "the full form of each scenario instead of the short one")
 	flag.Uint64Var(&o.Seed, "seed", 0, "seed of random choices; 0 picks one")

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
+
+	"github.com/gallop-http/gallop/bench/peers"
 )
 
 // ledger is the server's side of the account: which ids the handler saw, and
@@ -36,85 +38,78 @@ func (l *ledger) missing() uint64 {
 	return n
 }
 
-// ask is a request as the handler found it. Its slices belong to the caller.
-type ask struct {
-	method, path []byte
-	id           []byte // X-Soak-Id
-	match        []byte // If-None-Match
-	body         []byte
-}
+// app enters requests and answers them.
+func (l *ledger) app() peers.App { return peers.Simple(l.judge) }
 
-// reply is what the handler is to answer.
-type reply struct {
-	status int
-	id     uint64
-	sum    uint32
-	body   []byte
-	stream bool
-	etag   bool // with ETag, which is the id in quotes
-}
-
-// judge enters a request and returns the reply to it.
-func (l *ledger) judge(a ask) reply {
-	k, id, n, sum, ok := splitPath(a.path)
+// judge enters a request and returns the response to it.
+func (l *ledger) judge(a peers.Request) peers.Response {
+	k, id, n, sum, ok := splitPath(a.Path)
 	if !ok {
 		return l.refuse("a path that no client sent", a)
 	}
 	if id&cutOff != 0 {
 		l.revived.Add(1)
 		l.complain("a request that was cut off", a)
-		return reply{status: 400}
+		return bad
 	}
-	if own, err := strconv.ParseUint(string(a.id), 16, 64); err != nil || own != id {
+	if own, err := strconv.ParseUint(string(a.Field("X-Soak-Id")), 16, 64); err != nil || own != id {
 		return l.refuse("another request's X-Soak-Id", a)
 	}
-	r := reply{status: 200, id: id, sum: sum}
+	r := peers.Response{Status: 200, Fields: []peers.ResponseField{
+		{Name: "X-Soak-Id", Value: strconv.AppendUint(nil, id, 16)},
+		{Name: "X-Soak-Sum", Value: strconv.AppendUint(nil, uint64(sum), 16)},
+	}}
 	want := "POST"
 	switch k {
 	case kindEcho, kindChunked:
-		r.body = a.body
+		r.Body = a.Body
 	case kindStream:
-		r.body, r.stream = a.body, true
+		r.Body, r.Chunked = a.Body, true
 	case kindNone:
-		r.status = 204
+		r.Status = 204
 	case kindMake:
-		want, r.body = "GET", payload(id, n)
+		want, r.Body = "GET", payload(id, n)
 	case kindHead:
-		want, r.body = "HEAD", payload(id, n)
+		want, r.Body = "HEAD", payload(id, n)
 	case kindSame:
-		want, r.status, r.etag = "GET", 304, true
-		if !bytes.Equal(a.match, appendTag(nil, id)) {
+		tag := appendTag(nil, id)
+		want, r.Status = "GET", 304
+		r.Fields = append(r.Fields, peers.ResponseField{Name: "ETag", Value: tag})
+		if !bytes.Equal(a.Field("If-None-Match"), tag) {
 			return l.refuse("another request's If-None-Match", a)
 		}
 	}
-	if string(a.method) != want {
+	if string(a.Method) != want {
 		return l.refuse("another method", a)
 	}
-	if want == "POST" && (len(a.body) != n || checksum(a.body) != sum) {
+	if want == "POST" && (len(a.Body) != n || checksum(a.Body) != sum) {
 		return l.refuse("another body", a)
 	}
-	if want != "POST" && len(a.body) != 0 {
+	if want != "POST" && len(a.Body) != 0 {
 		return l.refuse("a body out of nowhere", a)
 	}
 	if id >= l.total || l.seen[id/64].Or(1<<(id%64))&(1<<(id%64)) != 0 {
 		l.twice.Add(1)
 		l.complain("a request that was handled before", a)
-		return reply{status: 400}
+		return bad
 	}
 	l.right.Add(1)
 	return r
 }
 
-func (l *ledger) refuse(why string, a ask) reply {
+// bad answers what cannot be right.
+var bad = peers.Response{Status: 400}
+
+func (l *ledger) refuse(why string, a peers.Request) peers.Response {
 	l.wrong.Add(1)
 	l.complain(why, a)
-	return reply{status: 400}
+	return bad
 }
 
 // complain prints the first few of what went wrong; the requests are our own.
-func (l *ledger) complain(why string, a ask) {
+func (l *ledger) complain(why string, a peers.Request) {
 	if l.printed.Add(1) <= 20 {
-		fmt.Fprintf(os.Stderr, "soak: handler got %s: %s %.80q, X-Soak-Id %q, body of %d\n", why, a.method, a.path, a.id, len(a.body))
+		fmt.Fprintf(os.Stderr, "soak: handler got %s: %s %.80q, X-Soak-Id %q, body of %d\n", why, a.Method, a.Path, a.Field("X-Soak-Id"), len(a.Body))
 	}
 }
 

@@ -17,20 +17,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// servers maps a name to a function that serves l, asking book what to
-// answer, and does not return before l fails.
-var servers = map[string]func(l net.Listener, book *ledger) error{
-	"gallop":   serveGallop,
-	"fasthttp": serveFasthttp,
-	"nethttp":  serveNetHTTP,
-}
+	"github.com/gallop-http/gallop/bench/peers"
+)
 
 type options struct {
 	server   string
@@ -42,7 +35,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.server, "server", "gallop", "one of "+names())
+	flag.StringVar(&o.server, "server", "gallop", "one of "+peers.Names())
 	flag.StringVar(&o.networks, "net", "tcp,unix", "networks, by commas; clients are spread over them")
 	flag.Uint64Var(&o.requests, "requests", 1_000_000, "requests in all, without those that are cut off on purpose")
 	flag.Uint64Var(&o.workers, "workers", 64, "connections at a time")
@@ -59,12 +52,12 @@ func main() {
 }
 
 func soak(o options) (ok bool, err error) {
-	serve := servers[o.server]
-	if serve == nil {
-		return false, fmt.Errorf("no server %q, want one of %s", o.server, names())
-	}
 	book := newLedger(o.requests)
-	addrs, stop, err := listen(o.networks, func(l net.Listener) { _ = serve(l, book) })
+	server, err := peers.New(o.server, book.app(), peers.Options{Logger: silent{}})
+	if err != nil {
+		return false, err
+	}
+	addrs, stop, err := listen(o.networks, func(l net.Listener) { _ = server.Serve(l) })
 	if err != nil {
 		return false, err
 	}
@@ -171,11 +164,7 @@ func verdict(o options, book *ledger, sum *counts, took time.Duration) bool {
 	return ok
 }
 
-func names() string {
-	var all []string
-	for name := range servers {
-		all = append(all, name)
-	}
-	sort.Strings(all)
-	return strings.Join(all, ", ")
-}
+// silent drops the log: connections that are cut off on purpose fill it.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}

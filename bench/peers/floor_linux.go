@@ -1,0 +1,94 @@
+package peers
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+// floor is the least that a server over epoll can do for a request: it is told of it, reads, and writes an answer that
+// lies ready. It looks at nothing that it has read: what comes in one read is one request. There is a loop for
+// each processor; each accepts for itself. What HTTP, handlers, timeouts and fairness cost is what others take more.
+type floor struct{}
+
+// floorAnswer is what gallop answers the app hello with.
+const floorAnswer = "HTTP/1.1 200 OK\r\nServer: gallop\r\nDate: Sat, 01 Jan 2000 00:00:00 GMT\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
+
+func newFloor(App, Options) Server { return floor{} }
+
+func (floor) Shutdown(context.Context) error { return nil }
+
+func (floor) Serve(ln net.Listener) error {
+	raw, err := ln.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		return err
+	}
+	err = raw.Control(func(listener uintptr) {
+		var loops sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			loops.Go(func() {
+				runtime.LockOSThread()
+				floorLoop(int(listener))
+			})
+		}
+		loops.Wait()
+	})
+	return err
+}
+
+const (
+	edgeTriggered = 1 << 31
+	exclusive     = 1 << 28
+)
+
+// floorLoop serves until epoll fails. It makes its calls without telling the scheduler, which has little else to do. What
+// they are given by unsafe pointers is alive and stays in its place, since it is used again.
+func floorLoop(listener int) {
+	ep, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return
+	}
+	defer syscall.Close(ep)
+	syscall.EpollCtl(ep, syscall.EPOLL_CTL_ADD, listener, &syscall.EpollEvent{Events: syscall.EPOLLIN | exclusive, Fd: int32(listener)})
+	answer, buf := []byte(floorAnswer), make([]byte, 4096)
+	var events [256]syscall.EpollEvent
+	for {
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(&events)), uintptr(len(events)), ^uintptr(0), 0, 0)
+		if errno == syscall.EINTR {
+			runtime.Gosched() // the scheduler asks for the processor, though it was not told that it is not needed
+		} else if errno != 0 {
+			return
+		}
+		for i := range events[:max(int(n), 0)] {
+			fd := int(events[i].Fd)
+			if fd == listener {
+				floorAccept(ep, listener)
+				continue
+			}
+			got, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)))
+			switch {
+			case errno == syscall.EAGAIN || errno == syscall.EINTR:
+			case errno != 0 || got == 0:
+				syscall.Close(fd)
+			default:
+				syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(answer))), uintptr(len(answer)))
+			}
+		}
+	}
+}
+
+func floorAccept(ep, listener int) {
+	for {
+		fd, _, err := syscall.Accept4(listener, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+		if err != nil {
+			return
+		}
+		syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+		syscall.EpollCtl(ep, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{
+			Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | edgeTriggered, Fd: int32(fd),
+		})
+	}
+}

@@ -1,0 +1,44 @@
+package peers
+
+import (
+	"context"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+type gallopServer struct{ *gallop.Server }
+
+func newGallop(app App, o Options) Server {
+	return withOptions(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) { app.Handle(ctx) }}, o)
+}
+
+func newGallopGoroutines(app App, o Options) Server {
+	s := newGallop(app, o)
+	s.(gallopServer).Transport = gallop.TransportGoroutine
+	return s
+}
+
+func newGallopNetHTTP(app App, o Options) Server {
+	return withOptions(nethttp.NewServer(app.Standard), o)
+}
+
+// withOptions sets what of the options concerns gallop.
+func withOptions(s *gallop.Server, o Options) gallopServer {
+	if o.Logger != nil {
+		s.Logger = o.Logger
+	}
+	return gallopServer{s}
+}
+
+func (s gallopServer) Shutdown(ctx context.Context) error { return s.ShutdownWithContext(ctx) }
+
+// OnLoops reports whether a server of New has served requests on event loops, and what these have done.
+func OnLoops(s Server) (gallop.ServerStats, bool) {
+	g, ok := s.(gallopServer)
+	if !ok {
+		return gallop.ServerStats{}, false
+	}
+	stats := g.Stats()
+	return stats, stats.Inline+stats.Pooled > 0
+}

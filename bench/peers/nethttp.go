@@ -1,0 +1,38 @@
+package peers
+
+import (
+	"errors"
+	"log"
+	"net"
+	"net/http"
+)
+
+type netHTTPServer struct{ *http.Server }
+
+func newNetHTTP(app App, o Options) Server {
+	s := &http.Server{Handler: app.Standard}
+	if o.Logger != nil {
+		s.ErrorLog = log.New(lineWriter{o.Logger}, "", 0)
+	}
+	if o.Timeouts {
+		s.ReadHeaderTimeout, s.WriteTimeout, s.IdleTimeout = headTimeout, writeTimeout, idleTimeout
+		s.ReadTimeout = headTimeout
+	}
+	return netHTTPServer{s}
+}
+
+// Serve returns no error after a Shutdown, as those of the others.
+func (s netHTTPServer) Serve(ln net.Listener) error {
+	if err := s.Server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// lineWriter is a Logger as an io.Writer.
+type lineWriter struct{ Logger }
+
+func (w lineWriter) Write(p []byte) (int, error) {
+	w.Printf("%s", p)
+	return len(p), nil
+}
