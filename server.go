@@ -180,8 +180,8 @@ type Server struct {
 	LameDuck time.Duration
 
 	// Transport is how connections are served: by default on event loops where there are
-	// any, which is on Linux for TCP and unix sockets without TLS, and else by a
-	// goroutine each.
+	// any, which is on Linux for TCP and unix sockets, with TLS if it is by ServeTLS and its
+	// kin, and else by a goroutine each.
 	Transport TransportType
 
 	// Dispatch is where an event loop calls Handler.

@@ -56,6 +56,7 @@ func (s *Server) Stats() ServerStats {
 type loopConn struct {
 	poll.Conn
 	entry    tableEntry
+	tls      *loopTLS // nil without TLS
 	id       uint64
 	requests uint64
 	since    time.Time
@@ -67,6 +68,14 @@ type loopConn struct {
 }
 
 func (lc *loopConn) kick() { lc.Kick() }
+
+// conn returns the connection as handlers see it.
+func (lc *loopConn) conn() net.Conn {
+	if lc.tls != nil {
+		return lc.tls.conn
+	}
+	return lc
+}
 
 // loopSeat is where a serverConn sits while it serves a connection of a loop.
 type loopSeat struct {
@@ -85,7 +94,11 @@ func (l *loopSeat) leads() bool { return l.conn != nil && l.worker.Leads() }
 
 // serveOnLoops serves the connections that ln accepts on the loops, if that is possible.
 func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
-	raw := rawListener(ln)
+	below := ln
+	if tl, ok := ln.(*tlsListener); ok {
+		below = tl.Listener
+	}
+	raw := rawListener(below)
 	if raw == nil {
 		return false, nil
 	}
@@ -95,7 +108,7 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 		return false, nil
 	}
 	defer g.Leave()
-	s.tuneListener(ln, raw)
+	s.tuneListener(below, raw)
 	pl, err := g.Listen(raw, ln)
 	if err != nil {
 		return true, closedListener(ln, err)
@@ -174,17 +187,24 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 		_ = syscall.Close(fd)
 		return
 	}
-	if err := s.admit(lc); err != nil {
+	if tl, ok := pl.Data.(*tlsListener); ok {
+		lc.tls = newLoopTLS(lc, tl.config)
+	}
+	if err := s.admit(lc.conn()); err != nil {
 		lc.Finish()
 		pl.Pause(s.SleepWhenConcurrencyLimitsExceeded)
 		return
 	}
 	if err := s.conns.add(&lc.entry); err != nil {
 		if err == ErrPerIPConnLimit {
-			s.turnAway(lc, StatusTooManyRequests, err)
+			s.turnAway(lc.conn(), StatusTooManyRequests, err)
 		}
 		lc.Finish()
 		s.conns.leave()
+		return
+	}
+	if lc.tls != nil {
+		lc.HandOver() // a handshake takes long
 		return
 	}
 	c := s.seat(w)
@@ -195,9 +215,9 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 
 // Serve implements poll.Handler.
 func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
-	c := h.s.seat(w)
-	c.board(w, pc.Data.(*loopConn))
-	h.s.ride(w, c, false)
+	c, lc := h.s.seat(w), pc.Data.(*loopConn)
+	c.board(w, lc)
+	h.s.ride(w, c, lc.tls != nil && !lc.tls.shaken)
 }
 
 // Expire implements poll.Handler.
@@ -267,6 +287,10 @@ func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 	c.close = false
 	c.input.deadline, c.output.deadline = time.Time{}, time.Time{}
 	c.loop = loopSeat{conn: lc, worker: w, resumed: true, looked: true}
+	c.tls = nil
+	if lc.tls != nil {
+		lc.tls.board(c)
+	}
 	if lc.partial != nil {
 		c.input.buf = append(bufpool.Grow(c.input.buf[:0], len(lc.partial)+1), lc.partial...)
 		c.input.r, c.input.headAt = 0, 0
@@ -289,6 +313,16 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 	}()
 	if isNew {
 		c.report(StateNew)
+		if lc.tls != nil {
+			if over, err := c.handshakeOffLoop(); over {
+				settled = true
+				if err != nil {
+					s.log.connection(lc.RemoteAddr(), err, s.LogAllErrors)
+				}
+				s.alight(w, c, lc, true, false)
+				return
+			}
+		}
 		lc.entry.state.Store(phaseIdle)
 		c.loop.resumed = true
 	}
@@ -357,8 +391,11 @@ func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked b
 	if c.input.r, c.input.headAt, c.input.buf = 0, 0, c.input.buf[:0]; cap(c.input.buf) > keptBuffer {
 		putBuffer(&c.input.buf)
 	}
+	if lc.tls != nil {
+		lc.tls.out = nil
+	}
 	if lc.Park(by) {
-		c.nc, c.entry, c.loop = nil, nil, loopSeat{}
+		c.nc, c.tls, c.entry, c.loop = nil, nil, nil, loopSeat{}
 		return c, true
 	}
 	c.board(w, lc)
@@ -371,6 +408,9 @@ func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 	defer s.conns.drop(&lc.entry) // nothing is left when Shutdown sees it gone
 	defer func() {
 		if !hijacked {
+			if lc.tls != nil {
+				lc.tls.close()
+			}
 			lc.Finish()
 			c.report(StateClosed)
 		}
@@ -430,7 +470,14 @@ func (c *serverConn) tryRead() error {
 	}
 	in.makeRoom()
 	free := in.buf[len(in.buf):cap(in.buf)]
-	n, err := lc.TryRead(free)
+	var n int
+	var err error
+	if lc.tls != nil {
+		n, err = lc.tls.tryRead(free)
+	} else {
+		n, err = lc.TryRead(free)
+		c.loop.drained = n < len(free)
+	}
 	if err == syscall.EAGAIN {
 		c.loop.drained = true
 		return errPark
@@ -438,7 +485,6 @@ func (c *serverConn) tryRead() error {
 	if err != nil {
 		return err
 	}
-	c.loop.drained = n < len(free)
 	if !c.loop.looked {
 		c.now = c.loop.worker.Now()
 	}
@@ -538,6 +584,12 @@ func (c *serverConn) handleOnLoop() {
 
 // writeOnLoop writes what was gathered and then p, at once as far as that goes.
 func (o *output) writeOnLoop(p []byte) error {
+	if o.c.tls != nil {
+		if err := o.writeAll(o.buf); err != nil || len(p) == 0 {
+			return err
+		}
+		return o.writeAll(p)
+	}
 	lc, head := o.c.loop.conn, o.buf
 	var n int
 	var err error
@@ -566,7 +618,12 @@ func (o *output) writeOnLoop(p []byte) error {
 // leaveLoop returns the connection as one that is no loop's any more.
 func (c *serverConn) leaveLoop() (net.Conn, error) {
 	if lc := c.loop.conn; lc != nil {
-		return lc.Take()
+		nc, err := lc.Take()
+		if lc.tls != nil && err == nil {
+			lc.tls.taken = nc
+			nc = lc.tls.conn
+		}
+		return nc, err
 	}
 	return c.nc, nil
 }

@@ -99,7 +99,9 @@ func (o *output) flushWith(p []byte) error {
 // it takes long.
 func (o *output) writeAll(p []byte) error {
 	for o.still = 0; ; {
-		o.arm()
+		if !o.armsLate() {
+			o.arm()
+		}
 		piece := p
 		if o.c.tls != nil {
 			piece = p[:min(len(p), tlsPiece)]
@@ -178,6 +180,12 @@ func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error)
 		}
 	}
 }
+
+// armsLate reports whether a write calls arm itself, if it has to wait.
+func (o *output) armsLate() bool { return o.c.loop.conn != nil && o.c.tls != nil && !o.hasDeadline() }
+
+// hasDeadline reports whether the time to write is not what the server makes it.
+func (o *output) hasDeadline() bool { return o.byHand.Load() != nil || o.cut.Load() }
 
 // arm sets the deadline for the next write.
 func (o *output) arm() {

@@ -177,9 +177,14 @@ func (g *Group) pick() *Loop {
 // find it readable then.
 func (c *Conn) Kick() {
 	if c.claim(readable) {
-		c.run.Store(0)
-		c.loop.g.Hand(kick{c})
+		c.HandOver()
 	}
+}
+
+// HandOver has c served by a worker off the loops, and no more by the caller.
+func (c *Conn) HandOver() {
+	c.run.Store(0)
+	c.loop.g.Hand(kick{c})
 }
 
 // Listener is a listening socket that the loops accept connections from.

@@ -225,8 +225,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 			l.next++
 			switch c := l.ready(event); {
 			case c != nil && c.Away:
-				c.run.Store(0)
-				l.g.Hand(kick{c})
+				c.HandOver()
 			case c != nil:
 				if w.begin(c); !w.serve(c, false) {
 					return false

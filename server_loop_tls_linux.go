@@ -1,0 +1,144 @@
+package gallop
+
+import (
+	"crypto/tls"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// loopTLS is TLS on a connection of a loop, and what tls.Conn takes for its socket. A read in
+// the name of the loop does not wait: it fails with an error that tls.Conn takes for temporary,
+// upon which it keeps the part of a record that is there and goes on with it the next time. A
+// write that fails ends a tls.Conn, so those wait.
+type loopTLS struct {
+	lc   *loopConn
+	conn *tls.Conn
+
+	ready   time.Time // when the handshake was over
+	shaken  bool      // that was so
+	hasty   bool      // the present read may not wait
+	drained bool      // the socket was empty when it was last read from
+	out     *output   // sets the deadline of a write that has to wait; nil while nobody serves
+	taken   net.Conn  // what the connection has become when it was hijacked
+}
+
+// errNotYet is what a hasty read fails with when nothing is there.
+var errNotYet error = &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
+
+func newLoopTLS(lc *loopConn, config *tls.Config) *loopTLS {
+	t := &loopTLS{lc: lc}
+	t.conn = tls.Server(t, config)
+	return t
+}
+
+// board prepares for being served by c, after an event.
+func (t *loopTLS) board(c *serverConn) {
+	t.out, t.drained = &c.output, false
+	c.nc, c.tls = t.conn, t.conn
+	if t.shaken {
+		c.ready = t.ready
+	}
+}
+
+// handshakeOffLoop does the handshake, and has the connection served to its end if it is one
+// of another protocol. It reports whether the connection is over.
+func (c *serverConn) handshakeOffLoop() (over bool, err error) {
+	t := c.loop.conn.tls
+	next, err := c.handshake()
+	if err != nil {
+		return true, err
+	}
+	if next != nil {
+		return true, next(t.conn)
+	}
+	t.shaken, t.ready, c.ready = true, c.now, c.now
+	return false, nil
+}
+
+// tryRead reads what there is, and returns syscall.EAGAIN if that is nothing.
+func (t *loopTLS) tryRead(p []byte) (int, error) {
+	t.hasty = true
+	n, err := t.conn.Read(p)
+	t.hasty = false
+	if err == errNotYet {
+		err = syscall.EAGAIN
+	}
+	return n, err
+}
+
+// close tells the client that nothing follows.
+func (t *loopTLS) close() {
+	t.out = nil
+	_ = t.conn.Close()
+}
+
+// Read implements net.Conn.
+func (t *loopTLS) Read(p []byte) (int, error) {
+	if t.taken != nil {
+		return t.taken.Read(p)
+	}
+	if !t.hasty {
+		t.drained = false
+		return t.lc.Read(p)
+	}
+	if t.drained && !t.lc.Ended() {
+		return 0, errNotYet
+	}
+	n, err := t.lc.TryRead(p)
+	t.drained = n < len(p)
+	if err == syscall.EAGAIN {
+		err = errNotYet
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (t *loopTLS) Write(p []byte) (n int, err error) {
+	if t.taken != nil {
+		return t.taken.Write(p)
+	}
+	if t.out != nil && !t.out.hasDeadline() {
+		n, err = t.lc.TryWrite(p)
+		if err != nil || n == len(p) {
+			return n, err
+		}
+		t.out.arm()
+	}
+	m, err := t.lc.Write(p[n:])
+	return n + m, err
+}
+
+func (t *loopTLS) socket() net.Conn {
+	if t.taken != nil {
+		return t.taken
+	}
+	return t.lc
+}
+
+// Close implements net.Conn.
+func (t *loopTLS) Close() error { return t.socket().Close() }
+
+// LocalAddr implements net.Conn.
+func (t *loopTLS) LocalAddr() net.Addr { return t.socket().LocalAddr() }
+
+// RemoteAddr implements net.Conn.
+func (t *loopTLS) RemoteAddr() net.Addr { return t.socket().RemoteAddr() }
+
+// SetDeadline implements net.Conn.
+func (t *loopTLS) SetDeadline(at time.Time) error { return t.socket().SetDeadline(at) }
+
+// SetReadDeadline implements net.Conn.
+func (t *loopTLS) SetReadDeadline(at time.Time) error { return t.socket().SetReadDeadline(at) }
+
+// SetWriteDeadline implements net.Conn.
+func (t *loopTLS) SetWriteDeadline(at time.Time) error { return t.socket().SetWriteDeadline(at) }
+
+// CloseWrite ends the connection for writing, below TLS.
+func (t *loopTLS) CloseWrite() error {
+	if w, ok := t.socket().(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return net.ErrClosed
+}
