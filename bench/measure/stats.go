@@ -67,9 +67,10 @@ func (l *Latencies) Count() int {
 
 // Quantile returns what that part of the durations does not exceed, to 1/16; of none it is 0.
 func (l *Latencies) Quantile(q float64) time.Duration {
-	rank := int64(q * float64(l.Count()))
+	count := l.Count()
+	rank := min(int64(q*float64(count)), int64(count)-1)
 	for i := range l {
-		if rank -= l[i].Load(); rank < 0 {
+		if rank -= l[i].Load(); rank < 0 && count > 0 {
 			return time.Duration(uint64(i%16+17) << (i / 16))
 		}
 	}

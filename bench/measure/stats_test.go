@@ -53,7 +53,7 @@ func TestLatencies(t *testing.T) {
 	}
 	sum.Merge(&l)
 	sum.Merge(&l)
-	for q, want := range map[float64]time.Duration{0.5: 500 * time.Microsecond, 0.99: 990 * time.Microsecond} {
+	for q, want := range map[float64]time.Duration{0.5: 500 * time.Microsecond, 0.99: 990 * time.Microsecond, 1: time.Millisecond} {
 		if got := l.Quantile(q); got < want || got > want+want/10 {
 			t.Errorf("quantile %v is %v, want about %v", q, got, want)
 		}

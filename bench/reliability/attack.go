@@ -9,10 +9,11 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/child"
 )
 
 // attackConfig is what the judge tells an attacker's process.
@@ -62,25 +63,18 @@ func attackMain(raw []byte) error {
 	if err := json.Unmarshal(raw, &a.attackConfig); err != nil {
 		return err
 	}
-	out := json.NewEncoder(os.Stdout)
 	if a.Mode == "flood" {
 		stop := startFlood(a)
 		defer stop()
 	} else {
 		a.connect()
 	}
-	if err := out.Encode(a.snapshot()); err != nil {
-		return err
-	}
-	for commands := bufio.NewScanner(os.Stdin); commands.Scan(); {
-		if commands.Text() == "release" {
+	return child.Obey(a.snapshot(), func(command string) any {
+		if command == "release" {
 			a.release()
 		}
-		if err := out.Encode(a.snapshot()); err != nil {
-			return err
-		}
-	}
-	return nil
+		return a.snapshot()
+	})
 }
 
 func (a *attacker) snapshot() attackStat {
@@ -233,7 +227,7 @@ func (a *attacker) hold(c *net.TCPConn) {
 }
 
 // An attackers is one attack, spread over as many processes as its descriptors need.
-type attackers []*process
+type attackers []*child.Process
 
 // connsPerProcess leaves room under the usual limit of descriptors.
 const connsPerProcess = 10_000
@@ -245,11 +239,11 @@ func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
 	config.Rate /= processes
 	for left := config.Conns; left > 0; left -= connsPerProcess {
 		config.Conns = min(left, connsPerProcess)
-		cmd, err := command("attack", config)
+		cmd, err := child.Command("attack", config)
 		if err != nil {
 			return as, attackStat{}, err
 		}
-		p, err := startProcess(cmd)
+		p, err := child.Start(cmd)
 		if err != nil {
 			return as, attackStat{}, err
 		}
@@ -265,7 +259,7 @@ func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
 // tell sends a command to each process and sums what they answer.
 func (as attackers) tell(command string) (attackStat, error) {
 	for _, p := range as {
-		if err := p.tell(command); err != nil {
+		if err := p.Tell(command); err != nil {
 			return attackStat{}, err
 		}
 	}
@@ -276,7 +270,7 @@ func (as attackers) hear() (attackStat, error) {
 	sum := attackStat{Statuses: map[int]int{}}
 	for _, p := range as {
 		var s attackStat
-		if err := p.hear(&s); err != nil {
+		if err := p.Hear(&s); err != nil {
 			return sum, err
 		}
 		sum.add(s)
@@ -300,6 +294,6 @@ func (s *attackStat) add(other attackStat) {
 
 func (as attackers) stop() {
 	for _, p := range as {
-		p.stop()
+		p.Stop()
 	}
 }

@@ -27,7 +27,7 @@ func fewDescriptors(t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.Stop()
 	as, _, err := t.attack(attackConfig{Mode: "hold", Address: s.address, Conns: clients, Opening: get("/ok/1")})
 	defer as.stop()
 	if err != nil {
@@ -78,7 +78,7 @@ func littleMemory(t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.Stop()
 	before, err := s.stat()
 	if err != nil {
 		return err

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/load"
 )
 
 // A floodCase is a request and the statuses that may answer it.
@@ -72,7 +73,7 @@ type flood struct {
 	to      syscall.SockaddrInet4
 	slots   map[int32]*floodSlot // by descriptor
 	missing int                  // connections that could not be made, to be tried again at the next sweep
-	source  byte
+	made    int                  // connections
 	buffer  [4096]byte
 }
 
@@ -105,10 +106,7 @@ func startFlood(a *attacker) (stop func()) {
 func newFlood(a *attacker) *flood {
 	f := &flood{attacker: a, slots: map[int32]*floodSlot{}}
 	f.poll, _ = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	address, err := net.ResolveTCPAddr("tcp4", a.Address)
-	if err == nil {
-		f.to = syscall.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())}
-	}
+	f.to, _ = load.Resolve(a.Address)
 	return f
 }
 
@@ -159,19 +157,12 @@ func (f *flooded) total() int { return f.Answered + f.Wrong + f.Silent + f.Stuck
 
 // send connects and sends. On the loopback device neither waits.
 func (f *flood) send(request []byte) (int, error) {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	f.made++
+	fd, err := load.Connect(&f.to, f.made)
 	if err != nil {
 		return -1, err
 	}
-	const bindAddressNoPort = 24
-	f.source++
-	from := syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 2 + f.source%8}}
-	err = errors.Join(
-		syscall.SetsockoptInt(fd, syscall.IPPROTO_IP, bindAddressNoPort, 1),
-		syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1}),
-		syscall.Bind(fd, &from),
-		syscall.Connect(fd, &f.to),
-	)
+	err = syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
 	if err == nil && len(request) > 0 {
 		_, writeErr := syscall.Write(fd, request)
 		err = errors.Join(writeErr, syscall.SetNonblock(fd, true),

@@ -74,7 +74,7 @@ func (t *trial) bareRate(cases []floodCase) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer s.stop()
+	defer s.Stop()
 	as, _, err := t.attack(attackConfig{Mode: "flood", Address: s.address, Conns: 256, Cases: cases})
 	defer as.stop()
 	if err != nil {

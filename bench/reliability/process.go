@@ -3,62 +3,15 @@
 package reliability
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/measure"
 )
-
-// A process is a child that is told what to do by lines on its standard input and answers with lines of JSON.
-type process struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startProcess(cmd *exec.Cmd) (*process, error) {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return &process{cmd, in, bufio.NewReaderSize(out, 1<<16)}, nil
-}
-
-// tell sends a command.
-func (p *process) tell(command string) error {
-	_, err := io.WriteString(p.in, command+"\n")
-	return err
-}
-
-// hear reads the next answer.
-func (p *process) hear(answer any) error {
-	line, err := p.out.ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("process %d ended: %w", p.cmd.Process.Pid, err)
-	}
-	return json.Unmarshal(line, answer)
-}
-
-// stop ends the process and waits for it.
-func (p *process) stop() {
-	p.in.Close()
-	p.cmd.Process.Kill()
-	p.cmd.Wait()
-}
 
 // A listener is the listening socket that the judge owns and hands to each server's process.
 type listener struct {
@@ -89,7 +42,7 @@ func listen() (*listener, error) {
 
 // A server is the server under test in its own process.
 type server struct {
-	*process
+	*child.Process
 	address string
 }
 
@@ -99,18 +52,18 @@ func (t *trial) serve(ln *listener, noFile uint64, env ...string) (*server, erro
 }
 
 func startServer(ln *listener, config serverConfig, env ...string) (*server, error) {
-	cmd, err := command("server", config, env...)
+	cmd, err := child.Command("server", config, env...)
 	if err != nil {
 		return nil, err
 	}
 	cmd.ExtraFiles = []*os.File{ln.file}
-	p, err := startProcess(cmd)
+	p, err := child.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
 	var ready string
-	if err := p.hear(&ready); err != nil {
-		p.stop()
+	if err := p.Hear(&ready); err != nil {
+		p.Stop()
 		return nil, err
 	}
 	return &server{p, ln.address}, nil
@@ -129,14 +82,11 @@ func (t *trial) serveAlone(noFile uint64, env ...string) (*server, error) {
 // stat asks the server for its memory; it collects garbage first.
 func (s *server) stat() (serverStat, error) {
 	var stat serverStat
-	if err := s.tell("stat"); err != nil {
-		return stat, err
-	}
-	return stat, s.hear(&stat)
+	return stat, s.Ask("stat", &stat)
 }
 
 // proc is the server's process as /proc shows it.
-func (s *server) proc() measure.Process { return measure.Process(s.cmd.Process.Pid) }
+func (s *server) proc() measure.Process { return measure.Process(s.Cmd.Process.Pid) }
 
 func (s *server) descriptors() int { return s.proc().Descriptors() }
 

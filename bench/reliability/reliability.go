@@ -6,7 +6,7 @@
 // server's alone and are read from /proc, drives it with plain sockets, and compares what it counted with a goal. The
 // attackers are processes of their own where they need more descriptors than one process may have.
 //
-// One process plays three parts, told apart by an environment variable (see child.go): the judge, which is what a
+// One program plays three parts, by package child: the judge, which is what a
 // person starts; the server; the attacker. Linux only.
 package reliability
 
@@ -16,7 +16,13 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/gallop-http/gallop/bench/child"
 )
+
+// Child plays the server's or the attacker's part when this process was started for it, and then does not return. A
+// program that calls [Run] must call Child first.
+func Child() { child.Play(child.Roles{"server": serverMain, "attack": attackMain}) }
 
 // Options says what to attack and how hard.
 type Options struct {

@@ -30,7 +30,7 @@ func restarts(t *trial) error {
 	if err != nil {
 		return err
 	}
-	defer func() { current.stop() }()
+	defer func() { current.Stop() }()
 	load := startRestartLoad(ln.address, rate)
 	start := time.Now()
 	var drains []time.Duration
@@ -71,11 +71,8 @@ func restarts(t *trial) error {
 
 // retire shuts a server down and ends its process.
 func (s *server) retire() (d drainStat, err error) {
-	defer s.stop()
-	if err := s.tell("shutdown"); err != nil {
-		return d, err
-	}
-	return d, s.hear(&d)
+	defer s.Stop()
+	return d, s.Ask("shutdown", &d)
 }
 
 // A restartLoad is clients of three kinds: on keep-alive connections, on a new connection for each request, and with

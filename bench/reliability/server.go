@@ -3,7 +3,6 @@
 package reliability
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/peers"
 )
 
@@ -118,29 +118,12 @@ func serverMain(raw []byte) error {
 			fmt.Fprintln(os.Stderr, "server: Serve:", err)
 		}
 	}()
-	return obey(s, logger)
-}
-
-// obey answers each command with one line of JSON.
-func obey(s peers.Server, logger *countingLogger) error {
-	out := json.NewEncoder(os.Stdout)
-	if err := out.Encode("ready"); err != nil {
-		return err
-	}
-	commands := bufio.NewScanner(os.Stdin)
-	for commands.Scan() {
-		var err error
-		switch commands.Text() {
-		case "stat":
-			err = out.Encode(statNow(s, logger))
-		case "shutdown":
-			err = out.Encode(drain(s, logger))
+	return child.Obey("ready", func(command string) any {
+		if command == "shutdown" {
+			return drain(s, logger)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return commands.Err()
+		return statNow(s, logger)
+	})
 }
 
 func statNow(s peers.Server, logger *countingLogger) serverStat {

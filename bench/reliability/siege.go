@@ -36,7 +36,7 @@ func (t *trial) besiege() (*siege, error) {
 
 func (s *siege) end() {
 	s.good.end()
-	s.stop()
+	s.Stop()
 }
 
 // parked is what the server says of itself while the attackers hold it; the good clients do not count how long it needs

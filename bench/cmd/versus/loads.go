@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/load"
+)
+
+// loader is where load comes from. Starting warms the server up.
+type loader interface {
+	start(target) (running, error)
+}
+
+// running is a load that has started. measure puts the server under load for the length of a round.
+type running interface {
+	measure() (outcome, error)
+	stop()
+}
+
+// outcome is what a load has seen.
+type outcome struct {
+	answers  int
+	rate     float64 // a second
+	p50, p99 time.Duration
+}
+
+// plan is load by package load. Latencies are those of its first kind.
+type plan struct{ load.Plan }
+
+// loadRole is that of a process which plays a plan.
+const loadRole = "load"
+
+// playLoad is its main function. It answers each command with what came of the load since the last.
+func playLoad(config []byte) error {
+	var p load.Plan
+	if err := json.Unmarshal(config, &p); err != nil {
+		return err
+	}
+	l, err := load.New(p)
+	if err != nil {
+		return err
+	}
+	go l.Run()
+	return child.Obey("ready", func(string) any { return l.Take() })
+}
+
+type playing struct {
+	*child.Process
+	first  string // kind
+	length time.Duration
+}
+
+func (p plan) start(t target) (running, error) {
+	p.Address, p.Conns, p.Seed = t.address, t.conns, 1
+	cmd, err := child.Command(loadRole, p.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if !t.shared {
+		pin(cmd, 1)
+	}
+	process, err := child.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	l := playing{process, p.Kinds[0].Name, t.length}
+	var ready string
+	if err = process.Hear(&ready); err == nil {
+		time.Sleep(warmUp)
+		err = l.Ask("take", new(load.Result))
+	}
+	if err != nil {
+		l.stop()
+		return nil, err
+	}
+	return l, nil
+}
+
+// pin has a command that is not started run on one core.
+func pin(cmd *exec.Cmd, core int) {
+	by := pinned(false, core, cmd.Path, cmd.Args[1:]...)
+	cmd.Path, cmd.Args, cmd.Err = by.Path, by.Args, by.Err
+}
+
+func (l playing) measure() (outcome, error) {
+	time.Sleep(l.length)
+	var r load.Result
+	if err := l.Ask("take", &r); err != nil {
+		return outcome{}, err
+	}
+	done, lost := r.Sum()
+	if lost > 0 || done == 0 {
+		return outcome{}, fmt.Errorf("%d answers, %d lost: %v", done, lost, r.Errors)
+	}
+	k := r.Kinds[l.first]
+	return outcome{done, float64(done) / r.Seconds, k.P50, k.P99}, nil
+}
+
+func (l playing) stop() { l.Stop() }

@@ -1,0 +1,149 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gallop-http/gallop/bench/measure"
+)
+
+// report prints a comparison as it goes.
+type report struct {
+	io.Writer
+	comparison
+	samples map[string][]sample // by rival
+}
+
+func newReport(w io.Writer, c comparison) *report { return &report{w, c, map[string][]sample{}} }
+
+// head says what is measured, where and how.
+func (r *report) head(o options) {
+	fmt.Fprintf(r, "command: go run ./cmd/versus -n %d -d %v %s\n", o.rounds, o.length, r.name)
+	fmt.Fprintf(r, "date: %s  commit: %s  %s  %s\n", time.Now().UTC().Format(time.DateOnly), output("git", "describe", "--always", "--dirty"), runtime.Version(), output("go", "list", "-m", "-f", "fasthttp {{.Version}}", "github.com/valyala/fasthttp"))
+	fmt.Fprintf(r, "cpu: %s, %d cores  kernel: %s\n", processor(), runtime.NumCPU(), output("uname", "-r"))
+	where := "server on core 0 with GOMAXPROCS=1, load on core 1"
+	if r.shared {
+		where = "server and load share all cores"
+	}
+	fmt.Fprintf(r, "%s; %d connections, %d rounds of %v; %s\n\n", r.about, r.conns, o.rounds, o.length, where)
+	r.row("server", figureNames[:])
+}
+
+// output is the first line that a program prints; without the program it is empty.
+func output(name string, args ...string) string {
+	out, _ := exec.Command(name, args...).Output()
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line
+}
+
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	_, rest, _ := strings.Cut(string(text), "model name\t: ")
+	name, _, _ := strings.Cut(rest, "\n")
+	return name
+}
+
+// row prints a line of the table.
+func (r *report) row(name string, cells []string) {
+	fmt.Fprintf(r, "%-16s", name)
+	for _, cell := range cells {
+		fmt.Fprintf(r, " %11s", cell)
+	}
+	fmt.Fprintln(r)
+}
+
+// add prints a round.
+func (r *report) add(name string, s sample) {
+	r.samples[name] = append(r.samples[name], s)
+	r.row(name, s.cells())
+}
+
+func (s sample) cells() []string {
+	cells := make([]string, figures)
+	for f := range figures {
+		digits := 2
+		if f == rate || f == memory {
+			digits = 0
+		}
+		cells[f] = fmt.Sprintf("%.*f", digits, s[f])
+	}
+	return cells
+}
+
+// finish prints medians, ratios and verdicts, and reports whether all goals were met.
+func (r *report) finish() (met bool) {
+	fmt.Fprintln(r)
+	r.row("median", figureNames[:])
+	for _, rival := range r.rivals {
+		r.row(rival.name, median(r.samples[rival.name]).cells())
+	}
+	fmt.Fprintln(r)
+	r.row("÷ "+r.rivals[0].name, figureNames[:])
+	for _, rival := range r.rivals[1:] {
+		r.row(rival.name, r.ratios(rival.name, r.rivals[0].name).ratioCells())
+	}
+	met = true
+	for _, g := range r.goals {
+		if verdict, ok, judged := r.judge(g); judged {
+			fmt.Fprintln(r, verdict)
+			met = met && ok
+		}
+	}
+	fmt.Fprintln(r)
+	return met
+}
+
+// median is that of each figure.
+func median(samples []sample) (m sample) {
+	for f := range figures {
+		var values []float64
+		for _, s := range samples {
+			values = append(values, s[f])
+		}
+		m[f] = measure.Median(values)
+	}
+	return m
+}
+
+// ratios are those of the medians.
+func (r *report) ratios(of, over string) (ratios sample) {
+	a, b := median(r.samples[of]), median(r.samples[over])
+	for f := range figures {
+		if b[f] != 0 {
+			ratios[f] = a[f] / b[f]
+		}
+	}
+	return ratios
+}
+
+func (s sample) ratioCells() []string {
+	cells := make([]string, figures)
+	for f := range figures {
+		cells[f] = fmt.Sprintf("%.3f", s[f])
+	}
+	return cells
+}
+
+// judge says whether a goal was met. Goals for another number of connections, or for rivals that did not run, are not judged.
+func (r *report) judge(g goal) (verdict string, met, judged bool) {
+	if g.conns != 0 && g.conns != r.conns || r.samples[g.of] == nil || r.samples[g.over] == nil {
+		return "", false, false
+	}
+	got := r.ratios(g.of, g.over)[g.figure]
+	met = g.figure.met(got, g.limit)
+	bound, word := "≤", "met"
+	if g.figure == rate {
+		bound = "≥"
+	}
+	if !met {
+		word = "MISSED"
+	}
+	return fmt.Sprintf("goal: %s of %s %s %.2f × %s: %.3f, %s", figureNames[g.figure], g.of, bound, g.limit, g.over, got, word), met, true
+}

@@ -1,0 +1,233 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/measure"
+)
+
+// figure is one of the figures of a round.
+type figure int
+
+const (
+	rate   figure = iota // requests/s
+	cpu                  // µs a request, user and system
+	user                 // µs a request
+	p50                  // ms
+	p99                  // ms
+	memory               // KiB
+	figures
+)
+
+var figureNames = [figures]string{"requests/s", "CPU µs", "user µs", "p50 ms", "p99 ms", "RSS KiB"}
+
+// met reports whether a ratio of the figure is within the limit of a goal.
+func (f figure) met(ratio, limit float64) bool {
+	if f == rate {
+		return ratio >= limit
+	}
+	return ratio <= limit
+}
+
+// sample is what one round has measured.
+type sample [figures]float64
+
+// hall is where rounds take place: the programs, and a Redis server if one is needed.
+type hall struct {
+	dir   string
+	redis *exec.Cmd
+	store string // address of the Redis server
+}
+
+// fiberServers are programs of their own: the directory fiber with one of two module files.
+var fiberServers = map[string]string{"fiber-fasthttp": "go.mod", "fiber-gallop": "gallop.mod"}
+
+// newHall builds what the comparisons need.
+func newHall(all []comparison) (h *hall, err error) {
+	h = &hall{}
+	if h.dir, err = os.MkdirTemp("", "versus"); err != nil {
+		return nil, err
+	}
+	if err := h.furnish(all); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *hall) furnish(all []comparison) error {
+	if err := command("go", "build", "-o", h.program("peer"), "./cmd/peer"); err != nil {
+		return err
+	}
+	for _, c := range all {
+		for _, r := range c.rivals {
+			if file := fiberServers[r.server]; file != "" {
+				if err := command("go", "build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if slices.ContainsFunc(all, func(c comparison) bool { return c.redis }) {
+		return h.startRedis()
+	}
+	return nil
+}
+
+func (h *hall) program(name string) string { return filepath.Join(h.dir, name) }
+
+// command runs a program, whose output is the error's if it fails.
+func command(name string, args ...string) error {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{name}, args...), " "), err, out)
+	}
+	return nil
+}
+
+func (h *hall) startRedis() error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	_, port, _ := net.SplitHostPort(address)
+	h.store = address
+	h.redis = exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", h.dir)
+	child.DieWithParent(h.redis)
+	if err := h.redis.Start(); err != nil {
+		h.redis = nil
+		return err
+	}
+	return awaitListener(address)
+}
+
+func (h *hall) close() {
+	if h.redis != nil {
+		end(h.redis)
+	}
+	os.RemoveAll(h.dir)
+}
+
+func end(cmd *exec.Cmd) {
+	cmd.Process.Kill()
+	cmd.Wait()
+}
+
+// freeAddress returns an address that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func awaitListener(address string) error {
+	for range 200 {
+		c, err := net.Dial("tcp4", address)
+		if err == nil {
+			c.Close()
+			return nil
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	return errors.New("nobody listens on " + address)
+}
+
+// target is what a load is put on, and where from.
+type target struct {
+	address string
+	conns   int
+	length  time.Duration
+	shared  bool
+}
+
+// pinned returns a command that runs on one core, unless all is shared.
+func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
+	if shared {
+		return exec.Command(name, args...)
+	}
+	return exec.Command("taskset", append([]string{"-c", strconv.Itoa(core), name}, args...)...)
+}
+
+// serve starts a server.
+func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
+	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store}
+	if fiberServers[server] != "" {
+		program, args = h.program(server), []string{address}
+	}
+	cmd := pinned(c.shared, 0, program, args...)
+	cmd.Stderr = os.Stderr
+	cmd.Env = os.Environ()
+	if !c.shared {
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+	}
+	child.DieWithParent(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := awaitListener(address); err != nil {
+		end(cmd)
+		return nil, err
+	}
+	return cmd, nil
+}
+
+// warmUp is how long a server is under load before it is measured.
+const warmUp = time.Second
+
+// round puts one server under load once.
+func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err error) {
+	address, err := freeAddress()
+	if err != nil {
+		return s, err
+	}
+	cmd, err := h.serve(c, r.server, address)
+	if err != nil {
+		return s, err
+	}
+	defer end(cmd)
+	running, err := r.load.start(target{address, c.conns, length, c.shared})
+	if err != nil {
+		return s, err
+	}
+	defer running.stop()
+
+	server := measure.Process(cmd.Process.Pid)
+	user0, system0 := server.CPU()
+	resident := make(chan int, 1)
+	timer := time.AfterFunc(length*3/4, func() { resident <- server.Resident() })
+	what, err := running.measure()
+	user1, system1 := server.CPU()
+	if timer.Stop() {
+		return s, errors.New("the load has ended early")
+	}
+	if err == nil && !server.Alive() {
+		err = syscall.ESRCH
+	}
+	if err != nil {
+		return s, err
+	}
+	each := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / float64(what.answers) }
+	s[rate] = what.rate
+	s[user] = each(user1 - user0)
+	s[cpu] = s[user] + each(system1-system0)
+	s[p50] = float64(what.p50) / float64(time.Millisecond)
+	s[p99] = float64(what.p99) / float64(time.Millisecond)
+	s[memory] = float64(<-resident >> 10)
+	return s, nil
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+const wrkOutput = `Running 2s test @ http://127.0.0.1:36803/
+  1 threads and 64 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   687.10ms  794.66ms   2.00s    70.80%
+    Req/Sec   147.71     96.06   350.00     66.67%
+  Latency Distribution
+     50%  480.50us
+     75%    1.65s 
+     90%    1.85s 
+     99%    1.99s 
+  339 requests in 2.04s, 44.03KB read
+Requests/sec:    165.77
+Transfer/sec:     21.53KB
+`
+
+func TestParseWrk(t *testing.T) {
+	want := outcome{339, 165.77, 480500 * time.Nanosecond, 1990 * time.Millisecond}
+	if got, err := parseWrk(wrkOutput); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, text := range map[string]string{
+		"errors":   strings.Replace(wrkOutput, "Requests/sec", "  Socket errors: connect 0, read 3, write 0, timeout 1\nRequests/sec", 1),
+		"statuses": strings.Replace(wrkOutput, "Requests/sec", "  Non-2xx or 3xx responses: 7\nRequests/sec", 1),
+		"nothing":  strings.Replace(wrkOutput, "339 requests", "0 requests", 1),
+		"no wrk":   "unable to connect to 127.0.0.1:8080 Connection refused\n",
+	} {
+		if got, err := parseWrk(text); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestParseComparison(t *testing.T) {
+	c, err := parseComparison("mixed-sleep-64", "gallop")
+	if err != nil || c.conns != 64 || c.app != "mixed-sleep" || len(c.rivals) != 2 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, name := range []string{"", "hello", "hello-", "hello-x", "hello-0", "hello--1", "howdy-64", "-64"} {
+		if c, err := parseComparison(name, ""); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if _, err := parseComparison("hello-64", "apache"); err == nil {
+		t.Error("a server that is not in the workload is no error")
+	}
+}
+
+// TestWorkloads shows that goals speak of rivals that there are.
+func TestWorkloads(t *testing.T) {
+	for name, w := range workloads {
+		names := map[string]bool{}
+		for _, r := range w.rivals {
+			if names[r.name] {
+				t.Errorf("%s: two rivals %q", name, r.name)
+			}
+			names[r.name] = true
+		}
+		for _, g := range w.goals {
+			if !names[g.of] || !names[g.over] || g.limit <= 0 {
+				t.Errorf("%s: goal %+v", name, g)
+			}
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	var out bytes.Buffer
+	r := newReport(&out, comparison{"test-8", workload{
+		rivals: under(wrk{}, "a", "b"),
+		goals: []goal{
+			{cpu, "b", "a", .5, 0}, {cpu, "b", "a", .4, 8}, {rate, "b", "a", 2, 0}, {rate, "b", "a", 2.5, 0},
+			{cpu, "b", "a", .1, 9}, {cpu, "b", "c", .1, 0},
+		},
+	}, 8})
+	for _, round := range []struct {
+		name      string
+		rate, cpu float64
+	}{{"a", 100, 10}, {"b", 1000, 100}, {"a", 110, 12}, {"b", 250, 5}, {"a", 125, 30}, {"b", 190, 6}} {
+		r.add(round.name, sample{rate: round.rate, cpu: round.cpu})
+	}
+	if m := median(r.samples["b"]); m[rate] != 250 || m[cpu] != 6 || m[user] != 0 {
+		t.Errorf("medians %v", m)
+	}
+	if q := r.ratios("b", "a"); q[cpu] != .5 || q[user] != 0 {
+		t.Errorf("ratios %v", q)
+	}
+	if r.finish() {
+		t.Error("all goals are said to be met")
+	}
+	text := out.String()
+	if met, missed := strings.Count(text, ", met"), strings.Count(text, ", MISSED"); met != 2 || missed != 2 {
+		t.Errorf("%d goals met, %d missed:\n%s", met, missed, text)
+	}
+}

@@ -1,0 +1,186 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gallop-http/gallop/bench/load"
+)
+
+// workload is what servers are compared by.
+type workload struct {
+	about  string
+	app    string // of cmd/peer
+	rivals []rival
+	shared bool // server and load have all processors together, instead of one each
+	redis  bool // the app needs a Redis server
+	goals  []goal
+}
+
+// rival is a server under a load. The first of a workload is what others are measured by.
+type rival struct {
+	name   string
+	server string // of package peers, or one of fiberServers
+	load   loader
+}
+
+// goal is what is hoped for: the figure of one rival at most, or at least for the rate, so many times that of another.
+type goal struct {
+	figure   figure
+	of, over string
+	limit    float64
+	conns    int // with so many connections; 0: with any number
+}
+
+// under are rivals with the same load.
+func under(l loader, servers ...string) (rivals []rival) {
+	for _, s := range servers {
+		rivals = append(rivals, rival{s, s, l})
+	}
+	return rivals
+}
+
+var workloads = map[string]workload{
+	"hello": {
+		about:  "13 bytes of text",
+		app:    "hello",
+		rivals: under(wrk{}, "fasthttp", "gallop", "nethttp", "floor"),
+		goals: []goal{
+			{cpu, "gallop", "fasthttp", .87, 64},
+			{user, "gallop", "fasthttp", .35, 64},
+			{cpu, "gallop", "fasthttp", .65, 512},
+			{cpu, "gallop", "fasthttp", .65, 4096},
+			{memory, "gallop", "fasthttp", .1, 8000},
+			{cpu, "gallop", "floor", 1.08, 0},
+		},
+	},
+	"baseline": {
+		about:  "the arena's baseline: GET, POST and POST in chunks in turn, two or three numbers added",
+		app:    "baseline",
+		rivals: under(wrk{script: "baseline", path: "/baseline11"}, "fasthttp", "gallop", "nethttp"),
+		goals: []goal{
+			{cpu, "gallop", "fasthttp", .87, 64},
+			{user, "gallop", "fasthttp", .35, 64},
+			{cpu, "gallop", "fasthttp", .65, 512},
+			{cpu, "gallop", "fasthttp", .65, 4096},
+		},
+	},
+	"pipelined": {
+		about:  "hello, 16 requests a write",
+		app:    "hello",
+		rivals: under(wrk{script: "pipeline"}, "fasthttp", "gallop", "nethttp"),
+		goals:  []goal{{cpu, "gallop", "fasthttp", .5, 0}},
+	},
+	"post": {
+		about:  "1 KiB there and back",
+		app:    "post",
+		rivals: under(wrk{script: "post", path: "/echo"}, "fasthttp", "gallop", "nethttp"),
+	},
+	"limited": {
+		about:  "baseline, each connection closed by the client after 10 requests",
+		app:    "baseline",
+		rivals: under(plan{load.Plan{PerConn: 10, Kinds: baselineKinds}}, "fasthttp", "gallop", "nethttp"),
+		goals:  []goal{{cpu, "gallop", "fasthttp", .8, 0}},
+	},
+	"nethttp": {
+		about:  "hello by an http.Handler, in net/http's server and in gallop's",
+		app:    "hello",
+		rivals: under(wrk{}, "nethttp", "gallop-nethttp"),
+		goals:  []goal{{cpu, "gallop-nethttp", "nethttp", .7, 0}},
+	},
+	"fiber": {
+		about:  "hello by fiber v3, on fasthttp and on gallop in its place",
+		rivals: under(wrk{}, "fiber-fasthttp", "fiber-gallop"),
+		goals: []goal{
+			{cpu, "fiber-gallop", "fiber-fasthttp", .9, 64},
+			{cpu, "fiber-gallop", "fiber-fasthttp", .75, 512},
+		},
+	},
+	"sleep1":      blocking("sleep1", "handlers that sleep for 1 ms", 1.05),
+	"sleep10":     blocking("sleep10", "handlers that sleep for 10 ms", 1),
+	"burn5":       blocking("burn5", "handlers that compute for 5 ms", 1),
+	"alternate":   blocking("alternate", "handlers of which every other one sleeps for 1 ms", 1),
+	"redis":       withRedis(blocking("redis", "handlers that ask a Redis server", 1)),
+	"mixed-sleep": mixed("mixed-sleep", "1 % of requests sleep for 10 ms on the path of the others, 10,000/s", 10_000),
+	"mixed-burn":  mixed("mixed-burn", "1 % of requests compute for 5 ms on the path of the others, 2,000/s", 2_000),
+}
+
+// blocking is a workload whose handlers may not make others wait. least is the rate that gallop is to have at least,
+// as a multiple of fasthttp's.
+func blocking(app, about string, least float64) workload {
+	return workload{
+		about:  about,
+		app:    app,
+		rivals: under(wrk{}, "fasthttp", "gallop"),
+		shared: true,
+		goals:  []goal{{rate, "gallop", "fasthttp", least, 0}, {p99, "gallop", "fasthttp", 1.1, 0}},
+	}
+}
+
+func withRedis(w workload) workload {
+	w.redis = true
+	return w
+}
+
+// mixed compares the quick requests among slow ones with the same number of them alone.
+func mixed(app, about string, perSecond float64) workload {
+	const slow = .01
+	quick := load.Kind{Name: "quick", Share: 1 - slow, Octets: load.Get("/")}
+	alone := plan{load.Plan{Rate: perSecond * (1 - slow), Kinds: []load.Kind{quick}}}
+	among := plan{load.Plan{Rate: perSecond, Kinds: []load.Kind{quick, {Name: "slow", Share: slow, Octets: load.Get("/?slow=1")}}}}
+	w := workload{about: about, app: app, shared: true}
+	for _, s := range []string{"fasthttp", "gallop"} {
+		w.rivals = append(w.rivals, rival{s + " alone", s, alone}, rival{s + " mixed", s, among})
+	}
+	w.goals = []goal{{p99, "gallop mixed", "gallop alone", 2, 0}}
+	return w
+}
+
+// baselineKinds are the requests of the arena's baseline.
+var baselineKinds = func() (kinds []load.Kind) {
+	const head = " /baseline11?a=13&b=42 HTTP/1.1\r\nHost: load.test\r\n"
+	for name, octets := range map[string]string{
+		"get":     "GET" + head + "\r\n",
+		"post":    "POST" + head + "Content-Length: 2\r\n\r\n20",
+		"chunked": "POST" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n20\r\n0\r\n\r\n",
+	} {
+		kinds = append(kinds, load.Kind{Name: name, Share: 1, Octets: []byte(octets)})
+	}
+	return kinds
+}()
+
+// comparison is a workload with a number of connections.
+type comparison struct {
+	name string
+	workload
+	conns int
+}
+
+// parseComparison reads a name such as hello-64, and leaves of its rivals those that are wanted.
+func parseComparison(name, servers string) (c comparison, err error) {
+	i := strings.LastIndexByte(name, '-')
+	known := false
+	if i > 0 {
+		c.workload, known = workloads[name[:i]]
+		c.conns, err = strconv.Atoi(name[i+1:])
+	}
+	if !known || err != nil || c.conns <= 0 {
+		return c, fmt.Errorf("%q is no workload and number of connections, as hello-64 is", name)
+	}
+	c.name = name
+	c.rivals, err = only(c.rivals, servers)
+	return c, err
+}
+
+// list prints the workloads.
+func list(w io.Writer) {
+	for _, name := range slices.Sorted(maps.Keys(workloads)) {
+		fmt.Fprintf(w, "  %-12s %s\n", name, workloads[name].about)
+	}
+}

@@ -1,0 +1,80 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// wrk is load by the program of that name.
+type wrk struct {
+	script string // in the directory wrk, without .lua; empty: GET
+	path   string
+}
+
+type wrking struct {
+	wrk
+	target
+}
+
+func (w wrk) start(t target) (running, error) {
+	l := wrking{w, t}
+	_, err := l.run(warmUp)
+	return l, err
+}
+
+func (l wrking) measure() (outcome, error) { return l.run(l.length) }
+
+func (l wrking) stop() {}
+
+// run runs wrk for so long.
+func (l wrking) run(d time.Duration) (outcome, error) {
+	threads := "-t1"
+	if l.shared {
+		threads = "-t2"
+	}
+	args := []string{threads, "-c" + strconv.Itoa(l.conns), fmt.Sprintf("-d%.0fs", max(d.Seconds(), 1)), "--latency", "--timeout", "10s"}
+	if l.script != "" {
+		args = append(args, "-s", filepath.Join("wrk", l.script+".lua"))
+	}
+	out, err := pinned(l.shared, 1, "wrk", append(args, "http://"+l.address+l.path)...).CombinedOutput()
+	if err != nil {
+		return outcome{}, fmt.Errorf("wrk: %w\n%s", err, out)
+	}
+	return parseWrk(string(out))
+}
+
+var (
+	wrkTotal  = regexp.MustCompile(`(\d+) requests in `)
+	wrkRate   = regexp.MustCompile(`Requests/sec: +([\d.]+)`)
+	wrkHalf   = regexp.MustCompile(`\n +50% +([\d.]+)(us|ms|s|m) *\n`)
+	wrkMost   = regexp.MustCompile(`\n +99% +([\d.]+)(us|ms|s|m) *\n`)
+	wrkErrors = regexp.MustCompile(`(Socket errors|Non-2xx)[^\n]*`)
+)
+
+// parseWrk reads what wrk --latency prints. Anything but answers of 2xx and 3xx is an error.
+func parseWrk(text string) (o outcome, err error) {
+	total, perSecond := wrkTotal.FindStringSubmatch(text), wrkRate.FindStringSubmatch(text)
+	half, most := wrkHalf.FindStringSubmatch(text), wrkMost.FindStringSubmatch(text)
+	if wrong := wrkErrors.FindString(text); wrong != "" {
+		return o, fmt.Errorf("wrk: %s", wrong)
+	}
+	if total == nil || total[1] == "0" || perSecond == nil || half == nil || most == nil {
+		return o, fmt.Errorf("wrk says something else:\n%s", text)
+	}
+	o.answers, _ = strconv.Atoi(total[1])
+	o.rate, _ = strconv.ParseFloat(perSecond[1], 64)
+	o.p50, o.p99 = wrkTime(half), wrkTime(most)
+	return o, nil
+}
+
+// wrkTime is a number and a unit.
+func wrkTime(match []string) time.Duration {
+	unit := map[string]time.Duration{"us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "m": time.Minute}[match[2]]
+	n, _ := strconv.ParseFloat(match[1], 64)
+	return time.Duration(n * float64(unit))
+}

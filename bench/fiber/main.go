@@ -1,0 +1,16 @@
+// Command fiber is a hello world of fiber, built twice: with go.mod on fasthttp, and with gallop.mod on gallop in its
+// place. ../cmd/versus compares the two.
+package main
+
+import (
+	"log"
+	"os"
+
+	"github.com/gofiber/fiber/v3"
+)
+
+func main() {
+	app := fiber.New()
+	app.Get("/", func(c fiber.Ctx) error { return c.SendString("Hello, World!") })
+	log.Fatal(app.Listen(os.Args[1], fiber.ListenConfig{DisableStartupMessage: true}))
+}

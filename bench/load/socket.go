@@ -1,0 +1,84 @@
+//go:build linux
+
+package load
+
+import (
+	"net"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// Resolve returns the address of a server as the system wants it.
+func Resolve(address string) (to syscall.SockaddrInet4, err error) {
+	a, err := net.ResolveTCPAddr("tcp4", address)
+	if err == nil {
+		to = syscall.SockaddrInet4{Port: a.Port, Addr: [4]byte(a.IP.To4())}
+	}
+	return to, err
+}
+
+// sources is how many loopback addresses connections come from, so that no pair of addresses runs out of ports.
+const sources = 32
+
+// Connect makes the nth connection. On the loopback device it does not wait, unless the listener's queue is full.
+func Connect(to *syscall.SockaddrInet4, nth int) (fd int, err error) {
+	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	if to.Addr[0] == 127 {
+		const bindAddressNoPort = 24
+		syscall.SetsockoptInt(fd, syscall.IPPROTO_IP, bindAddressNoPort, 1)
+		err = syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, byte(2 + nth%sources)}})
+	}
+	syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+	if err == nil {
+		err = retry(func() error { return syscall.Connect(fd, to) })
+	}
+	if err != nil {
+		syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// retry calls f until no signal interrupts it.
+func retry(f func() error) error {
+	for {
+		if err := f(); err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
+// resetClose closes a connection with a reset.
+func resetClose(fd int) {
+	syscall.SetsockoptLinger(fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+	syscall.Close(fd)
+}
+
+// keepTime has the kernel wake this thread when it asks to be, and not up to 50 µs later. The caller's goroutine stays
+// on the thread.
+func keepTime() {
+	const setTimerSlack = 29
+	runtime.LockOSThread()
+	syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0)
+}
+
+// wait waits for events, but no longer than d.
+func wait(ep int, events []syscall.EpollEvent, d time.Duration) int {
+	const epollPwait2 = 441 // on all architectures; epoll_wait knows no less than milliseconds
+	limit := syscall.NsecToTimespec(int64(max(d, 0)))
+	// The slice and limit live until the call returns.
+	n, _, errno := syscall.Syscall6(epollPwait2, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
+		uintptr(len(events)), uintptr(unsafe.Pointer(&limit)), 0, 0)
+	if errno == syscall.ENOSYS { // before Linux 5.11
+		m, _ := syscall.EpollWait(ep, events, int((d+time.Millisecond-1)/time.Millisecond))
+		return max(m, 0)
+	}
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
