@@ -67,11 +67,12 @@ func ReleaseArgs(a *Args) {
 
 // Reset makes a empty.
 func (a *Args) Reset() {
+	a.changed = a.changed || len(a.list) > 0
 	a.arena, a.query = emptied(a.arena), emptied(a.query)
 	if cap(a.list) > maxKeptBuffer/32 {
 		a.list = nil
 	}
-	a.list, a.garbage, a.changed = a.list[:0], 0, true
+	a.list, a.garbage = a.list[:0], 0
 }
 
 // poison overwrites what views of a refer to. What a says does not count any more: Reset it.
@@ -85,9 +86,10 @@ func (a *Args) CopyTo(dst *Args) {
 	if a == dst {
 		return
 	}
+	dst.changed = dst.changed || len(dst.list) > 0 || len(a.list) > 0
 	dst.arena = append(dst.arena[:0], a.arena...)
 	dst.list = append(dst.list[:0], a.list...)
-	dst.garbage, dst.changed = a.garbage, true
+	dst.garbage = a.garbage
 }
 
 // Len returns the number of keys, repeated ones included.
@@ -252,13 +254,18 @@ func (a *Args) peek(key []byte) []byte {
 	return nil
 }
 
-// PeekMulti returns all values of key in a new slice, nil without such a key.
+// PeekMulti returns all values of key in a new slice, nil without such a key. In it
+// empty values are nil.
 func (a *Args) PeekMulti(key string) [][]byte { return a.peekMulti(UnsafeBytes(key)) }
 
 func (a *Args) peekMulti(key []byte) (values [][]byte) {
 	for i := range a.list {
 		if bytes.Equal(a.key(i), key) {
-			values = append(values, a.value(i))
+			if a.list[i].value.length == 0 {
+				values = append(values, nil)
+			} else {
+				values = append(values, a.value(i))
+			}
 		}
 	}
 	return values

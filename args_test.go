@@ -118,6 +118,9 @@ func TestArgsReads(t *testing.T) {
 	if got := fmt.Sprintf("%q", a.PeekMultiBytes([]byte("a"))); got != `["1" "2"]` {
 		t.Errorf("PeekMulti: got %s", got)
 	}
+	if empty := a.PeekMulti("c"); len(empty) != 1 || empty[0] != nil {
+		t.Errorf("PeekMulti: got %#v", empty)
+	}
 	var all, visited []string
 	for key, value := range a.All() {
 		if all = append(all, string(key)+"="+string(value)); len(all) == 3 {

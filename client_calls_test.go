@@ -35,6 +35,35 @@ func serveEach(c *wiretest.Conn, answer func(n int, req *gallop.Request) string)
 	}
 }
 
+// RetryIf decides, whatever it was that failed.
+func TestClientRetriesAfterAnyError(t *testing.T) {
+	for _, tt := range []struct {
+		path     string
+		attempts int
+		dials    int32
+		fails    bool
+	}{
+		{"/again", 0, 4, false},
+		{"/again", 3, 3, true},
+		{"/once", 0, 1, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{serve: func(n int, c *wiretest.Conn) {
+				takeRequest(t, bufio.NewReader(c))
+				io.WriteString(c, []string{"", "no answer\r\n\r\n", "", "H", ok5}[n])
+			}}
+			c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxIdemponentCallAttempts: tt.attempts,
+				RetryIf: func(req *gallop.Request) bool { return string(req.URI().Path()) == "/again" }}
+			defer c.CloseIdleConnections()
+			req := getRequest(tt.path)
+			req.Header.SetMethod("POST")
+			if err := c.Do(req, nil); err != nil != tt.fails || u.dials.Load() != tt.dials {
+				t.Errorf("%+v: %v after %d connections", tt, err, u.dials.Load())
+			}
+		})
+	}
+}
+
 func TestClientRetries(t *testing.T) {
 	// Every connection answers one request, reads the second, and ends.
 	dies := func(_ int, c *wiretest.Conn) {

@@ -39,6 +39,9 @@ func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, res
 		c.host = host
 	}
 	if host != c.host {
+		if req.URI().isHTTPS() != c.IsTLS {
+			return ErrHostClientRedirectToDifferentScheme
+		}
 		return ErrHostClientRedirectToDifferentHost
 	}
 	return c.HostClient.do(ctx, deadline, req, resp)

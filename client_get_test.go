@@ -30,6 +30,7 @@ func TestHostClientFollowsRedirectsToItsHostOnly(t *testing.T) {
 		{"http://a.test/?to=http://a.test/", "a.test", nil},
 		{"http://a.test/?to=http://b.test/", "", gallop.ErrHostClientRedirectToDifferentHost},
 		{"http://a.test/?to=//b.test/", "", gallop.ErrHostClientRedirectToDifferentHost},
+		{"http://a.test/?to=https://b.test/", "", gallop.ErrHostClientRedirectToDifferentScheme},
 		{"http://a.test/?to=https://a.test/", "", gallop.ErrHostClientRedirectToDifferentScheme},
 	} {
 		_, body, err := c.Get(nil, tc.url)

@@ -138,14 +138,14 @@ type HostClient struct {
 	// nothing is sent twice, whatever else is set.
 	MaxIdemponentCallAttempts int
 
-	// RetryIf says whether a request that failed with the connection, before a byte
-	// of the answer came, may be sent again. By default it is, once, if it is certain
-	// or, the request being idempotent (RFC 9110 §9.2.2) or having an Idempotency-Key,
-	// harmless.
+	// RetryIf says whether a request that failed, for whatever reason, may be sent again.
+	// By default it is, once, if it failed with a connection that was used before, no byte
+	// of the answer came, and it is certain or, the request being idempotent
+	// (RFC 9110 §9.2.2) or having an Idempotency-Key, harmless.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr says, and takes precedence over RetryIf, whether to send a request
-	// again that failed for any reason.
+	// RetryIfErr is RetryIf, and takes precedence over it, for those who want to know
+	// the reason.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream is RetryIfErr, and takes precedence over it, for those who

@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RetryIfFunc says whether a request may be sent again.
+// RetryIfFunc says whether a request that has failed may be sent again.
 type RetryIfFunc func(request *Request) bool
 
 // RetryIfErrFunc says whether a request that was sent attempts times, and failed with
@@ -138,14 +138,11 @@ func (c *HostClient) wantsRetry(req *Request, resp *Response, n int, err error) 
 	case c.RetryIfErr != nil:
 		return c.RetryIfErr(req, n, unmarked(err))
 	}
-	var closed *ClosedError
-	if !errors.As(err, &closed) {
-		return false, false
-	}
 	if c.RetryIf != nil {
 		return false, c.RetryIf(req)
 	}
-	return false, n == 1 && closed.Reused && (closed.Written == 0 || isIdempotent(req))
+	var closed *ClosedError
+	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.Written == 0 || isIdempotent(req))
 }
 
 // isIdempotent reports whether it makes no difference if a server gets req twice: by

@@ -233,10 +233,10 @@ func (l *ctxLogger) Printf(format string, args ...any) {
 	to.Printf("%s - %s", l.ctx.String(), fmt.Sprintf(format, args...))
 }
 
-// String describes the request in one line, for logs, with control characters of
-// the target escaped.
+// String describes the request in one line, for logs. Its URI is escaped, and leaves out a user's
+// name and password.
 func (ctx *RequestCtx) String() string {
-	return fmt.Sprintf("#%016X - %v<->%v - %s %q", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.RequestURI())
+	return fmt.Sprintf("#%016X - %v<->%v - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
 }
 
 // Hijack asks for the connection: handler gets it once the response is written, see

@@ -33,13 +33,13 @@ func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 
 // NewVHostPathRewriter returns a PathRewriteFunc that leaves out the first slashesCount segments of
 // the path and puts the host that is asked for in front, so that each has a directory of
-// its own: with 1, "/images/a.jpg" of img.example.com becomes "/img.example.com/a.jpg". A request
-// without a host is one to "invalid-host".
+// its own: with 1, "/images/a.jpg" of img.example.com becomes "/img.example.com/a.jpg". The path
+// of a request without a host is "/invalid-host/".
 func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		host := ctx.Host()
 		if len(host) == 0 || bytes.IndexByte(host, '/') >= 0 {
-			host = []byte("invalid-host")
+			return []byte("/invalid-host/")
 		}
 		p := append([]byte{'/'}, host...)
 		return append(p, stripSegments(ctx.Path(), slashesCount)...)

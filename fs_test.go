@@ -334,6 +334,11 @@ func TestPathStrippers(t *testing.T) {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
+	var nowhere gallop.RequestCtx
+	nowhere.Request.SetRequestURI("/foo")
+	if got := string(gallop.NewVHostPathRewriter(0)(&nowhere)); got != "/invalid-host/" {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestFSOverFileSystems(t *testing.T) {

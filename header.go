@@ -239,20 +239,26 @@ func store(l *field.List, id field.ID, name, value []byte, add bool) {
 // go by stay, for accepts to refuse.
 func cleanValue(id field.ID, value []byte) []byte {
 	value = ascii.TrimOWS(value)
-	i := ascii.IndexControl(value)
-	if i == len(value) {
-		return value
-	}
 	switch id {
 	case field.Host, field.ContentLength, field.TransferEncoding, field.Connection, field.Expect, field.Trailer,
 		field.Cookie, field.SetCookie:
 		return value
 	}
-	value = bytes.Clone(value)
-	for ; i < len(value); i += ascii.IndexControl(value[i:]) {
-		value[i] = ' '
+	return ascii.TrimOWS(withoutControls(value))
+}
+
+// withoutControls returns text with a blank for each control character in it, for which it
+// allocates.
+func withoutControls(text []byte) []byte {
+	i := ascii.IndexControl(text)
+	if i == len(text) {
+		return text
 	}
-	return ascii.TrimOWS(value)
+	text = bytes.Clone(text)
+	for ; i < len(text); i += ascii.IndexControl(text[i:]) {
+		text[i] = ' '
+	}
+	return text
 }
 
 // accepts reports whether a field may be stored. What it lets pass is one field

@@ -129,8 +129,12 @@ func (h *header) ConnectionClose() bool {
 		h.minor() == 0 && flags&http1.ConnectionKeepAlive == 0
 }
 
-// ConnectionUpgrade reports whether Connection says upgrade (RFC 9110 §7.8).
-func (h *header) ConnectionUpgrade() bool { return h.head.Flags&http1.ConnectionUpgrade != 0 }
+// ConnectionUpgrade reports whether Connection says upgrade (RFC 9110 §7.8). In HTTP/1.0 it has
+// to say keep-alive as well: by default there is no connection left to upgrade.
+func (h *header) ConnectionUpgrade() bool {
+	flags := h.head.Flags
+	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
+}
 
 // SetConnectionClose makes Connection say close, and keeps what else it says but
 // for keep-alive.

@@ -95,6 +95,14 @@ func TestConnectionIsAListOfTokens(t *testing.T) {
 			h.setProtocol([]byte("HTTP/1.0"))
 			h.Set("Connection", "Keep-Alive")
 		}, false, false, "Connection: Keep-Alive\n"},
+		{"upgrade in HTTP/1.0", func(h *header) {
+			h.setProtocol([]byte("HTTP/1.0"))
+			h.Set("Connection", "upgrade")
+		}, true, false, "Connection: upgrade\n"},
+		{"upgrade in HTTP/1.0 kept alive", func(h *header) {
+			h.setProtocol([]byte("HTTP/1.0"))
+			h.Set("Connection", "upgrade, keep-alive")
+		}, false, true, "Connection: upgrade, keep-alive\n"},
 		{"HTTP/1.0 taken back", func(h *header) {
 			h.setProtocol([]byte("HTTP/1.0"))
 			h.ResetConnectionClose()

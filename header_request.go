@@ -113,7 +113,7 @@ func (h *RequestHeader) RequestURI() []byte {
 
 // SetRequestURI sets the request target, which is sent as it is but for blanks:
 // they become %20. One with a control character is refused. The empty one stands
-// for "/".
+// for "/", and a query alone gets that in front (RFC 9112 §3.2.1).
 func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(UnsafeBytes(requestURI))
 }
@@ -123,8 +123,12 @@ func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
 	if ascii.IndexControl(requestURI) < len(requestURI) || bytes.IndexByte(requestURI, '\t') >= 0 {
 		return
 	}
-	if bytes.IndexByte(requestURI, ' ') >= 0 {
-		requestURI = appendWithoutBlanks(h.scratch[:0], requestURI)
+	if bare := len(requestURI) > 0 && requestURI[0] == '?'; bare || bytes.IndexByte(requestURI, ' ') >= 0 {
+		target := h.scratch[:0]
+		if bare {
+			target = append(target, '/')
+		}
+		requestURI = appendWithoutBlanks(target, requestURI)
 		h.scratch = requestURI
 	}
 	if h.room(len(requestURI)) {

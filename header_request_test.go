@@ -36,6 +36,7 @@ func TestMethods(t *testing.T) {
 func TestRequestTarget(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "/", "/a?b=c%20d": "/a?b=c%20d", "/a b  c": "/a%20b%20%20c", "http://a/b": "http://a/b", "*": "*", "/ä": "/ä",
+		"?a=b": "/?a=b", "?a b": "/?a%20b",
 	} {
 		var h RequestHeader
 		h.SetRequestURI("/before")

@@ -55,13 +55,13 @@ func (h *ResponseHeader) SetStatusCode(statusCode int) {
 // one. What goes out then is StatusMessage(StatusCode()).
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
-// SetStatusMessage sets the reason phrase. One with control characters is refused;
-// the empty one undoes it.
+// SetStatusMessage sets the reason phrase, with a blank for each control character in
+// it; the empty one undoes it.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
-	if ascii.IndexControl(statusMessage) < len(statusMessage) || !h.room(len(statusMessage)) {
+	if !h.room(len(statusMessage)) {
 		return
 	}
-	h.head.Reason = field.Store(&h.head.Fields, statusMessage)
+	h.head.Reason = field.Store(&h.head.Fields, withoutControls(statusMessage))
 	h.changeFlag(reasonSet, len(statusMessage) > 0)
 }
 
@@ -113,6 +113,19 @@ func (h *ResponseHeader) peek(name []byte) []byte {
 		return h.ContentType()
 	}
 	return v
+}
+
+// PeekAll returns the values of all fields with this name, in order, and for Content-Type
+// what ContentType returns. The slice is used again by the next call of PeekAll.
+func (h *ResponseHeader) PeekAll(key string) [][]byte {
+	values := h.header.PeekAll(key)
+	if len(values) > 0 || field.Lookup(UnsafeBytes(key)) != field.ContentType {
+		return values
+	}
+	if v := h.ContentType(); v != nil {
+		h.peeked = append(h.peeked, v)
+	}
+	return h.peeked
 }
 
 // Server returns the value of Server.

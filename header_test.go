@@ -210,7 +210,6 @@ func TestSettersRefuseWhatWouldBreakOut(t *testing.T) {
 		req.SetHost(s)
 		req.SetCookie("c", s)
 		req.SetMultipartFormBoundary(s)
-		resp.SetStatusMessage([]byte(s))
 		resp.SetProtocol([]byte(s))
 		check("a value", s)
 	}

@@ -17,47 +17,65 @@ import (
 // before or after, goes there and not into the head; with a body that is not
 // chunked it is not sent at all.
 //
-// The error is ErrBadTrailer, and nothing is changed, if one of the names is no
-// token or must not stand there: what frames, routes or modifies the message,
-// authenticates somebody or describes the body (RFC 9110 §6.5.1).
+// A name that is no token or must not stand there is left out, and the error is
+// ErrBadTrailer then: what frames, routes or modifies the message, authenticates
+// somebody or describes the body (RFC 9110 §6.5.1). If no name is left nothing is changed.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
 // AddTrailer announces more names. See SetTrailer.
 func (h *header) AddTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), true) }
 
 func (h *header) announce(names []byte, add bool) error {
-	names = ascii.TrimOWS(names)
-	if !mayTrail(names) || !h.room(len(names)) {
+	l := &h.head.Fields
+	keep := add && h.flags&announced != 0
+	all := h.scratch[:0]
+	if keep {
+		all = append(all, l.PeekID(field.Trailer)...)
+	}
+	old := len(all)
+	all, err := h.appendTrailerNames(all, names)
+	h.scratch = all
+	if len(all) == old && err != nil || !h.room(len(all)) {
 		return ErrBadTrailer
 	}
-	if !add || h.flags&announced == 0 {
+	if !keep {
 		h.withdrawTrailers()
 	}
-	if len(names) == 0 {
-		return nil
+	if len(all) > 0 {
+		field.Set(l, field.Trailer, "Trailer", all)
+		h.flags |= announced
+		moveFields(&h.trailers, l, h.announces)
 	}
-	l := &h.head.Fields
-	if old := l.PeekID(field.Trailer); len(old) > 0 {
-		h.scratch = append(append(append(h.scratch[:0], old...), ", "...), names...)
-		names = h.scratch
-	}
-	field.Set(l, field.Trailer, "Trailer", names)
-	h.flags |= announced
-	moveFields(&h.trailers, l, h.announces)
-	return nil
+	return err
 }
 
-// mayTrail reports whether every member of the list may be the name of a trailer.
-func mayTrail(list []byte) bool {
+// appendTrailerNames appends the members of the list that may be names of trailers, with commas
+// between. The error is ErrBadTrailer if there are others.
+func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 	for len(list) > 0 {
 		var member []byte
 		member, list = ascii.Cut(list, ',')
-		member = ascii.TrimOWS(member)
-		if len(member) > 0 && (!isFieldName(member) || http1.ForbiddenTrailer(field.Lookup(member))) {
-			return false
+		if member = ascii.TrimOWS(member); len(member) == 0 {
+			continue
+		}
+		id := field.Lookup(member)
+		if !isFieldName(member) || http1.ForbiddenTrailer(id) {
+			err = ErrBadTrailer
+			continue
+		}
+		if len(dst) > 0 {
+			dst = append(dst, ", "...)
+		}
+		switch {
+		case h.flags&namesAsGiven != 0:
+			dst = append(dst, member...)
+		case id != field.Unknown:
+			dst = append(dst, id.String()...)
+		default:
+			dst = AppendNormalizedHeaderKeyBytes(dst, member)
 		}
 	}
-	return true
+	return dst, err
 }
 
 // announces reports whether Trailer names the field.

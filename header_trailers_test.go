@@ -29,8 +29,12 @@ func TestAnnouncedFieldsGoBehindTheBody(t *testing.T) {
 		}, "Y: 2\nTrailer: X-Sum\n", "X-Sum: 1\r\nX-Sum: 3\r\n\r\n", "[X-Sum]"},
 		{"more", func(h *header) error {
 			h.Set("B", "2")
-			return errors.Join(h.SetTrailer("A"), h.AddTrailer(" B ,, C"))
-		}, "Trailer: A, B ,, C\n", "B: 2\r\n\r\n", "[A B C]"},
+			return errors.Join(h.SetTrailer("a"), h.AddTrailer(" B\t,, c-etag, ETAG"))
+		}, "Trailer: A, B, C-Etag, ETag\n", "B: 2\r\n\r\n", "[A B C-Etag ETag]"},
+		{"spelled otherwise", func(h *header) error {
+			h.DisableNormalizing()
+			return h.SetTrailer("x-SUM")
+		}, "Trailer: x-SUM\n", "\r\n", "[x-SUM]"},
 		{"other ones", func(h *header) error {
 			defer h.Add("B", "2")
 			err := h.SetTrailer("A")
@@ -86,7 +90,7 @@ func TestForbiddenTrailers(t *testing.T) {
 	var h RequestHeader
 	must(t, h.SetTrailer("A"))
 	for _, name := range []string{"Content-Length", "transfer-encoding", "Host", "Trailer", "Authorization", "Cookie",
-		"Set-Cookie", "content-type", "Content-Range", "Location", "X-Forwarded-For", "Ok, Connection", "not a token", "a:"} {
+		"Set-Cookie", "content-type", "Content-Range", "Location", "X-Forwarded-For", "Host, Connection", "not a token", "a:"} {
 		for _, err := range []error{h.SetTrailer(name), h.AddTrailer(name), h.SetTrailerBytes([]byte(name)), h.AddTrailerBytes([]byte(name))} {
 			if err != ErrBadTrailer {
 				t.Errorf("%q: %v", name, err)
@@ -95,6 +99,12 @@ func TestForbiddenTrailers(t *testing.T) {
 	}
 	if got := trailerNames(&h.header); got != "[A]" {
 		t.Errorf("what was refused changed them to %s", got)
+	}
+	if err := h.AddTrailer("B, Content-Length, C,not a token"); err != ErrBadTrailer || trailerNames(&h.header) != "[A B C]" {
+		t.Errorf("%v, %s", err, trailerNames(&h.header))
+	}
+	if err := h.SetTrailer("Host,D"); err != ErrBadTrailer || trailerNames(&h.header) != "[D]" {
+		t.Errorf("%v, %s", err, trailerNames(&h.header))
 	}
 }
 

@@ -3,6 +3,7 @@ package gallop
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -336,6 +337,13 @@ func TestURISetScheme(t *testing.T) {
 
 func TestURICopyTo(t *testing.T) {
 	var u, v URI
+	if u.CopyTo(&v); !reflect.DeepEqual(&u, &v) {
+		t.Errorf("the copy of an empty one is %#v", &v)
+	}
+	var a, b Args
+	if a.CopyTo(&b); !reflect.DeepEqual(&a, &b) {
+		t.Errorf("the copy of an empty one is %#v", &b)
+	}
 	if err := u.Parse(nil, []byte("https://u:p@a.example/b/../c?d=e#f")); err != nil {
 		t.Fatal(err)
 	}
