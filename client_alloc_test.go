@@ -57,7 +57,7 @@ func TestClientAllocatesNothing(t *testing.T) {
 			t.Run(tt.name+" "+body, func(t *testing.T) {
 				var req Request
 				var resp Response
-				req.SetRequestURI("http://example.com/path?a=b")
+				req.SetRequestURI("http://user:password@example.com/path?a=b")
 				if body != "" {
 					req.Header.SetMethod(MethodPost)
 				}

@@ -187,7 +187,11 @@ const maxStreamWait = 50 * time.Millisecond
 // Close ends the stream. If little is left of the body and comes at once, it is read,
 // and the connection used again; otherwise that is closed. A Read that waits is
 // interrupted.
-func (s *clientStream) Close() error {
+func (s *clientStream) Close() error { return s.CloseWithError(nil) }
+
+// CloseWithError is Close for those who have met with an error, unless it is nil: the
+// connection is closed.
+func (s *clientStream) CloseWithError(cause error) error {
 	if !s.mu.TryLock() {
 		s.interrupt()
 		s.mu.Lock()
@@ -198,7 +202,7 @@ func (s *clientStream) Close() error {
 		return nil
 	}
 	cc.body.trailers = nil // the header may be somebody else's by now
-	if !cc.drain() {
+	if cause != nil || !cc.drain() {
 		cc.broken = true
 	}
 	s.end(io.EOF)

@@ -347,7 +347,14 @@ func TestClientIdleConnections(t *testing.T) {
 
 func TestClientMaxConnDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &upstream{serve: slowly}
+		var closes []bool // of the requests
+		u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+			serveEach(c, func(_ int, req *gallop.Request) string {
+				closes = append(closes, req.ConnectionClose())
+				time.Sleep(1100 * time.Millisecond)
+				return ok5
+			})
+		}}
 		c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConnDuration: 5 * time.Second}
 		defer c.CloseIdleConnections()
 		for range 10 {
@@ -357,6 +364,9 @@ func TestClientMaxConnDuration(t *testing.T) {
 		}
 		if n := u.dials.Load(); n != 2 {
 			t.Errorf("%d connections", n)
+		}
+		if last := slices.Index(closes, true); last != 5 || slices.Contains(closes[last+1:], true) {
+			t.Errorf("requests close the connection: %v", closes)
 		}
 	})
 }

@@ -217,6 +217,7 @@ func (cc *clientConn) heedInterrupt() {
 func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
 	out := req.Header.asStored()
 	out.agent = cc.set.agent
+	out.close = out.close || cc.pool.tooOld(cc) && !req.Header.ConnectionUpgrade()
 	content, err := req.prepare(&out)
 	if err == nil && !cc.host.isValid(req.Header.Host()) {
 		err = errSentHost

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxClientHandshake is how long a TLS handshake may take.
+// maxClientHandshake is how long a TLS handshake may take if there is no shorter WriteTimeout.
 const maxClientHandshake = 10 * time.Second
 
 // splitAddrs returns the addresses in Addr, in ASCII and with a port. Dial and DialTimeout get those without a port as
@@ -64,7 +64,11 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 	if err != nil || !c.IsTLS {
 		return nc, err
 	}
-	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, maxClientHandshake)
+	timeout := maxClientHandshake
+	if limit := c.set.writeTimeout; limit > 0 {
+		timeout = min(timeout, limit)
+	}
+	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, timeout)
 }
 
 // reach connects to addr, through a proxy if there is one for it.

@@ -69,6 +69,7 @@ func postURL(c caller, dst []byte, url string, postArgs *Args) (statusCode int, 
 func callForBody(c caller, dst []byte, req *Request, deadline time.Time) (statusCode int, body []byte, err error) {
 	resp := AcquireResponse()
 	defer ReleaseResponse(resp)
+	resp.readWhole = true
 	if err := follow(c, deadline, req, resp, maxGetRedirects); err != nil {
 		return 0, dst, err
 	}

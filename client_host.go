@@ -85,8 +85,8 @@ type HostClient struct {
 	// ever if negative.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how old a connection may become; any age by default. It is
-	// not closed in the middle of a call.
+	// MaxConnDuration is how old a connection may become; any age by default. The first
+	// call beyond that is the last one on it, and says so (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection if all are in use.
@@ -102,7 +102,8 @@ type HostClient struct {
 	// its answer. WriteTimeout is how long it may take to write the request. Both may
 	// last a sixteenth longer, at most a second. There is no limit by default, but
 	// for the deadline of the call. While a large body is sent ReadTimeout does not
-	// run; it then begins when it was sent.
+	// run; it then begins when it was sent. A TLS handshake may take WriteTimeout, and
+	// ten seconds at most.
 	ReadTimeout  time.Duration
 	WriteTimeout time.Duration
 

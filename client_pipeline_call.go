@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -82,7 +83,13 @@ func (call *pipelineCall) handOver(resp *Response) {
 	resp.resetSkipHeader()
 	call.resp.Header.CopyTo(&resp.Header)
 	resp.remote, resp.local = call.resp.remote, call.resp.local
-	if !skip {
+	switch {
+	case skip:
+	case resp.StreamBody: // of what is there
+		whole := call.resp.body.buf
+		call.resp.body.buf = nil
+		resp.setStream(bytes.NewReader(whole), len(whole))
+	default:
 		resp.body.buf, call.resp.body.buf = call.resp.body.buf, resp.body.buf
 	}
 }

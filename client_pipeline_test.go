@@ -503,6 +503,34 @@ func TestPipelineStreamsAreReadFirst(t *testing.T) {
 	})
 }
 
+// An answer that is to be a stream is one, of what has been read.
+func TestPipelineAnswersAsStreams(t *testing.T) {
+	s := &pipelineServer{answer: func(_, _ int, req *Request) (string, bool) {
+		return "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + string(req.RequestURI()), true
+	}}
+	var c PipelineClient
+	testPipeline(t, s, &c, func(t *testing.T) {
+		targets := []string{"/one", "/two"}
+		resp := make([]Response, len(targets))
+		for i, to := range targets {
+			req := new(Request)
+			req.SetRequestURI("http://a.test" + to)
+			resp[i].StreamBody = true
+			must(t, c.Do(req, &resp[i]))
+		}
+		for i, want := range targets {
+			stream := resp[i].BodyStream()
+			if stream == nil {
+				t.Fatal("no stream")
+			}
+			if body, err := io.ReadAll(stream); string(body) != want || err != nil {
+				t.Errorf("%q, %v, want %q", body, err, want)
+			}
+			must(t, resp[i].CloseBodyStream())
+		}
+	})
+}
+
 // Each read and write of the first connection fails once, in every way. Whatever happens,
 // calls end, with their own answer or an error, and no POST is sent twice.
 func TestPipelineTorture(t *testing.T) {

@@ -61,7 +61,7 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip
 		}
 		cc.unproven = trusting && cc.asker.ok()
 		tried = cc
-		if !p.tooOld(cc) && (cc.unproven || !cc.stale()) {
+		if cc.unproven || !cc.stale() {
 			trace.gotConn(cc)
 			tried = nil
 			return cc, nil
@@ -119,10 +119,6 @@ func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *clientConn
 // put takes back a connection that can be used again.
 func (p *connPool) put(cc *clientConn) {
 	set := p.host.set
-	if p.tooOld(cc) {
-		p.discard(cc)
-		return
-	}
 	trace := set.trace
 	if cc.set != nil { // of the call that has ended
 		trace = cc.set.trace

@@ -119,7 +119,7 @@ func (cc *clientConn) readRest(a *answer) error {
 	cc.long = mayFollow(head) && !a.close && endsByItself(head.Status, a.method) &&
 		(!resp.SkipBody || a.method == http1.HeadMethod || !http1.MayHaveBody(head.Status, a.method) || head.Length == 0)
 	cc.body = clientBody{kind: head.Body, left: head.Length, trailers: &resp.Header.trailers}
-	streams := cc.set.stream || resp.StreamBody
+	streams := (cc.set.stream || resp.StreamBody) && !resp.readWhole
 	if streams && !endsByItself(head.Status, a.method) {
 		return cc.handOver(resp)
 	}

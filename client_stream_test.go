@@ -158,6 +158,53 @@ func TestClientStreamEnds(t *testing.T) {
 	}
 }
 
+// Closed because of an error, a stream does not wait for what is left of it.
+func TestClientStreamClosedWithError(t *testing.T) {
+	for cause, left := range map[error]int{nil: 1, errors.New("on purpose"): 0} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+				serveEach(c, func(int, *gallop.Request) string { return chunked })
+			}}
+			c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+			defer c.CloseIdleConnections()
+			var resp gallop.Response
+			stream := streaming(t, c, &resp).(gallop.ReadCloserWithError)
+			if _, err := io.ReadFull(stream, make([]byte, 3)); err != nil {
+				t.Fatal(err)
+			}
+			if err := stream.CloseWithError(cause); err != nil {
+				t.Error(err)
+			}
+			if n := c.ConnsCount(); n != left {
+				t.Errorf("%d connections after %v", n, cause)
+			}
+			if _, err := stream.Read(make([]byte, 1)); err != gallop.ErrBodyClosed {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Who gets the body in memory has its limit, and another attempt if it breaks off, also from a client of streams.
+func TestGetFromClientsThatStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: func(n int, c *wiretest.Conn) {
+			takeRequest(t, bufio.NewReader(c))
+			io.WriteString(c, []string{"", chunked[:len(chunked)-20], chunked, chunked}[n])
+		}}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, StreamResponseBody: true,
+			RetryIf: func(*gallop.Request) bool { return true }}
+		if _, body, err := c.Get(nil, "http://a.test/"); string(body) != "hello world" || err != nil || u.dials.Load() != 2 {
+			t.Errorf("%q, %v, %d attempts", body, err, u.dials.Load())
+		}
+		c = &gallop.HostClient{Addr: "a", Dial: u.dial, StreamResponseBody: true, MaxResponseBodySize: 10}
+		if _, _, err := c.Get(nil, "http://a.test/"); err != gallop.ErrBodyTooLarge {
+			t.Error(err)
+		}
+		c.CloseIdleConnections()
+	})
+}
+
 func TestClientStreamContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{serve: func(_ int, c *wiretest.Conn) {

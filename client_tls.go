@@ -34,7 +34,11 @@ func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg
 		}
 	}()
 	tc, err := c.shake(ctx, nc, addr, cfg, timeout)
-	if err != nil {
+	switch err {
+	case nil:
+	case ErrTLSHandshakeTimeout:
+		return nil, err
+	default:
 		return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: err}
 	}
 	done = true

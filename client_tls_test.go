@@ -242,6 +242,26 @@ func TestClientTLSEnds(t *testing.T) {
 	}
 }
 
+// A client's WriteTimeout is for the handshake, too.
+func TestClientTLSHandshakeLimit(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{
+		0: maxClientHandshake, 3 * time.Second: 3 * time.Second, time.Minute: maxClientHandshake,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			c := &HostClient{Addr: "host.test", IsTLS: true, WriteTimeout: limit, Dial: func(string) (net.Conn, error) {
+				client, server := memnet.Pipe()
+				go io.Copy(io.Discard, server)
+				return client, nil
+			}}
+			_, _, err := c.Get(nil, "https://host.test/")
+			if took := time.Since(begun); err != ErrTLSHandshakeTimeout || took != want {
+				t.Errorf("WriteTimeout %v: %v after %v", limit, err, took)
+			}
+		})
+	}
+}
+
 func TestClientTLSTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTLSPeer(t, "host.test")

@@ -259,8 +259,10 @@ func (req *Request) updateHeader() error {
 
 // setBasicAuth sends the userinfo of the URI as RFC 7617 has it.
 func (req *Request) setBasicAuth() {
-	pair := append(append(bytes.Clone(req.uri.Username()), ':'), req.uri.Password()...)
-	req.Header.SetBytesV(HeaderAuthorization, base64.StdEncoding.AppendEncode([]byte("Basic "), pair))
+	var pairRoom, valueRoom [128]byte
+	pair := append(append(append(pairRoom[:0], req.uri.Username()...), ':'), req.uri.Password()...)
+	value := base64.StdEncoding.AppendEncode(append(valueRoom[:0], "Basic "...), pair)
+	req.Header.SetBytesV(HeaderAuthorization, value)
 }
 
 const mediaTypeForm = "application/x-www-form-urlencoded"

@@ -35,6 +35,7 @@ type Response struct {
 	// body, and Write writes none.
 	SkipBody bool
 
+	readWhole     bool // whoever reads it wants no stream, whatever the client does
 	remote, local net.Addr
 	tls           *tls.ConnectionState
 }
@@ -43,7 +44,7 @@ type Response struct {
 func (resp *Response) Reset() {
 	resp.resetSkipHeader() // first: a stream that is being read may write trailers
 	resp.Header.Reset()
-	resp.SkipBody, resp.StreamBody = false, false
+	resp.SkipBody, resp.StreamBody, resp.readWhole = false, false, false
 }
 
 // resetSkipHeader leaves SkipBody and StreamBody as they are, which say how to read.
