@@ -75,12 +75,12 @@ func (b *body) load() {
 	case b.source != nil:
 		buf, err = b.source.readAll(buf)
 		b.source = nil
-	case b.stream != nil && writerTo(b.stream) == nil:
+	case b.stream != nil && writerTo(b.stream, nil) == nil:
 		buf, err = appendStream(buf, b.stream, b.size)
 		err = b.closed(err)
 	default:
 		sink := limitedSink{buf: buf}
-		err = b.BodyWriteTo(&sink)
+		err = b.consume(&sink)
 		if buf = sink.buf; sink.err != nil {
 			err = sink.err // a StreamWriter does not say what its writes met with
 		}

@@ -19,8 +19,9 @@ import (
 // learns that nobody reads any more.
 type StreamWriter func(w *bufio.Writer)
 
-// BodyWriterTo is a body stream that may be consumed through WriteTo rather than
-// Read, if SupportsBodyWriteTo says so.
+// BodyWriterTo is a body stream that is consumed through WriteTo rather than Read if
+// SupportsBodyWriteTo says so, and never otherwise. Of an io.WriterTo that has no such
+// method, either may be used; in chunks it is Read.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
@@ -87,8 +88,17 @@ func (b *body) dropStream(cause error) (err error) {
 	return nil
 }
 
-// BodyWriteTo writes the body to w. A stream is consumed by it and closed.
+// BodyWriteTo writes the body to w. A stream is consumed by it and closed, but not the
+// form of a request, which may be written again.
 func (b *body) BodyWriteTo(w io.Writer) error {
+	if s, ok := b.stream.(*writtenStream); ok && s.repeats && s.pipe == nil {
+		return copyStream(w, s, b.size)
+	}
+	return b.consume(w)
+}
+
+// consume is BodyWriteTo for those who need the body once.
+func (b *body) consume(w io.Writer) error {
 	if !b.IsBodyStream() {
 		if b.err != nil {
 			return b.err
@@ -120,10 +130,10 @@ func (b *body) closed(err error) error {
 func (b *body) writeFixed(w *bufio.Writer, size int) error {
 	if b.writer == nil {
 		b.size = size
-		return b.BodyWriteTo(w)
+		return b.consume(w)
 	}
 	sink := sizedSink{w: flushingSink{w}, left: size}
-	err := b.BodyWriteTo(&sink)
+	err := b.consume(&sink)
 	if err == nil && sink.left > 0 {
 		err = errBodyShort
 	}
@@ -132,7 +142,7 @@ func (b *body) writeFixed(w *bufio.Writer, size int) error {
 
 // writeRaw writes the stream as a body that ends with the connection.
 func (b *body) writeRaw(w *bufio.Writer) error {
-	return b.BodyWriteTo(flushingSink{w})
+	return b.consume(flushingSink{w})
 }
 
 // writeChunked writes the stream in the chunked coding, each piece as it comes, and
@@ -140,7 +150,7 @@ func (b *body) writeRaw(w *bufio.Writer) error {
 func (b *body) writeChunked(w *bufio.Writer, trailers *field.List) error {
 	cw := acquireChunkWriter(w)
 	defer releaseChunkWriter(cw)
-	if err := b.BodyWriteTo(cw); err != nil {
+	if err := b.consume(cw); err != nil {
 		return err
 	}
 	_, err := w.Write(http1.AppendLastChunk(w.AvailableBuffer(), trailers))
@@ -300,7 +310,7 @@ func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
 // many bytes, and no more than that are written; of a file those are enough.
 func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 	defer recoverStream(&err)
-	if wt := writerTo(r); wt != nil {
+	if wt := writerTo(r, w); wt != nil {
 		sized := sizedSink{w: w, left: size, open: size < 0}
 		if _, err = wt.WriteTo(&sized); err == nil && sized.left > 0 {
 			err = errBodyShort
@@ -325,10 +335,18 @@ func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 	return err
 }
 
-// writerTo returns r if it may be consumed through WriteTo.
-func writerTo(r io.Reader) io.WriterTo {
-	if b, ok := r.(BodyWriterTo); ok && b.SupportsBodyWriteTo() {
-		return b
+// writerTo returns r if it may be consumed through WriteTo by what writes to w.
+func writerTo(r io.Reader, w io.Writer) io.WriterTo {
+	switch r := r.(type) {
+	case BodyWriterTo:
+		if r.SupportsBodyWriteTo() {
+			return r
+		}
+	case *os.File:
+	case io.WriterTo:
+		if _, pieces := w.(*chunkWriter); !pieces {
+			return r
+		}
 	}
 	return nil
 }

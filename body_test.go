@@ -80,6 +80,8 @@ func TestBody(t *testing.T) {
 		{"stream of announced size", func(b *body) { b.setStream(strings.NewReader("abc"), 3) }, "abc", nil},
 		{"stream one byte at a time", func(b *body) { b.setStream(oneByteReader{strings.NewReader("abc")}, 3) }, "abc", nil},
 		{"appended to a stream", func(b *body) { b.setStream(strings.NewReader("ab"), -1); b.AppendBodyString("c") }, "abc", nil},
+		{"stream that writes itself", func(b *body) { b.setStream(unreadable{strings.NewReader("abc")}, -1) }, "abc", nil},
+		{"stream that does not", func(b *body) { b.setStream(unwritable{strings.NewReader("abc")}, -1) }, "abc", nil},
 		{"stream writer", func(b *body) { b.setStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") }) }, "abc", nil},
 		{"stream asked for", func(b *body) {
 			b.setStreamWriter(func(w *bufio.Writer) { w.WriteString("abc") })
@@ -304,6 +306,33 @@ func TestBodyWriteTo(t *testing.T) {
 		}
 	}
 }
+
+// unreadable has WriteTo, and says nothing about it. unwritable says that it does not want it.
+type (
+	unreadable struct{ io.WriterTo }
+	unwritable struct{ io.Reader }
+)
+
+func (unreadable) Read([]byte) (int, error)         { panic("read") }
+func (unwritable) WriteTo(io.Writer) (int64, error) { panic("written") }
+func (unwritable) SupportsBodyWriteTo() bool        { return false }
+
+// The chunks are the pieces that are read, whatever a stream would write.
+func TestChunksAreWhatIsRead(t *testing.T) {
+	var resp Response
+	resp.SetBodyStream(struct {
+		io.Reader
+		unwrittenTo
+	}{Reader: strings.NewReader("abc")}, -1)
+	if got := resp.String(); !strings.HasSuffix(got, "\r\n\r\n3\r\nabc\r\n0\r\n\r\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// unwrittenTo has a WriteTo that is not to be called.
+type unwrittenTo struct{}
+
+func (unwrittenTo) WriteTo(io.Writer) (int64, error) { panic("written") }
 
 func TestMessageConnectionClose(t *testing.T) {
 	var req Request

@@ -138,7 +138,7 @@ func (u *upload) writeStream(w *bufio.Writer) error {
 	}
 	cw := acquireChunkWriter(w)
 	defer releaseChunkWriter(cw)
-	if err := u.stream.BodyWriteTo(cw); err != nil {
+	if err := u.stream.consume(cw); err != nil {
 		return err
 	}
 	if !u.state.CompareAndSwap(uploadRuns, uploadEnds) {

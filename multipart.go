@@ -76,7 +76,8 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // remove. Nothing stays behind after an error. There may be 1000 parts with 8 KiB of
 // header each.
 //
-// A stream is consumed by this; Body puts the form together again if it is asked for.
+// A stream is consumed by this; Body and BodyWriteTo put the form together again if they
+// are asked for it.
 // The error is ErrNoMultipartForm if the body is not of that type.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form != nil {
@@ -104,7 +105,7 @@ func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, er
 		req.RemoveMultipartFormFiles()
 		return nil, err
 	}
-	req.stream, req.size = &writtenStream{write: func(w io.Writer) error {
+	req.stream, req.size = &writtenStream{repeats: true, write: func(w io.Writer) error {
 		return WriteMultipartForm(w, form, boundary)
 	}}, sizeRewritten
 	return form, nil

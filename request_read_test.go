@@ -170,7 +170,13 @@ func TestRequestReadForm(t *testing.T) {
 			if rest, _ := io.ReadAll(r); string(rest) != "next" {
 				t.Errorf("%q is left", rest)
 			}
-			// The body is the form, put together again.
+			// The body is the form, put together again, as often as it is written.
+			for range 2 {
+				var out bytes.Buffer
+				if err := req.BodyWriteTo(&out); err != nil || !strings.Contains(out.String(), `name="a"`) {
+					t.Errorf("%q, %v", out.String(), err)
+				}
+			}
 			again, err := multipart.NewReader(bytes.NewReader(req.Body()), "X").ReadForm(1 << 20)
 			if err != nil || strings.Join(again.Value["a"], ",") != "1" {
 				t.Errorf("Body() as a form: %v, %v", again, err)

@@ -72,7 +72,7 @@ func (resp *Response) encodeStream(c coding.Coding, level int) {
 		if plain.size < 0 {
 			sink = flushingEncoder{z}
 		}
-		if err := plain.BodyWriteTo(sink); err != nil {
+		if err := plain.consume(sink); err != nil {
 			return err
 		}
 		return z.Close()

@@ -27,10 +27,11 @@ func pipeFrom(write func(w io.Writer) error) *io.PipeReader {
 // writtenStream is a body stream that writes itself. It takes a goroutine only if
 // somebody reads it.
 type writtenStream struct {
-	write func(w io.Writer) error // once
-	close func(cause error) error // instead of write, if that was never called; may be nil
-	pipe  *io.PipeReader
-	begun bool
+	write   func(w io.Writer) error // once, unless it repeats
+	repeats bool
+	close   func(cause error) error // instead of write, if that was never called; may be nil
+	pipe    *io.PipeReader
+	begun   bool
 }
 
 // WriteTo implements io.WriterTo.
