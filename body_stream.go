@@ -206,6 +206,11 @@ type sizedSink struct {
 	open bool
 }
 
+var sizedSinks = sync.Pool{New: func() any { return new(sizedSink) }}
+
+// WriteString implements io.StringWriter.
+func (s *sizedSink) WriteString(text string) (int, error) { return s.Write(UnsafeBytes(text)) }
+
 func (s *sizedSink) Write(p []byte) (int, error) {
 	if len(p) > s.left && !s.open {
 		return 0, errBodyLong
@@ -311,10 +316,13 @@ func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
 func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 	defer recoverStream(&err)
 	if wt := writerTo(r, w); wt != nil {
-		sized := sizedSink{w: w, left: size, open: size < 0}
-		if _, err = wt.WriteTo(&sized); err == nil && sized.left > 0 {
+		sized := sizedSinks.Get().(*sizedSink)
+		*sized = sizedSink{w: w, left: size, open: size < 0}
+		if _, err = wt.WriteTo(sized); err == nil && sized.left > 0 {
 			err = errBodyShort
 		}
+		sized.w = nil
+		sizedSinks.Put(sized) // unless WriteTo has panicked
 		return err
 	}
 	if size < 0 {

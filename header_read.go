@@ -18,8 +18,8 @@ var (
 
 // Read reads a head from r, and nothing behind it. What h was before is lost.
 //
-// The error is io.EOF if r ends before the first byte, ErrNothingRead if it fails
-// there, *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError
+// The error is io.EOF if r ends before the first byte, empty lines aside, ErrNothingRead if
+// it fails there, *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError
 // for a head that is refused; h is empty then.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
@@ -65,7 +65,7 @@ func readWhole(r *bufio.Reader, broken error, parse func(b []byte) (int, error))
 			}
 			have = len(b)
 		} else {
-			return 0, readError(readErr, broken, have > 0)
+			return 0, readError(readErr, broken, !http1.EmptyLines(b))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestReadRequestHead(t *testing.T) {
 		"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "in halves": iotest.HalfReader,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := bufio.NewReader(wrap(strings.NewReader(head + "abc" + head)))
+			r := bufio.NewReader(wrap(strings.NewReader(head + "abc" + head + "abc\r\n\r\n")))
 			var h RequestHeader
 			h.Set("Left", "over")
 			for range 2 {

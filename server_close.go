@@ -73,14 +73,9 @@ func (c *serverConn) publicError(err error) error {
 }
 
 // onlyBlankLines reports whether no byte of a request has arrived, other than the
-// line end that may stand before it.
+// line ends that may stand before it.
 func (c *serverConn) onlyBlankLines() bool {
-	for _, b := range c.input.unread() {
-		if b != '\r' && b != '\n' {
-			return false
-		}
-	}
-	return !c.body.open
+	return !c.body.open && http1.EmptyLines(c.input.unread())
 }
 
 // answerError answers a request that is refused, and ends the connection.

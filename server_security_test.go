@@ -85,6 +85,9 @@ var requestLineAttacks = []attack{
 	{name: "asterisk for OPTIONS", wire: "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", status: 200, calls: 1, sees: `"uri":"*"`},
 	{name: "fragment", wire: "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", status: 400, closes: true},
 	{name: "one empty line first", wire: "\r\n" + get("A: b"), status: 200, calls: 1},
+	{name: "eight empty lines first", wire: strings.Repeat("\r\n", 8) + get("A: b"), status: 200, calls: 1},
+	{name: "nine empty lines first", wire: strings.Repeat("\r\n", 9) + get("A: b"), status: 400, closes: true},
+	{name: "empty lines behind a body", wire: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n" + get("A: b"), status: 200, calls: 2},
 	{name: "a bare LF first", wire: "\n" + get("A: b"), status: 400, closes: true},
 	{name: "empty lines without end", wire: strings.Repeat("\r\n", 1000) + get("A: b"), status: 400, closes: true},
 }

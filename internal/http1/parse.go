@@ -12,10 +12,13 @@ import (
 const (
 	maxMethod  = 64 // bytes; the longest registered one has 17
 	versionLen = len("HTTP/1.1\r\n")
+
+	// maxEmptyLines may stand before a request: what clients have put behind the body of the one before.
+	maxEmptyLines = 8
 )
 
 // ParseRequest parses the request head at the beginning of b into h and returns
-// its length. One empty line before it is skipped (RFC 9112 §2.2) and counted.
+// its length. Empty lines before it, eight at most, are skipped (RFC 9112 §2.2) and counted.
 //
 // h must be fresh (zero or Reset) at the first call for a message. While the
 // result is 0 with a nil error the head is incomplete; call again with the same
@@ -105,17 +108,28 @@ func parseLines(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 }
 
 func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+	skipped := 1
+	if request {
+		skipped = maxEmptyLines
+	}
 	i := 0
-	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' {
-		i = 2
-	} else if len(b) == 1 && b[0] == '\r' {
-		return 0, nil
+	for ; i < 2*skipped && i < len(b) && b[i] == '\r'; i += 2 {
+		if i+1 == len(b) {
+			return 0, nil
+		}
+		if b[i+1] != '\n' {
+			break
+		}
 	}
 	if request {
 		return parseRequestLine(h, b, i, lim)
 	}
 	return parseStatusLine(h, b, i)
 }
+
+// EmptyLines reports whether b holds empty lines alone, or nothing: no request begins with it,
+// as yet.
+func EmptyLines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }
 
 // parseRequestLine parses the request line at b[i:] and returns where it ends.
 func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
