@@ -114,8 +114,10 @@ func judgesBody(b []byte) bool { return len(b) < 4096 && !blankExtension.Match(b
 func readByNetHTTP(b []byte) (all []reading) {
 	r := bufio.NewReaderSize(bytes.NewReader(b), len(b)+16)
 	for {
-		if line, _ := r.Peek(2); string(line) == "\r\n" { // RFC 9112 §2.2 has servers skip it
-			_, _ = r.Discard(2)
+		for range 8 { // RFC 9112 §2.2 has servers skip them
+			if line, _ := r.Peek(2); string(line) == "\r\n" {
+				_, _ = r.Discard(2)
+			}
 		}
 		req, err := http.ReadRequest(r)
 		if err != nil {
