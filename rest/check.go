@@ -1,0 +1,115 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// checked is the stage that makes errors of answers that are no success.
+func (c *Client) checked(next stage) stage {
+	return func(x *exchange) (*Response, error) {
+		resp, err := next(x)
+		if err != nil || resp.StatusCode/100 == 2 {
+			return resp, err
+		}
+		return resp, c.answerError(x, resp)
+	}
+}
+
+// answerError makes an error of resp, which it reads as far as an error is kept, and ends.
+func (c *Client) answerError(x *exchange, resp *Response) error {
+	api := &APIError{Method: resp.method, URL: redacted(resp.URL()), StatusCode: resp.StatusCode, Response: resp}
+	var body bytes.Buffer
+	if resp.length > 0 {
+		body.Grow(int(min(resp.length, maxError)) + bytes.MinRead)
+	}
+	_, _ = body.ReadFrom(io.LimitReader(resp.Body, maxError))
+	api.Body = body.Bytes()
+	resp.length = -1
+	resp.discard()
+	api.read()
+	if limited := c.limitError(x, api); limited != nil {
+		return limited
+	}
+	if resp.StatusCode == 401 {
+		return &AuthError{Challenge: strings.Join(resp.all("WWW-Authenticate"), ", "), Err: api}
+	}
+	return api
+}
+
+// read takes out of the body what is said there. A body that is not JSON says nothing.
+func (e *APIError) read() {
+	var top object
+	if json.Unmarshal(e.Body, &top) != nil {
+		return
+	}
+	e.Message = top.text("message", "title", "error_description", "error", "msg", "description", "reason")
+	e.Detail = top.text("detail")
+	e.Type = top.text("type")
+	e.Code = top.text("code", "error_code", "errorCode", "error")
+	e.DocsURL = top.text("documentation_url", "doc_url", "docs", "help", "more_info")
+	if e.Code == e.Message && top.text("code", "error_code", "errorCode") == "" {
+		e.Code = ""
+	}
+	if inner := top.object("error"); inner != nil { // {"error": {"message": …}}
+		e.Message = inner.text("message", "title", "description")
+		e.Code = inner.text("code", "status", "type")
+		if e.Type == "" {
+			e.Type = inner.text("type")
+		}
+		e.addItems(inner["errors"], inner["details"])
+	}
+	e.addItems(top["errors"], top["invalid-params"], top["violations"])
+	if e.Message == "" && len(e.Errors) > 0 {
+		e.Message = e.Errors[0].Message
+	}
+}
+
+func (e *APIError) addItems(lists ...json.RawMessage) {
+	for _, list := range lists {
+		var items []json.RawMessage
+		if json.Unmarshal(list, &items) != nil {
+			continue
+		}
+		for _, raw := range items {
+			var text string
+			var one object
+			if json.Unmarshal(raw, &text) == nil {
+				e.Errors = append(e.Errors, ErrorItem{Message: text})
+			} else if json.Unmarshal(raw, &one) == nil {
+				e.Errors = append(e.Errors, ErrorItem{
+					Resource: one.text("resource"), Field: one.text("field", "pointer", "name", "path", "parameter", "propertyPath"),
+					Code: one.text("code", "type"), Message: one.text("message", "detail", "reason", "title", "msg"),
+				})
+			}
+		}
+	}
+}
+
+// object is a JSON object whose members are of any type.
+type object map[string]json.RawMessage
+
+// text returns the first of the members that is a text or a number.
+func (o object) text(names ...string) string {
+	for _, name := range names {
+		raw := o[name]
+		var text string
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			return text
+		}
+		var number json.Number
+		if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &number) == nil && number != "" {
+			return number.String()
+		}
+	}
+	return ""
+}
+
+func (o object) object(name string) (inner object) {
+	if json.Unmarshal(o[name], &inner) != nil {
+		return nil
+	}
+	return inner
+}

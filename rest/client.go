@@ -1,0 +1,238 @@
+// Package rest is a client for APIs that speak JSON over HTTP, and what packages for one
+// such API are built on.
+//
+//	client, err := rest.New("https://api.example.com/v1/", rest.WithAuth(rest.Bearer(token)))
+//	gopher, err := rest.Get[Gopher](ctx, client, "gophers/{name}", rest.SetPath("name", name))
+//
+// A call goes through these stages, in this order, of which docs/design/0009-rest.md says why:
+//
+//	rate limit   ratelimit.go   refuses, or waits for, what the server would refuse
+//	retry        retry.go       sends again what may be sent again
+//	check        check.go       makes errors of answers that are no success
+//	redirect     redirect.go    follows, without credentials where they do not belong
+//	auth         auth.go        adds the credentials of the origin
+//	transport    transport.go   gallop's Client, or any http.RoundTripper
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+)
+
+// Client makes requests to one API. It is made by New and may be used by many goroutines.
+type Client struct {
+	base         target
+	headers      fields // of all requests to base.origin
+	agent        string
+	codec        Codec
+	maxBody      int64
+	timeout      time.Duration
+	maxRedirects int
+	transport    transport
+	auths        []*auth
+	limits       limits
+	retry        Retry
+	send         stage // all of them
+}
+
+// stage is what an exchange goes through. It calls the next one, as often as it likes.
+type stage func(*exchange) (*Response, error)
+
+// exchange is a request on its way.
+type exchange struct {
+	client     *Client
+	req        *Request
+	ctx        context.Context
+	method     string
+	to         target
+	headers    fields   // in full, but for credentials of the client
+	body       *payload // nil if a redirect has dropped it
+	credential string   // who is asking; see credentialOf
+
+	authorization string // a field that the auth stage adds
+}
+
+const (
+	defaultAgent     = "gallop-rest"
+	defaultMaxBody   = 64 << 20
+	defaultRedirects = 10
+)
+
+// New returns a client for the API whose paths are below baseURL: http or https, without
+// credentials and query. Whether it ends in a slash makes no difference.
+func New(baseURL string, options ...Option) (*Client, error) {
+	base, err := parseBase(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		base: base, agent: defaultAgent, codec: JSON{}, maxBody: defaultMaxBody, maxRedirects: defaultRedirects,
+		retry: Retry{Max: defaultRetries},
+	}
+	for _, option := range options {
+		if err := option(c); err != nil {
+			return nil, err
+		}
+	}
+	if c.transport == nil {
+		c.transport = newGallopTransport(nil)
+	}
+	c.link()
+	return c, nil
+}
+
+// link puts the stages together.
+func (c *Client) link() {
+	send := c.observed(c.transport.roundTrip)
+	send = c.authorized(send)
+	send = c.redirected(send)
+	send = c.checked(send)
+	send = c.retried(send)
+	c.send = c.rateLimited(send)
+}
+
+// Do sends the request and makes v what the answer says: nothing if it is nil, written to it as it comes
+// if it is an io.Writer, decoded by the client's Codec into what it points to otherwise. A body
+// without anything but white space leaves v as it is.
+//
+// A status that is not 2xx is an error: APIError, RateLimitError, AuthError, RedirectError. No
+// answer, or half of one, is a RequestError, and one that cannot be decoded a DecodeError.
+// The Response is not nil whenever there was one.
+func (c *Client) Do(r *Request, v any) (*Response, error) {
+	resp, err := c.Open(r)
+	if err != nil {
+		return resp, err
+	}
+	return resp, explain(c.receive(resp, v), resp)
+}
+
+// Open sends the request and returns the answer when its head is there. Its Body has to be
+// closed. Errors are those of Do, and there is nothing to be closed then.
+func (c *Client) Open(r *Request) (*Response, error) {
+	if r.client != c {
+		return nil, errNoClient
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	x, err := r.exchange()
+	if err != nil {
+		return nil, err
+	}
+	defer r.ready.release()
+	if c.timeout <= 0 {
+		return c.send(x)
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, c.timeout)
+	x.ctx = ctx
+	resp, err := c.send(x)
+	if err != nil || resp.length == 0 {
+		cancel()
+		return resp, err
+	}
+	resp.Body = &cancelledBody{resp.Body, cancel}
+	return resp, nil
+}
+
+// cancelledBody ends a context when it is closed.
+type cancelledBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *cancelledBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// exchange makes of r what is sent.
+func (r *Request) exchange() (*exchange, error) {
+	c := r.client
+	switch {
+	case r.ctx == nil:
+		return nil, errNoContext
+	case !isToken(r.method):
+		return nil, ErrMethod
+	}
+	to, err := c.base.resolve(r.path, &r.params)
+	if err != nil {
+		return nil, err
+	}
+	to.query = appendQuery(to.query, &r.query)
+	if err := r.ready.from(r); err != nil {
+		return nil, err
+	}
+	r.x = exchange{client: c, req: r, ctx: r.ctx, method: r.method, to: to, body: &r.ready}
+	x := &r.x
+	x.setHeaders()
+	x.credential = x.credentialOf()
+	return x, nil
+}
+
+// setHeaders puts the header fields of the request together with those of the client.
+func (x *exchange) setHeaders() {
+	r, c := x.req, x.client
+	n := len(r.headers.names) + len(c.headers.names) + 5
+	room := make([]string, 2*n)
+	x.headers = fields{append(room[:0:n], r.headers.names...), append(room[n:n:2*n], r.headers.values...)}
+	if x.to.origin == c.base.origin {
+		c.headers.each(foldName, func(name string, values []string) bool {
+			if !x.has(name) {
+				for _, value := range values {
+					x.headers.add(name, value, foldName)
+				}
+			}
+			return true
+		})
+	}
+	x.setDefault("Accept", c.codec.ContentType())
+	x.setDefault("User-Agent", c.agent)
+	x.setDefault("Content-Type", x.body.contentType)
+	if len(r.cookies.names) > 0 {
+		x.headers.set("Cookie", joinCookies(x.header("Cookie"), &r.cookies), foldName)
+	}
+}
+
+func (x *exchange) setDefault(name, value string) {
+	if value != "" && !x.has(name) {
+		x.headers.add(name, value, foldName)
+	}
+}
+
+func (x *exchange) has(name string) bool {
+	_, ok := x.headers.get(name, foldName)
+	return ok
+}
+
+func (x *exchange) header(name string) string {
+	value, _ := x.headers.get(name, foldName)
+	return value
+}
+
+// joinCookies returns the value of a Cookie field (RFC 6265 §4.2.1).
+func joinCookies(before string, cookies *fields) string {
+	var b strings.Builder
+	b.WriteString(before)
+	for i, name := range cookies.names {
+		if b.Len() > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(name + "=" + cookies.values[i])
+	}
+	return b.String()
+}
+
+// failed returns the error of an exchange that got no answer.
+func (x *exchange) failed(err error) error {
+	if ended := x.ctx.Err(); ended != nil {
+		err = ended
+		if cause := context.Cause(x.ctx); !errors.Is(cause, ended) {
+			err = errors.Join(ended, cause)
+		}
+	}
+	return &RequestError{x.method, redacted(x.to.String()), err}
+}

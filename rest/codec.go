@@ -1,0 +1,194 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strconv"
+)
+
+// Codec turns values into bodies and back. A Codec is used by many goroutines.
+type Codec interface {
+	// ContentType is what bodies are sent as, and asked for.
+	ContentType() string
+
+	// Encode writes v to w.
+	Encode(w io.Writer, v any) error
+
+	// Decode makes v, a pointer, what data says. data is used again when it returns:
+	// nothing in v may be a view of it.
+	Decode(data []byte, v any) error
+
+	// DecodeFrom is Decode for bodies that are too large to be in memory whole.
+	DecodeFrom(r io.Reader, v any) error
+}
+
+// JSON is the Codec of clients that have no other: encoding/json, without the escapes for
+// HTML. A body larger than 1 MiB that is a list goes into an empty slice element by element,
+// so that the text is never in memory whole.
+//
+// After an error the value may be filled in part.
+type JSON struct {
+	// Strict makes anything but white space behind the value an error. It is ignored
+	// by default.
+	Strict bool
+
+	// RefuseUnknown makes fields that the value has no place for an error.
+	RefuseUnknown bool
+}
+
+var errTrailing = errors.New("there is more behind the value")
+
+// ContentType implements Codec.
+func (JSON) ContentType() string { return "application/json" }
+
+// Encode implements Codec.
+func (JSON) Encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// Decode implements Codec.
+func (j JSON) Decode(data []byte, v any) error {
+	if j.RefuseUnknown {
+		return j.decodeOne(j.decoder(bytes.NewReader(data)), v)
+	}
+	err := json.Unmarshal(data, v)
+	var syntax *json.SyntaxError
+	if err != nil && !j.Strict && errors.As(err, &syntax) && j.decodeOne(j.decoder(bytes.NewReader(data)), v) == nil {
+		err = nil // it is only what is behind the value
+	}
+	return decodeError(err, 0)
+}
+
+// DecodeFrom implements Codec.
+func (j JSON) DecodeFrom(r io.Reader, v any) error {
+	d := j.decoder(r)
+	if list := emptyList(v); list.IsValid() {
+		return j.decodeList(d, list)
+	}
+	return j.decodeOne(d, v)
+}
+
+func (j JSON) decoder(r io.Reader) *json.Decoder {
+	d := json.NewDecoder(r)
+	if j.RefuseUnknown {
+		d.DisallowUnknownFields()
+	}
+	return d
+}
+
+func (j JSON) decodeOne(d *json.Decoder, v any) error {
+	if err := d.Decode(v); err != nil {
+		return decodeError(err, d.InputOffset())
+	}
+	return j.end(d)
+}
+
+// end reports what is behind the value, if that is an error.
+func (j JSON) end(d *json.Decoder) error {
+	if !j.Strict {
+		return nil
+	}
+	at := d.InputOffset()
+	switch _, err := d.Token(); err {
+	case io.EOF:
+		return nil
+	default:
+		var syntax *json.SyntaxError
+		if err == nil || errors.As(err, &syntax) {
+			err = errTrailing
+		}
+		return &DecodeError{Offset: at, Err: err}
+	}
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// emptyList returns the slice that v points to if its elements can be decoded one by one, and
+// so that nobody sees a difference.
+func emptyList(v any) reflect.Value {
+	p := reflect.ValueOf(v)
+	if p.Kind() != reflect.Pointer || p.IsNil() || p.Type().Implements(unmarshaler) {
+		return reflect.Value{}
+	}
+	list := p.Elem()
+	if list.Kind() != reflect.Slice || list.Cap() > 0 || list.Type().Elem().Kind() == reflect.Uint8 {
+		return reflect.Value{}
+	}
+	return list
+}
+
+// decodeList decodes an array into list. As in encoding/json, a value of the wrong type
+// does not end it; the first such error is returned.
+func (j JSON) decodeList(d *json.Decoder, list reflect.Value) error {
+	first, err := d.Token()
+	switch {
+	case err != nil:
+		return decodeError(err, d.InputOffset())
+	case first == nil:
+		return j.end(d)
+	case first != json.Delim('['):
+		return &DecodeError{Offset: d.InputOffset(), Err: errors.New("want a list, as the value is a slice")}
+	}
+	var wrong error
+	elements := reflect.MakeSlice(list.Type(), 0, 0)
+	for i := 0; d.More(); i++ {
+		elements = reflect.Append(elements, reflect.Zero(list.Type().Elem()))
+		at := d.InputOffset()
+		err := d.Decode(elements.Index(i).Addr().Interface())
+		var mistyped *json.UnmarshalTypeError
+		switch {
+		case err == nil:
+		case errors.As(err, &mistyped) && d.InputOffset() > at:
+			if wrong == nil {
+				wrong = inElement(decodeError(err, at), i, at)
+			}
+		default:
+			return inElement(decodeError(err, d.InputOffset()), i, 0)
+		}
+	}
+	list.Set(elements)
+	if _, err := d.Token(); err != nil {
+		return decodeError(err, d.InputOffset())
+	}
+	if wrong != nil {
+		return wrong
+	}
+	return j.end(d)
+}
+
+// inElement says of an error that it is in the element i, which begins at the offset.
+func inElement(err error, i int, at int64) error {
+	var d *DecodeError
+	if errors.As(err, &d) {
+		path := "[" + strconv.Itoa(i) + "]"
+		if d.Path != "" {
+			path += "." + d.Path
+		}
+		d.Path = path
+		d.Offset = max(d.Offset, at)
+	}
+	return err
+}
+
+// decodeError says where it is that err, from encoding/json, happened. at is where if it
+// does not say itself.
+func decodeError(err error, at int64) error {
+	var syntax *json.SyntaxError
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return &DecodeError{Offset: syntax.Offset, Err: err}
+	case errors.As(err, &mistyped):
+		return &DecodeError{Offset: mistyped.Offset, Path: mistyped.Field, Err: err}
+	case err == io.EOF:
+		err = io.ErrUnexpectedEOF
+	}
+	return &DecodeError{Offset: at, Err: err}
+}

@@ -1,0 +1,268 @@
+package rest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/rest"
+)
+
+func TestDoTargets(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		handler gallop.RequestHandler
+		v       any
+		want    string // of v, as JSON, or
+		err     error
+	}{
+		{"a pointer", text(200, `{"login":"a"}`), new(gopher), `{"login":"a"}`, nil},
+		{"a pointer to a pointer", text(200, `{"login":"a"}`), new(*gopher), `{"login":"a"}`, nil},
+		{"any", text(200, `[1,"b"]`), new(any), `[1,"b"]`, nil},
+		{"nothing", text(200, "hello world"), nil, "null", nil},
+		{"an empty body", text(200, ""), new(gopher), `{"login":""}`, nil},
+		{"white space", text(200, "  \n\t "), new(gopher), `{"login":""}`, nil},
+		{"no content", text(204, ""), new(json.RawMessage), "null", nil},
+		{"accepted", text(202, `{"login":"later"}`), new(gopher), `{"login":"later"}`, nil},
+		{"trailing data", text(200, `{"login":"a"}}`), new(gopher), `{"login":"a"}`, nil},
+		{"a failing writer", text(200, "hello world"), failingWriter{}, "{}", errFull},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			eachTransport(t, tc.handler, func(t *testing.T, a *api, over rest.Option) {
+				c := a.client(over)
+				for range 2 {
+					resp, err := c.Do(newRequest(t, c, "GET", "a", nil), tc.v)
+					if !errors.Is(err, tc.err) || resp == nil || resp.StatusCode/100 != 2 {
+						t.Fatalf("got %v, %v, want %v", resp, err, tc.err)
+					}
+					if got, _ := json.Marshal(tc.v); string(got) != tc.want {
+						t.Errorf("got %s, want %s", got, tc.want)
+					}
+				}
+			})
+		})
+	}
+	a := serve(t, text(200, "hello world"))
+	c := a.client()
+	var b bytes.Buffer
+	if _, err := c.Do(newRequest(t, c, "GET", "a", nil), &b); err != nil || b.String() != "hello world" {
+		t.Error(b.String(), err)
+	}
+}
+
+func TestDecodeErrors(t *testing.T) {
+	type wrong struct {
+		Items []struct{ Name int }
+	}
+	long := strings.Repeat(" ", 1<<20)
+	for _, tc := range []struct {
+		name, body string
+		v          any
+		strict     bool
+		offset     int64 // -1 is somewhere
+		path       string
+	}{
+		{"no JSON", "not valid json", new(gopher), false, 2, ""},
+		{"the wrong type", `{"Items":[{"Name":"x"}]}`, new(wrong), false, -1, "Items.Name"},
+		{"cut off", `{"login":"a"`, new(gopher), false, 12, ""},
+		{"trailing data, strict", `{"login":"a"}}`, new(gopher), true, 14, ""},
+		{"no JSON, long", long + "not valid json", new(gopher), false, 1<<20 + 2, ""},
+		{"an element, long", `[{"login":"a"},{"login":1}` + long + "]", new([]gopher), false, -1, "[1].login"},
+		{"no list, long", long + `{}`, new([]gopher), false, 1<<20 + 1, ""},
+		{"cut off, long", `[{"login":"a"}` + long, new([]gopher), false, -1, ""},
+		{"trailing data, long and strict", `[{"login":"a"}]` + long + "]", new([]gopher), true, 15, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a := serve(t, text(200, tc.body))
+			c := a.client(rest.WithCodec(rest.JSON{Strict: tc.strict}))
+			resp, err := c.Do(newRequest(t, c, "GET", "a?token=hush", nil), tc.v)
+			e := as[*rest.DecodeError](t, err)
+			if tc.offset < 0 && e.Offset > 0 && e.Offset <= int64(len(tc.body)) {
+				tc.offset = e.Offset
+			}
+			if e.Offset != tc.offset || e.Path != tc.path || resp.StatusCode != 200 {
+				t.Errorf("got %+v, want offset %d and path %q", e, tc.offset, tc.path)
+			}
+			if s := err.Error(); !strings.HasPrefix(s, "GET http://api.test/v1/a?token=REDACTED: ") {
+				t.Error(s)
+			}
+		})
+	}
+	a := serve(t, text(200, `{"login":"a","more":1}`))
+	c := a.client(rest.WithCodec(rest.JSON{RefuseUnknown: true}))
+	_, err := c.Do(newRequest(t, c, "GET", "a", nil), new(gopher))
+	as[*rest.DecodeError](t, err)
+}
+
+// Bodies of all lengths around the sizes of buffers, with and without a length.
+func TestDecodeSizes(t *testing.T) {
+	unknown := func(ctx *gallop.RequestCtx, body string) {
+		ctx.SetBodyStream(struct{ io.Reader }{strings.NewReader(body)}, -1)
+	}
+	for _, size := range []int{2, 3, 1022, 1023, 1024, 1025, 4096, 65535, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3 << 20} {
+		body := `"` + strings.Repeat("x", size-2) + `"`
+		a := serve(t, func(ctx *gallop.RequestCtx) {
+			if ctx.QueryArgs().Has("unknown") {
+				unknown(ctx, body)
+				return
+			}
+			ctx.WriteString(body)
+		})
+		c := a.client()
+		for _, path := range []string{"a", "a?unknown"} {
+			got, err := rest.Get[string](t.Context(), c, path)
+			if err != nil || got != body[1:size-1] {
+				t.Errorf("%d bytes, %s: got %d, %v", size, path, len(got), err)
+			}
+		}
+		small := a.client(rest.WithMaxBody(int64(size - 1)))
+		exact := a.client(rest.WithMaxBody(int64(size)))
+		for _, path := range []string{"a", "a?unknown"} {
+			if _, err := rest.Get[string](t.Context(), small, path); !errors.Is(err, rest.ErrBodyTooLarge) {
+				t.Errorf("%d bytes, %s: %v", size, path, err)
+			} else {
+				as[*rest.DecodeError](t, err)
+			}
+			if _, err := rest.Get[string](t.Context(), exact, path); err != nil {
+				t.Errorf("%d bytes, %s, at the limit: %v", size, path, err)
+			}
+		}
+	}
+}
+
+// A list that is decoded element by element is what it would be otherwise.
+func TestDecodeLists(t *testing.T) {
+	pad := strings.Repeat(" ", 1<<20)
+	one := 1
+	check := func(body string, v, want any) {
+		t.Helper()
+		err := rest.JSON{}.DecodeFrom(strings.NewReader(body), v)
+		wantErr := json.Unmarshal([]byte(body), want)
+		got, _ := json.Marshal(v)
+		wanted, _ := json.Marshal(want)
+		if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(got, wanted) {
+			t.Errorf("%.20q: %s, %v; want %s, %v", body, got, err, wanted, wantErr)
+		}
+	}
+	for _, body := range []string{"[]", "null", " [1, 2,\n3 ] ", "[1,null]", "[" + pad + "7]"} {
+		check(body, new([]int), new([]int))
+		check(body, &[]int{9, 8}, &[]int{9, 8})
+		check(body, new([]*int), new([]*int))
+		check(body, &[]*int{&one}, &[]*int{&one})
+		check(body, new([]any), new([]any))
+		check(body, new([3]int), new([3]int))
+		check(body, new(json.RawMessage), new(json.RawMessage))
+	}
+	check(`"AAEC"`, new([]byte), new([]byte))
+}
+
+// What was decoded does not change with the buffers, which race builds overwrite.
+func TestDecodedIsKept(t *testing.T) {
+	body := `{"login":"` + strings.Repeat("gopher", 50) + `"}`
+	a := serve(t, text(200, body, "X-Kept: for ever"))
+	c := a.client()
+	var raw json.RawMessage
+	resp, err := c.Do(newRequest(t, c, "GET", "a", nil), &raw)
+	first, err2 := rest.Get[gopher](t.Context(), c, "a")
+	for range 20 {
+		_, _ = rest.Post[string, gopher](t.Context(), c, "a", strings.Repeat("!", 900))
+	}
+	if err != nil || err2 != nil || string(raw) != body || first.Login != strings.Repeat("gopher", 50) || resp.Header("x-kept") != "for ever" {
+		t.Errorf("got %s, %v, %v", raw, first, resp)
+	}
+}
+
+func TestGzip(t *testing.T) {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write([]byte(`{"login":"` + strings.Repeat("a", 5000) + `"}`))
+	w.Close()
+	zipped := func(ctx *gallop.RequestCtx) {
+		if got := string(ctx.Request.Header.Peek("Accept-Encoding")); got != "gzip" {
+			t.Errorf("Accept-Encoding %q", got)
+		}
+		answer(ctx, 200, z.String(), "Content-Encoding: gzip")
+	}
+	eachTransport(t, zipped, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for range 3 {
+			if got, err := rest.Get[gopher](t.Context(), c, "a"); err != nil || len(got.Login) != 5000 {
+				t.Fatal(len(got.Login), err)
+			}
+		}
+		if _, err := rest.Get[gopher](t.Context(), a.client(over, rest.WithMaxBody(4000)), "a"); !errors.Is(err, rest.ErrBodyTooLarge) {
+			t.Error("what is decompressed is not limited", err)
+		}
+	})
+	a := serve(t, text(200, "no gzip at all", "Content-Encoding: gzip"))
+	_, err := rest.Get[gopher](t.Context(), a.client(), "a")
+	as[*rest.RequestError](t, err)
+}
+
+// Connections are used again whatever became of the body.
+func TestConnectionsAreKept(t *testing.T) {
+	a := serve(t, text(200, `{"login":"a"} `+strings.Repeat(" ", 10000)))
+	g := a.gallop()
+	c := a.client(rest.WithClient(g))
+	for _, v := range []any{nil, new(gopher), failingWriter{}, new(int)} {
+		_, _ = c.Do(newRequest(t, c, "GET", "a", nil), v)
+		if g.ConnsCount() != 1 || g.IdleConnsCount() != 1 {
+			t.Errorf("%T: %d connections, %d idle", v, g.ConnsCount(), g.IdleConnsCount())
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	eachTransport(t, text(200, "hello", "X-A: 1", "X-B: 2", "x-a: 3"), func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over, rest.WithTimeout(time.Minute))
+		resp, err := c.Open(newRequest(t, c, "GET", "a", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if string(body) != "hello" || err != nil || resp.URL() != "http://api.test/v1/a" {
+			t.Error(body, err, resp.URL())
+		}
+		resp.Body.Close()
+		resp.Body.Close()
+		seen := map[string]string{}
+		for name, values := range resp.Headers() {
+			if _, again := seen[name]; again {
+				t.Errorf("%s comes twice", name)
+			}
+			seen[name] = strings.Join(values, ",")
+		}
+		if seen["X-A"] != "1,3" || seen["X-B"] != "2" || resp.Header("x-b") != "2" || resp.Header("none") != "" {
+			t.Error(seen)
+		}
+		resp, err = c.R().Head("a")
+		if err != nil || resp.StatusCode != 200 {
+			t.Error(resp, err)
+		}
+	})
+}
+
+func TestCallsEnd(t *testing.T) {
+	slow := func(ctx *gallop.RequestCtx) { time.Sleep(time.Hour) }
+	eachTransport(t, slow, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over, rest.WithTimeout(time.Second))
+		begun := time.Now()
+		_, err := rest.Get[gopher](t.Context(), c, "a?api_key=hush")
+		if e := as[*rest.RequestError](t, err); !errors.Is(err, context.DeadlineExceeded) || e.URL != "http://api.test/v1/a?api_key=REDACTED" || time.Since(begun) != time.Second {
+			t.Error(err, time.Since(begun))
+		}
+		why := errors.New("why")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Millisecond, func() { cancel(why) })
+		if _, err = rest.Get[gopher](ctx, c, "a"); !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+			t.Error(err)
+		}
+	})
+}

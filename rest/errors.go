@@ -1,0 +1,226 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What is wrong with a request. None of them is sent.
+var (
+	// ErrURL is returned for a URL that a client cannot use.
+	ErrURL = errors.New("rest: unusable URL")
+
+	// ErrPath is returned for a path whose parameters have no values, or the other way round.
+	ErrPath = errors.New("rest: the path and its parameters do not fit")
+
+	// ErrPathForbidden is returned for a path with a segment "..", however written, and for
+	// "." and ".." as the value of a parameter. It would lead to something else than
+	// the path says.
+	ErrPathForbidden = errors.New("rest: a path must not have .. for a segment")
+
+	// ErrMethod is returned for a method that is no token (RFC 9110 §9.1).
+	ErrMethod = errors.New("rest: the method is no token (RFC 9110 §9.1)")
+
+	// ErrHeader is returned for header fields and cookies that cannot be sent.
+	ErrHeader = errors.New("rest: unusable header field")
+
+	// ErrBodyTooLarge is returned, within a DecodeError, for an answer over the limit of
+	// WithMaxBody.
+	ErrBodyTooLarge = errors.New("rest: the body of the answer is over the limit")
+
+	// ErrPagesRepeat is returned when one page is the same as one before: the server does
+	// not know the parameter that asks for the next.
+	ErrPagesRepeat = errors.New("rest: the pages repeat")
+
+	errNoContext   = errors.New("rest: the context is nil")
+	errNoClient    = errors.New("rest: the request was not made by this client")
+	errOption      = errors.New("rest: unusable option")
+	errPageForeign = errors.New("rest: the next page is of another origin")
+)
+
+// RequestError is returned for a request that got no answer, or not all of it. Unwrap
+// returns why: what the context says if that has ended.
+type RequestError struct {
+	Method string
+	URL    string // without secrets
+	Err    error
+}
+
+// Error names the request and the reason.
+func (e *RequestError) Error() string { return e.Method + " " + e.URL + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// EncodeError is returned for a body that could not be made.
+type EncodeError struct{ Err error }
+
+// Error says why.
+func (e *EncodeError) Error() string { return "rest: the body cannot be sent: " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *EncodeError) Unwrap() error { return e.Err }
+
+// DecodeError is returned for an answer that is not what was expected.
+type DecodeError struct {
+	Method string
+	URL    string // without secrets
+	Offset int64  // how many bytes of the body were read before it was clear
+	Path   string // of the value that does not fit, as in "items[3].name"; "" if unknown
+	Err    error
+}
+
+// Error says where it is wrong.
+func (e *DecodeError) Error() string {
+	var b strings.Builder
+	if e.Method != "" {
+		b.WriteString(e.Method + " " + e.URL + ": ")
+	}
+	b.WriteString("cannot decode the answer")
+	if e.Path != "" {
+		b.WriteString(" at " + e.Path)
+	}
+	b.WriteString(", offset " + strconv.FormatInt(e.Offset, 10) + ": " + e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns what the codec said.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// APIError is the answer of a server that did not do what it was asked for: a status that is
+// not 2xx. Fields that the body does not say are empty.
+//
+// Bodies are understood if they are problem details (RFC 9457) or JSON in one of the common
+// forms: a message, an error or a list of errors, with codes and references.
+type APIError struct {
+	Method     string
+	URL        string // without secrets
+	StatusCode int
+
+	Message string // or title of the problem
+	Detail  string
+	Type    string // of the problem, a URI
+	Code    string // of the program that answered
+	DocsURL string
+	Errors  []ErrorItem
+
+	Body     []byte // the first 1 MiB of it
+	Response *Response
+}
+
+// ErrorItem is one of several things that were wrong.
+type ErrorItem struct {
+	Resource, Field, Code, Message string
+}
+
+// Error names request, status and message.
+func (e *APIError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Method + " " + e.URL + ": " + strconv.Itoa(e.StatusCode))
+	for _, text := range []string{e.Message, e.Detail} {
+		if text != "" {
+			b.WriteString(" " + text)
+		}
+	}
+	if e.Message == "" && e.Detail == "" {
+		b.WriteString(" " + http.StatusText(e.StatusCode))
+	}
+	for i, item := range e.Errors {
+		if i == 3 {
+			b.WriteString("; …")
+			break
+		}
+		b.WriteString("; " + item.String())
+	}
+	return b.String()
+}
+
+// String joins what the item says.
+func (i ErrorItem) String() string {
+	said := make([]string, 0, 4)
+	for _, s := range []string{i.Resource, i.Field, i.Code, i.Message} {
+		if s != "" {
+			said = append(said, s)
+		}
+	}
+	return strings.Join(said, " ")
+}
+
+// RateLimitError is returned for a request that came too soon. To errors.As it is also the
+// APIError that the server answered with, if it did.
+type RateLimitError struct {
+	Rate       Rate          // what is known about the limit, the zero value if nothing
+	RetryAfter time.Duration // how long to wait, as the server says; negative if it does not
+	Sent       bool          // whether the server said so now, or before, and nothing was sent
+
+	api   *APIError
+	cause error  // why waiting ended
+	name  string // of the request if nothing was sent
+}
+
+// Error says which request, and until when.
+func (e *RateLimitError) Error() string {
+	var b strings.Builder
+	if e.api != nil {
+		b.WriteString(e.api.Error())
+	} else {
+		b.WriteString(e.name + ": rate limit reached, not sent")
+	}
+	switch {
+	case e.RetryAfter >= 0:
+		b.WriteString("; again in " + e.RetryAfter.Round(time.Second).String())
+	case !e.Rate.Reset.IsZero():
+		b.WriteString("; again at " + e.Rate.Reset.UTC().Format(time.RFC3339))
+	}
+	if e.cause != nil {
+		b.WriteString("; waiting for it ended: " + e.cause.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the APIError and why waiting ended, as far as there are such.
+func (e *RateLimitError) Unwrap() (errs []error) {
+	if e.api != nil {
+		errs = append(errs, e.api)
+	}
+	if e.cause != nil {
+		errs = append(errs, e.cause)
+	}
+	return errs
+}
+
+// AuthError is returned if credentials are missing, wrong, or could not be had. To errors.As it is
+// also the APIError with the status 401, or what the TokenSource returned.
+type AuthError struct {
+	Challenge string // what the server asks for: WWW-Authenticate (RFC 9110 §11.6.1)
+	Err       error
+}
+
+// Error says why.
+func (e *AuthError) Error() string {
+	if _, answered := e.Err.(*APIError); answered {
+		return e.Err.Error()
+	}
+	return "rest: no credentials: " + e.Err.Error()
+}
+
+// Unwrap returns the reason.
+func (e *AuthError) Unwrap() error { return e.Err }
+
+// RedirectError is returned for a redirect that is not followed.
+type RedirectError struct {
+	Method     string
+	URL        string // without secrets
+	StatusCode int
+	Location   string // where it leads, as a URL; it may have secrets
+	Reason     string
+	Response   *Response
+}
+
+// Error says why it is not followed.
+func (e *RedirectError) Error() string {
+	return e.Method + " " + e.URL + ": redirect " + strconv.Itoa(e.StatusCode) + " to " + redacted(e.Location) + " not followed: " + e.Reason
+}

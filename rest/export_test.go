@@ -1,0 +1,4 @@
+package rest
+
+// RaceEnabled is whether this is a race build.
+const RaceEnabled = poisons

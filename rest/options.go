@@ -1,0 +1,140 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Option configures a Client.
+type Option func(*Client) error
+
+// WithClient makes the client use this gallop.Client and its connections. It must not follow
+// redirects itself: MaxRedirects has to be 0.
+func WithClient(g *gallop.Client) Option {
+	return func(c *Client) error {
+		if g == nil || g.MaxRedirects > 0 {
+			return fmt.Errorf("%w: WithClient wants a client that follows no redirects", errOption)
+		}
+		c.transport = newGallopTransport(g)
+		return nil
+	}
+}
+
+// WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If
+// it is a cache, the answers from there should have X-From-Cache: what they say about rate limits is old.
+func WithTransport(rt http.RoundTripper) Option {
+	return func(c *Client) error {
+		if rt == nil {
+			return fmt.Errorf("%w: WithTransport(nil)", errOption)
+		}
+		c.transport = httpTransport{rt}
+		return nil
+	}
+}
+
+// WithHeader adds a header field to all requests to the origin of the base URL that do not
+// have it themselves. It is not sent to others, also not behind a redirect.
+func WithHeader(name, value string) Option {
+	return func(c *Client) error {
+		if err := checkHeader(name, value); err != nil {
+			return err
+		}
+		c.headers.add(name, value, foldName)
+		return nil
+	}
+}
+
+// WithUserAgent sets the User-Agent, "gallop-rest" by default. With "" there is none.
+func WithUserAgent(agent string) Option {
+	return func(c *Client) error {
+		c.agent = agent
+		return checkHeader("User-Agent", agent)
+	}
+}
+
+// WithTimeout sets how long a call may take, with waiting, retries and redirects, to the end
+// of its body. There is no limit by default but that of its context.
+func WithTimeout(d time.Duration) Option {
+	return func(c *Client) error {
+		if d < 0 {
+			return fmt.Errorf("%w: WithTimeout wants no negative time", errOption)
+		}
+		c.timeout = d
+		return nil
+	}
+}
+
+// WithCodec sets how bodies are made and read: JSON{} by default.
+func WithCodec(codec Codec) Option {
+	return func(c *Client) error {
+		if codec == nil {
+			return fmt.Errorf("%w: WithCodec(nil)", errOption)
+		}
+		c.codec = codec
+		return nil
+	}
+}
+
+// WithMaxBody sets how many bytes of an answer, as it is decompressed, are decoded: 64 MiB by default. More is ErrBodyTooLarge.
+// What goes to an io.Writer is not limited.
+func WithMaxBody(n int64) Option {
+	return func(c *Client) error {
+		if n <= 0 {
+			return fmt.Errorf("%w: WithMaxBody wants a positive number", errOption)
+		}
+		c.maxBody = n
+		return nil
+	}
+}
+
+// WithRedirects sets how many redirects a call follows: 10 by default. With 0 each is a RedirectError.
+func WithRedirects(most int) Option {
+	return func(c *Client) error {
+		c.maxRedirects = max(most, 0)
+		return nil
+	}
+}
+
+// WithRetry sets what is sent again. The default is Retry{Max: 2}.
+func WithRetry(r Retry) Option {
+	return func(c *Client) error {
+		c.retry = r
+		return nil
+	}
+}
+
+// WithRateLimit sets what happens when the server limits the rate of requests.
+func WithRateLimit(policy RateLimit) Option {
+	return func(c *Client) error {
+		c.limits.policy = policy
+		return nil
+	}
+}
+
+// WithAuth adds credentials to requests to these origins, https://host or https://host:port, and to no
+// others; without any, to the origin of the base URL. A request that has an Authorization of
+// its own keeps it.
+func WithAuth(source Auth, origins ...string) Option {
+	return func(c *Client) error {
+		if source == nil {
+			return fmt.Errorf("%w: WithAuth(nil)", errOption)
+		}
+		a := &auth{source: source, id: "auth " + strconv.Itoa(len(c.auths))}
+		for _, origin := range origins {
+			t, err := parseBase(origin)
+			if err != nil {
+				return err
+			}
+			a.origins = append(a.origins, t.origin)
+		}
+		if len(origins) == 0 {
+			a.origins = []string{c.base.origin}
+		}
+		c.auths = append(c.auths, a)
+		return nil
+	}
+}

@@ -1,0 +1,145 @@
+package rest
+
+import (
+	"crypto/sha256"
+	"io"
+	"iter"
+	"net/url"
+	"strconv"
+)
+
+// Pages that are lists, one after the other. Iterators make a call when they need the next page; the first error
+// is yielded with the zero value, and ends them. A page that was there before is ErrPagesRepeat: servers ignore
+// parameters they do not know, and would send the first page for ever.
+//
+// The request must not be used for anything else meanwhile. It may be iterated over again.
+
+// Linked returns an iterator over the elements of all pages, of which each has a Link
+// field (RFC 8288) that leads to the next. The next page has to be of the same origin.
+func Linked[T any](r *Request) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		next := r.again()
+		seen := map[string]bool{}
+		for {
+			var page []T
+			resp, err := next.client.Do(next, &page)
+			if !yieldPage(page, err, yield) {
+				return
+			}
+			to := resp.Link("next")
+			if to == "" {
+				return
+			}
+			if err = next.follow(resp, to); err == nil && seen[to] {
+				err = ErrPagesRepeat
+			}
+			if err != nil {
+				yieldPage(nil, err, yield)
+				return
+			}
+			seen[to] = true
+		}
+	}
+}
+
+// again returns a copy of r for the next page.
+func (r *Request) again() *Request {
+	next := *r
+	next.ready, next.x = payload{}, exchange{} // which are those of r
+	next.query = r.query.clone()
+	return &next
+}
+
+// follow makes r a request for the next page, which says all that the URL of r said.
+func (r *Request) follow(from *Response, to string) error {
+	u, err := url.Parse(to)
+	if err != nil {
+		return hideURL(err)
+	}
+	if origin, err := originOf(u); err != nil || origin != from.url.origin {
+		return errPageForeign
+	}
+	r.path, r.query, r.params = to, fields{}, fields{}
+	return nil
+}
+
+// yieldPage yields the elements, or the error, and reports whether to go on.
+func yieldPage[T any](page []T, err error, yield func(T, error) bool) bool {
+	for _, element := range page {
+		if !yield(element, nil) {
+			return false
+		}
+	}
+	if err != nil {
+		var none T
+		yield(none, err)
+	}
+	return err == nil
+}
+
+// Numbered returns an iterator over the elements of all pages, which have numbers in a
+// query parameter, from first on. An empty page is the last.
+func Numbered[T any](r *Request, parameter string, first int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		next := r.again()
+		var before [sha256.Size]byte
+		for number := first; ; number++ {
+			next.SetQuery(parameter, strconv.Itoa(number))
+			var page []T
+			sum, err := next.summed(&page)
+			if err == nil && len(page) > 0 && number > first && sum == before {
+				page, err = nil, ErrPagesRepeat
+			}
+			if !yieldPage(page, err, yield) || len(page) == 0 {
+				return
+			}
+			before = sum
+		}
+	}
+}
+
+// summed is Do that returns a hash of the body as well.
+func (r *Request) summed(v any) (sum [sha256.Size]byte, err error) {
+	resp, err := r.client.Open(r)
+	if err != nil {
+		return sum, err
+	}
+	hash := sha256.New()
+	resp.Body = hashedBody{io.TeeReader(resp.Body, hash), resp.Body}
+	err = explain(r.client.receive(resp, v), resp)
+	return [sha256.Size]byte(hash.Sum(nil)), err
+}
+
+// hashedBody is a body whose bytes go into a hash as well.
+type hashedBody struct {
+	io.Reader
+	io.Closer
+}
+
+// Cursors returns an iterator over the elements of all pages, each of which has elements
+// somewhere in it, and a cursor for the next that goes into a query parameter; "" is none. split takes
+// both out of a page.
+func Cursors[P, T any](r *Request, parameter string, split func(page P) (elements []T, cursor string)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		next := r.again()
+		seen := map[string]bool{}
+		for {
+			var page P
+			_, err := next.client.Do(next, &page)
+			if err != nil {
+				yieldPage[T](nil, err, yield)
+				return
+			}
+			elements, cursor := split(page)
+			if !yieldPage(elements, nil, yield) || cursor == "" {
+				return
+			}
+			if seen[cursor] {
+				yieldPage[T](nil, ErrPagesRepeat, yield)
+				return
+			}
+			seen[cursor] = true
+			next.SetQuery(parameter, cursor)
+		}
+	}
+}

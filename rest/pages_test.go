@@ -1,0 +1,182 @@
+package rest_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/rest"
+)
+
+// collected returns what an iterator yields, with the errors.
+func collected(all iter.Seq2[int, error]) (list []int, errs error) {
+	for n, err := range all {
+		if errs = errors.Join(errs, err); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list, errs
+}
+
+func TestPages(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) {
+		page := ctx.QueryArgs().GetUintOrZero("page")
+		next := func(to string) string { return `Link: </v1/x>; rel="prev", <` + to + `>; rel="next"` }
+		switch path := string(ctx.Path()); path {
+		case "/v1/linked":
+			if page < 2 {
+				answer(ctx, 200, fmt.Sprintf("[%d,%d]", 2*page, 2*page+1), next(fmt.Sprintf("?a=b&page=%d", page+1)))
+				return
+			}
+			answer(ctx, 200, "[]")
+		case "/v1/loop":
+			answer(ctx, 200, "[7]", next("/v1/loop?page=1"))
+		case "/v1/foreign":
+			answer(ctx, 200, "[7]", next("http://elsewhere.test/"))
+		case "/v1/numbered":
+			if page < 4 {
+				answer(ctx, 200, fmt.Sprintf("[%d]", page))
+				return
+			}
+			answer(ctx, 200, "[]")
+		case "/v1/ignorant":
+			answer(ctx, 200, "[7]")
+		case "/v1/broken":
+			if page == 2 {
+				ctx.SetStatusCode(404)
+				return
+			}
+			answer(ctx, 200, fmt.Sprintf("[%d]", page))
+		case "/v1/cursor":
+			switch string(ctx.QueryArgs().Peek("after")) {
+			case "":
+				answer(ctx, 200, `{"items":[1,2],"next":"a b"}`)
+			case "a b":
+				answer(ctx, 200, `{"items":[3]}`)
+			}
+		case "/v1/cursor-loop":
+			answer(ctx, 200, `{"items":[1],"next":"x"}`)
+		}
+	}
+	type envelope struct {
+		Items []int
+		Next  string
+	}
+	split := func(p envelope) ([]int, string) { return p.Items, p.Next }
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		get := func(path string) *rest.Request { return newRequest(t, c, "GET", path, nil) }
+		for _, tc := range []struct {
+			name string
+			all  iter.Seq2[int, error]
+			want []int
+			err  error
+		}{
+			{"linked", rest.Linked[int](get("linked?a=b")), []int{0, 1, 2, 3}, nil},
+			{"linked, a loop", rest.Linked[int](get("loop")), []int{7, 7}, rest.ErrPagesRepeat},
+			{"numbered", rest.Numbered[int](get("numbered"), "page", 1), []int{1, 2, 3}, nil},
+			{"numbered, not understood", rest.Numbered[int](get("ignorant"), "page", 1), []int{7}, rest.ErrPagesRepeat},
+			{"with a cursor", rest.Cursors(get("cursor"), "after", split), []int{1, 2, 3}, nil},
+			{"with a cursor, a loop", rest.Cursors(get("cursor-loop"), "after", split), []int{1, 1}, rest.ErrPagesRepeat},
+		} {
+			for range 2 { // also once more
+				got, err := collected(tc.all)
+				if !slices.Equal(got, tc.want) || !errors.Is(err, tc.err) {
+					t.Errorf("%s: %v, %v", tc.name, got, err)
+				}
+			}
+		}
+		if got, err := collected(rest.Linked[int](get("foreign"))); len(got) != 1 || err == nil {
+			t.Error(got, err)
+		}
+		got, err := collected(rest.Numbered[int](get("broken"), "page", 0))
+		if as[*rest.APIError](t, err); !slices.Equal(got, []int{0, 1}) {
+			t.Error(got, err)
+		}
+		before := a.calls.Load()
+		for range rest.Linked[int](get("linked")) {
+			break
+		}
+		if a.calls.Load() != before+1 {
+			t.Error("more pages were fetched than wanted")
+		}
+	})
+}
+
+func TestLinks(t *testing.T) {
+	for _, tc := range []struct{ field, want string }{
+		{`<?page=2>; rel="next"`, "http://api.test/v1/a?page=2"},
+		{`<?page=1>; rel="prev", <?since=7>; rel="next"`, "http://api.test/v1/a?since=7"},
+		{`<https://other.test/?a,b;c>;rel=next`, "https://other.test/?a,b;c"},
+		{`<b>; title="a, b; rel=\"x\""; rel="last next"`, "http://api.test/v1/b"},
+		{`<b>; REL=NEXT`, "http://api.test/v1/b"},
+		{`<b>; rel=last; rel=next`, ""},
+		{`<b>`, ""},
+		{`b; rel=next`, ""},
+		{`<b; rel=next`, ""},
+		{`<%>; rel=next`, ""},
+		{`junk, <b>; rel=next`, "http://api.test/v1/b"},
+		{`<b>; rel="next`, "http://api.test/v1/b"},
+		{``, ""},
+	} {
+		a := serve(t, text(200, "", "Link: <x>; rel=first", "Link: "+tc.field))
+		resp, err := a.client().R().Get("a", nil)
+		if err != nil || resp.Link("next") != tc.want {
+			t.Errorf("%s: got %q, want %q (%v)", tc.field, resp.Link("next"), tc.want, err)
+		}
+	}
+}
+
+func TestIterators(t *testing.T) {
+	c, err := rest.New("http://api.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.R().SetHeader("Foo", "1").SetHeader("Bar", "x").AddHeader("foo", "2").SetQuery("b", "1").AddQuery("B", "3").AddQuery("b", "2").
+		SetForm("f", "1").SetCookie("c", "1").SetPath("p", "q").SetHeader("Gone", "x").DelHeader("gone")
+	var got strings.Builder
+	show := func(all iter.Seq2[string, []string]) {
+		for name, values := range all {
+			fmt.Fprint(&got, name, values, " ")
+		}
+	}
+	show(r.Headers())
+	show(r.Query())
+	show(r.Form())
+	for name, value := range r.Cookies() {
+		fmt.Fprint(&got, name, value, " ")
+	}
+	for name, value := range r.PathValues() {
+		fmt.Fprint(&got, name, value)
+	}
+	if want := "Foo[1 2] Bar[x] b[1 2] B[3] f[1] c1 pq"; got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
+	}
+	for _, values := range r.Headers() { // a caller that appends does no harm
+		_ = append(values, "overwritten")
+	}
+	got.Reset()
+	if show(r.Headers()); got.String() != "Foo[1 2] Bar[x] " {
+		t.Error(got.String())
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		for _, values := range r.Headers() {
+			_ = values
+		}
+		for _, values := range r.Query() {
+			_ = values
+		}
+		for _, values := range r.Form() {
+			_ = values
+		}
+		for _, value := range r.Cookies() {
+			_ = value
+		}
+	}); n != 0 && !rest.RaceEnabled {
+		t.Errorf("%v allocations", n)
+	}
+}

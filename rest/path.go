@@ -1,0 +1,271 @@
+package rest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// target is what a request is sent to.
+type target struct {
+	origin string // scheme://host, with the port if it is not the scheme's: what credentials are bound to
+	path   string // escaped, beginning with a slash
+	query  string // without the question mark
+}
+
+func (t *target) String() string {
+	if t.query == "" {
+		return t.origin + t.path
+	}
+	return t.origin + t.path + "?" + t.query
+}
+
+// originOf returns the origin of u (RFC 6454 §4).
+func originOf(u *url.URL) (string, error) {
+	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	switch {
+	case scheme != "http" && scheme != "https" || u.Opaque != "":
+		return "", fmt.Errorf("%w: want http:// or https://", ErrURL)
+	case host == "":
+		return "", fmt.Errorf("%w: there is no host", ErrURL)
+	case u.User != nil:
+		return "", fmt.Errorf("%w: credentials do not belong there, but into WithAuth", ErrURL)
+	}
+	if port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
+		return scheme + "://" + net.JoinHostPort(host, port), nil
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host, nil
+}
+
+// parseBase returns what all relative paths of a client are below. Its path ends in a slash.
+func parseBase(base string) (target, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return target{}, hideURL(err)
+	}
+	if climbs(u.EscapedPath()) {
+		return target{}, ErrPathForbidden
+	}
+	origin, err := originOf(u)
+	if err != nil {
+		return target{}, err
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return target{}, fmt.Errorf("%w: a base has no query and no fragment", ErrURL)
+	}
+	return target{origin: origin, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/"}, nil
+}
+
+// hideURL returns err, from url.Parse, without the URL, in which there may be secrets.
+func hideURL(err error) error {
+	if e, ok := err.(*url.Error); ok {
+		return &url.Error{Op: e.Op, URL: redacted(e.URL), Err: e.Err}
+	}
+	return err
+}
+
+// climbs reports whether there is a segment ".." in an escaped path, or one that somebody
+// on the way may take for it.
+func climbs(path string) bool {
+	if !strings.Contains(path, ".") && !strings.Contains(path, "%") {
+		return false
+	}
+	for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			for part := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
+				if part == ".." {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// resolve returns where path, with the values of its parameters, leads from t, a base. A path
+// is below it, with a slash at its beginning or without; a URL is itself.
+func (t *target) resolve(path string, params *fields) (target, error) {
+	path, _, _ = strings.Cut(path, "#")
+	path, query, _ := strings.Cut(path, "?")
+	used := 0
+	if strings.Contains(path, "{") || len(params.names) > 0 {
+		var err error
+		if path, used, err = expand(path, params); err != nil {
+			return target{}, err
+		}
+	}
+	if used < len(params.names) {
+		return target{}, fmt.Errorf("%w: it has not all of the parameters that have a value", ErrPath)
+	}
+	if climbs(path) {
+		return target{}, ErrPathForbidden
+	}
+	if !isQuery(query) {
+		return target{}, fmt.Errorf("%w: a query with blanks or control characters", ErrURL)
+	}
+	if isPlainPath(path) {
+		return target{t.origin, t.path + strings.TrimPrefix(path, "/"), query}, nil
+	}
+	return t.resolveURL(path, query)
+}
+
+// resolveURL is resolve for what needs a closer look.
+func (t *target) resolveURL(path, query string) (target, error) {
+	u, err := url.Parse(path)
+	if err != nil {
+		return target{}, hideURL(err)
+	}
+	if u.Scheme == "" && u.Host == "" && u.User == nil && !strings.HasPrefix(path, "//") {
+		return target{t.origin, t.path + strings.TrimPrefix(u.EscapedPath(), "/"), query}, nil
+	}
+	origin, err := originOf(u)
+	if err != nil {
+		return target{}, err
+	}
+	if path = u.EscapedPath(); path == "" {
+		path = "/"
+	}
+	return target{origin, path, query}, nil
+}
+
+// isPlainPath reports whether a path is all of letters, digits and the commonest others,
+// does not look like anything but a path, and needs no escape.
+func isPlainPath(path string) bool {
+	if strings.HasPrefix(path, "//") {
+		return false
+	}
+	for i := range len(path) {
+		switch c := path[i]; {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9':
+		case c == '/' || c == '-' || c == '_' || c == '.' || c == '~':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isQuery(query string) bool {
+	for i := range len(query) {
+		if query[i] <= ' ' || query[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// expand puts the values of the parameters into a path: {name} is one segment, in which
+// slashes are escaped, {name...} any number of them. It returns how many parameters it has used.
+func expand(template string, params *fields) (path string, used int, err error) {
+	var b strings.Builder
+	b.Grow(len(template) + 32)
+	for {
+		before, rest, found := strings.Cut(template, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), used, nil
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return "", 0, fmt.Errorf("%w: a { without its }", ErrPath)
+		}
+		name, many := strings.CutSuffix(name, "...")
+		value, ok := params.get(name, sameName)
+		if !ok || value == "" {
+			return "", 0, fmt.Errorf("%w: {%s} has no value", ErrPath, name)
+		}
+		if err := writeSegments(&b, value, many); err != nil {
+			return "", 0, err
+		}
+		template = after
+		used++
+	}
+}
+
+func writeSegments(b *strings.Builder, value string, many bool) error {
+	if !many {
+		if value == "." || value == ".." {
+			return ErrPathForbidden
+		}
+		b.WriteString(url.PathEscape(value))
+		return nil
+	}
+	for i, segment := range strings.Split(value, "/") {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		if err := writeSegments(b, segment, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendQuery appends the parameters to a query.
+func appendQuery(query string, f *fields) string {
+	if len(f.names) == 0 {
+		return query
+	}
+	var b strings.Builder
+	b.Grow(len(query) + 32*len(f.names))
+	b.WriteString(query)
+	for i, name := range f.names {
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(url.QueryEscape(name))
+		b.WriteByte('=')
+		b.WriteString(url.QueryEscape(f.values[i]))
+	}
+	return b.String()
+}
+
+// secret are the names of query parameters whose values are not shown.
+var secret = []string{
+	"client_secret", "access_token", "refresh_token", "id_token", "token", "api_key", "apikey", "key", "secret", "password", "passwd",
+	"signature", "sig", "code", "assertion", "client_assertion", "private_token", "x-amz-signature", "x-amz-credential", "x-amz-security-token",
+	"x-goog-signature",
+}
+
+// redacted returns a URL without its userinfo and the values of parameters that are secret. The
+// rest of it stays as it is.
+func redacted(u string) string {
+	u, fragment, hasFragment := strings.Cut(u, "#")
+	u, query, hasQuery := strings.Cut(u, "?")
+	if scheme, rest, ok := strings.Cut(u, "://"); ok {
+		authority, path, slash := strings.Cut(rest, "/")
+		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+			authority = "REDACTED" + authority[i:]
+		}
+		if u = scheme + "://" + authority; slash {
+			u += "/" + path
+		}
+	}
+	if hasQuery {
+		pairs := strings.Split(query, "&")
+		for i, pair := range pairs {
+			name, value, _ := strings.Cut(pair, "=")
+			if plain, err := url.QueryUnescape(name); value != "" && (err != nil || isSecret(plain)) {
+				pairs[i] = name + "=REDACTED"
+			}
+		}
+		u += "?" + strings.Join(pairs, "&")
+	}
+	if hasFragment && fragment != "" {
+		u += "#REDACTED"
+	}
+	return u
+}
+
+func isSecret(name string) bool {
+	for _, s := range secret {
+		if strings.EqualFold(s, name) {
+			return true
+		}
+	}
+	return false
+}

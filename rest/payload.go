@@ -1,0 +1,137 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/url"
+)
+
+// payload is the body of a request.
+type payload struct {
+	contentType string
+	data        []byte // the whole body, or
+	source      func() (io.Reader, error)
+	length      int64   // of source, -1 if nobody knows
+	owner       *buffer // where data is, if it is lent
+	kept        bool    // somebody may still read data when the call is over
+	once        bool    // source can be called once only
+	spent       bool    // and was
+	made        bool
+}
+
+// replayable reports whether the body can be sent (again).
+func (p *payload) replayable() bool { return p == nil || !p.spent }
+
+func (p *payload) empty() bool { return p.source == nil && len(p.data) == 0 }
+
+// size returns how long the body is, -1 if nobody knows.
+func (p *payload) size() int64 {
+	if p.source != nil {
+		return p.length
+	}
+	return int64(len(p.data))
+}
+
+// release gives back what the payload has; the next call makes it anew.
+func (p *payload) release() {
+	if !p.kept {
+		p.owner.release()
+	}
+	*p = payload{}
+}
+
+// from makes p the body of r.
+func (p *payload) from(r *Request) error {
+	if p.made {
+		return nil
+	}
+	p.made = true
+	switch body := r.body.(type) {
+	case nil:
+		if len(r.form.names) > 0 {
+			p.contentType, p.data = "application/x-www-form-urlencoded", []byte(appendQuery("", &r.form))
+		}
+	case []byte:
+		p.contentType, p.data = "application/octet-stream", body
+	case url.Values:
+		p.contentType, p.data = "application/x-www-form-urlencoded", []byte(body.Encode())
+	case sized:
+		p.contentType = "application/octet-stream"
+		return p.read(body.Reader, body.size)
+	case io.Reader:
+		p.contentType = "application/octet-stream"
+		return p.read(body, -1)
+	default:
+		return p.encode(r.client.codec, body)
+	}
+	return nil
+}
+
+func (p *payload) encode(codec Codec, v any) error {
+	p.contentType, p.owner = codec.ContentType(), getBuffer(0)
+	if err := codec.Encode(p.owner, v); err != nil {
+		p.release()
+		return &EncodeError{Err: err}
+	}
+	p.data = p.owner.b
+	return nil
+}
+
+// read makes p a body from src. size is its length if it is not negative.
+func (p *payload) read(src io.Reader, size int64) error {
+	p.length = size
+	at, isAt := src.(io.ReaderAt)
+	seeker, isSeeker := src.(io.Seeker)
+	if !isAt || !isSeeker {
+		p.once = true
+		if b, ok := src.(*bytes.Buffer); ok && size < 0 {
+			p.length = int64(b.Len())
+		}
+		p.source = func() (io.Reader, error) { return src, nil }
+		return nil
+	}
+	from, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return &EncodeError{Err: err}
+	}
+	if size < 0 {
+		to, err := seeker.Seek(0, io.SeekEnd)
+		if err == nil {
+			_, err = seeker.Seek(from, io.SeekStart)
+		}
+		if err != nil {
+			return &EncodeError{Err: err}
+		}
+		p.length = to - from
+	}
+	p.source = func() (io.Reader, error) { return io.NewSectionReader(at, from, p.length), nil }
+	return nil
+}
+
+var errSpent = errors.New("rest: the body was read already, and cannot be sent again")
+
+// open returns the body, to be sent from the beginning. It has no Close that would be the
+// caller's.
+func (p *payload) open() (io.Reader, error) {
+	if p.spent {
+		return nil, errSpent
+	}
+	p.spent = p.once
+	src, err := p.source()
+	if err != nil || !p.once {
+		return src, err
+	}
+	return struct{ io.Reader }{src}, nil
+}
+
+// reader returns the body for a transport that may read it after it has answered. data is
+// not lent again then.
+func (p *payload) reader() (io.ReadCloser, error) {
+	if p.source != nil {
+		src, err := p.open()
+		return io.NopCloser(src), err
+	}
+	p.kept = true
+	return io.NopCloser(bytes.NewReader(p.data)), nil
+}

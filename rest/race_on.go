@@ -1,0 +1,6 @@
+//go:build race
+
+package rest
+
+// poisons is whether buffers are overwritten when they are given back.
+const poisons = true

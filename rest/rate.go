@@ -1,0 +1,152 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rate is what a server says about a limit.
+type Rate struct {
+	Limit     int       // how many requests there may be in a window; 0 if it is not said
+	Remaining int       // how many are left of them
+	Reset     time.Time // when the next window begins; zero if it is not said
+	Resource  string    // what the limit is for, if it has a name
+	known     bool
+}
+
+// Known reports whether the server said how much is left.
+func (r Rate) Known() bool { return r.known }
+
+// Rate returns what the answer says about a limit: fields RateLimit (draft-ietf-httpapi-ratelimit-headers, the
+// list and the earlier forms), RateLimit-Remaining and its kin, X-RateLimit-Remaining and its kin. If it is
+// about several the one with the least left is returned.
+func (r *Response) Rate() Rate { return rateOf(&r.headers, time.Now()) }
+
+func rateOf(f *fields, now time.Time) (rate Rate) {
+	if from, to := f.find("RateLimit", foldName); from < to {
+		if rate = rateList(strings.Join(f.values[from:to], ","), now); rate.known {
+			return rate
+		}
+	}
+	for _, prefix := range []string{"RateLimit-", "X-RateLimit-", "X-Rate-Limit-"} {
+		remaining, ok := count(f, prefix+"Remaining")
+		if !ok {
+			continue
+		}
+		rate = Rate{Remaining: remaining, known: true}
+		rate.Limit, _ = count(f, prefix+"Limit")
+		if reset, ok := count(f, prefix+"Reset"); ok {
+			rate.Reset = resetAt(reset, now)
+		}
+		rate.Resource, _ = f.get(prefix+"Resource", foldName)
+		return rate
+	}
+	return Rate{}
+}
+
+// count returns the number that a field begins with: the drafts allow a policy behind it.
+func count(f *fields, name string) (n int, ok bool) {
+	value, ok := f.get(name, foldName)
+	if !ok {
+		return 0, false
+	}
+	value, _, _ = strings.Cut(value, ",")
+	value, _, _ = strings.Cut(value, ";")
+	return number(strings.TrimSpace(value))
+}
+
+// number reads digits, of which a fraction is cut off, as some servers have one.
+func number(s string) (n int, ok bool) {
+	s, _, _ = strings.Cut(s, ".")
+	if s == "" {
+		return 0, false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		n = math.MaxInt
+	}
+	return n, true
+}
+
+// resetAt returns the time that a number stands for: seconds from now, or since 1970, or
+// milliseconds since then.
+func resetAt(n int, now time.Time) time.Time {
+	const longAgo, inMillis = 1e8, 1e11
+	switch t := int64(n); {
+	case t < longAgo:
+		return now.Add(time.Duration(t) * time.Second)
+	case t < inMillis:
+		return time.Unix(t, 0)
+	case t < 1000*inMillis:
+		return time.UnixMilli(t)
+	}
+	return time.Time{}
+}
+
+// rateList reads the field RateLimit: a list of items with parameters, "name";r=50;t=30, or the dictionary of
+// earlier drafts, limit=100, remaining=50, reset=5.
+func rateList(value string, now time.Time) (least Rate) {
+	var old Rate
+	for member := range strings.SplitSeq(value, ",") {
+		member = strings.TrimSpace(member)
+		if name, text, ok := strings.Cut(member, "="); ok && !strings.Contains(name, ";") {
+			text, _, _ = strings.Cut(text, ";")
+			old.set(name, text, now)
+			continue
+		}
+		_, params, _ := strings.Cut(member, ";") // behind the name of a policy, of which several hold at once
+		var rate Rate
+		for param := range strings.SplitSeq(params, ";") {
+			key, text, _ := strings.Cut(strings.TrimSpace(param), "=")
+			rate.set(key, text, now)
+		}
+		if rate.known && (!least.known || rate.Remaining < least.Remaining) {
+			least = rate
+		}
+	}
+	if least.known {
+		return least
+	}
+	return old
+}
+
+func (r *Rate) set(key, text string, now time.Time) {
+	n, ok := number(text)
+	if !ok {
+		return
+	}
+	switch key {
+	case "r", "remaining":
+		r.Remaining, r.known = n, true
+	case "t", "reset":
+		r.Reset = now.Add(time.Duration(min(n, 1e9)) * time.Second)
+	case "limit":
+		r.Limit = n
+	}
+}
+
+// retryAfter returns how long to wait: seconds or a date (RFC 9110 §10.2.3); negative if it
+// does not say.
+func retryAfter(f *fields, now time.Time) time.Duration {
+	value, ok := f.get("Retry-After", foldName)
+	if !ok {
+		return -1
+	}
+	value = strings.TrimSpace(value)
+	if n, ok := number(value); ok {
+		return time.Duration(min(n, 1e9)) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return -1
+	}
+	return max(at.Sub(now), 0)
+}

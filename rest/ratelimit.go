@@ -1,0 +1,278 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+)
+
+// RateLimit says what a client does about limits of the server. The zero value is the default: it
+// remembers what the server said, and refuses what the server would, with a RateLimitError and
+// without asking.
+type RateLimit struct {
+	// Ignore makes the client neither remember nor refuse.
+	Ignore bool
+
+	// Wait makes calls wait instead, as long as their context allows, and sends a request that was
+	// refused once more if its body can be.
+	Wait bool
+
+	// MaxPause is how long requests are refused at most because an answer said Retry-After;
+	// as long as it says by default.
+	MaxPause time.Duration
+}
+
+type rateKey struct{}
+
+type rateChoice int
+
+const (
+	rateWait rateChoice = iota + 1
+	rateIgnore
+)
+
+// WaitForRate returns a context with which calls wait, as with RateLimit.Wait.
+func WaitForRate(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rateKey{}, rateWait)
+}
+
+// IgnoreRate returns a context with which requests are sent although the server is known to
+// refuse them. What it says is remembered.
+func IgnoreRate(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rateKey{}, rateIgnore)
+}
+
+// limits is what a client knows about the limits of servers. A bucket is what a
+// server counts together: the requests of one identity to one origin or, if answers name it, to
+// one resource there.
+type limits struct {
+	policy  RateLimit
+	mu      sync.Mutex
+	buckets map[bucketKey]bucket
+	routes  map[routeKey]string // which resource what paths belong to
+}
+
+type bucketKey struct{ credential, origin, resource string }
+
+type routeKey struct{ credential, origin, route string }
+
+type bucket struct {
+	rate   Rate
+	paused time.Time // until when nothing is sent
+}
+
+const (
+	maxBuckets = 4096            // more are all forgotten
+	clockSkew  = 1 * time.Second // what is waited longer, for clocks differ and are cut to seconds
+)
+
+// rateLimited is the stage that refuses, or waits.
+func (c *Client) rateLimited(next stage) stage {
+	l := &c.limits
+	if l.policy.Ignore {
+		return next
+	}
+	return func(x *exchange) (*Response, error) {
+		choice, _ := x.ctx.Value(rateKey{}).(rateChoice)
+		waits := choice == rateWait || choice == 0 && l.policy.Wait
+		if choice != rateIgnore {
+			if err := l.admit(x, waits); err != nil {
+				return nil, err
+			}
+		}
+		resp, err := next(x)
+		var limited *RateLimitError
+		if !waits || !errors.As(err, &limited) || !x.body.replayable() {
+			return resp, err
+		}
+		until, known := limited.until(time.Now())
+		if !known {
+			return resp, err
+		}
+		if limited.cause = sleepUntil(x.ctx, until); limited.cause != nil {
+			return resp, err
+		}
+		return next(x)
+	}
+}
+
+// until returns when to send the request again.
+func (e *RateLimitError) until(now time.Time) (at time.Time, known bool) {
+	switch {
+	case e.RetryAfter >= 0:
+		return now.Add(e.RetryAfter), true
+	case !e.Rate.Reset.IsZero():
+		return e.Rate.Reset.Add(clockSkew), true
+	}
+	return time.Time{}, false
+}
+
+// admit returns nil when x may be sent.
+func (l *limits) admit(x *exchange, waits bool) error {
+	for {
+		limited := l.refuses(x, time.Now())
+		if limited == nil {
+			return nil
+		}
+		if !waits {
+			return limited
+		}
+		until, _ := limited.until(time.Now())
+		if limited.cause = sleepUntil(x.ctx, until); limited.cause != nil {
+			return limited
+		}
+	}
+}
+
+// refuses returns why x would be refused by the server, nil if nothing is known.
+func (l *limits) refuses(x *exchange, now time.Time) *RateLimitError {
+	l.mu.Lock()
+	b := l.buckets[l.bucketOf(x)]
+	l.mu.Unlock()
+	refusal := &RateLimitError{Rate: b.rate, RetryAfter: -1, name: x.method + " " + redacted(x.to.String())}
+	switch {
+	case b.paused.After(now):
+		refusal.RetryAfter = b.paused.Sub(now)
+	case b.rate.Known() && b.rate.Remaining == 0 && b.rate.Reset.After(now):
+	default:
+		return nil
+	}
+	return refusal
+}
+
+// bucketOf returns what x is counted to. l is locked.
+func (l *limits) bucketOf(x *exchange) bucketKey {
+	return bucketKey{x.credential, x.to.origin, l.routes[x.routeKey()]}
+}
+
+// routeKey returns what is likely to be counted together: the path with its parameters left open,
+// or its first two segments.
+func (x *exchange) routeKey() routeKey {
+	route, _, _ := strings.Cut(x.req.path, "?")
+	if route = strings.TrimPrefix(route, "/"); !strings.Contains(route, "{") {
+		first, rest, _ := strings.Cut(route, "/")
+		second, _, _ := strings.Cut(rest, "/")
+		route = first + "/" + second
+	}
+	return routeKey{x.credential, x.to.origin, route}
+}
+
+// observed is the stage that remembers what answers say about limits, and names the
+// request in the errors of the transport.
+func (c *Client) observed(next stage) stage {
+	return func(x *exchange) (*Response, error) {
+		resp, err := next(x)
+		if err != nil {
+			return nil, x.failed(err)
+		}
+		if !c.limits.policy.Ignore && resp.Header("X-From-Cache") == "" {
+			if rate := rateOf(&resp.headers, time.Now()); rate.Known() {
+				c.limits.note(x, rate)
+			}
+		}
+		return resp, nil
+	}
+}
+
+// note remembers a rate. Answers overtake each other: of the same window the least that is left
+// counts, and of an earlier one nothing.
+func (l *limits) note(x *exchange, rate Rate) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.learn(x, rate.Resource)
+	key := l.bucketOf(x)
+	b := l.buckets[key]
+	const sameWindow = 2 * time.Second
+	switch apart := rate.Reset.Sub(b.rate.Reset); {
+	case !b.rate.Known() || b.rate.Reset.IsZero() || rate.Reset.IsZero() || apart > sameWindow:
+	case apart < -sameWindow && b.rate.Reset.After(time.Now()):
+		return
+	case apart >= -sameWindow:
+		rate.Remaining = min(rate.Remaining, b.rate.Remaining)
+	}
+	b.rate = rate
+	l.buckets[key] = b
+}
+
+// learn remembers which resource x belongs to, and that there is room for more. l is locked.
+func (l *limits) learn(x *exchange, resource string) {
+	if l.buckets == nil || len(l.buckets) >= maxBuckets {
+		l.buckets = map[bucketKey]bucket{}
+	}
+	if l.routes == nil || len(l.routes) >= maxBuckets {
+		l.routes = map[routeKey]string{}
+	}
+	if key := x.routeKey(); resource != "" && l.routes[key] != resource {
+		l.routes[key] = resource
+	}
+}
+
+// pause refuses requests like x for a time.
+func (l *limits) pause(x *exchange, rate Rate, d time.Duration) {
+	if l.policy.Ignore {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.learn(x, rate.Resource)
+	key := l.bucketOf(x)
+	b := l.buckets[key]
+	b.paused = time.Now().Add(d)
+	l.buckets[key] = b
+}
+
+// limitError returns the error if an answer says that a limit was reached: with 429
+// (RFC 6585 §4), or with 403 and something that says so.
+func (c *Client) limitError(x *exchange, api *APIError) *RateLimitError {
+	resp, now := api.Response, time.Now()
+	rate := rateOf(&resp.headers, now)
+	after := retryAfter(&resp.headers, now)
+	used := rate.Known() && rate.Remaining == 0
+	switch {
+	case api.StatusCode == 429:
+	case api.StatusCode == 403 && (used || after >= 0 || api.isAboutRate()):
+	default:
+		return nil
+	}
+	if after < 0 && !used && !rate.Reset.IsZero() {
+		after = max(rate.Reset.Sub(now), 0)
+	}
+	if most := c.limits.policy.MaxPause; most > 0 {
+		after = min(after, most)
+	}
+	if after >= 0 {
+		c.limits.pause(x, rate, after)
+	}
+	return &RateLimitError{Rate: rate, RetryAfter: after, Sent: true, api: api}
+}
+
+// isAboutRate reports whether the body of an error says that it is about too many requests: the
+// problem types of the RateLimit draft, and what GitHub refers to.
+func (e *APIError) isAboutRate() bool {
+	for _, hint := range []string{"#quota-exceeded", "#temporary-reduced-capacity", "#abnormal-usage-detected"} {
+		if strings.HasSuffix(e.Type, hint) {
+			return true
+		}
+	}
+	return strings.HasSuffix(e.DocsURL, "#abuse-rate-limits") || strings.HasSuffix(e.DocsURL, "secondary-rate-limits")
+}
+
+// sleepUntil waits. It returns what ended ctx before, or would.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, limited := ctx.Deadline(); limited && deadline.Before(at) {
+		return context.DeadlineExceeded
+	}
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

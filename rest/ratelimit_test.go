@@ -1,0 +1,258 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/rest"
+)
+
+// The time in a bubble begins here.
+var begin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func epoch(after time.Duration) string { return fmt.Sprint(begin.Add(after).Unix()) }
+
+// The rows are go-github's: what one answer says, and what becomes of this call and the next.
+func TestRateLimits(t *testing.T) {
+	const docs = `{"message":"m","documentation_url":"https://docs.test/#secondary-rate-limits"}`
+	used := text(403, `{"message":"m"}`, "X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute))
+	ok := text(200, "")
+	for _, tc := range []struct {
+		name    string
+		first   gallop.RequestHandler
+		options []rest.Option
+		limited bool          // whether the first call is a RateLimitError
+		after   time.Duration // its RetryAfter
+		refused bool          // whether the next call is refused without asking
+	}{
+		{"403 with nothing left", used, nil, true, -1, true},
+		{"429 with nothing left", text(429, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)), nil, true, -1, true},
+		{"200 with nothing left", text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)), nil, false, 0, true},
+		{"the draft's list", text(200, "", `RateLimit: "burst";r=10;t=1, "daily";r=0;t=30`), nil, false, 0, true},
+		{"the draft's dictionary", text(200, "", "RateLimit: limit=100, remaining=0, reset=50"), nil, false, 0, true},
+		{"the draft's three fields", text(200, "", "RateLimit-Limit: 100, 100;w=60", "RateLimit-Remaining: 0", "RateLimit-Reset: 50"), nil, false, 0, true},
+		{"some left", text(200, "", "X-RateLimit-Remaining: 1", "X-RateLimit-Reset: "+epoch(time.Minute)), nil, false, 0, false},
+		{"nothing left, of a window that is over", text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), nil, false, 0, false},
+		{"from a cache", text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute), "X-From-Cache: 1"), nil, false, 0, false},
+		{"403", text(403, `{"message":"m"}`), nil, false, 0, false},
+		{"secondary, no time", text(403, docs), nil, true, -1, false},
+		{"secondary, seconds", text(403, docs, "Retry-After: 123"), nil, true, 123 * time.Second, true},
+		{"secondary, a date", text(403, docs, "Retry-After: "+begin.Add(123*time.Second).Format(http.TimeFormat)), nil, true, 123 * time.Second, true},
+		{"secondary, reset", text(403, docs, "X-RateLimit-Remaining: 1", "X-RateLimit-Reset: "+epoch(123*time.Second)), nil, true, 123 * time.Second, true},
+		{
+			"at most a minute", text(403, docs, "X-RateLimit-Remaining: 1", "X-RateLimit-Reset: "+epoch(time.Hour)),
+			[]rest.Option{rest.WithRateLimit(rest.RateLimit{MaxPause: time.Minute})}, true, time.Minute, true,
+		},
+		{"429, secondary", text(429, docs, "Retry-After: 60"), nil, true, time.Minute, true},
+		{"a problem", text(403, `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded"}`), nil, true, -1, false},
+		{"ignored", used, []rest.Option{rest.WithRateLimit(rest.RateLimit{Ignore: true})}, true, -1, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			eachScript(t, []gallop.RequestHandler{tc.first, ok}, func(t *testing.T, a *api, over rest.Option) {
+				c := a.client(append(tc.options, over)...)
+				_, err := c.R().Get("a/b", nil)
+				var limited *rest.RateLimitError
+				if errors.As(err, &limited) != tc.limited || tc.limited && (limited.RetryAfter != tc.after || !limited.Sent) {
+					t.Errorf("first: %+v %v", limited, err)
+				}
+				if tc.limited && as[*rest.APIError](t, err).Response == nil {
+					t.Error("no answer")
+				}
+				resp, err := c.R().Get("c?token=hush", nil)
+				if errors.As(err, &limited) != tc.refused || tc.refused != (a.calls.Load() == 1) {
+					t.Fatalf("second: %v, %d requests", err, a.calls.Load())
+				}
+				if !tc.refused {
+					return
+				}
+				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "GET http://api.test/v1/c?token=REDACTED: rate limit reached, not sent") {
+					t.Error(err)
+				}
+				// others are not concerned, and what is known can be passed over
+				if _, err = c.R().Get("http://other.test/", nil); err != nil {
+					t.Error(err)
+				}
+				if _, err = c.R().SetHeader("Authorization", "Own x").Get("a", nil); err != nil {
+					t.Error(err)
+				}
+				if _, err = c.R().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(124 * time.Second)
+				if _, err = c.R().Get("a", nil); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestRateResources(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) {
+		if strings.HasPrefix(string(ctx.Path()), "/v1/search") {
+			answer(ctx, 200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search")
+			return
+		}
+		answer(ctx, 200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: core")
+	}
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		get := func(path string) error {
+			_, err := c.R().SetPath("x", "y").Get(path, nil)
+			return err
+		}
+		if err := errors.Join(get("search/{x}"), get("repos/{x}"), get("repos/{x}")); err != nil {
+			t.Fatal(err)
+		}
+		if e := as[*rest.RateLimitError](t, get("search/{x}?q=2")); e.Rate.Resource != "search" || e.Sent {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestLateAnswersDoNotCount(t *testing.T) {
+	h := []gallop.RequestHandler{
+		text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)),
+		text(200, "", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: "+epoch(time.Minute)), // asked before
+		text(200, ""), // says nothing
+		text(200, "", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: "+epoch(2*time.Minute)),
+	}
+	eachScript(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for i := range 4 {
+			if _, err := c.R().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.R().Get("http://api.test/a", nil); (err != nil) != (i < 3) {
+				t.Fatal(i, err)
+			}
+		}
+	})
+}
+
+func TestWaitForRate(t *testing.T) {
+	used := text(403, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute))
+	again := text(403, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Hour))
+	ok := text(200, "")
+	for _, tc := range []struct {
+		name    string
+		script  []gallop.RequestHandler
+		before  bool // whether a call that does not wait comes before
+		ctx     func(context.Context) (context.Context, context.CancelFunc)
+		waited  time.Duration
+		calls   int32
+		limited bool
+		err     error
+	}{
+		{"then it works", []gallop.RequestHandler{used, ok}, false, nil, 61 * time.Second, 2, false, nil},
+		{"once only", []gallop.RequestHandler{used, again, ok}, false, nil, 61 * time.Second, 2, true, nil},
+		{"limited already", []gallop.RequestHandler{used, ok}, true, nil, 61 * time.Second, 2, false, nil},
+		{"cancelled meanwhile", []gallop.RequestHandler{used, ok}, false, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		}, time.Second, 1, true, context.Canceled},
+		{"cancelled before, limited already", []gallop.RequestHandler{used, ok}, true, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}, 0, 1, true, context.Canceled},
+		{"no time for it", []gallop.RequestHandler{used, ok}, true, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 50*time.Second)
+		}, 0, 1, true, context.DeadlineExceeded},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			eachScript(t, tc.script, func(t *testing.T, a *api, over rest.Option) {
+				c := a.client(over)
+				if tc.before {
+					c.R().Get("a", nil)
+				}
+				ctx := rest.WaitForRate(t.Context())
+				if tc.ctx != nil {
+					var cancel context.CancelFunc
+					ctx, cancel = tc.ctx(ctx)
+					defer cancel()
+				}
+				begun := time.Now()
+				_, err := c.R().SetContext(ctx).SetBody(gopher{"replayed"}).Post("a", nil)
+				var limited *rest.RateLimitError
+				if errors.As(err, &limited) != tc.limited || tc.err != nil && !errors.Is(err, tc.err) {
+					t.Error(err)
+				}
+				if d := time.Since(begun); d != tc.waited || a.calls.Load() != tc.calls {
+					t.Errorf("waited %v, want %v; %d requests, want %d", d, tc.waited, a.calls.Load(), tc.calls)
+				}
+			})
+		})
+	}
+}
+
+func TestRetries(t *testing.T) {
+	bad, ok := text(503, ""), echo
+	asks := func(after string) gallop.RequestHandler { return text(503, "", "Retry-After: "+after) }
+	abort := func(*gallop.RequestCtx) { panic(gallop.ErrAbortHandler) }
+	once := rest.SetHeader("Idempotency-Key", "k")
+	for _, tc := range []struct {
+		name    string
+		method  string
+		options []rest.RequestOption
+		script  []gallop.RequestHandler
+		calls   int32
+		works   bool
+		least   time.Duration
+		most    time.Duration
+	}{
+		{"twice", "GET", nil, []gallop.RequestHandler{bad, bad, ok}, 3, true, 300 * time.Millisecond, 600 * time.Millisecond},
+		{"not three times", "GET", nil, []gallop.RequestHandler{bad, bad, bad, ok}, 3, false, 300 * time.Millisecond, 600 * time.Millisecond},
+		{"with its body", "PUT", nil, []gallop.RequestHandler{bad, ok}, 2, true, 100 * time.Millisecond, 200 * time.Millisecond},
+		{"not what does harm", "POST", nil, []gallop.RequestHandler{bad, ok}, 1, false, 0, 0},
+		{"what has a key", "POST", []rest.RequestOption{once}, []gallop.RequestHandler{bad, ok}, 2, true, 100 * time.Millisecond, 200 * time.Millisecond},
+		{"not 500", "GET", nil, []gallop.RequestHandler{text(500, ""), ok}, 1, false, 0, 0},
+		{"when it was asked to", "GET", nil, []gallop.RequestHandler{asks("7"), ok}, 2, true, 7 * time.Second, 7 * time.Second},
+		{"not in an hour", "GET", nil, []gallop.RequestHandler{asks("3600"), ok}, 1, false, 0, 0},
+		{"not what arrived", "POST", nil, []gallop.RequestHandler{abort, ok}, 1, false, 0, 0},
+		{"what broke off", "PUT", []rest.RequestOption{}, []gallop.RequestHandler{abort, ok}, 2, true, 0, 200 * time.Millisecond},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			eachScript(t, tc.script, func(t *testing.T, a *api, over rest.Option) {
+				c := a.client(over)
+				var body any
+				if tc.method != "GET" {
+					body = gopher{"x"}
+				}
+				begun := time.Now()
+				var b strings.Builder
+				_, err := c.Do(newRequest(t, c, tc.method, "a", body, tc.options...), &b)
+				if (err == nil) != tc.works || a.calls.Load() != tc.calls {
+					t.Errorf("%v, %d requests", err, a.calls.Load())
+				}
+				if tc.works && body != nil && !strings.HasSuffix(b.String(), `{"login":"x"}`+"\n") {
+					t.Errorf("the body does not arrive: %q", b.String())
+				}
+				if d := time.Since(begun); d < tc.least || d > tc.most {
+					t.Errorf("took %v", d)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryIf(t *testing.T) {
+	eachScript(t, []gallop.RequestHandler{text(500, ""), text(500, ""), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
+		asked := 0
+		c := a.client(over, rest.WithRetry(rest.Retry{Max: 1, If: func(r *rest.Request, resp *rest.Response, err error) bool {
+			asked++
+			return resp.StatusCode == 500 && err == nil
+		}}))
+		_, err := c.R().Post("a", nil)
+		if as[*rest.APIError](t, err); asked != 1 || a.calls.Load() != 2 {
+			t.Error(asked, a.calls.Load())
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package rest
+
+import (
+	"net/url"
+	"strings"
+)
+
+// redirected is the stage that follows redirects (RFC 9110 §15.4).
+func (c *Client) redirected(next stage) stage {
+	return func(x *exchange) (*Response, error) {
+		first := *x
+		defer func() {
+			x.method, x.to, x.headers, x.body, x.credential = first.method, first.to, first.headers, first.body, first.credential
+		}()
+		for followed := 0; ; followed++ {
+			resp, err := next(x)
+			if err != nil || !isRedirect(resp.StatusCode) {
+				return resp, err
+			}
+			if err := x.redirect(resp, followed); err != nil {
+				resp.discard()
+				return resp, err
+			}
+			resp.discard()
+		}
+	}
+}
+
+// isRedirect reports whether an answer says where to go. A 304 does not.
+func isRedirect(status int) bool {
+	switch status {
+	case 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+// redirect makes x the exchange that resp asks for.
+func (x *exchange) redirect(resp *Response, followed int) error {
+	to, location, reason := x.location(resp)
+	switch {
+	case reason != "":
+	case followed >= x.client.maxRedirects:
+		reason = "it is one too many"
+	case strings.HasPrefix(x.to.origin, "https:") && !strings.HasPrefix(to.origin, "https:"):
+		reason = "it leads from https to http"
+	}
+	method, keeps := redirectMethod(resp.StatusCode, x.method)
+	if reason == "" && keeps && !x.body.replayable() {
+		reason = "the body was read, and cannot be sent again"
+	}
+	if reason != "" {
+		return &RedirectError{
+			Method: resp.method, URL: redacted(resp.URL()), StatusCode: resp.StatusCode, Location: location, Reason: reason, Response: resp,
+		}
+	}
+	x.method = method
+	if !keeps {
+		x.body = nil
+		x.keepHeaders(func(name string) bool { return !isAboutContent(name) })
+	}
+	if to.origin != x.to.origin {
+		x.keepHeaders(isHarmless)
+	}
+	x.to = to
+	x.credential = x.credentialOf()
+	return nil
+}
+
+// location returns where resp leads, and why that is nowhere.
+func (x *exchange) location(resp *Response) (to target, location, reason string) {
+	switch all := resp.all("Location"); {
+	case len(all) == 0 || all[0] == "":
+		return to, "", "it does not say where to"
+	case len(all) > 1:
+		return to, "", "it leads to several places"
+	default:
+		location = resp.absolute(all[0])
+	}
+	u, err := url.Parse(location)
+	if location == "" || err != nil {
+		return to, "", "its Location is malformed"
+	}
+	u.User = nil
+	if to.origin, err = originOf(u); err != nil {
+		return to, location, "it does not lead to http or https"
+	}
+	if to.path, to.query = u.EscapedPath(), u.RawQuery; to.path == "" {
+		to.path = "/"
+	}
+	if !isQuery(to.query) {
+		return to, location, "its Location is malformed"
+	}
+	return to, location, ""
+}
+
+// redirectMethod returns the method of the request that follows, and whether it has the
+// body of the one before (RFC 9110 §15.4.2 to §15.4.9).
+func redirectMethod(status int, method string) (next string, keepsBody bool) {
+	switch {
+	case status == 303 && method != "GET" && method != "HEAD":
+		return "GET", false
+	case (status == 301 || status == 302) && method == "POST":
+		return "GET", false
+	}
+	return method, true
+}
+
+// keepHeaders removes the header fields that keep does not want.
+func (x *exchange) keepHeaders(keep func(name string) bool) {
+	var kept fields
+	for i, name := range x.headers.names {
+		if keep(name) {
+			kept.add(name, x.headers.values[i], foldName)
+		}
+	}
+	x.headers = kept
+}
+
+func isAboutContent(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "content-") || name == "digest" || name == "repr-digest" || name == "last-modified"
+}
+
+// isHarmless reports whether a header field may go to anybody. All others may be, or
+// tell, what is meant for one server only: keys have many names.
+func isHarmless(name string) bool {
+	switch name = strings.ToLower(name); name {
+	case "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "user-agent", "range", "if-none-match", "if-modified-since",
+		"content-type", "content-encoding", "content-language", "prefer", "traceparent", "tracestate", "x-request-id", "idempotency-key":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package rest
+
+import (
+	"io"
+	"iter"
+)
+
+// Response is the head of an answer, and its body while that is read. The strings of it
+// are the caller's.
+type Response struct {
+	StatusCode int
+
+	// FromCache says that the body is that of an earlier answer; Age how old it may be
+	// is a header field then.
+	FromCache bool
+
+	// Body is to be read, and closed, by the caller of Open. Otherwise it is empty.
+	Body io.ReadCloser
+
+	method  string
+	url     target
+	headers fields
+	length  int64 // of Body, -1 if it is not known
+	native  nativeBody
+}
+
+// Header returns the first field with the name, "" if there is none.
+func (r *Response) Header(name string) string {
+	value, _ := r.headers.get(name, foldName)
+	return value
+}
+
+// Headers returns an iterator over the header fields, each name once, with all its values.
+func (r *Response) Headers() iter.Seq2[string, []string] {
+	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
+}
+
+// all returns the values of all fields with the name.
+func (r *Response) all(name string) []string {
+	from, to := r.headers.find(name, foldName)
+	return r.headers.values[from:to]
+}
+
+// URL returns where the answer comes from, behind redirects. It may have secrets in it.
+func (r *Response) URL() string { return r.url.String() }
+
+// Link returns where the link with this relation leads, as a URL: "next" is the next page
+// (RFC 8288). It is "" if there is none.
+func (r *Response) Link(rel string) string {
+	for _, line := range r.all("Link") {
+		for link := range linksIn(line) {
+			if link.has(rel) {
+				return r.absolute(link.target)
+			}
+		}
+	}
+	return ""
+}
+
+// empty makes the body one without bytes.
+func (r *Response) empty() { r.Body, r.length = noBody{}, 0 }
+
+type noBody struct{}
+
+// Read implements io.Reader.
+func (noBody) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close implements io.Closer.
+func (noBody) Close() error { return nil }
+
+const (
+	maxDrain = 64 << 10 // how much of a body is read that nobody wants, so that the connection can be used again
+	maxError = 1 << 20  // how much of the body of an error is kept
+)
+
+// discard ends the body. A short rest of it is read, for the sake of the connection.
+func (r *Response) discard() {
+	if _, none := r.Body.(noBody); none || r.Body == nil {
+		return
+	}
+	if r.length <= maxDrain {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain+1)
+	}
+	r.Body.Close()
+	r.empty()
+}

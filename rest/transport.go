@@ -1,0 +1,186 @@
+package rest
+
+import (
+	"compress/gzip"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/gallop-http/gallop"
+)
+
+// transport makes one exchange, without redirects, and returns the answer when its head is there.
+type transport interface {
+	roundTrip(*exchange) (*Response, error)
+}
+
+// gallopTransport is a gallop.Client.
+type gallopTransport struct{ client *gallop.Client }
+
+func newGallopTransport(g *gallop.Client) gallopTransport {
+	if g == nil {
+		g = &gallop.Client{NoDefaultUserAgentHeader: true}
+	}
+	return gallopTransport{g}
+}
+
+func (t gallopTransport) roundTrip(x *exchange) (*Response, error) {
+	req, resp := gallop.AcquireRequest(), gallop.AcquireResponse()
+	unzip, err := x.fill(req)
+	if err == nil {
+		resp.StreamBody = true
+		err = t.client.DoContext(x.ctx, req, resp)
+	}
+	gallop.ReleaseRequest(req)
+	if err != nil {
+		gallop.ReleaseResponse(resp)
+		return nil, err
+	}
+	return x.received(resp, unzip), nil
+}
+
+// fill makes req the request of the exchange. unzip is whether a gzip body is what this
+// package has asked for.
+func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
+	h := &req.Header
+	h.SetNoDefaultContentType(true)
+	h.SetMethod(x.method)
+	req.URI().DisablePathNormalizing = true // the path is escaped, and stays so
+	req.SetRequestURI(x.to.String())
+	x.headers.each(foldName, func(name string, values []string) bool {
+		for _, value := range values {
+			h.Add(name, value)
+		}
+		return true
+	})
+	if x.authorization != "" {
+		h.Set("Authorization", x.authorization)
+	}
+	if unzip = !x.has("Accept-Encoding") && !x.has("Range") && x.method != "HEAD"; unzip {
+		h.Set("Accept-Encoding", "gzip")
+	}
+	if x.body == nil || x.body.empty() {
+		return unzip, nil
+	}
+	if x.body.source == nil {
+		req.SetBodyRaw(x.body.data)
+		return unzip, nil
+	}
+	src, err := x.body.open()
+	if err != nil {
+		return unzip, err
+	}
+	req.SetBodyStream(src, int(x.body.length))
+	return unzip, nil
+}
+
+// received returns the answer, which is ended when its body is closed.
+func (x *exchange) received(from *gallop.Response, unzip bool) *Response {
+	resp := &Response{StatusCode: from.StatusCode(), method: x.method, url: x.to}
+	resp.headers = receivedFields(&from.Header)
+	stream := from.BodyStream()
+	if stream == nil || x.method == "HEAD" {
+		gallop.ReleaseResponse(from)
+		resp.empty()
+		return resp
+	}
+	resp.length = int64(max(from.Header.ContentLength(), -1))
+	resp.native = nativeBody{from: from, stream: stream}
+	resp.Body = &resp.native
+	if unzip && strings.EqualFold(resp.Header("Content-Encoding"), "gzip") {
+		resp.headers.del("Content-Encoding", foldName)
+		resp.headers.del("Content-Length", foldName)
+		resp.length = -1
+		resp.Body = &unzipped{src: &resp.native}
+	}
+	return resp
+}
+
+// receivedFields copies the fields: two allocations, and one more for repeated names that
+// do not stand together.
+func receivedFields(h *gallop.ResponseHeader) (f fields) {
+	n, size := 0, 0
+	for name, value := range h.All() {
+		n++
+		size += len(name) + len(value)
+	}
+	room := make([]string, 2*n)
+	f = fields{room[:0:n], room[n : n : 2*n]}
+	var text strings.Builder
+	text.Grow(size)
+	cut := func(b []byte) string {
+		from := text.Len()
+		text.Write(b)
+		return text.String()[from:]
+	}
+	for name, value := range h.All() {
+		f.add(cut(name), cut(value), foldName)
+	}
+	return f
+}
+
+// nativeBody is the body of a gallop.Response, which it gives back.
+type nativeBody struct {
+	from   *gallop.Response
+	stream io.Reader
+}
+
+// Read implements io.Reader.
+func (b *nativeBody) Read(p []byte) (int, error) {
+	if b.from == nil {
+		return 0, gallop.ErrBodyClosed
+	}
+	return b.stream.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *nativeBody) Close() error {
+	if b.from == nil {
+		return nil
+	}
+	err := b.from.CloseBodyStream()
+	gallop.ReleaseResponse(b.from)
+	b.from, b.stream = nil, nil
+	return err
+}
+
+var gzipReaders sync.Pool
+
+// unzipped is a gzip body, decompressed while it is read.
+type unzipped struct {
+	src io.ReadCloser
+	z   *gzip.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (u *unzipped) Read(p []byte) (int, error) {
+	if u.z == nil && u.err == nil {
+		u.open()
+	}
+	if u.err != nil {
+		return 0, u.err
+	}
+	n, err := u.z.Read(p)
+	u.err = err
+	return n, err
+}
+
+func (u *unzipped) open() {
+	if z, ok := gzipReaders.Get().(*gzip.Reader); ok {
+		if u.err = z.Reset(u.src); u.err == nil {
+			u.z = z
+		}
+		return
+	}
+	u.z, u.err = gzip.NewReader(u.src)
+}
+
+// Close implements io.Closer.
+func (u *unzipped) Close() error {
+	if u.z != nil {
+		gzipReaders.Put(u.z)
+		u.z, u.err = nil, gallop.ErrBodyClosed
+	}
+	return u.src.Close()
+}

@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+)
+
+// httpTransport is an http.RoundTripper. It may read the body of a request when it has
+// returned already, so that is never lent again.
+type httpTransport struct{ rt http.RoundTripper }
+
+func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
+	req, err := x.httpRequest()
+	if err != nil {
+		return nil, err
+	}
+	from, err := t.rt.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	resp := &Response{StatusCode: from.StatusCode, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
+	names := make([]string, 0, len(from.Header))
+	for name := range from.Header {
+		names = append(names, name)
+	}
+	slices.Sort(names) // net/http has forgotten their order
+	for _, name := range names {
+		for _, value := range from.Header[name] {
+			resp.headers.add(name, value, foldName)
+		}
+	}
+	if x.method == "HEAD" || from.Body == nil {
+		if from.Body != nil {
+			from.Body.Close()
+		}
+		resp.empty()
+	}
+	return resp, nil
+}
+
+func (x *exchange) httpRequest() (*http.Request, error) {
+	u, err := url.Parse(x.to.String())
+	if err != nil {
+		return nil, hideURL(err)
+	}
+	req := (&http.Request{
+		Method: x.method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header, len(x.headers.names)+1),
+	}).WithContext(x.ctx)
+	x.headers.each(foldName, func(name string, values []string) bool {
+		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = slices.Clone(values)
+		return true
+	})
+	if x.authorization != "" {
+		req.Header.Set("Authorization", x.authorization)
+	}
+	if !x.has("User-Agent") {
+		req.Header["User-Agent"] = nil // or net/http would add its own
+	}
+	if x.body == nil || x.body.empty() {
+		return req, nil
+	}
+	if req.Body, err = x.body.reader(); err != nil {
+		return nil, err
+	}
+	req.ContentLength = x.body.size()
+	if x.body.replayable() {
+		req.GetBody = x.body.reader
+	}
+	return req, nil
+}
