@@ -25,7 +25,11 @@ func newReport(w io.Writer, c comparison) *report { return &report{w, c, map[str
 
 // head says what is measured, where and how.
 func (r *report) head(o options) {
-	fmt.Fprintf(r, "command: go run ./cmd/versus -n %d -d %v %s\n", o.rounds, o.length, r.name)
+	servers := ""
+	if o.servers != "" {
+		servers = " -servers " + o.servers
+	}
+	fmt.Fprintf(r, "command: go run ./cmd/versus -n %d -d %v%s %s\n", o.rounds, o.length, servers, r.name)
 	fmt.Fprintf(r, "date: %s  commit: %s  %s  %s\n", time.Now().UTC().Format(time.DateOnly), output("git", "describe", "--always", "--dirty"), runtime.Version(), output("go", "list", "-m", "-f", "fasthttp {{.Version}}", "github.com/valyala/fasthttp"))
 	fmt.Fprintf(r, "cpu: %s, %d cores  kernel: %s\n", processor(), runtime.NumCPU(), output("uname", "-r"))
 	where := "server on core 0 with GOMAXPROCS=1, load on core 1"
