@@ -1,4 +1,9 @@
 package gallop
 
+import "net"
+
 // RaceEnabled tells the tests outside the package whether the race detector runs.
 const RaceEnabled = raceEnabled
+
+// servers serve a connection in memory to its end, on each transport.
+var servers = map[string]func(*Server, net.Conn) error{"goroutine": (*Server).ServeConn}

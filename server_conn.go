@@ -76,7 +76,11 @@ const (
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(nc net.Conn) {
-	err := s.serveConn(nc)
+	s.logEnd(nc, s.serveConn(nc))
+}
+
+// logEnd logs how a connection ended, unless that is known already or nobody's business.
+func (s *Server) logEnd(nc net.Conn, err error) {
 	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler {
 		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
 	}

@@ -115,9 +115,7 @@ func (t *connTable) leave() {
 // left counts a connection out and tells those who wait for that.
 func (t *connTable) left() {
 	t.open.Add(-1)
-	if t.closing {
-		t.ended.Broadcast()
-	}
+	t.ended.Broadcast()
 }
 
 // drop takes c out of the ring and out of the count, unless it was before.

@@ -145,6 +145,7 @@ func (c *serverConn) take() (net.Conn, error) {
 	c.nc.SetDeadline(time.Time{})
 	nc, err := c.leaveLoop()
 	if err != nil {
+		c.report(StateClosed)
 		return nil, err
 	}
 	c.report(StateHijacked)

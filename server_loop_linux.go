@@ -17,7 +17,9 @@ import (
 type loopGroup struct {
 	mu     sync.Mutex
 	g      *poll.Group
-	before poll.Stats // of groups that have ended
+	kernel poll.Kernel // nil but in tests, like n
+	n      int         // how many loops; 0: as many as there are processors
+	before poll.Stats  // of groups that have ended
 	inline atomic.Uint64
 	pooled atomic.Uint64
 	vacant sync.Pool // of *serverConn, with what they have for the next connection
@@ -33,7 +35,7 @@ func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
 		}
 		lg.before.Overtaken += lg.g.Stats().Overtaken
 	}
-	g, err := poll.NewGroup(loopServer{s}, poll.DefaultLoops())
+	g, err := poll.NewGroup(loopServer{s}, orDefault(lg.n, poll.DefaultLoops()), lg.kernel)
 	lg.g = g
 	return g, err
 }
@@ -98,7 +100,7 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 	if tl, ok := ln.(*tlsListener); ok {
 		below = tl.Listener
 	}
-	raw := rawListener(below)
+	raw := s.loops.rawListener(below)
 	if raw == nil {
 		return false, nil
 	}
@@ -143,7 +145,11 @@ func closedListener(ln net.Listener, err error) error {
 }
 
 // rawListener returns the socket of ln, nil if there is none or something around it.
-func rawListener(ln net.Listener) (raw syscall.RawConn) {
+func (lg *loopGroup) rawListener(ln net.Listener) (raw syscall.RawConn) {
+	if lg.kernel != nil {
+		raw, _ = ln.(syscall.Conn).SyscallConn()
+		return raw
+	}
 	switch ln := ln.(type) {
 	case *net.TCPListener:
 		raw, _ = ln.SyscallConn()
@@ -184,7 +190,6 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 	}
 	if err := w.Group().Add(w, &lc.Conn, by); err != nil {
 		s.log.printf("a connection is lost: %v", err)
-		_ = syscall.Close(fd)
 		return
 	}
 	if tl, ok := pl.Data.(*tlsListener); ok {
@@ -203,10 +208,18 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 		s.conns.leave()
 		return
 	}
-	if lc.tls != nil {
+	switch {
+	case lc.tls != nil:
 		lc.HandOver() // a handshake takes long
-		return
+	case w.Leads():
+		s.serveNew(w, lc)
+	default: // there may be others to accept, who need not wait for this one
+		w.Group().Hand(func(w *poll.Worker) { s.serveNew(w, lc) })
 	}
+}
+
+// serveNew serves a connection that was accepted just now.
+func (s *Server) serveNew(w *poll.Worker, lc *loopConn) {
 	c := s.seat(w)
 	c.board(w, lc)
 	c.loop.resumed = false
@@ -347,9 +360,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 			}
 			return
 		}
-		if err != nil && err != ErrAbortHandler {
-			s.log.connection(lc.RemoteAddr(), err, s.LogAllErrors)
-		}
+		s.logEnd(lc, err)
 		s.alight(w, c, lc, true, false)
 		return
 	}
@@ -412,7 +423,7 @@ func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 				lc.tls.close()
 			}
 			lc.Finish()
-			c.report(StateClosed)
+			c.guard("ConnState", func() { c.report(StateClosed) })
 		}
 		if ended && !c.shared {
 			*c = serverConn{}

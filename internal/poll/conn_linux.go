@@ -127,7 +127,7 @@ func (c *Conn) leave() {
 
 // TryRead reads what there is, and returns syscall.EAGAIN if that is nothing.
 func (c *Conn) TryRead(p []byte) (int, error) {
-	n, err := Read(int(c.fd), p)
+	n, err := c.loop.read(int(c.fd), p)
 	if n == 0 && err == nil && len(p) > 0 {
 		err = io.EOF
 	}
@@ -136,7 +136,7 @@ func (c *Conn) TryRead(p []byte) (int, error) {
 
 // TryWrite writes what the socket takes. It returns no error if that is not all.
 func (c *Conn) TryWrite(p []byte) (int, error) {
-	n, err := Write(int(c.fd), p)
+	n, err := c.loop.write(int(c.fd), p)
 	if err == syscall.EAGAIN {
 		err = nil
 	}
@@ -190,7 +190,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 
 // TryWriteBoth is TryWrite of a and b, one behind the other.
 func (c *Conn) TryWriteBoth(a, b []byte) (int, error) {
-	n, err := writeBoth(int(c.fd), a, b)
+	n, err := c.loop.writeBoth(int(c.fd), a, b)
 	if err == syscall.EAGAIN {
 		err = nil
 	}
@@ -213,7 +213,7 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 		var m int
 		var serr error
 		if err := raw.Control(func(fd uintptr) {
-			m, serr = syscall.Sendfile(int(c.fd), int(fd), nil, int(min(n-sent, maxSendfile)))
+			m, serr = c.loop.sendfile(int(c.fd), f, int(fd), int(min(n-sent, maxSendfile)))
 		}); err != nil {
 			return sent, err
 		}
@@ -409,7 +409,7 @@ func (c *Conn) Close() error {
 	mu.Lock()
 	before := c.state.Or(closed)
 	if before&closed == 0 {
-		_ = syscall.Shutdown(int(c.fd), syscall.SHUT_RDWR)
+		_ = c.loop.shutdown(int(c.fd), syscall.SHUT_RDWR)
 	}
 	mu.Unlock()
 	if before&closed != 0 {
@@ -421,43 +421,44 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Finish closes the connection for good. It is for who serves it.
+// Finish closes the connection for good, unless it was taken. It is for who serves it.
 func (c *Conn) Finish() {
-	mu := c.finishLock()
-	mu.Lock()
-	c.state.Or(closed | gone)
-	mu.Unlock()
-	c.detach()
-	_ = syscall.Close(int(c.fd))
-	c.loop.post(c, postGone)
+	if c.detach() {
+		_ = c.loop.g.close(int(c.fd))
+		c.loop.post(c, postGone)
+	}
 }
 
-// detach makes the loop forget c.
-func (c *Conn) detach() {
+// detach makes the loop forget c, and reports false if it has before.
+func (c *Conn) detach() bool {
+	mu := c.finishLock()
+	mu.Lock()
+	before := c.state.Or(closed | gone)
+	mu.Unlock()
+	if before&gone != 0 {
+		return false
+	}
 	if v := c.view.Load(); v != nil {
 		v.stop()
 	}
 	c.loop.g.table.clear(int(c.fd))
+	return true
 }
 
 // Take takes the connection away from the loop, and returns it as package net has it. It
-// is for who serves it, instead of Finish.
+// is for who serves it, instead of Finish. With an error the connection is closed.
 func (c *Conn) Take() (net.Conn, error) {
-	mu := c.finishLock()
-	mu.Lock()
-	c.state.Or(closed | gone)
-	mu.Unlock()
-	c.detach()
+	if !c.detach() {
+		return nil, net.ErrClosed
+	}
 	c.loop.forget(c)
-	f := os.NewFile(uintptr(c.fd), "")
-	c.loop.post(c, postGone)
-	defer f.Close()
-	return net.FileConn(f)
+	defer c.loop.post(c, postGone)
+	return c.loop.take(int(c.fd))
 }
 
 // CloseWrite ends the connection for writing.
 func (c *Conn) CloseWrite() error {
-	return c.named("close", syscall.Shutdown(int(c.fd), syscall.SHUT_WR))
+	return c.named("close", c.loop.shutdown(int(c.fd), syscall.SHUT_WR))
 }
 
 // SyscallConn implements syscall.Conn. It is for who serves the connection. The functions
@@ -518,7 +519,7 @@ func (c *Conn) RemoteAddr() net.Addr {
 // LocalAddr implements net.Conn.
 func (c *Conn) LocalAddr() net.Addr {
 	var sa syscall.Sockaddr
-	if err := (rawConn{c}).Control(func(fd uintptr) { sa, _ = syscall.Getsockname(int(fd)) }); err == nil {
+	if err := (rawConn{c}).Control(func(fd uintptr) { sa, _ = c.loop.name(int(fd)) }); err == nil {
 		if at := addrPort(sa); at.IsValid() {
 			return net.TCPAddrFromAddrPort(at)
 		}

@@ -33,10 +33,11 @@ type Handler interface {
 // Group is loops, one for each processor, and the workers that lead them and serve
 // connections off them.
 type Group struct {
-	h     Handler
-	loops []*Loop
-	table table
-	gens  atomic.Uint32
+	h      Handler
+	kernel Kernel // nil: the operating system
+	loops  []*Loop
+	table  table
+	gens   atomic.Uint32
 
 	users   atomic.Int64 // listeners and connections; without any the loops end
 	away    atomic.Int64 // workers that serve something off the loops
@@ -72,10 +73,11 @@ func (g *Group) Stats() Stats {
 	return s
 }
 
-// NewGroup starts n loops. They end when they have had a connection or listener, and have
-// none any more: the caller holds it by Enter meanwhile.
-func NewGroup(h Handler, n int) (*Group, error) {
-	g := &Group{h: h, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
+// NewGroup starts n loops on a kernel, or, if it is nil, on the operating system. They end
+// when they have had a connection or listener, and have none any more: the caller holds it
+// by Enter meanwhile.
+func NewGroup(h Handler, n int, kernel Kernel) (*Group, error) {
+	g := &Group{h: h, kernel: kernel, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
 	for range n {
 		l, err := newLoop(g)
 		if err != nil {
@@ -138,7 +140,8 @@ func (g *Group) ended(l *Loop) {
 func (c *Conn) Init(fd int, peer syscall.Sockaddr) { c.fd, c.peer = int32(fd), addrPort(peer) }
 
 // Add gives c, whose Data is set, to a loop, as that of a listener that w has accepted
-// it from: w serves it until it parks or finishes it, by the moment by.
+// it from: w serves it until it parks or finishes it, by the moment by. With an error c is
+// closed.
 func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 	l, fd := g.pick(), int(c.fd)
 	c.gen, c.loop = g.gens.Add(1), l
@@ -155,6 +158,7 @@ func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 		g.table.clear(fd)
 		l.conns.Add(-1)
 		g.leave()
+		_ = g.close(fd)
 		return err
 	}
 	l.post(c, postTime)
@@ -236,7 +240,7 @@ func (ln *Listener) register() (err error) {
 	if cerr := ln.raw.Control(func(fd uintptr) {
 		for _, l := range ln.g.loops {
 			event := syscall.EpollEvent{Events: syscall.EPOLLIN | exclusive, Fd: int32(-ln.index - 1)}
-			if e := syscall.EpollCtl(l.ep, syscall.EPOLL_CTL_ADD, int(fd), &event); e != nil && e != syscall.EEXIST {
+			if e := l.epollCtl(syscall.EPOLL_CTL_ADD, int(fd), &event); e != nil && e != syscall.EEXIST {
 				err = os.NewSyscallError("epoll_ctl", e)
 			}
 		}
@@ -249,7 +253,7 @@ func (ln *Listener) register() (err error) {
 func (ln *Listener) unregister() {
 	_ = ln.raw.Control(func(fd uintptr) {
 		for _, l := range ln.g.loops {
-			_ = syscall.EpollCtl(l.ep, syscall.EPOLL_CTL_DEL, int(fd), &syscall.EpollEvent{})
+			_ = l.epollCtl(syscall.EPOLL_CTL_DEL, int(fd), &syscall.EpollEvent{})
 		}
 	})
 }
@@ -313,7 +317,7 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 func (ln *Listener) accept() (fd int, peer syscall.Sockaddr, err error) {
 	fd, err = -1, syscall.EBADF
 	_ = ln.raw.Control(func(s uintptr) {
-		fd, peer, err = syscall.Accept4(int(s), syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+		fd, peer, err = ln.g.accept4(int(s))
 	})
 	return fd, peer, err
 }

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"sync"
@@ -24,6 +25,8 @@ type Loop struct {
 	bell  int // an eventfd
 	queue syscall.RawConn
 	file  *os.File // queue's
+
+	kernel Kernel // the group's; if it is not nil there are ep and no bell, queue or file
 
 	// baton is everybody's: an even number while nothing is served, and an odd one while
 	// something is, a new one each time. Who changes an odd one leads.
@@ -70,10 +73,15 @@ const (
 const wheelTick = 100 * time.Millisecond
 
 func newLoop(g *Group) (*Loop, error) {
-	l := &Loop{g: g, time: time.Now()}
+	l := &Loop{g: g, kernel: g.kernel, time: time.Now()}
 	l.now = MomentOf(l.time)
 	l.wheel = clock.NewWheel[*Conn](wheelTick, 1024, int64(l.now))
 	var err error
+	if l.kernel != nil {
+		l.ep, err = l.kernel.EpollCreate()
+		l.bell = math.MinInt32 // which is no descriptor
+		return l, err
+	}
 	if l.ep, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
@@ -101,13 +109,17 @@ func (l *Loop) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
+	if l.kernel != nil {
+		_ = l.kernel.Close(l.ep)
+		return
+	}
 	_ = l.file.Close()
 	_ = syscall.Close(l.bell)
 }
 
 func (l *Loop) control(op, fd int, events uint32, gen uint32) error {
 	event := syscall.EpollEvent{Events: events, Fd: int32(fd), Pad: int32(gen)}
-	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(l.ep, op, fd, &event))
+	return os.NewSyscallError("epoll_ctl", l.epollCtl(op, fd, &event))
 }
 
 func (l *Loop) modify(c *Conn, events uint32) error {
@@ -142,7 +154,11 @@ func (l *Loop) wake() {
 func (l *Loop) ring() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.ended {
+	switch {
+	case l.ended:
+	case l.kernel != nil:
+		l.kernel.Ring(l.ep)
+	default:
 		one := [8]byte{1}
 		_, _ = syscall.Write(l.bell, one[:])
 	}
@@ -231,8 +247,9 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 					return false
 				}
 			case event.Fd < 0:
+				index := int(-event.Fd - 1) // the event is the loop's
 				w.begin(nil)
-				if l.g.accept(w, int(-event.Fd-1)); !w.end() {
+				if l.g.accept(w, index); !w.end() {
 					return false
 				}
 			}
@@ -352,6 +369,10 @@ func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 }
 // look gets the events that there are.
 func (l *Loop) look() {
 	l.tick()
+	if l.kernel != nil {
+		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], 0), 0
+		return
+	}
 	n, err := pollNow(l.ep, l.events[:])
 	if err != nil && err != syscall.EINTR {
 		panic("poll: epoll_wait: " + err.Error())
@@ -390,6 +411,14 @@ func (l *Loop) sleep() {
 		return
 	}
 	at, timed := l.wheel.Next()
+	if l.kernel != nil {
+		timeout := time.Duration(-1)
+		if timed {
+			timeout = time.Duration(max(at-int64(Now()), 1))
+		}
+		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], timeout), 0
+		return
+	}
 	if l.g.alone() {
 		ms := -1
 		if timed {

@@ -42,6 +42,7 @@ type Fault struct {
 	calls atomic.Int64
 	dead  sync.Once
 	err   atomic.Pointer[error]
+	watch func() // of a [Kernel]
 }
 
 // NewFault wraps c and picks its call number at, counted from 1 over reads and writes
@@ -135,4 +136,7 @@ func (f *Fault) next() (FaultKind, error) {
 }
 
 // fail makes every later call fail with err.
-func (f *Fault) fail(err error) { f.dead.Do(func() { f.err.Store(&err) }) }
+func (f *Fault) fail(err error) {
+	f.dead.Do(func() { f.err.Store(&err) })
+	f.happened()
+}

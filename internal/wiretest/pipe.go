@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -146,9 +147,15 @@ type stream struct {
 	ended   bool // the writer closed
 	aborted bool // the writer reset
 	left    bool // the reader closed
+	deaf    bool // the reader reads no more than what is there
 	closed  bool // the writer may not write any more
 
 	reading, writing deadline
+
+	// For ends that wait in no call, see Conn.Watch.
+	onArrival func()
+	onRoom    func()
+	full      bool // a write found no room
 }
 
 type deadline struct {
@@ -168,22 +175,9 @@ func (s *stream) read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		switch {
-		case s.left:
-			return 0, net.ErrClosed
-		case s.reading.passed():
-			return 0, os.ErrDeadlineExceeded
-		case len(p) == 0:
-			return 0, nil
-		case len(s.buf) > 0:
-			n := copy(p, s.buf)
-			s.buf = s.buf[n:]
-			s.change.Broadcast()
-			return n, nil
-		case s.aborted:
-			return 0, syscall.ECONNRESET
-		case s.ended:
-			return 0, io.EOF
+		n, err := s.readNow(p)
+		if err != errWouldBlock {
+			return n, err
 		}
 		s.readers++
 		s.idle.Broadcast()
@@ -192,32 +186,77 @@ func (s *stream) read(p []byte) (int, error) {
 	}
 }
 
+// errWouldBlock says that a call has to wait.
+var errWouldBlock = errors.New("wiretest: the call would block")
+
+func (s *stream) readNow(p []byte) (int, error) {
+	switch {
+	case s.left:
+		return 0, net.ErrClosed
+	case s.reading.passed():
+		return 0, os.ErrDeadlineExceeded
+	case len(p) == 0:
+		return 0, nil
+	case len(s.buf) > 0:
+		n := copy(p, s.buf)
+		s.buf = s.buf[n:]
+		s.changed()
+		if s.full {
+			s.full = false
+			s.tell(s.onRoom)
+		}
+		return n, nil
+	case s.aborted:
+		return 0, syscall.ECONNRESET
+	case s.ended || s.deaf:
+		return 0, io.EOF
+	}
+	return 0, errWouldBlock
+}
+
 func (s *stream) write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		switch {
-		case s.closed || s.ended:
-			return n, net.ErrClosed
-		case s.left:
-			return n, syscall.EPIPE
-		case s.writing.passed():
-			return n, os.ErrDeadlineExceeded
-		case len(p) == 0:
-			return n, nil
-		}
-		room := len(p)
-		if s.limit > 0 {
-			room = min(room, s.limit-len(s.buf))
-		}
-		if room > 0 {
-			s.buf = append(s.buf, p[:room]...)
-			n, p = n+room, p[room:]
-			s.change.Broadcast()
-			continue
+		m, err := s.writeNow(p[n:])
+		if n += m; err != errWouldBlock {
+			return n, err
 		}
 		s.change.Wait()
 	}
+}
+
+// writeNow writes what there is room for.
+func (s *stream) writeNow(p []byte) (int, error) {
+	switch {
+	case s.closed || s.ended:
+		return 0, net.ErrClosed
+	case s.left:
+		return 0, syscall.EPIPE
+	case s.writing.passed():
+		return 0, os.ErrDeadlineExceeded
+	case len(p) == 0:
+		return 0, nil
+	}
+	room := len(p)
+	if s.limit > 0 {
+		room = max(min(room, s.limit-len(s.buf)), 0)
+	}
+	s.buf = append(s.buf, p[:room]...)
+	if room > 0 {
+		s.changed()
+		s.tell(s.onArrival)
+	}
+	if s.full = room < len(p); s.full {
+		return room, errWouldBlock
+	}
+	return room, nil
+}
+
+// changed wakes everybody who waits for a change.
+func (s *stream) changed() {
+	s.change.Broadcast()
+	s.idle.Broadcast()
 }
 
 // update changes the state under the lock and wakes everybody who looks at it.
@@ -225,8 +264,9 @@ func (s *stream) update(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
-	s.change.Broadcast()
-	s.idle.Broadcast()
+	s.changed()
+	s.tell(s.onArrival)
+	s.tell(s.onRoom)
 }
 
 func (s *stream) end()           { s.update(func() { s.ended = true }) }
@@ -282,7 +322,7 @@ func (s *stream) awaitReader(timeout time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
-		if s.left || len(s.buf) == 0 && s.readers > 0 {
+		if s.left || len(s.buf) == 0 && (s.readers > 0 || s.onArrival != nil) {
 			return true
 		}
 		if !time.Now().Before(end) {

@@ -1,0 +1,351 @@
+package wiretest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Kernel is an operating system for event loops whose sockets
+// are connections in memory. It reports events as Linux does, and no more often: what a
+// loop overlooks stays overlooked. Time is that of package time, so that loops run in a
+// synctest bubble.
+//
+// It notes what no program should do: use or close a descriptor that is not open.
+type Kernel struct {
+	// Step, if not nil, is called with the name of a call before it is made, and once more
+	// behind it. It may wait.
+	Step func(call string, fd int)
+
+	// Refuse, if not nil, is asked before a connection is accepted, by "accept", and before
+	// it is taken away, by "take".
+	Refuse func(call string) error
+
+	mu     sync.Mutex
+	closed sync.Cond // a descriptor was closed
+	conns  int       // how many there have been
+	files  map[int]*kernelFile
+	misuse []string
+}
+
+// kernelFile is what a descriptor stands for: a connection, a listener, or a queue.
+type kernelFile struct {
+	fd       int
+	conn     Pollable
+	peer     syscall.Sockaddr
+	queue    *kernelQueue
+	listens  bool
+	backlog  []*kernelFile
+	interest []*interest
+}
+
+// firstDescriptor is so high that no descriptor of the process is meant by mistake.
+const firstDescriptor = 1024
+
+// NewKernel returns a kernel without descriptors.
+func NewKernel() *Kernel {
+	k := &Kernel{files: map[int]*kernelFile{}}
+	k.closed.L = &k.mu
+	return k
+}
+
+// open gives f the lowest descriptor that is free.
+func (k *Kernel) open(f *kernelFile) int {
+	for f.fd = firstDescriptor; k.files[f.fd] != nil; f.fd++ {
+	}
+	k.files[f.fd] = f
+	return f.fd
+}
+
+// Open returns how many connections are open.
+func (k *Kernel) Open() (n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.files {
+		if f.conn != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Misuse returns what was done that should not have been.
+func (k *Kernel) Misuse() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.misuse
+}
+
+func (k *Kernel) step(call string, fd int) {
+	if k.Step != nil {
+		k.Step(call, fd)
+	}
+}
+
+// socket returns the connection fd.
+func (k *Kernel) socket(call string, fd int) (Pollable, error) {
+	if f := k.file(call, fd); f != nil && f.conn != nil {
+		return f.conn, nil
+	}
+	return nil, syscall.EBADF
+}
+
+func (k *Kernel) file(call string, fd int) *kernelFile {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.fileLocked(call, fd)
+}
+
+func (k *Kernel) fileLocked(call string, fd int) *kernelFile {
+	f := k.files[fd]
+	if f == nil {
+		k.misuse = append(k.misuse, fmt.Sprintf("%s of descriptor %d, which is not open", call, fd))
+	}
+	return f
+}
+
+func (k *Kernel) Read(fd int, p []byte) (int, error) {
+	k.step("read", fd)
+	defer k.step("after read", fd)
+	c, err := k.socket("read", fd)
+	if err != nil {
+		return 0, err
+	}
+	return c.TryRead(p)
+}
+
+func (k *Kernel) Write(fd int, p []byte) (int, error) {
+	k.step("write", fd)
+	defer k.step("after write", fd)
+	c, err := k.socket("write", fd)
+	if err != nil {
+		return 0, err
+	}
+	return c.TryWrite(p)
+}
+
+func (k *Kernel) Writev(fd int, a, b []byte) (int, error) {
+	return k.Write(fd, append(append(make([]byte, 0, len(a)+len(b)), a...), b...))
+}
+
+func (k *Kernel) Sendfile(fd int, f *os.File, n int) (int, error) {
+	p := make([]byte, min(n, 64<<10))
+	n, err := f.Read(p)
+	if err == io.EOF || n == 0 && err == nil {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	m, err := k.Write(fd, p[:n])
+	if _, serr := f.Seek(int64(m-n), io.SeekCurrent); serr != nil {
+		return 0, serr
+	}
+	return m, err
+}
+
+func (k *Kernel) Shutdown(fd, how int) error {
+	c, err := k.socket("shutdown", fd)
+	if err != nil {
+		return err
+	}
+	if how == syscall.SHUT_RDWR {
+		c.CloseRead()
+	}
+	return c.CloseWrite()
+}
+
+func (k *Kernel) refused(call string) error {
+	if k.Refuse == nil {
+		return nil
+	}
+	return k.Refuse(call)
+}
+
+func (k *Kernel) Close(fd int) error {
+	k.step("close", fd)
+	defer k.step("after close", fd)
+	if f := k.file("close", fd); f != nil && f.conn == nil {
+		k.drop(fd)
+		return nil
+	}
+	c, err := k.leave(fd)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// Take ends what k has to do with a connection.
+func (k *Kernel) Take(fd int) (net.Conn, error) {
+	c, err := k.leave(fd)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.refused("take"); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (k *Kernel) leave(fd int) (Pollable, error) {
+	c, err := k.socket("close", fd)
+	if err != nil {
+		return nil, err
+	}
+	c.Watch(nil)
+	k.drop(fd)
+	return c, nil
+}
+
+// drop makes a descriptor free.
+func (k *Kernel) drop(fd int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, i := range k.files[fd].interest {
+		i.gone = true
+	}
+	k.files[fd].interest = nil
+	delete(k.files, fd)
+	k.closed.Broadcast()
+}
+
+func (k *Kernel) Name(fd int) (syscall.Sockaddr, error) {
+	if _, err := k.socket("getsockname", fd); err != nil {
+		return nil, err
+	}
+	return &syscall.SockaddrInet4{Port: 80, Addr: [4]byte{127, 0, 0, 1}}, nil
+}
+
+// KernelListener is a listener of a [Kernel], for event loops only.
+type KernelListener struct {
+	k *Kernel
+	f *kernelFile
+}
+
+// Listen returns a new listener.
+func (k *Kernel) Listen() *KernelListener {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f := &kernelFile{listens: true}
+	k.open(f)
+	return &KernelListener{k, f}
+}
+
+// Connect puts a connection into the listener's queue, and returns the address that it comes
+// from, or nil if the listener is closed.
+func (ln *KernelListener) Connect(c Pollable) net.Addr {
+	k := ln.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.files[ln.f.fd] != ln.f {
+		return nil
+	}
+	k.conns++
+	peer := &syscall.SockaddrInet4{Port: 1 + k.conns%65535, Addr: [4]byte{127, 0, 0, 1}}
+	ln.f.backlog = append(ln.f.backlog, &kernelFile{conn: c, peer: peer})
+	ln.f.wakeOne()
+	return &net.TCPAddr{IP: peer.Addr[:], Port: peer.Port}
+}
+
+// Dial connects to the listener.
+func (ln *KernelListener) Dial() (net.Conn, error) {
+	client, server := Pipe()
+	if ln.Connect(server) == nil {
+		return nil, syscall.ECONNREFUSED
+	}
+	return client, nil
+}
+
+// Close closes the listener, and resets the connections in its queue.
+func (ln *KernelListener) Close() error {
+	k := ln.k
+	k.mu.Lock()
+	open := k.files[ln.f.fd] == ln.f
+	waiting := ln.f.backlog
+	ln.f.backlog = nil
+	k.mu.Unlock()
+	if !open {
+		return net.ErrClosed
+	}
+	k.drop(ln.f.fd)
+	for _, f := range waiting {
+		_ = f.conn.Close()
+	}
+	return nil
+}
+
+// Addr returns that of a TCP listener.
+func (ln *KernelListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+// Accept fails: who has no loop cannot wait for the listener.
+func (ln *KernelListener) Accept() (net.Conn, error) { return nil, syscall.EOPNOTSUPP }
+
+// SetDeadline does nothing, as accepting does not wait.
+func (ln *KernelListener) SetDeadline(time.Time) error { return nil }
+
+// SyscallConn returns the descriptor.
+func (ln *KernelListener) SyscallConn() (syscall.RawConn, error) { return ln, nil }
+
+// Control calls f with the descriptor.
+func (ln *KernelListener) Control(f func(fd uintptr)) error {
+	ln.k.mu.Lock()
+	open := ln.k.files[ln.f.fd] == ln.f
+	ln.k.mu.Unlock()
+	if !open {
+		return net.ErrClosed
+	}
+	f(uintptr(ln.f.fd))
+	return nil
+}
+
+func (ln *KernelListener) Read(func(uintptr) bool) error  { return syscall.EOPNOTSUPP }
+func (ln *KernelListener) Write(func(uintptr) bool) error { return syscall.EOPNOTSUPP }
+
+func (k *Kernel) Accept(fd int) (int, syscall.Sockaddr, error) {
+	k.step("accept", fd)
+	defer k.step("after accept", fd)
+	ln := k.file("accept", fd)
+	if ln == nil {
+		return -1, nil, syscall.EBADF
+	}
+	if err := k.refused("accept"); err != nil {
+		return -1, nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(ln.backlog) == 0 {
+		return -1, nil, syscall.EAGAIN
+	}
+	f := ln.backlog[0]
+	ln.backlog = ln.backlog[1:]
+	return k.open(f), f.peer, nil
+}
+
+// Await waits until conn, which was put into the listener's queue, is closed or taken.
+func (ln *KernelListener) Await(conn Pollable) {
+	k := ln.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for k.has(conn) {
+		k.closed.Wait()
+	}
+}
+
+func (k *Kernel) has(conn Pollable) bool {
+	for _, f := range k.files {
+		if f.conn == conn {
+			return true
+		}
+		for _, w := range f.backlog {
+			if w.conn == conn {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package gallop_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// What is particular to event loops, on a system in memory that can be out of everything.
+
+// serveInMemory has s serve a listener on its event loops until the test ends, which it does
+// in a synctest bubble, and checks then that s has left nothing behind.
+func serveInMemory(t *testing.T, s *gallop.Server) (*wiretest.KernelListener, *wiretest.Kernel) {
+	t.Helper()
+	if s.Logger == nil {
+		s.Logger = quiet
+	}
+	ln := gallop.ListenInline(s)
+	k := gallop.Kernel(s)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if n := k.Open(); n > 0 {
+			t.Errorf("%d connections are left", n)
+		}
+		for _, misuse := range k.Misuse() {
+			t.Error(misuse)
+		}
+	})
+	return ln, k
+}
+
+// callIn sends a request over a new connection.
+func callIn(t *testing.T, ln *wiretest.KernelListener, request string) net.Conn {
+	t.Helper()
+	c, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// wantAll reads to the end, and wants the answer to begin like this; "" is none.
+func wantAll(t *testing.T, c net.Conn, begin string) {
+	t.Helper()
+	b, err := io.ReadAll(c)
+	if err != nil || !strings.HasPrefix(string(b), begin) || begin == "" && len(b) > 0 {
+		t.Errorf("%.200q, %v; want %q", b, err, begin)
+	}
+	_ = c.Close()
+}
+
+// Without descriptors accepting rests, ever longer and not for long, and goes on by itself.
+func TestLoopRestsWithoutDescriptors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		s := &gallop.Server{Logger: &log, Handler: say}
+		ln, k := serveInMemory(t, s)
+		var mu sync.Mutex
+		var tries []time.Time
+		out := true
+		k.Refuse = func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if !out {
+				return nil
+			}
+			tries = append(tries, time.Now())
+			return syscall.EMFILE
+		}
+		c := callIn(t, ln, wiretest.Get("/", "Connection: close"))
+		time.Sleep(10 * time.Second)
+		mu.Lock()
+		for i := 2; i < len(tries); i++ {
+			last, this := tries[i-1].Sub(tries[i-2]), tries[i].Sub(tries[i-1])
+			if this < last || this < 5*time.Millisecond || this > 260*time.Millisecond {
+				t.Errorf("tries %v and then %v apart", last, this)
+			}
+		}
+		if len(tries) < 40 || len(tries) > 60 {
+			t.Errorf("%d tries in 10 s", len(tries))
+		}
+		out = false
+		mu.Unlock()
+		begun := time.Now()
+		wantAll(t, c, "HTTP/1.1 200 OK")
+		if d := time.Since(begun); d > 260*time.Millisecond {
+			t.Errorf("accepted %v after there was a descriptor", d)
+		}
+		if !strings.Contains(log.String(), "too many open files") {
+			t.Errorf("logged %q", log.String())
+		}
+	})
+}
+
+// A connection that cannot be taken from its loop is closed, once.
+func TestLoopHijackWithoutDescriptors(t *testing.T) {
+	for name, handler := range map[string]gallop.RequestHandler{
+		"Hijack":     func(ctx *gallop.RequestCtx) { ctx.Hijack(func(net.Conn) { panic("there is none") }) },
+		"HijackConn": func(ctx *gallop.RequestCtx) { _, _ = ctx.HijackConn() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				last := gallop.StateNew
+				s := &gallop.Server{Handler: handler, ConnState: func(_ net.Conn, state gallop.ConnState) {
+					mu.Lock()
+					defer mu.Unlock()
+					last = state
+				}}
+				ln, k := serveInMemory(t, s)
+				k.Refuse = func(call string) error {
+					if call == "take" {
+						return syscall.EMFILE
+					}
+					return nil
+				}
+				c := callIn(t, ln, wiretest.Get("/"))
+				_, _ = io.ReadAll(c)
+				synctest.Wait()
+				if n := s.GetOpenConnectionsCount(); n != 0 {
+					t.Errorf("%d connections are open", n)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if last != gallop.StateClosed {
+					t.Errorf("the last state is %v", last)
+				}
+			})
+		})
+	}
+}
+
+// Those that wait to be accepted when a server shuts down are served beside each other, and
+// nobody waits for longer than the context of the shutdown says.
+func TestLoopShutdownWhileConnectionsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := make(chan struct{})
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/long" {
+				time.Sleep(time.Hour)
+			}
+		}}
+		ln, k := serveInMemory(t, s)
+		k.Refuse = func(string) error {
+			select {
+			case <-out:
+				return nil
+			default:
+				return syscall.EMFILE
+			}
+		}
+		long, other := callIn(t, ln, wiretest.Get("/long")), callIn(t, ln, wiretest.Get("/"))
+		synctest.Wait()
+		close(out)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		if err := s.ShutdownWithContext(ctx); err != ctx.Err() || err == nil {
+			t.Error(err)
+		}
+		if d := time.Since(begun); d > time.Second {
+			t.Errorf("after %v", d)
+		}
+		wantAll(t, other, "HTTP/1.1 200 OK")
+		wantAll(t, long, "")
+	})
+}
