@@ -14,102 +14,104 @@ import (
 
 // Answers that a handler writes while it runs, octet by octet.
 func TestStreamResponse(t *testing.T) {
-	plain := func(ctx *gallop.RequestCtx) *gallop.ResponseStream {
-		ctx.SetContentType("a/b")
-		s, err := ctx.StreamResponse()
-		if err != nil {
-			t.Error(err)
-		}
-		return s
-	}
-	const get, old, head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"
-	for _, tc := range []struct {
-		name, request string
-		handle        gallop.RequestHandler
-		want          string
-	}{
-		{"in chunks", get, func(ctx *gallop.RequestCtx) {
-			s := plain(ctx)
-			s.WriteString("one ")
-			s.WriteString("two")
-			s.Flush()
-			s.WriteString("three")
-		}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n7\r\none two\r\n5\r\nthree\r\n0\r\n\r\n"},
-		{"what was there comes first", get, func(ctx *gallop.RequestCtx) {
-			ctx.WriteString("first ")
-			plain(ctx).WriteString("then")
-		}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\na\r\nfirst then\r\n0\r\n\r\n"},
-		{"of known length", get, func(ctx *gallop.RequestCtx) {
-			ctx.Response.Header.SetContentLength(3)
-			s := plain(ctx)
-			if _, err := s.WriteString("four"); err == nil {
-				t.Error("more was written than announced")
-			}
-			s.ReadFrom(strings.NewReader("abc"))
-		}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 3\r\n\r\nabc"},
-		{"shorter than announced", get, func(ctx *gallop.RequestCtx) {
-			ctx.Response.Header.SetContentLength(3)
-			plain(ctx).WriteString("a")
-		}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 3\r\n\r\na"},
-		{"to an old client", old, func(ctx *gallop.RequestCtx) { plain(ctx).WriteString("a") },
-			"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nConnection: close\r\n\r\na"},
-		{"to HEAD", head, func(ctx *gallop.RequestCtx) { plain(ctx).WriteString("a") },
-			"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n"},
-		{"trailers", get, func(ctx *gallop.RequestCtx) {
-			plain(ctx).WriteString("a")
-			ctx.Response.Header.AddTrailer("X-Sum")
-			ctx.Response.Header.Add("X-Sum", "1")
-		}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"},
-		{"a panic ends it", get, func(ctx *gallop.RequestCtx) {
-			plain(ctx).WriteString("a")
-			panic("on purpose")
-		}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"},
-		{"aborted before it began", get, func(ctx *gallop.RequestCtx) { panic(gallop.ErrAbortHandler) }, ""},
-		{"timed out when it had begun", get, gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
-			s := plain(ctx)
-			s.WriteString("a")
-			s.Flush()
-			<-ctx.Done()
-			if _, err := s.WriteString("b"); err == nil {
-				t.Error("written to a response that is over")
-			}
-		}, 20*time.Millisecond, "late"), "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"},
-		{"hijacked at once", get, func(ctx *gallop.RequestCtx) {
-			ctx.SetStatusCode(gallop.StatusSwitchingProtocols)
-			ctx.Response.Header.Set("Connection", "upgrade")
-			c, err := ctx.HijackConn()
+	onTransports(t, func(t *testing.T, on transport) {
+		plain := func(ctx *gallop.RequestCtx) *gallop.ResponseStream {
+			ctx.SetContentType("a/b")
+			s, err := ctx.StreamResponse()
 			if err != nil {
 				t.Error(err)
-				return
 			}
-			if _, err := ctx.StreamResponse(); err == nil {
-				t.Error("a response on a connection that was taken")
-			}
-			go func() {
+			return s
+		}
+		const get, old, head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"
+		for _, tc := range []struct {
+			name, request string
+			handle        gallop.RequestHandler
+			want          string
+		}{
+			{"in chunks", get, func(ctx *gallop.RequestCtx) {
+				s := plain(ctx)
+				s.WriteString("one ")
+				s.WriteString("two")
+				s.Flush()
+				s.WriteString("three")
+			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n7\r\none two\r\n5\r\nthree\r\n0\r\n\r\n"},
+			{"what was there comes first", get, func(ctx *gallop.RequestCtx) {
+				ctx.WriteString("first ")
+				plain(ctx).WriteString("then")
+			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\na\r\nfirst then\r\n0\r\n\r\n"},
+			{"of known length", get, func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.SetContentLength(3)
+				s := plain(ctx)
+				if _, err := s.WriteString("four"); err == nil {
+					t.Error("more was written than announced")
+				}
+				s.ReadFrom(strings.NewReader("abc"))
+			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 3\r\n\r\nabc"},
+			{"shorter than announced", get, func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.SetContentLength(3)
+				plain(ctx).WriteString("a")
+			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 3\r\n\r\na"},
+			{"to an old client", old, func(ctx *gallop.RequestCtx) { plain(ctx).WriteString("a") },
+				"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nConnection: close\r\n\r\na"},
+			{"to HEAD", head, func(ctx *gallop.RequestCtx) { plain(ctx).WriteString("a") },
+				"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n"},
+			{"trailers", get, func(ctx *gallop.RequestCtx) {
+				plain(ctx).WriteString("a")
+				ctx.Response.Header.AddTrailer("X-Sum")
+				ctx.Response.Header.Add("X-Sum", "1")
+			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"},
+			{"a panic ends it", get, func(ctx *gallop.RequestCtx) {
+				plain(ctx).WriteString("a")
+				panic("on purpose")
+			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"},
+			{"aborted before it began", get, func(ctx *gallop.RequestCtx) { panic(gallop.ErrAbortHandler) }, ""},
+			{"timed out when it had begun", get, gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+				s := plain(ctx)
+				s.WriteString("a")
+				s.Flush()
+				<-ctx.Done()
+				if _, err := s.WriteString("b"); err == nil {
+					t.Error("written to a response that is over")
+				}
+			}, 20*time.Millisecond, "late"), "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"},
+			{"hijacked at once", get, func(ctx *gallop.RequestCtx) {
+				ctx.SetStatusCode(gallop.StatusSwitchingProtocols)
+				ctx.Response.Header.Set("Connection", "upgrade")
+				c, err := ctx.HijackConn()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := ctx.StreamResponse(); err == nil {
+					t.Error("a response on a connection that was taken")
+				}
+				go func() {
+					defer c.Close()
+					io.WriteString(c, "raw")
+				}()
+			}, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n\r\nraw"},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				s := &gallop.Server{Handler: tc.handle, NoDefaultDate: true, NoDefaultServerHeader: true, Logger: quiet}
+				defer s.Close()
+				ln := on.listen(s)
+				go s.Serve(ln)
+				c, err := ln.Dial()
+				if err != nil {
+					t.Fatal(err)
+				}
 				defer c.Close()
-				io.WriteString(c, "raw")
-			}()
-		}, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n\r\nraw"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := &gallop.Server{Handler: tc.handle, NoDefaultDate: true, NoDefaultServerHeader: true, Logger: quiet}
-			defer s.Close()
-			ln := memnet.NewListener()
-			go s.Serve(ln)
-			c, err := ln.Dial()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			io.WriteString(c, tc.request)
-			if !strings.HasPrefix(tc.name, "timed out") { // a client that has gone is another thing
-				c.(interface{ CloseWrite() error }).CloseWrite()
-			}
-			if got, err := io.ReadAll(c); string(got) != tc.want || err != nil {
-				t.Errorf("got  %q, %v\nwant %q", got, err, tc.want)
-			}
-		})
-	}
+				io.WriteString(c, tc.request)
+				if !strings.HasPrefix(tc.name, "timed out") { // a client that has gone is another thing
+					c.(interface{ CloseWrite() error }).CloseWrite()
+				}
+				if got, err := io.ReadAll(c); string(got) != tc.want || err != nil {
+					t.Errorf("got  %q, %v\nwant %q", got, err, tc.want)
+				}
+			})
+		}
+	})
 }
 
 // A context without a server has nothing to stream to.

@@ -252,27 +252,29 @@ func timeOf(f func()) time.Duration {
 // TestServerOutlivesAClientThatDoesNotRead pipelines requests without reading the
 // answers: the server must stop reading them instead of gathering answers for ever.
 func TestServerOutlivesAClientThatDoesNotRead(t *testing.T) {
-	wiretest.CheckLeaks(t)
-	var calls int
-	s := &gallop.Server{Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) {
-		calls++
-		ctx.SetBody(make([]byte, 1000))
-	}}
-	client, server := wiretest.Pipe()
-	client.SetWindow(64 << 10)
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = s.ServeConn(server)
-	}()
-	const n = 10000
-	_, _ = io.WriteString(client, strings.Repeat(get("A: b"), n))
-	if client.AwaitPeer(50 * time.Millisecond) {
-		t.Error("the server read everything though nobody reads its answers")
-	}
-	_ = client.Close()
-	<-served
-	if calls > 1000 {
-		t.Errorf("%d requests handled for a client that reads no answers", calls)
-	}
+	onTransports(t, func(t *testing.T, on transport) {
+		wiretest.CheckLeaks(t)
+		var calls int
+		s := &gallop.Server{Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) {
+			calls++
+			ctx.SetBody(make([]byte, 1000))
+		}}
+		client, server := wiretest.Pipe()
+		client.SetWindow(64 << 10)
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = on.serve(s)(server)
+		}()
+		const n = 10000
+		_, _ = io.WriteString(client, strings.Repeat(get("A: b"), n))
+		if client.AwaitPeer(50 * time.Millisecond) {
+			t.Error("the server read everything though nobody reads its answers")
+		}
+		_ = client.Close()
+		<-served
+		if calls > 1000 {
+			t.Errorf("%d requests handled for a client that reads no answers", calls)
+		}
+	})
 }

@@ -19,26 +19,28 @@ import (
 
 // A form is bound by MaxRequestBodySize, also if its client asks first.
 func TestExpectIsNoWayAroundTheBodyLimit(t *testing.T) {
-	form := "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 5000) + "\r\n--b--\r\n"
-	for name, read := range map[string]gallop.RequestHandler{
-		"form":   func(ctx *gallop.RequestCtx) { ctx.MultipartForm() },
-		"stream": func(ctx *gallop.RequestCtx) { io.Copy(io.Discard, ctx.RequestBodyStream()) },
-		"bytes":  func(ctx *gallop.RequestCtx) { ctx.PostBody() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &gallop.Server{MaxRequestBodySize: 1000, Handler: read}
-			talk(t, s, func(c *wiretest.Conversation) {
-				c.Send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n" +
-					"Content-Type: multipart/form-data; boundary=b\r\n\r\n")
-				c.Want(100)
-				for i := 0; i < len(form); i += 500 {
-					piece := form[i:min(i+500, len(form))]
-					c.Send(hex(len(piece)), "\r\n", piece, "\r\n")
-				}
-				c.Send("0\r\n\r\n").Want(413)
+	onTransports(t, func(t *testing.T, on transport) {
+		form := "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 5000) + "\r\n--b--\r\n"
+		for name, read := range map[string]gallop.RequestHandler{
+			"form":   func(ctx *gallop.RequestCtx) { ctx.MultipartForm() },
+			"stream": func(ctx *gallop.RequestCtx) { io.Copy(io.Discard, ctx.RequestBodyStream()) },
+			"bytes":  func(ctx *gallop.RequestCtx) { ctx.PostBody() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{MaxRequestBodySize: 1000, Handler: read}
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n" +
+						"Content-Type: multipart/form-data; boundary=b\r\n\r\n")
+					c.Want(100)
+					for i := 0; i < len(form); i += 500 {
+						piece := form[i:min(i+500, len(form))]
+						c.Send(hex(len(piece)), "\r\n", piece, "\r\n")
+					}
+					c.Send("0\r\n\r\n").Want(413)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func hex(n int) string {
@@ -48,68 +50,72 @@ func hex(n int) string {
 
 // Shutdown with a bound ends at the bound, whatever a handler does.
 func TestShutdownDoesNotWaitForever(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &gallop.Server{Logger: quiet, Handler: func(*gallop.RequestCtx) { time.Sleep(time.Hour) }}
-		client, server := wiretest.Pipe()
-		go s.ServeConn(server)
-		io.WriteString(client, wiretest.Get("/"))
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		if err := s.ShutdownWithContext(ctx); err != context.DeadlineExceeded || time.Since(began) > time.Minute {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
-		if _, err := client.Read(make([]byte, 1)); err == nil {
-			t.Error("the connection is open")
-		}
-		time.Sleep(time.Hour) // the handler ends
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &gallop.Server{Logger: quiet, Handler: func(*gallop.RequestCtx) { time.Sleep(time.Hour) }}
+			client, server := wiretest.Pipe()
+			go on.serve(s)(server)
+			io.WriteString(client, wiretest.Get("/"))
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			if err := s.ShutdownWithContext(ctx); err != context.DeadlineExceeded || time.Since(began) > time.Minute {
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+			if _, err := client.Read(make([]byte, 1)); err == nil {
+				t.Error("the connection is open")
+			}
+			time.Sleep(time.Hour) // the handler ends
+		})
 	})
 }
 
 // Hooks that panic cost their connection, and nothing else.
 func TestHooksThatPanic(t *testing.T) {
-	boom := errors.New("on purpose")
-	for name, set := range map[string]func(*gallop.Server){
-		"HeaderReceived": func(s *gallop.Server) {
-			s.HeaderReceived = func(*gallop.RequestHeader) gallop.RequestConfig { panic(boom) }
-		},
-		"ContinueHandler": func(s *gallop.Server) { s.ContinueHandler = func(*gallop.RequestHeader) bool { panic(boom) } },
-		"ExpectHandler":   func(s *gallop.Server) { s.ExpectHandler = func(*gallop.RequestCtx) int { panic(boom) } },
-		"ConnState": func(s *gallop.Server) {
-			s.ConnState = func(_ net.Conn, state gallop.ConnState) {
-				if state == gallop.StateActive {
-					panic(boom)
+	onTransports(t, func(t *testing.T, on transport) {
+		boom := errors.New("on purpose")
+		for name, set := range map[string]func(*gallop.Server){
+			"HeaderReceived": func(s *gallop.Server) {
+				s.HeaderReceived = func(*gallop.RequestHeader) gallop.RequestConfig { panic(boom) }
+			},
+			"ContinueHandler": func(s *gallop.Server) { s.ContinueHandler = func(*gallop.RequestHeader) bool { panic(boom) } },
+			"ExpectHandler":   func(s *gallop.Server) { s.ExpectHandler = func(*gallop.RequestCtx) int { panic(boom) } },
+			"ConnState": func(s *gallop.Server) {
+				s.ConnState = func(_ net.Conn, state gallop.ConnState) {
+					if state == gallop.StateActive {
+						panic(boom)
+					}
 				}
-			}
-		},
-		"ConnState at the end": func(s *gallop.Server) {
-			s.ConnState = func(_ net.Conn, state gallop.ConnState) {
-				if state == gallop.StateClosed {
-					panic(boom)
+			},
+			"ConnState at the end": func(s *gallop.Server) {
+				s.ConnState = func(_ net.Conn, state gallop.ConnState) {
+					if state == gallop.StateClosed {
+						panic(boom)
+					}
 				}
-			}
-			s.DisableKeepalive = true
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var log logged
-			s := &gallop.Server{Logger: &log, Handler: func(*gallop.RequestCtx) {}}
-			set(s)
-			talk(t, s, func(c *wiretest.Conversation) {
-				c.Send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
-				io.Copy(io.Discard, c.Conn())
-				c.Conn().Close()
-				synctest.Wait()
-				if n := s.GetOpenConnectionsCount(); n != 0 {
-					t.Errorf("%d connections are open", n)
+				s.DisableKeepalive = true
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				var log logged
+				s := &gallop.Server{Logger: &log, Handler: func(*gallop.RequestCtx) {}}
+				set(s)
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+					io.Copy(io.Discard, c.Conn())
+					c.Conn().Close()
+					synctest.Wait()
+					if n := s.GetOpenConnectionsCount(); n != 0 {
+						t.Errorf("%d connections are open", n)
+					}
+				})
+				if !strings.Contains(log.String(), "on purpose") {
+					t.Errorf("logged %q", log.String())
 				}
 			})
-			if !strings.Contains(log.String(), "on purpose") {
-				t.Errorf("logged %q", log.String())
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestServerWithoutAHandler(t *testing.T) {
@@ -133,33 +139,37 @@ func TestServerWithoutAHandler(t *testing.T) {
 }
 
 func TestServerNameThatIsNoFieldValue(t *testing.T) {
-	s := &gallop.Server{Name: "a\r\nInjected: 1", Handler: func(*gallop.RequestCtx) {}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		if r := c.Send(wiretest.Get("/")).Want(200); len(r.Values("Injected")) > 0 || r.Get("Server") != "gallop" {
-			t.Errorf("%q", r.Fields)
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Name: "a\r\nInjected: 1", Handler: func(*gallop.RequestCtx) {}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			if r := c.Send(wiretest.Get("/")).Want(200); len(r.Values("Injected")) > 0 || r.Get("Server") != "gallop" {
+				t.Errorf("%q", r.Fields)
+			}
+		})
 	})
 }
 
 // A client that goes on sending what nobody wants is not read from without an end.
 func TestLingeringIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &gallop.Server{Logger: quiet, Handler: func(*gallop.RequestCtx) {}}
-		client, server := wiretest.Pipe()
-		server.SetWindow(64 << 10)
-		go s.ServeConn(server)
-		io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n")
-		piece := make([]byte, 64<<10)
-		sent := 0
-		for sent < 100<<20 {
-			n, err := client.Write(piece)
-			if sent += n; err != nil {
-				break
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &gallop.Server{Logger: quiet, Handler: func(*gallop.RequestCtx) {}}
+			client, server := wiretest.Pipe()
+			server.SetWindow(64 << 10)
+			go on.serve(s)(server)
+			io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n")
+			piece := make([]byte, 64<<10)
+			sent := 0
+			for sent < 100<<20 {
+				n, err := client.Write(piece)
+				if sent += n; err != nil {
+					break
+				}
 			}
-		}
-		if sent < 4<<20 || sent > 20<<20 {
-			t.Errorf("%d bytes were read", sent)
-		}
+			if sent < 4<<20 || sent > 20<<20 {
+				t.Errorf("%d bytes were read", sent)
+			}
+		})
 	})
 }
 
@@ -190,48 +200,52 @@ func TestZeroRequestCtx(t *testing.T) {
 }
 
 func TestRedirectWithoutAHost(t *testing.T) {
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Redirect("/there?a=b", 302) }}
-	talk(t, s, func(c *wiretest.Conversation) {
-		r := c.Send("GET /here HTTP/1.0\r\n\r\n").Want(302)
-		if got := r.Get("Location"); got != "/there?a=b" {
-			t.Errorf("Location %q", got)
-		}
-	})
-	s.Handler = func(ctx *gallop.RequestCtx) { ctx.Redirect("/a/..//evil.example", 302) }
-	talk(t, s, func(c *wiretest.Conversation) {
-		r := c.Send("GET /here HTTP/1.0\r\n\r\n").Want(302)
-		if got := r.Get("Location"); strings.HasPrefix(got, "//") {
-			t.Errorf("Location %q", got)
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Redirect("/there?a=b", 302) }}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			r := c.Send("GET /here HTTP/1.0\r\n\r\n").Want(302)
+			if got := r.Get("Location"); got != "/there?a=b" {
+				t.Errorf("Location %q", got)
+			}
+		})
+		s.Handler = func(ctx *gallop.RequestCtx) { ctx.Redirect("/a/..//evil.example", 302) }
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			r := c.Send("GET /here HTTP/1.0\r\n\r\n").Want(302)
+			if got := r.Get("Location"); strings.HasPrefix(got, "//") {
+				t.Errorf("Location %q", got)
+			}
+		})
 	})
 }
 
 // Settings at the ends of their ranges are none, defaults or endless, as they say.
 func TestExtremeSettings(t *testing.T) {
-	for _, extreme := range []int64{-1, math.MinInt64, 1, math.MaxInt64} {
-		server := reflect.TypeFor[gallop.Server]()
-		for i := range server.NumField() {
-			f := server.Field(i)
-			kind := f.Type.Kind()
-			if !f.IsExported() || kind != reflect.Int && kind != reflect.Int64 {
-				continue
-			}
-			if extreme == math.MaxInt64 && strings.HasSuffix(f.Name, "BufferSize") {
-				continue // as much memory is not to be had
-			}
-			if extreme == 1 && (kind == reflect.Int64 || strings.Contains(f.Name, "Request") || strings.HasPrefix(f.Name, "MaxHeader")) {
-				continue // a nanosecond, or one byte, is too little to answer 200
-			}
-			t.Run(fmt.Sprint(f.Name, " ", extreme), func(t *testing.T) {
-				s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.PostBody()) }}
-				reflect.ValueOf(s).Elem().Field(i).SetInt(extreme)
-				talk(t, s, func(c *wiretest.Conversation) {
-					for range 2 {
-						c.Send(post("Content-Length: 5", "he")).Pause(time.Second).Send("llo").Want(200)
-						c.WantBody("hello").Pause(time.Second)
-					}
+	onTransports(t, func(t *testing.T, on transport) {
+		for _, extreme := range []int64{-1, math.MinInt64, 1, math.MaxInt64} {
+			server := reflect.TypeFor[gallop.Server]()
+			for i := range server.NumField() {
+				f := server.Field(i)
+				kind := f.Type.Kind()
+				if !f.IsExported() || kind != reflect.Int && kind != reflect.Int64 {
+					continue
+				}
+				if extreme == math.MaxInt64 && strings.HasSuffix(f.Name, "BufferSize") {
+					continue // as much memory is not to be had
+				}
+				if extreme == 1 && (kind == reflect.Int64 || strings.Contains(f.Name, "Request") || strings.HasPrefix(f.Name, "MaxHeader")) {
+					continue // a nanosecond, or one byte, is too little to answer 200
+				}
+				t.Run(fmt.Sprint(f.Name, " ", extreme), func(t *testing.T) {
+					s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.PostBody()) }}
+					reflect.ValueOf(s).Elem().Field(i).SetInt(extreme)
+					on.talk(t, s, func(c *wiretest.Conversation) {
+						for range 2 {
+							c.Send(post("Content-Length: 5", "he")).Pause(time.Second).Send("llo").Want(200)
+							c.WantBody("hello").Pause(time.Second)
+						}
+					})
 				})
-			})
+			}
 		}
-	}
+	})
 }

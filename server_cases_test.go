@@ -22,8 +22,10 @@ func TestServerCases(t *testing.T) {
 		name, network  string
 		stream, strict bool
 		long           bool
+		over           gallop.TransportType
 	}{
 		{name: "TCP, strict", network: "tcp", strict: true},
+		{name: "TCP, strict, goroutines", network: "tcp", strict: true, over: gallop.TransportGoroutine},
 		{name: "TCP", network: "tcp", long: true},
 		{name: "TCP, streamed bodies, strict", network: "tcp", stream: true, strict: true, long: true},
 		{name: "unix, strict", network: "unix", strict: true, long: true},
@@ -34,6 +36,7 @@ func TestServerCases(t *testing.T) {
 			}
 			wiretest.CheckLeaks(t)
 			s := newEchoServer(tt.stream)
+			s.Transport = tt.over
 			dial := listenAndServe(t, &s.Server, tt.network)
 			report(t, wiretest.PlayAll(t.Context(), dial, cases, tt.strict, 64))
 			s.log.wantNoPanic(t)
@@ -43,16 +46,18 @@ func TestServerCases(t *testing.T) {
 
 // TestServerCasesInMemory plays them in virtual time.
 func TestServerCasesInMemory(t *testing.T) {
-	cases := loadCases(t, nil)
-	for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newEchoServer(stream)
-				report(t, wiretest.PlayAll(t.Context(), wiretest.Dialer(s.serve), cases, true, 8))
-				s.log.wantNoPanic(t)
+	onTransports(t, func(t *testing.T, on transport) {
+		cases := loadCases(t, nil)
+		for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newEchoServer(stream)
+					report(t, wiretest.PlayAll(t.Context(), wiretest.Dialer(on.serve(&s.Server)), cases, true, 8))
+					s.log.wantNoPanic(t)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 func report(t *testing.T, failures map[string][]string) {

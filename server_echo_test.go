@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,12 +36,6 @@ func newEchoServer(stream bool) *echoServer {
 		echo(ctx, stream)
 	}
 	return s
-}
-
-// serve is s.ServeConn, closing as Serve would.
-func (s *echoServer) serve(c net.Conn) error {
-	defer c.Close()
-	return s.ServeConn(c)
 }
 
 func echo(ctx *gallop.RequestCtx, stream bool) {

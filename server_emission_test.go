@@ -90,27 +90,29 @@ func cookieSetter(set func(*gallop.Cookie, string)) func(*gallop.RequestCtx, str
 // server writes must be one strict response, which says nothing that was injected,
 // and then the response to the next request.
 func TestServerRefusesInjection(t *testing.T) {
-	for name, set := range setters {
-		t.Run(name, func(t *testing.T) {
-			for _, s := range injections {
-				r := respond(t, func(ctx *gallop.RequestCtx) {
-					ctx.SetBodyString("body")
-					set(ctx, s)
-				}, fmt.Sprintf("%q", s))
-				if r == nil {
-					continue
-				}
-				if len(r.Values("Injected")) > 0 || len(r.Trailers) > 1 {
-					t.Errorf("%q: fields %q, trailers %q", s, r.Fields, r.Trailers)
-				}
-				for _, f := range r.Fields {
-					if f.Name == "Set-Cookie" && strings.Count(f.Value, ";") > 1 {
-						t.Errorf("%q: cookie %q", s, f.Value)
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, set := range setters {
+			t.Run(name, func(t *testing.T) {
+				for _, s := range injections {
+					r := respond(t, on, func(ctx *gallop.RequestCtx) {
+						ctx.SetBodyString("body")
+						set(ctx, s)
+					}, fmt.Sprintf("%q", s))
+					if r == nil {
+						continue
+					}
+					if len(r.Values("Injected")) > 0 || len(r.Trailers) > 1 {
+						t.Errorf("%q: fields %q, trailers %q", s, r.Fields, r.Trailers)
+					}
+					for _, f := range r.Fields {
+						if f.Name == "Set-Cookie" && strings.Count(f.Value, ";") > 1 {
+							t.Errorf("%q: cookie %q", s, f.Value)
+						}
 					}
 				}
-			}
-		})
-	}
+			})
+		}
+	})
 }
 
 // TestServerRefusesCookieAttributes is the same for what ends a cookie's part.
@@ -123,7 +125,7 @@ func TestServerRefusesCookieAttributes(t *testing.T) {
 	}
 	for name, set := range parts {
 		for _, s := range []string{"sid; secure", "abc; domain=evil.com", `"abc; domain=evil.com`, `e"vil; HttpOnly`, ";", "a;b", "a; path=/x"} {
-			r := respond(t, func(ctx *gallop.RequestCtx) { cookieSetter(set)(ctx, s) }, name)
+			r := respond(t, goroutines, func(ctx *gallop.RequestCtx) { cookieSetter(set)(ctx, s) }, name)
 			if r == nil {
 				continue
 			}
@@ -141,7 +143,7 @@ func TestServerRefusesCookieAttributes(t *testing.T) {
 
 // respond serves one request with the handler and a plain one behind it. It returns
 // the final response to the first, or nil after it failed the test.
-func respond(t *testing.T, handler gallop.RequestHandler, what string) *wiretest.Response {
+func respond(t *testing.T, on transport, handler gallop.RequestHandler, what string) *wiretest.Response {
 	t.Helper()
 	s := &gallop.Server{Logger: new(testLog)}
 	s.Handler = func(ctx *gallop.RequestCtx) {
@@ -151,7 +153,7 @@ func respond(t *testing.T, handler gallop.RequestHandler, what string) *wiretest
 		}
 		handler(ctx)
 	}
-	out, err := converse(s.ServeConn, []byte(get("A: b")+"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"))
+	out, err := converse(on.serve(s), []byte(get("A: b")+"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"))
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return nil
@@ -264,7 +266,7 @@ func FuzzResponseRoundTrip(f *testing.F) {
 	f.Add(999, "Trailer", "X-T", "é", "é", "é", "é", "é", true)
 	f.Fuzz(func(t *testing.T, status int, name, value, contentType, key, cookie, reason, body string, stream bool) {
 		status = 200 + (status%800+800)%800
-		r := respond(t, func(ctx *gallop.RequestCtx) {
+		r := respond(t, goroutines, func(ctx *gallop.RequestCtx) {
 			ctx.SetStatusCode(status)
 			ctx.SetContentType(contentType)
 			ctx.Response.Header.SetStatusMessage([]byte(reason))

@@ -12,55 +12,59 @@ import (
 // TestServerTrailers holds that trailers arrive, apart from the fields, however the
 // body that they follow was cut into chunks and writes (RFC 9110 §6.5.1).
 func TestServerTrailers(t *testing.T) {
-	head := "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-	const want = "X-Sum=1 X-Note=a b"
-	for name, body := range map[string]string{
-		"no data":    "0\r\nX-Sum: 1\r\nContent-Length: 9\r\nX-Note: a b\r\n\r\n",
-		"one chunk":  "2\r\nhi\r\n0\r\nX-Sum: 1\r\nX-Note: a b\r\n\r\n",
-		"two chunks": "1\r\nh\r\n1\r\ni\r\n0\r\nX-Sum: 1\r\nX-Note: a b\r\n\r\n",
-		"large":      "5000\r\n" + strings.Repeat("x", 0x5000) + "\r\n0\r\nX-Sum: 1\r\nHost: b\r\nX-Note: a b\r\n\r\n",
-	} {
-		for _, stream := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				s := &gallop.Server{StreamRequestBody: stream, Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) {
-					ctx.PostBody()
-					var got []string
-					for name, value := range ctx.Request.Header.AllTrailers() {
-						got = append(got, string(name)+"="+string(value))
+	onTransports(t, func(t *testing.T, on transport) {
+		head := "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+		const want = "X-Sum=1 X-Note=a b"
+		for name, body := range map[string]string{
+			"no data":    "0\r\nX-Sum: 1\r\nContent-Length: 9\r\nX-Note: a b\r\n\r\n",
+			"one chunk":  "2\r\nhi\r\n0\r\nX-Sum: 1\r\nX-Note: a b\r\n\r\n",
+			"two chunks": "1\r\nh\r\n1\r\ni\r\n0\r\nX-Sum: 1\r\nX-Note: a b\r\n\r\n",
+			"large":      "5000\r\n" + strings.Repeat("x", 0x5000) + "\r\n0\r\nX-Sum: 1\r\nHost: b\r\nX-Note: a b\r\n\r\n",
+		} {
+			for _, stream := range []bool{false, true} {
+				t.Run(name, func(t *testing.T) {
+					s := &gallop.Server{StreamRequestBody: stream, Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) {
+						ctx.PostBody()
+						var got []string
+						for name, value := range ctx.Request.Header.AllTrailers() {
+							got = append(got, string(name)+"="+string(value))
+						}
+						if len(ctx.Request.Header.Peek("X-Sum")) > 0 {
+							got = append(got, "among the fields")
+						}
+						ctx.SetBodyString(strings.Join(got, " "))
+					}}
+					raw := []byte(head + body + head + body)
+					whole, err := converseTranscript(on.serve(s), nil, raw)
+					if err != nil || strings.Count(whole, `"`+want+`"`) != 2 {
+						t.Fatalf("%v, %s", err, whole)
 					}
-					if len(ctx.Request.Header.Peek("X-Sum")) > 0 {
-						got = append(got, "among the fields")
+					for at := 1; at < min(len(raw), 300); at++ {
+						if got, err := converseTranscript(on.serve(s), nil, raw[:at], raw[at:]); err != nil || got != whole {
+							t.Fatalf("cut at %d: %v %s", at, err, difference(got, whole))
+						}
 					}
-					ctx.SetBodyString(strings.Join(got, " "))
-				}}
-				raw := []byte(head + body + head + body)
-				whole, err := converseTranscript(s.ServeConn, nil, raw)
-				if err != nil || strings.Count(whole, `"`+want+`"`) != 2 {
-					t.Fatalf("%v, %s", err, whole)
-				}
-				for at := 1; at < min(len(raw), 300); at++ {
-					if got, err := converseTranscript(s.ServeConn, nil, raw[:at], raw[at:]); err != nil || got != whole {
-						t.Fatalf("cut at %d: %v %s", at, err, difference(got, whole))
-					}
-				}
-			})
+				})
+			}
 		}
-	}
+	})
 }
 
 // TestServerSaysNoLengthUnasked holds that a response which never has a body does not
 // speak of one, be the RequestCtx new or used.
 func TestServerSaysNoLengthUnasked(t *testing.T) {
-	for range 3 {
-		for _, status := range []int{gallop.StatusNoContent, gallop.StatusNotModified} {
-			s := &gallop.Server{Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(status) }}
-			c := wiretest.Start(t, s.ServeConn)
-			for range 2 {
-				c.Send(get("A: b")).Want(status)
-				c.WantField("Content-Length").WantField("Transfer-Encoding").WantField("Content-Type")
+	onTransports(t, func(t *testing.T, on transport) {
+		for range 3 {
+			for _, status := range []int{gallop.StatusNoContent, gallop.StatusNotModified} {
+				s := &gallop.Server{Logger: new(testLog), Handler: func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(status) }}
+				c := wiretest.Start(t, on.serve(s))
+				for range 2 {
+					c.Send(get("A: b")).Want(status)
+					c.WantField("Content-Length").WantField("Transfer-Encoding").WantField("Content-Type")
+				}
 			}
 		}
-	}
+	})
 }
 
 // TestServerSendsWhatTheHandlerSets holds that fields the server would add are the
@@ -84,7 +88,7 @@ func TestServerSendsWhatTheHandlerSets(t *testing.T) {
 		}, wiretest.Field{Name: "Vary", Value: "A|B"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := respond(t, func(ctx *gallop.RequestCtx) { tt.set(&ctx.Response.Header) }, tt.name)
+			r := respond(t, goroutines, func(ctx *gallop.RequestCtx) { tt.set(&ctx.Response.Header) }, tt.name)
 			if r == nil {
 				return
 			}

@@ -105,48 +105,50 @@ func child(t *testing.T, part string, env ...string) *exec.Cmd {
 // A client that is killed in the middle of a body leaves half a request. No handler may take it for a whole one, and
 // nobody else may notice.
 func TestHostileClientKilledMidBody(t *testing.T) {
-	if opening := os.Getenv(childVariable); opening != "" {
-		sendAndHang(t, opening)
-	}
-	const half = 64 << 10
-	openings := map[string]string{
-		"length":  "POST /half HTTP/1.1\r\nHost: hostile.test\r\nContent-Length: 131072\r\n\r\n",
-		"chunked": "POST /half HTTP/1.1\r\nHost: hostile.test\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n",
-	}
-	for framing, opening := range openings {
-		t.Run(framing+"/whole body", func(t *testing.T) {
-			address := hostileServer(t, &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-				if string(ctx.Path()) == "/half" {
-					t.Errorf("the handler was given a body of %d octets that was not sent to its end", len(ctx.PostBody()))
-				}
-				ctx.SetBody(ctx.Path())
-			}})
-			neighbour := hostileDial(t, address)
-			neighbour.ask(t, "/before")
-			killMidBody(t, address, opening, half)
-			neighbour.ask(t, "/after")
-		})
-		t.Run(framing+"/stream", func(t *testing.T) {
-			ended := make(chan error, 1)
-			address := hostileServer(t, &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
-				if string(ctx.Path()) == "/half" {
-					n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
-					if n != half {
-						t.Errorf("%d octets arrived of %d sent", n, half)
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		if opening := os.Getenv(childVariable); opening != "" {
+			sendAndHang(t, opening)
+		}
+		const half = 64 << 10
+		openings := map[string]string{
+			"length":  "POST /half HTTP/1.1\r\nHost: hostile.test\r\nContent-Length: 131072\r\n\r\n",
+			"chunked": "POST /half HTTP/1.1\r\nHost: hostile.test\r\nTransfer-Encoding: chunked\r\n\r\n20000\r\n",
+		}
+		for framing, opening := range openings {
+			t.Run(framing+"/whole body", func(t *testing.T) {
+				address := hostileServer(t, &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/half" {
+						t.Errorf("the handler was given a body of %d octets that was not sent to its end", len(ctx.PostBody()))
 					}
-					ended <- err
+					ctx.SetBody(ctx.Path())
+				}})
+				neighbour := hostileDial(t, address)
+				neighbour.ask(t, "/before")
+				killMidBody(t, address, opening, half)
+				neighbour.ask(t, "/after")
+			})
+			t.Run(framing+"/stream", func(t *testing.T) {
+				ended := make(chan error, 1)
+				address := hostileServer(t, &gallop.Server{Transport: over, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/half" {
+						n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
+						if n != half {
+							t.Errorf("%d octets arrived of %d sent", n, half)
+						}
+						ended <- err
+					}
+					ctx.SetBody(ctx.Path())
+				}})
+				neighbour := hostileDial(t, address)
+				neighbour.ask(t, "/before")
+				killMidBody(t, address, opening, half)
+				neighbour.ask(t, "/after")
+				if err := <-ended; err == nil {
+					t.Error("the stream ended as if the body were complete")
 				}
-				ctx.SetBody(ctx.Path())
-			}})
-			neighbour := hostileDial(t, address)
-			neighbour.ask(t, "/before")
-			killMidBody(t, address, opening, half)
-			neighbour.ask(t, "/after")
-			if err := <-ended; err == nil {
-				t.Error("the stream ended as if the body were complete")
-			}
-		})
-	}
+			})
+		}
+	})
 }
 
 // killMidBody starts a client that sends the opening and n octets, and kills it with a signal that it cannot handle.
@@ -186,41 +188,43 @@ func sendAndHang(t *testing.T, order string) {
 // A body of a hundred thousand chunks with an octet each is legal and has to be put together in linear time, however
 // the segments cut it.
 func TestHostileTinyChunks(t *testing.T) {
-	const n = 100_000
-	var message, body bytes.Buffer
-	message.WriteString("POST /chunks HTTP/1.1\r\nHost: hostile.test\r\nTransfer-Encoding: chunked\r\n\r\n")
-	for i := range n {
-		octet := byte('a' + i%26)
-		fmt.Fprintf(&message, "1\r\n%c\r\n", octet)
-		body.WriteByte(octet)
-	}
-	message.WriteString("0\r\n\r\n")
-	want := fmt.Sprintf("%d %x", n, sha256.Sum256(body.Bytes()))
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		const n = 100_000
+		var message, body bytes.Buffer
+		message.WriteString("POST /chunks HTTP/1.1\r\nHost: hostile.test\r\nTransfer-Encoding: chunked\r\n\r\n")
+		for i := range n {
+			octet := byte('a' + i%26)
+			fmt.Fprintf(&message, "1\r\n%c\r\n", octet)
+			body.WriteByte(octet)
+		}
+		message.WriteString("0\r\n\r\n")
+		want := fmt.Sprintf("%d %x", n, sha256.Sum256(body.Bytes()))
 
-	for _, stream := range []bool{false, true} {
-		t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
-			address := hostileServer(t, &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
-				digest, length := sha256.New(), int64(0)
-				if stream {
-					length, _ = io.Copy(digest, ctx.RequestBodyStream())
-				} else {
-					body := ctx.PostBody()
-					length = int64(len(body))
-					digest.Write(body)
-				}
-				fmt.Fprintf(ctx, "%d %x", length, digest.Sum(nil))
-			}})
-			for _, segment := range []int{1 << 20, 1461} {
-				c := hostileDial(t, address)
-				for rest := message.Bytes(); len(rest) > 0; {
-					m, err := c.Write(rest[:min(segment, len(rest))])
-					if err != nil {
-						t.Fatal(err)
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
+				address := hostileServer(t, &gallop.Server{Transport: over, StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
+					digest, length := sha256.New(), int64(0)
+					if stream {
+						length, _ = io.Copy(digest, ctx.RequestBodyStream())
+					} else {
+						body := ctx.PostBody()
+						length = int64(len(body))
+						digest.Write(body)
 					}
-					rest = rest[m:]
+					fmt.Fprintf(ctx, "%d %x", length, digest.Sum(nil))
+				}})
+				for _, segment := range []int{1 << 20, 1461} {
+					c := hostileDial(t, address)
+					for rest := message.Bytes(); len(rest) > 0; {
+						m, err := c.Write(rest[:min(segment, len(rest))])
+						if err != nil {
+							t.Fatal(err)
+						}
+						rest = rest[m:]
+					}
+					c.want(t, 200, want)
 				}
-				c.want(t, 200, want)
-			}
-		})
-	}
+			})
+		}
+	})
 }

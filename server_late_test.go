@@ -18,130 +18,144 @@ import (
 // A body that is passed on as the response ends after the handler has returned. To
 // watch the connection then would take the first octet of the next request.
 func TestDoneAndABodyThatIsTheResponse(t *testing.T) {
-	s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
-		ctx.Done()
-		if !ctx.IsPost() {
-			t.Errorf("method %s", ctx.Method())
-		}
-		if body := ctx.RequestBodyStream(); body != nil {
-			ctx.SetBodyStream(body, -1)
-		}
-	}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		for range 3 {
-			c.Send(post("Content-Length: 5", "hello")).Want(200)
-			c.WantBody("hello")
-			c.Pause(time.Second)
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.Done()
+			if !ctx.IsPost() {
+				t.Errorf("method %s", ctx.Method())
+			}
+			if body := ctx.RequestBodyStream(); body != nil {
+				ctx.SetBodyStream(body, -1)
+			}
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			for range 3 {
+				c.Send(post("Content-Length: 5", "hello")).Want(200)
+				c.WantBody("hello")
+				c.Pause(time.Second)
+			}
+		})
 	})
 }
 
 // A context that was derived from that of the request looks at it when the handler has
 // returned, from a goroutine of package context's own.
 func TestDerivedContextsOutliveTheRequest(t *testing.T) {
-	derived := make(chan context.Context, 100)
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		ctx.SetUserValue("k", "v")
-		child, cancel := context.WithTimeout(ctx, time.Hour)
-		_ = cancel // that the request ends has to do
-		derived <- child
-	}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		for range 20 {
-			c.Send(wiretest.Get("/")).Want(200)
-			child := <-derived
-			<-child.Done()
-			if child.Err() != context.Canceled || child.Value("k") != "v" {
-				t.Errorf("%v, %v", child.Err(), child.Value("k"))
+	onTransports(t, func(t *testing.T, on transport) {
+		derived := make(chan context.Context, 100)
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			ctx.SetUserValue("k", "v")
+			child, cancel := context.WithTimeout(ctx, time.Hour)
+			_ = cancel // that the request ends has to do
+			derived <- child
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			for range 20 {
+				c.Send(wiretest.Get("/")).Want(200)
+				child := <-derived
+				<-child.Done()
+				if child.Err() != context.Canceled || child.Value("k") != "v" {
+					t.Errorf("%v, %v", child.Err(), child.Value("k"))
+				}
 			}
-		}
+		})
 	})
 }
 
 // What was said in place of a handler's answer is said once.
 func TestTimeoutErrorThenPanic(t *testing.T) {
-	s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
-		if string(ctx.Path()) == "/late" {
-			ctx.TimeoutError("late")
-			panic("on purpose")
-		}
-		ctx.SetBodyString("fine")
-	}}
-	synctest.Test(t, func(t *testing.T) {
-		for range 10 {
-			c := wiretest.Start(t, s.ServeConn)
-			c.Send(wiretest.Get("/late")).Want(408)
-			c.WantEOF()
-			c = wiretest.Start(t, s.ServeConn)
-			c.Send(wiretest.Get("/")).Want(200)
-			c.WantBody("fine")
-			c.Conn().Close()
-			synctest.Wait()
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/late" {
+				ctx.TimeoutError("late")
+				panic("on purpose")
+			}
+			ctx.SetBodyString("fine")
+		}}
+		synctest.Test(t, func(t *testing.T) {
+			for range 10 {
+				c := wiretest.Start(t, on.serve(s))
+				c.Send(wiretest.Get("/late")).Want(408)
+				c.WantEOF()
+				c = wiretest.Start(t, on.serve(s))
+				c.Send(wiretest.Get("/")).Want(200)
+				c.WantBody("fine")
+				c.Conn().Close()
+				synctest.Wait()
+			}
+		})
 	})
 }
 
 func TestTimeoutHandlerAndGoexit(t *testing.T) {
-	s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
-		ctx.SetBodyString("left")
-		runtime.Goexit()
-	}, time.Hour, "late")}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/")).Want(200)
-		c.WantBody("left").WantAfter(0, time.Second)
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyString("left")
+			runtime.Goexit()
+		}, time.Hour, "late")}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/")).Want(200)
+			c.WantBody("left").WantAfter(0, time.Second)
+		})
 	})
 }
 
 func TestTimeoutHandlerLogsLatePanics(t *testing.T) {
-	var log logged
-	s := &gallop.Server{Logger: &log, Handler: gallop.TimeoutHandler(func(*gallop.RequestCtx) {
-		time.Sleep(time.Minute)
-		panic("on purpose")
-	}, time.Second, "late")}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/")).Want(408)
-		c.Pause(2 * time.Minute)
-		if !strings.Contains(log.String(), "on purpose") {
-			t.Errorf("logged %q", log.String())
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		var log logged
+		s := &gallop.Server{Logger: &log, Handler: gallop.TimeoutHandler(func(*gallop.RequestCtx) {
+			time.Sleep(time.Minute)
+			panic("on purpose")
+		}, time.Second, "late")}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/")).Want(408)
+			c.Pause(2 * time.Minute)
+			if !strings.Contains(log.String(), "on purpose") {
+				t.Errorf("logged %q", log.String())
+			}
+		})
 	})
 }
 
 // A handler that is late may not write among what the server answers for it.
 func TestLateInterimResponses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tried := make(chan error, 1)
-		s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
-			time.Sleep(2 * time.Second)
-			ctx.Response.Header.Set("Link", "</a>")
-			tried <- ctx.EarlyHints()
-		}, time.Second, "late")}
-		c := wiretest.Start(t, s.ServeConn)
-		c.Patience = time.Hour
-		c.Send(wiretest.Get("/"), "GET / HTTP/1.1\r\n") // so that the server waits for the end
-		c.Want(408)
-		if err := <-tried; err != context.DeadlineExceeded {
-			t.Error(err)
-		}
-		c.WantEnd()
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			tried := make(chan error, 1)
+			s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+				time.Sleep(2 * time.Second)
+				ctx.Response.Header.Set("Link", "</a>")
+				tried <- ctx.EarlyHints()
+			}, time.Second, "late")}
+			c := wiretest.Start(t, on.serve(s))
+			c.Patience = time.Hour
+			c.Send(wiretest.Get("/"), "GET / HTTP/1.1\r\n") // so that the server waits for the end
+			c.Want(408)
+			if err := <-tried; err != context.DeadlineExceeded {
+				t.Error(err)
+			}
+			c.WantEnd()
+		})
 	})
 }
 
 // Who takes the body with him may not disturb where it ends.
 func TestBodyReadByAGoroutineThatStays(t *testing.T) {
-	body := make(chan io.Reader, 1)
-	s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
-		if r := ctx.RequestBodyStream(); r != nil {
-			body <- r
-		}
-	}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello").Want(200)
-		synctest.Wait() // for the rest of the body
-		if n, err := (<-body).Read(make([]byte, 3)); err != gallop.ErrBodyClosed {
-			t.Errorf("%d, %v", n, err)
-		}
-		c.Send("world", wiretest.Get("/")).Want(200)
+	onTransports(t, func(t *testing.T, on transport) {
+		body := make(chan io.Reader, 1)
+		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			if r := ctx.RequestBodyStream(); r != nil {
+				body <- r
+			}
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello").Want(200)
+			synctest.Wait() // for the rest of the body
+			if n, err := (<-body).Read(make([]byte, 3)); err != gallop.ErrBodyClosed {
+				t.Errorf("%d, %v", n, err)
+			}
+			c.Send("world", wiretest.Get("/")).Want(200)
+		})
 	})
 }
 
@@ -160,35 +174,39 @@ func (c closing) Close() error {
 }
 
 func TestUserValuesOfALateHandlerAreClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		events := make(chan string, 10)
-		s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
-			ctx.SetUserValue("k", closing{closed: events})
-			time.Sleep(time.Minute)
-			events <- "returned"
-		}, time.Second, "late")}
-		c := wiretest.Start(t, s.ServeConn)
-		c.Send(wiretest.Get("/")).Want(408)
-		c.WantEOF()
-		if first, then := <-events, <-events; first != "returned" || then != "closed" {
-			t.Errorf("%s, then %s", first, then)
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			events := make(chan string, 10)
+			s := &gallop.Server{Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+				ctx.SetUserValue("k", closing{closed: events})
+				time.Sleep(time.Minute)
+				events <- "returned"
+			}, time.Second, "late")}
+			c := wiretest.Start(t, on.serve(s))
+			c.Send(wiretest.Get("/")).Want(408)
+			c.WantEOF()
+			if first, then := <-events, <-events; first != "returned" || then != "closed" {
+				t.Errorf("%s, then %s", first, then)
+			}
+		})
 	})
 }
 
 func TestUserValueThatPanicsWhenClosed(t *testing.T) {
-	events := make(chan string, 10)
-	var log logged
-	s := &gallop.Server{Logger: &log, Handler: func(ctx *gallop.RequestCtx) {
-		ctx.SetUserValue("k", closing{events, true})
-	}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/")).Want(200)
-		c.Send(wiretest.Get("/")).Want(200)
+	onTransports(t, func(t *testing.T, on transport) {
+		events := make(chan string, 10)
+		var log logged
+		s := &gallop.Server{Logger: &log, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.SetUserValue("k", closing{events, true})
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/")).Want(200)
+			c.Send(wiretest.Get("/")).Want(200)
+		})
+		if n := strings.Count(log.String(), "on purpose"); n != 2 || len(events) != 2 {
+			t.Errorf("closed %d times, logged %q", len(events), log.String())
+		}
 	})
-	if n := strings.Count(log.String(), "on purpose"); n != 2 || len(events) != 2 {
-		t.Errorf("closed %d times, logged %q", len(events), log.String())
-	}
 }
 
 // A late reader that is about to wait for the client does not keep its server waiting,

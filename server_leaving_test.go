@@ -2,6 +2,7 @@ package gallop_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -20,114 +21,123 @@ func (exitingReader) Read([]byte) (int, error) { runtime.Goexit(); return 0, nil
 
 // Whoever exits his goroutine ends his connection, with all that belongs to it.
 func TestGoexit(t *testing.T) {
-	for name, handle := range map[string]gallop.RequestHandler{
-		"handler":         func(*gallop.RequestCtx) { runtime.Goexit() },
-		"after a timeout": func(ctx *gallop.RequestCtx) { ctx.TimeoutError("late"); runtime.Goexit() },
-		"stream writer":   func(ctx *gallop.RequestCtx) { ctx.SetBodyStreamWriter(func(*bufio.Writer) { runtime.Goexit() }) },
-		"stream":          func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(exitingReader{}, -1) },
-		"stream reader": func(ctx *gallop.RequestCtx) {
-			ctx.SetBodyStream(gallop.NewStreamReader(func(*bufio.Writer) { runtime.Goexit() }), 3)
-		},
-		"hijack": func(ctx *gallop.RequestCtx) {
-			ctx.HijackSetNoResponse(true)
-			ctx.Hijack(func(net.Conn) { runtime.Goexit() })
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &gallop.Server{Logger: quiet, Handler: handle}
-			synctest.Test(t, func(t *testing.T) {
-				client, server := wiretest.Pipe()
-				go s.ServeConn(server)
-				io.WriteString(client, wiretest.Get("/"))
-				began := time.Now()
-				io.Copy(io.Discard, client)
-				client.Close()
-				synctest.Wait()
-				if n := s.GetOpenConnectionsCount(); n != 0 || time.Since(began) > 10*time.Second {
-					t.Errorf("%d connections are open after %v", n, time.Since(began))
-				}
-				if err := s.Shutdown(); err != nil {
-					t.Error(err)
-				}
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, handle := range map[string]gallop.RequestHandler{
+			"handler":         func(*gallop.RequestCtx) { runtime.Goexit() },
+			"after a timeout": func(ctx *gallop.RequestCtx) { ctx.TimeoutError("late"); runtime.Goexit() },
+			"stream writer":   func(ctx *gallop.RequestCtx) { ctx.SetBodyStreamWriter(func(*bufio.Writer) { runtime.Goexit() }) },
+			"stream":          func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(exitingReader{}, -1) },
+			"stream reader": func(ctx *gallop.RequestCtx) {
+				ctx.SetBodyStream(gallop.NewStreamReader(func(*bufio.Writer) { runtime.Goexit() }), 3)
+			},
+			"hijack": func(ctx *gallop.RequestCtx) {
+				ctx.HijackSetNoResponse(true)
+				ctx.Hijack(func(net.Conn) { runtime.Goexit() })
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{Logger: quiet, Handler: handle}
+				synctest.Test(t, func(t *testing.T) {
+					client, server := wiretest.Pipe()
+					go on.serve(s)(server)
+					io.WriteString(client, wiretest.Get("/"))
+					began := time.Now()
+					io.Copy(io.Discard, client)
+					client.Close()
+					synctest.Wait()
+					if n := s.GetOpenConnectionsCount(); n != 0 || time.Since(began) > 10*time.Second {
+						t.Errorf("%d connections are open after %v", n, time.Since(began))
+					}
+					if err := s.Shutdown(); err != nil {
+						t.Error(err)
+					}
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // A stream of events may look for its client, and leaves the next request alone.
 func TestDoneWhileAResponseIsWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		left := make(chan bool, 1)
-		s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
-			if !ctx.IsGet() {
-				t.Errorf("method %s", ctx.Method())
-			}
-			ends := string(ctx.Path()) == "/ends"
-			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-				done := ctx.Done()
-				if ends {
-					time.Sleep(time.Second)
-					w.WriteString("end")
-					return
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			left := make(chan bool, 1)
+			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+				if !ctx.IsGet() {
+					t.Errorf("method %s", ctx.Method())
 				}
-				<-done
-				left <- true
-			})
-		}}
-		c := wiretest.Start(t, s.ServeConn)
-		for range 3 {
-			c.Send(wiretest.Get("/ends")).Want(200)
-			c.WantBody("end").Pause(time.Second)
-		}
-		c.Send(wiretest.Get("/")).Pause(time.Second)
-		c.Conn().Close()
-		<-left
+				ends := string(ctx.Path()) == "/ends"
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					done := ctx.Done()
+					if ends {
+						time.Sleep(time.Second)
+						w.WriteString("end")
+						return
+					}
+					<-done
+					left <- true
+				})
+			}}
+			c := wiretest.Start(t, on.serve(s))
+			for range 3 {
+				c.Send(wiretest.Get("/ends")).Want(200)
+				c.WantBody("end").Pause(time.Second)
+			}
+			c.Send(wiretest.Get("/")).Pause(time.Second)
+			c.Conn().Close()
+			<-left
+		})
 	})
 }
 
 // What a hijack handler reads is what stands behind the request, not its body.
 func TestHijackWithABodyUnread(t *testing.T) {
-	for _, quietly := range []bool{false, true} {
-		for _, framing := range []string{"Content-Length", "chunks"} {
-			got := make(chan string, 1)
-			s := &gallop.Server{Logger: quiet, StreamRequestBody: true, MaxRequestsPerConn: 1, Handler: func(ctx *gallop.RequestCtx) {
-				ctx.RequestBodyStream().Read(make([]byte, 1))
-				ctx.HijackSetNoResponse(quietly)
-				ctx.Hijack(func(c net.Conn) {
-					b, _ := io.ReadAll(c)
-					got <- string(b)
-				})
-			}}
-			client, server := wiretest.Pipe()
-			go s.ServeConn(server)
-			io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\n"+framed(framing, "secret")+"ping")
-			client.CloseWrite()
-			if b := <-got; b != "ping" {
-				t.Errorf("%s, no response %v: %q", framing, quietly, b)
+	onTransports(t, func(t *testing.T, on transport) {
+		for _, quietly := range []bool{false, true} {
+			for _, framing := range []string{"Content-Length", "chunks"} {
+				got := make(chan string, 1)
+				s := &gallop.Server{Logger: quiet, StreamRequestBody: true, MaxRequestsPerConn: 1, Handler: func(ctx *gallop.RequestCtx) {
+					ctx.RequestBodyStream().Read(make([]byte, 1))
+					ctx.HijackSetNoResponse(quietly)
+					ctx.Hijack(func(c net.Conn) {
+						b, _ := io.ReadAll(c)
+						got <- string(b)
+					})
+				}}
+				client, server := wiretest.Pipe()
+				go on.serve(s)(server)
+				io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\n"+framed(framing, "secret")+"ping")
+				client.CloseWrite()
+				if b := <-got; b != "ping" {
+					t.Errorf("%s, no response %v: %q", framing, quietly, b)
+				}
+				client.Close()
 			}
-			client.Close()
 		}
-	}
+	})
 }
 
 // A body that cannot be read to its end is not handed over as what follows it.
 func TestHijackWithABodyThatIsTooLong(t *testing.T) {
-	for _, quietly := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			var log logged
-			s := &gallop.Server{Logger: &log, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
-				ctx.HijackSetNoResponse(quietly)
-				ctx.Hijack(func(c net.Conn) { t.Error("the handler has the connection") })
-			}}
-			client, server := wiretest.Pipe()
-			ended := make(chan error, 1)
-			go func() { ended <- s.ServeConn(server) }()
-			io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsecret")
-			io.Copy(io.Discard, client)
-			client.Close()
-			if err := <-ended; err == nil || !strings.Contains(err.Error(), "hijack") {
-				t.Error(err)
-			}
-		})
-	}
+	onTransports(t, func(t *testing.T, on transport) {
+		for _, quietly := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var log logged
+				s := &gallop.Server{Logger: &log, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+					ctx.HijackSetNoResponse(quietly)
+					ctx.Hijack(func(c net.Conn) { t.Error("the handler has the connection") })
+				}}
+				client, server := wiretest.Pipe()
+				ended := make(chan error, 1)
+				go func() { ended <- on.serve(s)(server) }()
+				io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsecret")
+				io.Copy(io.Discard, client)
+				client.Close()
+				err := <-ended
+				if said := fmt.Sprint(err, log.String()); !strings.Contains(said, "hijack") {
+					t.Errorf("ended with %v, logged %q", err, log.String())
+				}
+			})
+		}
+	})
 }

@@ -68,39 +68,43 @@ func firstLine(t *testing.T, c net.Conn, request string) string {
 }
 
 func TestConcurrencyLimit(t *testing.T) {
-	s := &gallop.Server{Handler: say, Concurrency: 2}
-	addr := listen(t, s, s.Serve)
-	for range 2 {
-		if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-			t.Fatal(got)
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		s := &gallop.Server{Transport: over, Handler: say, Concurrency: 2}
+		addr := listen(t, s, s.Serve)
+		for range 2 {
+			if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+				t.Fatal(got)
+			}
 		}
-	}
-	if n := s.GetOpenConnectionsCount(); n != 2 {
-		t.Errorf("%d open connections", n)
-	}
-	if got := firstLine(t, dialTCP(t, addr), ""); got != "HTTP/1.1 503 Service Unavailable" {
-		t.Error(got)
-	}
-	if n := s.GetRejectedConnectionsCount(); n != 1 {
-		t.Errorf("%d rejected connections", n)
-	}
+		if n := s.GetOpenConnectionsCount(); n != 2 {
+			t.Errorf("%d open connections", n)
+		}
+		if got := firstLine(t, dialTCP(t, addr), ""); got != "HTTP/1.1 503 Service Unavailable" {
+			t.Error(got)
+		}
+		if n := s.GetRejectedConnectionsCount(); n != 1 {
+			t.Errorf("%d rejected connections", n)
+		}
+	})
 }
 
 func TestConnsPerIPLimit(t *testing.T) {
-	s := &gallop.Server{Handler: say, MaxConnsPerIP: 1}
-	addr := listen(t, s, s.Serve)
-	first := dialTCP(t, addr)
-	if got := firstLine(t, first, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-		t.Fatal(got)
-	}
-	if got := firstLine(t, dialTCP(t, addr), ""); got != "HTTP/1.1 429 Too Many Requests" {
-		t.Error(got)
-	}
-	first.Close()
-	wiretest.Eventually(t, func() bool { return s.GetOpenConnectionsCount() == 0 })
-	if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-		t.Error(got)
-	}
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		s := &gallop.Server{Transport: over, Handler: say, MaxConnsPerIP: 1}
+		addr := listen(t, s, s.Serve)
+		first := dialTCP(t, addr)
+		if got := firstLine(t, first, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+			t.Fatal(got)
+		}
+		if got := firstLine(t, dialTCP(t, addr), ""); got != "HTTP/1.1 429 Too Many Requests" {
+			t.Error(got)
+		}
+		first.Close()
+		wiretest.Eventually(t, func() bool { return s.GetOpenConnectionsCount() == 0 })
+		if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+			t.Error(got)
+		}
+	})
 }
 
 // certificate writes a certificate for localhost to dir.
@@ -222,152 +226,164 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 }
 
 func TestUnixSocket(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no permissions on sockets to look at")
-	}
-	path := filepath.Join(t.TempDir(), "s")
-	for range 2 { // the second server finds the socket of the first
-		s := &gallop.Server{Handler: say}
-		ended := make(chan error, 1)
-		go func() { ended <- s.ListenAndServeUNIX(path, 0o600) }()
-		var c net.Conn
-		wiretest.Eventually(t, func() (ok bool) {
-			var err error
-			c, err = net.Dial("unix", path)
-			return err == nil
-		})
-		if got := firstLine(t, c, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-			t.Error(got)
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		if runtime.GOOS == "windows" {
+			t.Skip("Windows has no permissions on sockets to look at")
 		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info.Mode(), err)
+		path := filepath.Join(t.TempDir(), "s")
+		for range 2 { // the second server finds the socket of the first
+			s := &gallop.Server{Transport: over, Handler: say}
+			ended := make(chan error, 1)
+			go func() { ended <- s.ListenAndServeUNIX(path, 0o600) }()
+			var c net.Conn
+			wiretest.Eventually(t, func() (ok bool) {
+				var err error
+				c, err = net.Dial("unix", path)
+				return err == nil
+			})
+			if got := firstLine(t, c, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+				t.Error(got)
+			}
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+			if err := (&gallop.Server{Transport: over, Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
+				t.Error("two servers on one socket")
+			}
+			c.Close()
+			s.Close()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
 		}
-		if err := (&gallop.Server{Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
-			t.Error("two servers on one socket")
+		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		c.Close()
-		s.Close()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		if err := (&gallop.Server{Transport: over, Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
+			t.Error("a file was taken for a socket")
 		}
-	}
-	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&gallop.Server{Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
-		t.Error("a file was taken for a socket")
-	}
-	if b, _ := os.ReadFile(path); string(b) != "precious" {
-		t.Errorf("the file became %q", b)
-	}
+		if b, _ := os.ReadFile(path); string(b) != "precious" {
+			t.Errorf("the file became %q", b)
+		}
+	})
 }
 
 func TestShutdownOverTCP(t *testing.T) {
-	begun, finish := make(chan struct{}), make(chan struct{})
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		if string(ctx.Path()) == "/slow" {
-			close(begun)
-			<-finish
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		begun, finish := make(chan struct{}), make(chan struct{})
+		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/slow" {
+				close(begun)
+				<-finish
+			}
+		}}
+		addr := listen(t, s, s.Serve)
+		idle, busy := dialTCP(t, addr), dialTCP(t, addr)
+		if got := firstLine(t, idle, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+			t.Fatal(got)
 		}
-	}}
-	addr := listen(t, s, s.Serve)
-	idle, busy := dialTCP(t, addr), dialTCP(t, addr)
-	if got := firstLine(t, idle, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-		t.Fatal(got)
-	}
-	io.WriteString(busy, wiretest.Get("/slow"))
-	<-begun
-	done := make(chan error, 1)
-	go func() { done <- s.Shutdown() }()
-	if _, err := io.ReadAll(idle); err != nil {
-		t.Errorf("the idle connection did not end well: %v", err)
-	}
-	if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
-		time.Sleep(100 * time.Millisecond) // the queue is still emptied for a moment
+		io.WriteString(busy, wiretest.Get("/slow"))
+		<-begun
+		done := make(chan error, 1)
+		go func() { done <- s.Shutdown() }()
+		if _, err := io.ReadAll(idle); err != nil {
+			t.Errorf("the idle connection did not end well: %v", err)
+		}
 		if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
-			t.Error("still accepting")
+			time.Sleep(100 * time.Millisecond) // the queue is still emptied for a moment
+			if _, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+				t.Error("still accepting")
+			}
 		}
-	}
-	select {
-	case err := <-done:
-		t.Fatalf("Shutdown returned %v while a request was served", err)
-	default:
-	}
-	close(finish)
-	b, err := io.ReadAll(busy)
-	if err != nil || !strings.Contains(string(b), "Connection: close") {
-		t.Errorf("%q, %v", b, err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+		select {
+		case err := <-done:
+			t.Fatalf("Shutdown returned %v while a request was served", err)
+		default:
+		}
+		close(finish)
+		b, err := io.ReadAll(busy)
+		if err != nil || !strings.Contains(string(b), "Connection: close") {
+			t.Errorf("%q, %v", b, err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestShutdownEndsWithItsContext(t *testing.T) {
-	begun := make(chan struct{})
-	finish := make(chan struct{})
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
-	addr := listen(t, s, s.Serve)
-	c := dialTCP(t, addr)
-	io.WriteString(c, wiretest.Get("/"))
-	<-begun
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	time.AfterFunc(200*time.Millisecond, func() { close(finish) })
-	if err := s.ShutdownWithContext(ctx); err != context.DeadlineExceeded {
-		t.Error(err)
-	}
-	if b, _ := io.ReadAll(c); len(b) > 0 {
-		t.Errorf("got %q", b)
-	}
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		begun := make(chan struct{})
+		finish := make(chan struct{})
+		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
+		addr := listen(t, s, s.Serve)
+		c := dialTCP(t, addr)
+		io.WriteString(c, wiretest.Get("/"))
+		<-begun
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		time.AfterFunc(200*time.Millisecond, func() { close(finish) })
+		if err := s.ShutdownWithContext(ctx); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		if b, _ := io.ReadAll(c); len(b) > 0 {
+			t.Errorf("got %q", b)
+		}
+	})
 }
 
 func TestLameDuck(t *testing.T) {
-	s := &gallop.Server{Handler: say, LameDuck: 300 * time.Millisecond}
-	addr := listen(t, s, s.Serve)
-	idle := dialTCP(t, addr)
-	if got := firstLine(t, idle, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-		t.Fatal(got)
-	}
-	var down atomic.Bool
-	go func() { s.Shutdown(); down.Store(true) }()
-	time.Sleep(50 * time.Millisecond)
-	for _, c := range []net.Conn{idle, dialTCP(t, addr)} {
-		io.WriteString(c, wiretest.Get("/"))
-		b, err := io.ReadAll(c)
-		if err != nil || !strings.Contains(string(b), "200 OK") || !strings.Contains(string(b), "Connection: close") {
-			t.Errorf("%q, %v", b, err)
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		s := &gallop.Server{Transport: over, Handler: say, LameDuck: 300 * time.Millisecond}
+		addr := listen(t, s, s.Serve)
+		idle := dialTCP(t, addr)
+		if got := firstLine(t, idle, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+			t.Fatal(got)
 		}
-	}
-	wiretest.Eventually(t, down.Load)
+		var down atomic.Bool
+		go func() { s.Shutdown(); down.Store(true) }()
+		time.Sleep(50 * time.Millisecond)
+		for _, c := range []net.Conn{idle, dialTCP(t, addr)} {
+			io.WriteString(c, wiretest.Get("/"))
+			b, err := io.ReadAll(c)
+			if err != nil || !strings.Contains(string(b), "200 OK") || !strings.Contains(string(b), "Connection: close") {
+				t.Errorf("%q, %v", b, err)
+			}
+		}
+		wiretest.Eventually(t, down.Load)
+	})
 }
 
 func TestGoexitInAHandler(t *testing.T) {
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		if string(ctx.Path()) == "/exit" {
-			runtime.Goexit()
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/exit" {
+				runtime.Goexit()
+			}
+		}}
+		addr := listen(t, s, s.Serve)
+		c := dialTCP(t, addr)
+		io.WriteString(c, wiretest.Get("/exit"))
+		if b, _ := io.ReadAll(c); len(b) > 0 {
+			t.Errorf("got %q", b)
 		}
-	}}
-	addr := listen(t, s, s.Serve)
-	c := dialTCP(t, addr)
-	io.WriteString(c, wiretest.Get("/exit"))
-	if b, _ := io.ReadAll(c); len(b) > 0 {
-		t.Errorf("got %q", b)
-	}
-	if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-		t.Error(got)
-	}
-	wiretest.Eventually(t, func() bool { return s.GetOpenConnectionsCount() <= 1 })
+		if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+			t.Error(got)
+		}
+		wiretest.Eventually(t, func() bool { return s.GetOpenConnectionsCount() <= 1 })
+	})
 }
 
 func TestPerHandlerLogger(t *testing.T) {
-	var l logged
-	s := &gallop.Server{Logger: &l, Handler: func(ctx *gallop.RequestCtx) { ctx.Logger().Printf("n is %d", 3) }}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/a"))
-		c.Want(200)
+	onTransports(t, func(t *testing.T, on transport) {
+		var l logged
+		s := &gallop.Server{Logger: &l, Handler: func(ctx *gallop.RequestCtx) { ctx.Logger().Printf("n is %d", 3) }}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/a"))
+			c.Want(200)
+		})
+		if got := l.String(); !strings.Contains(got, "GET http://test/a - n is 3") {
+			t.Error(got)
+		}
 	})
-	if got := l.String(); !strings.Contains(got, "GET http://test/a - n is 3") {
-		t.Error(got)
-	}
 }

@@ -187,21 +187,23 @@ func unreadSmuggle(line, body string) string {
 // TestServerAttacks sends what has broken other servers and wants the right answer,
 // with the body read by the server and by the handler.
 func TestServerAttacks(t *testing.T) {
-	for name, attacks := range map[string][]attack{
-		"framing": framingAttacks, "request line": requestLineAttacks, "chunks": chunkAttacks,
-		"fields": fieldAttacks, "host": hostAttacks, "connection": connectionAttacks,
-	} {
-		for _, a := range attacks {
-			t.Run(name+"/"+a.name, func(t *testing.T) { a.run(t, false) })
-			t.Run(name+"/"+a.name+", streamed", func(t *testing.T) { a.run(t, true) })
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, attacks := range map[string][]attack{
+			"framing": framingAttacks, "request line": requestLineAttacks, "chunks": chunkAttacks,
+			"fields": fieldAttacks, "host": hostAttacks, "connection": connectionAttacks,
+		} {
+			for _, a := range attacks {
+				t.Run(name+"/"+a.name, func(t *testing.T) { a.run(t, on, false) })
+				t.Run(name+"/"+a.name+", streamed", func(t *testing.T) { a.run(t, on, true) })
+			}
 		}
-	}
+	})
 }
 
-func (a attack) run(t *testing.T, stream bool) {
+func (a attack) run(t *testing.T, on transport, stream bool) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newEchoServer(stream)
-		c := wiretest.Start(t, s.serve)
+		c := wiretest.Start(t, on.serve(&s.Server))
 		c.Patience = time.Minute
 		c.Send(a.wire)
 		if stream && a.stream != 0 {

@@ -5,11 +5,12 @@ import (
 	"io"
 	"log"
 	"math"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // What goes wrong in a response's stream is an answer as long as nothing was sent,
@@ -41,39 +42,36 @@ func TestResponseStreamOnServer(t *testing.T) {
 			r.Header.SetContentLength(3)
 		}, "HTTP/1.1 200 OK\r\n" + text + "Content-Length: 3\r\nConnection: close\r\n\r\nabc"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := &Server{
-				Handler:               func(ctx *RequestCtx) { tt.fill(&ctx.Response) },
-				Logger:                log.New(io.Discard, "", 0),
-				NoDefaultDate:         true,
-				NoDefaultServerHeader: true,
-			}
-			if got := converse(t, s, tt.in); got != tt.want {
-				t.Errorf("\n got %q\nwant %q", got, tt.want)
-			}
-		})
+		for name, serve := range servers {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				s := &Server{
+					Handler:               func(ctx *RequestCtx) { tt.fill(&ctx.Response) },
+					Logger:                log.New(io.Discard, "", 0),
+					NoDefaultDate:         true,
+					NoDefaultServerHeader: true,
+				}
+				if got := converse(t, serve, s, tt.in); got != tt.want {
+					t.Errorf("\n got %q\nwant %q", got, tt.want)
+				}
+			})
+		}
 	}
 }
 
 // converse sends in to s and returns all that comes back until s closes.
-func converse(t *testing.T, s *Server, in string) string {
+func converse(t *testing.T, serve func(*Server, net.Conn) error, s *Server, in string) string {
 	t.Helper()
-	ln := memnet.NewListener()
+	conn, server := wiretest.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ln) }()
-	conn, err := ln.Dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	go func() { done <- serve(s, server) }()
 	defer conn.Close()
 	if _, err := io.WriteString(conn, in); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := io.ReadAll(conn)
+	conn.Close()
+	<-done
 	if err := s.Shutdown(); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	return string(got)

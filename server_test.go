@@ -17,19 +17,6 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// talk runs f as the client of s, over a connection in memory and in virtual time.
-func talk(t *testing.T, s *gallop.Server, f func(c *wiretest.Conversation)) {
-	t.Helper()
-	if s.Logger == nil {
-		s.Logger = quiet
-	}
-	synctest.Test(t, func(t *testing.T) {
-		c := wiretest.Start(t, s.ServeConn)
-		c.Patience = time.Hour
-		f(c)
-	})
-}
-
 // start serves a listener in memory until the test ends.
 func start(t *testing.T, s *gallop.Server) *memnet.Listener {
 	t.Helper()
@@ -93,30 +80,34 @@ func postTo(path, body string, lines ...string) string {
 }
 
 func TestRequestsAreAnsweredInOrder(t *testing.T) {
-	talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/1"), postTo("/2", "hello"), wiretest.Request("POST", "/3", "Transfer-Encoding: chunked"),
-			"3\r\nhel\r\n", "2;x=y\r\nlo\r\n0\r\nT: u\r\n\r\n", wiretest.Get("/4"))
-		for _, want := range []string{`GET /1 ""`, `POST /2 "hello"`, `POST /3 "hello"`, `GET /4 ""`} {
-			c.Want(200)
-			c.WantBody(want)
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		on.talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/1"), postTo("/2", "hello"), wiretest.Request("POST", "/3", "Transfer-Encoding: chunked"),
+				"3\r\nhel\r\n", "2;x=y\r\nlo\r\n0\r\nT: u\r\n\r\n", wiretest.Get("/4"))
+			for _, want := range []string{`GET /1 ""`, `POST /2 "hello"`, `POST /3 "hello"`, `GET /4 ""`} {
+				c.Want(200)
+				c.WantBody(want)
+			}
+		})
 	})
 }
 
 func TestOneReadIsAnsweredByOneWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, server := wiretest.Pipe()
-		counted := &countingConn{Conn: server}
-		s := &gallop.Server{Handler: say}
-		done := make(chan error, 1)
-		go func() { done <- s.ServeConn(counted) }()
-		client.Write([]byte(strings.Repeat(wiretest.Get("/"), 20)))
-		synctest.Wait()
-		if counted.writes != 1 {
-			t.Errorf("%d writes", counted.writes)
-		}
-		client.Close()
-		<-done
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			client, server := wiretest.Pipe()
+			counted := &countingConn{Conn: server}
+			s := &gallop.Server{Handler: say}
+			done := make(chan error, 1)
+			go func() { done <- on.serve(s)(counted) }()
+			client.Write([]byte(strings.Repeat(wiretest.Get("/"), 20)))
+			synctest.Wait()
+			if counted.writes != 1 {
+				t.Errorf("%d writes", counted.writes)
+			}
+			client.Close()
+			<-done
+		})
 	})
 }
 
@@ -130,108 +121,121 @@ func (c *countingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-func TestConnectionEnds(t *testing.T) {
-	for _, tc := range []struct {
-		name     string
-		server   *gallop.Server
-		request  string
-		handler  gallop.RequestHandler
-		answered string // value of Connection
-	}{
-		{name: "asked by the client", request: wiretest.Get("/", "Connection: close"), answered: "close"},
-		{name: "asked by the handler", request: wiretest.Get("/"), answered: "close",
-			handler: func(ctx *gallop.RequestCtx) { ctx.SetConnectionClose() }},
-		{name: "DisableKeepalive", server: &gallop.Server{DisableKeepalive: true}, request: wiretest.Get("/"), answered: "close"},
-		{name: "MaxRequestsPerConn", server: &gallop.Server{MaxRequestsPerConn: 1}, request: wiretest.Get("/"), answered: "close"},
-		{name: "HTTP/1.0", request: "GET / HTTP/1.0\r\n\r\n", answered: "close"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := tc.server
-			if s == nil {
-				s = &gallop.Server{}
-			}
-			if s.Handler = tc.handler; s.Handler == nil {
-				s.Handler = say
-			}
-			talk(t, s, func(c *wiretest.Conversation) {
-				c.Send(tc.request, wiretest.Get("/never"))
-				c.Want(200)
-				c.WantField("Connection", tc.answered)
-				c.WantEOF()
-			})
-		})
-	}
+func (c *countingConn) TryWrite(p []byte) (int, error) {
+	c.writes++
+	return c.Conn.TryWrite(p)
 }
 
-func TestHTTP10KeepsAliveWhenAsked(t *testing.T) {
-	talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
-		for range 2 {
-			c.Send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-			c.Want(200)
-			c.WantField("Connection", "keep-alive")
+func TestConnectionEnds(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		for _, tc := range []struct {
+			name     string
+			server   *gallop.Server
+			request  string
+			handler  gallop.RequestHandler
+			answered string // value of Connection
+		}{
+			{name: "asked by the client", request: wiretest.Get("/", "Connection: close"), answered: "close"},
+			{name: "asked by the handler", request: wiretest.Get("/"), answered: "close",
+				handler: func(ctx *gallop.RequestCtx) { ctx.SetConnectionClose() }},
+			{name: "DisableKeepalive", server: &gallop.Server{DisableKeepalive: true}, request: wiretest.Get("/"), answered: "close"},
+			{name: "MaxRequestsPerConn", server: &gallop.Server{MaxRequestsPerConn: 1}, request: wiretest.Get("/"), answered: "close"},
+			{name: "HTTP/1.0", request: "GET / HTTP/1.0\r\n\r\n", answered: "close"},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				s := tc.server
+				if s == nil {
+					s = &gallop.Server{}
+				}
+				if s.Handler = tc.handler; s.Handler == nil {
+					s.Handler = say
+				}
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send(tc.request, wiretest.Get("/never"))
+					c.Want(200)
+					c.WantField("Connection", tc.answered)
+					c.WantEOF()
+				})
+			})
 		}
 	})
 }
 
-func TestPanicsEndTheirConnectionOnly(t *testing.T) {
-	var l logged
-	s := &gallop.Server{Logger: &l, Handler: func(ctx *gallop.RequestCtx) {
-		ctx.SetBodyString("half an answer")
-		panic("oops")
-	}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/"), wiretest.Get("/"))
-		c.Want(500)
-		c.WantBody("Internal Server Error")
-		c.WantEOF()
+func TestHTTP10KeepsAliveWhenAsked(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		on.talk(t, &gallop.Server{Handler: say}, func(c *wiretest.Conversation) {
+			for range 2 {
+				c.Send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+				c.Want(200)
+				c.WantField("Connection", "keep-alive")
+			}
+		})
 	})
-	if got := l.String(); !strings.Contains(got, "oops") || !strings.Contains(got, "server_test.go") {
-		t.Errorf("the log lacks the panic or its stack:\n%s", got)
-	}
+}
+
+func TestPanicsEndTheirConnectionOnly(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		var l logged
+		s := &gallop.Server{Logger: &l, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyString("half an answer")
+			panic("oops")
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/"), wiretest.Get("/"))
+			c.Want(500)
+			c.WantBody("Internal Server Error")
+			c.WantEOF()
+		})
+		if got := l.String(); !strings.Contains(got, "oops") || !strings.Contains(got, "server_test.go") {
+			t.Errorf("the log lacks the panic or its stack:\n%s", got)
+		}
+	})
 }
 
 func TestTimeouts(t *testing.T) {
-	const slack = time.Second
-	for _, tc := range []struct {
-		name   string
-		server *gallop.Server
-		send   func(c *wiretest.Conversation)
-		status int // 0: no answer
-		after  time.Duration
-	}{
-		{"nothing sent", &gallop.Server{}, func(c *wiretest.Conversation) {}, 0, 10 * time.Second},
-		{"only an empty line", &gallop.Server{}, func(c *wiretest.Conversation) { c.Send("\r\n") }, 0, 10 * time.Second},
-		{"head unfinished", &gallop.Server{}, func(c *wiretest.Conversation) { c.Send("GET / HT") }, 408, 10 * time.Second},
-		{"head dribbles", &gallop.Server{}, func(c *wiretest.Conversation) {
-			c.SendSlowly("GET / HTTP/1", time.Second)
-		}, 408, 10*time.Second + time.Second},
-		{"own head timeout", &gallop.Server{ReadHeaderTimeout: 3 * time.Second}, func(c *wiretest.Conversation) { c.Send("G") }, 408, 3 * time.Second},
-		{"idle", &gallop.Server{}, func(c *wiretest.Conversation) { c.Send(wiretest.Get("/")); c.Want(200) }, 0, 75 * time.Second},
-		{"own idle timeout", &gallop.Server{IdleTimeout: 2 * time.Second}, func(c *wiretest.Conversation) { c.Send(wiretest.Get("/")); c.Want(200) }, 0, 2 * time.Second},
-		{"body missing", &gallop.Server{}, func(c *wiretest.Conversation) {
-			c.Send(wiretest.Request("POST", "/", "Content-Length: 9"))
-		}, 408, 5 * time.Second},
-		{"body dribbles", &gallop.Server{}, func(c *wiretest.Conversation) {
-			c.Send(wiretest.Request("POST", "/", "Content-Length: 9000"))
-			c.SendSlowly(strings.Repeat("x", 100), 100*time.Millisecond)
-		}, 408, 5*time.Second + 5*time.Second},
-		{"body as a whole", &gallop.Server{ReadTimeout: 2 * time.Second}, func(c *wiretest.Conversation) {
-			c.Send(wiretest.Request("POST", "/", "Content-Length: 9000"))
-		}, 408, 2 * time.Second},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := tc.server
-			s.Handler = say
-			talk(t, s, func(c *wiretest.Conversation) {
-				tc.send(c)
-				if tc.status != 0 {
-					c.Want(tc.status)
-				}
-				c.WantEnd()
-				c.WantAfter(tc.after, slack+lingering(tc.status))
+	onTransports(t, func(t *testing.T, on transport) {
+		const slack = time.Second
+		for _, tc := range []struct {
+			name   string
+			server *gallop.Server
+			send   func(c *wiretest.Conversation)
+			status int // 0: no answer
+			after  time.Duration
+		}{
+			{"nothing sent", &gallop.Server{}, func(c *wiretest.Conversation) {}, 0, 10 * time.Second},
+			{"only an empty line", &gallop.Server{}, func(c *wiretest.Conversation) { c.Send("\r\n") }, 0, 10 * time.Second},
+			{"head unfinished", &gallop.Server{}, func(c *wiretest.Conversation) { c.Send("GET / HT") }, 408, 10 * time.Second},
+			{"head dribbles", &gallop.Server{}, func(c *wiretest.Conversation) {
+				c.SendSlowly("GET / HTTP/1", time.Second)
+			}, 408, 10*time.Second + time.Second},
+			{"own head timeout", &gallop.Server{ReadHeaderTimeout: 3 * time.Second}, func(c *wiretest.Conversation) { c.Send("G") }, 408, 3 * time.Second},
+			{"idle", &gallop.Server{}, func(c *wiretest.Conversation) { c.Send(wiretest.Get("/")); c.Want(200) }, 0, 75 * time.Second},
+			{"own idle timeout", &gallop.Server{IdleTimeout: 2 * time.Second}, func(c *wiretest.Conversation) { c.Send(wiretest.Get("/")); c.Want(200) }, 0, 2 * time.Second},
+			{"body missing", &gallop.Server{}, func(c *wiretest.Conversation) {
+				c.Send(wiretest.Request("POST", "/", "Content-Length: 9"))
+			}, 408, 5 * time.Second},
+			{"body dribbles", &gallop.Server{}, func(c *wiretest.Conversation) {
+				c.Send(wiretest.Request("POST", "/", "Content-Length: 9000"))
+				c.SendSlowly(strings.Repeat("x", 100), 100*time.Millisecond)
+			}, 408, 5*time.Second + 5*time.Second},
+			{"body as a whole", &gallop.Server{ReadTimeout: 2 * time.Second}, func(c *wiretest.Conversation) {
+				c.Send(wiretest.Request("POST", "/", "Content-Length: 9000"))
+			}, 408, 2 * time.Second},
+		} {
+			t.Run(tc.name, func(t *testing.T) {
+				s := tc.server
+				s.Handler = say
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					tc.send(c)
+					if tc.status != 0 {
+						c.Want(tc.status)
+					}
+					c.WantEnd()
+					c.WantAfter(tc.after, slack+lingering(tc.status))
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // lingering is how long a connection that was answered for the last time stays open
@@ -244,119 +248,133 @@ func lingering(status int) time.Duration {
 }
 
 func TestNegativeTimeoutsAreNone(t *testing.T) {
-	s := &gallop.Server{Handler: say, IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Pause(10 * time.Minute).Send("POST ").Pause(10 * time.Minute).Send("/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx")
-		c.Pause(10 * time.Minute).Send("y")
-		c.Want(200)
-		c.WantBody(`POST / "xy"`)
-		c.WantSilence(10 * time.Minute)
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Handler: say, IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Pause(10 * time.Minute).Send("POST ").Pause(10 * time.Minute).Send("/ HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx")
+			c.Pause(10 * time.Minute).Send("y")
+			c.Want(200)
+			c.WantBody(`POST / "xy"`)
+			c.WantSilence(10 * time.Minute)
+		})
 	})
 }
 
 func TestSlowWriters(t *testing.T) {
-	body := strings.Repeat("x", 1<<20)
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }}
-	t.Run("no progress", func(t *testing.T) {
-		talk(t, s, func(c *wiretest.Conversation) {
-			c.Conn().SetWindow(1000)
-			c.Send(wiretest.Get("/"))
-			c.Pause(45 * time.Second)
-			n := c.Conn().Unread()
-			c.Pause(time.Minute)
-			if m := c.Conn().Unread(); m != n || n > 1000 {
-				t.Errorf("the server has written %d and then %d bytes", n, m)
-			}
+	onTransports(t, func(t *testing.T, on transport) {
+		body := strings.Repeat("x", 1<<20)
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }}
+		t.Run("no progress", func(t *testing.T) {
+			on.talk(t, s, func(c *wiretest.Conversation) {
+				c.Conn().SetWindow(1000)
+				c.Send(wiretest.Get("/"))
+				c.Pause(45 * time.Second)
+				n := c.Conn().Unread()
+				c.Pause(time.Minute)
+				if m := c.Conn().Unread(); m != n || n > 1000 {
+					t.Errorf("the server has written %d and then %d bytes", n, m)
+				}
+			})
 		})
 	})
 }
 
 func TestSlowReadersWithProgressAreServed(t *testing.T) {
-	body := strings.Repeat("x", 100_000)
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }, Logger: quiet}
-	synctest.Test(t, func(t *testing.T) {
-		client, server := wiretest.Pipe()
-		client.SetWindow(1000)
-		done := make(chan error, 1)
-		go func() { done <- s.ServeConn(server) }()
-		client.Write([]byte(wiretest.Get("/", "Connection: close")))
-		total, buf := 0, make([]byte, 1000)
-		for {
-			time.Sleep(20 * time.Second)
-			n, err := client.Read(buf)
-			if total += n; err != nil {
-				break
+	onTransports(t, func(t *testing.T, on transport) {
+		body := strings.Repeat("x", 100_000)
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(body) }, Logger: quiet}
+		synctest.Test(t, func(t *testing.T) {
+			client, server := wiretest.Pipe()
+			client.SetWindow(1000)
+			done := make(chan error, 1)
+			go func() { done <- on.serve(s)(server) }()
+			client.Write([]byte(wiretest.Get("/", "Connection: close")))
+			total, buf := 0, make([]byte, 1000)
+			for {
+				time.Sleep(20 * time.Second)
+				n, err := client.Read(buf)
+				if total += n; err != nil {
+					break
+				}
 			}
-		}
-		if total < len(body) {
-			t.Errorf("%d bytes arrived", total)
-		}
-		client.Close()
-		<-done
+			if total < len(body) {
+				t.Errorf("%d bytes arrived", total)
+			}
+			client.Close()
+			<-done
+		})
 	})
 }
 
 func TestConnStates(t *testing.T) {
-	var mu sync.Mutex
-	var states []string
-	s := &gallop.Server{Handler: say}
-	s.ConnState = func(_ netConn, st gallop.ConnState) {
-		mu.Lock()
-		states = append(states, st.String())
-		mu.Unlock()
-	}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/"))
-		c.Want(200)
-		c.Send(wiretest.Get("/"))
-		c.Want(200)
-		c.CloseWrite()
-		c.WantEOF()
+	onTransports(t, func(t *testing.T, on transport) {
+		var mu sync.Mutex
+		var states []string
+		s := &gallop.Server{Handler: say}
+		s.ConnState = func(_ netConn, st gallop.ConnState) {
+			mu.Lock()
+			states = append(states, st.String())
+			mu.Unlock()
+		}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/"))
+			c.Want(200)
+			c.Send(wiretest.Get("/"))
+			c.Want(200)
+			c.CloseWrite()
+			c.WantEOF()
+		})
+		if got := strings.Join(states, " "); got != "new active idle active idle closed" {
+			t.Error(got)
+		}
 	})
-	if got := strings.Join(states, " "); got != "new active idle active idle closed" {
-		t.Error(got)
-	}
 }
 
 func TestErrorHandler(t *testing.T) {
-	s := &gallop.Server{Handler: say, ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
-		if ctx.Response.StatusCode() != 431 {
-			t.Errorf("status %d beforehand", ctx.Response.StatusCode())
-		}
-		ctx.Error("mine: "+err.Error(), 499)
-	}}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send(wiretest.Get("/", strings.Repeat("X: y\r\n", 300)+"X: y"))
-		c.Want(499)
-		c.WantBody("mine: gallop: too many fields (RFC 6585 §5)")
-		c.WantEnd()
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Handler: say, ErrorHandler: func(ctx *gallop.RequestCtx, err error) {
+			if ctx.Response.StatusCode() != 431 {
+				t.Errorf("status %d beforehand", ctx.Response.StatusCode())
+			}
+			ctx.Error("mine: "+err.Error(), 499)
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/", strings.Repeat("X: y\r\n", 300)+"X: y"))
+			c.Want(499)
+			c.WantBody("mine: gallop: too many fields (RFC 6585 §5)")
+			c.WantEnd()
+		})
 	})
 }
 
 func TestLogHoldsNoRequestBytes(t *testing.T) {
-	var l logged
-	s := &gallop.Server{Handler: say, Logger: &l}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send("GET /secret\x01 HTTP/1.1\r\n\r\n")
-		c.Want(400)
-		c.WantEnd()
+	onTransports(t, func(t *testing.T, on transport) {
+		var l logged
+		s := &gallop.Server{Handler: say, Logger: &l}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send("GET /secret\x01 HTTP/1.1\r\n\r\n")
+			c.Want(400)
+			c.WantEnd()
+		})
+		if got := l.String(); !strings.Contains(got, "refused with 400") || strings.Contains(got, "secret") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%q, want one line", got)
+		}
 	})
-	if got := l.String(); !strings.Contains(got, "refused with 400") || strings.Contains(got, "secret") {
-		t.Error(got)
-	}
 }
 
 func TestLogIsBounded(t *testing.T) {
-	var l logged
-	s := &gallop.Server{Handler: say, Logger: &l}
-	for range 100 {
-		talk(t, s, func(c *wiretest.Conversation) {
-			c.Send("x\r\n")
-			c.Want(400)
-			c.CloseWrite().WantEOF()
-		})
-	}
-	if n := strings.Count(l.String(), "\n"); n == 0 || n > 60 {
-		t.Errorf("%d lines", n)
-	}
+	onTransports(t, func(t *testing.T, on transport) {
+		var l logged
+		s := &gallop.Server{Handler: say, Logger: &l}
+		for range 100 {
+			on.talk(t, s, func(c *wiretest.Conversation) {
+				c.Send("x\r\n")
+				c.Want(400)
+				c.CloseWrite().WantEOF()
+			})
+		}
+		if n := strings.Count(l.String(), "\n"); n == 0 || n > 60 {
+			t.Errorf("%d lines", n)
+		}
+	})
 }

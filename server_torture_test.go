@@ -24,43 +24,45 @@ type tortured struct {
 func TestServerTorture(t *testing.T) {
 	wiretest.CheckLeaks(t)
 	cases := loadCases(t, func(c *wiretest.Case) bool { return len(c.Bytes()) < 32<<10 })
-	depth, reads := 6, []int{0}
-	if long() {
-		depth, reads = 60, []int{0, 37}
-	}
-	for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
-		t.Run(name, func(t *testing.T) {
-			var runs []tortured
-			handled := make(map[string]int64)
-			for _, most := range reads {
-				for i := range cases {
-					calls, n, _, err := torture(tortured{&cases[i], 0, wiretest.FaultNone, most}, stream)
-					if err != nil {
-						t.Errorf("%s: %v", cases[i].ID, err)
-					}
-					handled[cases[i].ID] = calls
-					for at := 1; at <= min(n, depth); at++ {
-						for _, kind := range wiretest.Faults {
-							runs = append(runs, tortured{&cases[i], at, kind, most})
+	onTransports(t, func(t *testing.T, on transport) {
+		depth, reads := on.fewer(6), []int{0}
+		if long() {
+			depth, reads = 60, []int{0, 37}[:on.fewer(2)]
+		}
+		for name, stream := range map[string]bool{"whole bodies": false, "streamed bodies": true} {
+			t.Run(name, func(t *testing.T) {
+				var runs []tortured
+				handled := make(map[string]int64)
+				for _, most := range reads {
+					for i := range cases {
+						calls, n, _, err := torture(on, tortured{&cases[i], 0, wiretest.FaultNone, most}, stream)
+						if err != nil {
+							t.Errorf("%s: %v", cases[i].ID, err)
+						}
+						handled[cases[i].ID] = calls
+						for at := 1; at <= min(n, depth); at++ {
+							for _, kind := range wiretest.Faults {
+								runs = append(runs, tortured{&cases[i], at, kind, most})
+							}
 						}
 					}
 				}
-			}
-			t.Logf("%d runs", len(runs))
-			inParallel(runs, func(r tortured) {
-				calls, _, log, err := torture(r, stream)
-				if err != nil || calls > handled[r.c.ID] {
-					t.Errorf("%s, %v at call %d: %d handler calls, %d without; %v", r.c.ID, r.kind, r.at, calls, handled[r.c.ID], err)
-				}
-				log.wantNoPanic(t)
+				t.Logf("%d runs", len(runs))
+				inParallel(runs, func(r tortured) {
+					calls, _, log, err := torture(on, r, stream)
+					if err != nil || calls > handled[r.c.ID] {
+						t.Errorf("%s, %v at call %d: %d handler calls, %d without; %v", r.c.ID, r.kind, r.at, calls, handled[r.c.ID], err)
+					}
+					log.wantNoPanic(t)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // torture serves one connection to its end. It returns how often a handler ran and
 // how many I/O calls there were.
-func torture(r tortured, stream bool) (handled int64, calls int, log *testLog, err error) {
+func torture(on transport, r tortured, stream bool) (handled int64, calls int, log *testLog, err error) {
 	s := newEchoServer(stream)
 	client, server := wiretest.Pipe()
 	defer client.Close()
@@ -69,7 +71,7 @@ func torture(r tortured, stream bool) (handled int64, calls int, log *testLog, e
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = s.serve(fault)
+		_ = on.serve(&s.Server)(fault)
 	}()
 	_, _ = client.Write(r.c.Bytes())
 	_ = client.CloseWrite()

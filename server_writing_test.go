@@ -16,146 +16,154 @@ import (
 
 // What was left of the time for one response is not the time for what follows it.
 func TestWriteTimeoutIsThatOfOneResponse(t *testing.T) {
-	for name, f := range map[string]func(c *wiretest.Conversation){
-		"a refusal":             func(c *wiretest.Conversation) { c.Send("GET / HTTP/1.1\r\n\r\n").Want(400) },
-		"a slow head":           func(c *wiretest.Conversation) { c.Send("GET /").Want(408) },
-		"a refused expectation": func(c *wiretest.Conversation) { c.Send(post("Expect: x\r\nContent-Length: 1", "")).Want(417) },
-		"100": func(c *wiretest.Conversation) {
-			c.Send(post("Expect: 100-continue\r\nContent-Length: 1", "")).Want(100)
-			c.Send("x").Want(200)
-		},
-		"103": func(c *wiretest.Conversation) {
-			c.Send(wiretest.Get("/hints")).Want(103)
-			c.Want(200)
-		},
-		"a response that waits while another body is read": func(c *wiretest.Conversation) {
-			c.Send(wiretest.Get("/"), wiretest.Request("POST", "/slow", "Content-Length: 1")).Want(200)
-			c.Send("x").Want(200)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &gallop.Server{WriteTimeout: time.Second, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
-				switch string(ctx.Path()) {
-				case "/hints":
-					ctx.Response.Header.Set("Link", "</a>")
-					if err := ctx.EarlyHints(); err != nil {
-						t.Error(err)
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, f := range map[string]func(c *wiretest.Conversation){
+			"a refusal":             func(c *wiretest.Conversation) { c.Send("GET / HTTP/1.1\r\n\r\n").Want(400) },
+			"a slow head":           func(c *wiretest.Conversation) { c.Send("GET /").Want(408) },
+			"a refused expectation": func(c *wiretest.Conversation) { c.Send(post("Expect: x\r\nContent-Length: 1", "")).Want(417) },
+			"100": func(c *wiretest.Conversation) {
+				c.Send(post("Expect: 100-continue\r\nContent-Length: 1", "")).Want(100)
+				c.Send("x").Want(200)
+			},
+			"103": func(c *wiretest.Conversation) {
+				c.Send(wiretest.Get("/hints")).Want(103)
+				c.Want(200)
+			},
+			"a response that waits while another body is read": func(c *wiretest.Conversation) {
+				c.Send(wiretest.Get("/"), wiretest.Request("POST", "/slow", "Content-Length: 1")).Want(200)
+				c.Send("x").Want(200)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{WriteTimeout: time.Second, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+					switch string(ctx.Path()) {
+					case "/hints":
+						ctx.Response.Header.Set("Link", "</a>")
+						if err := ctx.EarlyHints(); err != nil {
+							t.Error(err)
+						}
+					case "/slow":
+						time.Sleep(2 * time.Second)
 					}
-				case "/slow":
-					time.Sleep(2 * time.Second)
-				}
-				ctx.PostBody()
-			}}
-			talk(t, s, func(c *wiretest.Conversation) {
-				c.Send(wiretest.Get("/")).Want(200)
-				c.Pause(5 * time.Second)
-				f(c)
+					ctx.PostBody()
+				}}
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send(wiretest.Get("/")).Want(200)
+					c.Pause(5 * time.Second)
+					f(c)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // The time that a handler takes is not the time that the next client takes, though its
 // request had begun to arrive.
 func TestTimeoutsOfARequestThatHadToWait(t *testing.T) {
-	for name, rest := range map[string]string{
-		"its head": "GET / HTTP/1.1\r\nHo;st: a\r\n\r\n",
-		"its body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx;yz",
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &gallop.Server{ReadTimeout: 12 * time.Second, Handler: func(ctx *gallop.RequestCtx) {
-				if string(ctx.Path()) == "/slow" {
-					time.Sleep(time.Minute)
-				}
-			}}
-			talk(t, s, func(c *wiretest.Conversation) {
-				first, then, _ := strings.Cut(rest, ";")
-				c.Send(wiretest.Get("/slow") + first)
-				c.Pause(time.Second).Send(then)
-				c.Want(200)
-				c.Want(200)
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, rest := range map[string]string{
+			"its head": "GET / HTTP/1.1\r\nHo;st: a\r\n\r\n",
+			"its body": "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx;yz",
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{ReadTimeout: 12 * time.Second, Handler: func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/slow" {
+						time.Sleep(time.Minute)
+					}
+				}}
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					first, then, _ := strings.Cut(rest, ";")
+					c.Send(wiretest.Get("/slow") + first)
+					c.Pause(time.Second).Send(then)
+					c.Want(200)
+					c.Want(200)
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 // A tunnel begins behind the head: nothing may say that a body does (RFC 9110 §9.3.6).
 func TestTunnelResponse(t *testing.T) {
-	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		ctx.SetBodyString("not for the tunnel")
-		ctx.Hijack(func(c net.Conn) { io.Copy(c, c) })
-	}}
-	synctest.Test(t, func(t *testing.T) {
-		client, server := wiretest.Pipe()
-		go s.ServeConn(server)
-		io.WriteString(client, "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\nping")
-		client.CloseWrite()
-		b, err := io.ReadAll(client)
-		head, rest, _ := strings.Cut(string(b), "\r\n\r\n")
-		if err != nil || rest != "ping" || strings.Contains(head, "Content-Length") || strings.Contains(head, "Transfer-Encoding") {
-			t.Errorf("%q, %v", b, err)
-		}
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyString("not for the tunnel")
+			ctx.Hijack(func(c net.Conn) { io.Copy(c, c) })
+		}}
+		synctest.Test(t, func(t *testing.T) {
+			client, server := wiretest.Pipe()
+			go on.serve(s)(server)
+			io.WriteString(client, "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\nping")
+			client.CloseWrite()
+			b, err := io.ReadAll(client)
+			head, rest, _ := strings.Cut(string(b), "\r\n\r\n")
+			if err != nil || rest != "ping" || strings.Contains(head, "Content-Length") || strings.Contains(head, "Transfer-Encoding") {
+				t.Errorf("%q, %v", b, err)
+			}
+		})
 	})
 }
 
 // Handlers that say what would make the client take the next response for something else.
 func TestResponsesThatWouldMislead(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status int
-		body   string
-		handle gallop.RequestHandler
-	}{
-		"a final 1xx":       {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(103) }},
-		"101 and no hijack": {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(101) }},
-		"SkipBody for GET": {200, "", func(ctx *gallop.RequestCtx) {
-			ctx.SetBodyString("body")
-			ctx.Response.SkipBody = true
-		}},
-		"SkipBody and a length": {200, "", func(ctx *gallop.RequestCtx) {
-			ctx.Response.Header.SetContentLength(100)
-			ctx.Response.SkipBody = true
-		}},
-		"SkipBody and a stream": {200, "", func(ctx *gallop.RequestCtx) {
-			ctx.SetBodyStream(strings.NewReader("body"), -1)
-			ctx.Response.SkipBody = true
-		}},
-		"HTTP/1.0 and a stream": {200, "body", func(ctx *gallop.RequestCtx) {
-			ctx.SetBodyStream(strings.NewReader("body"), -1)
-			ctx.Response.Header.SetProtocol([]byte("HTTP/1.0"))
-		}},
-		"a reader that yields nothing": {200, "part", func(ctx *gallop.RequestCtx) {
-			ctx.SetBodyStream(io.MultiReader(strings.NewReader("part"), emptyReader{}), 4)
-		}},
-		"a length of another body": {200, "body", func(ctx *gallop.RequestCtx) {
-			ctx.Response.Header.SetContentLength(100)
-			ctx.SetBodyString("body")
-		}},
-		"Transfer-Encoding": {200, "body", func(ctx *gallop.RequestCtx) {
-			ctx.Response.Header.Set("Transfer-Encoding", "chunked")
-			ctx.SetBodyString("body")
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
-				if string(ctx.Path()) == "/next" {
-					ctx.SetBodyString("next")
-					return
-				}
-				tt.handle(ctx)
-			}}
-			talk(t, s, func(c *wiretest.Conversation) {
-				c.Send(wiretest.Get("/"), wiretest.Get("/next"))
-				r := c.Want(tt.status)
-				c.WantBody(tt.body)
-				if v := r.Get("Connection"); v == "close" {
-					c.WantEnd()
-					return
-				}
-				c.Want(200)
-				c.WantBody("next")
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, tt := range map[string]struct {
+			status int
+			body   string
+			handle gallop.RequestHandler
+		}{
+			"a final 1xx":       {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(103) }},
+			"101 and no hijack": {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(101) }},
+			"SkipBody for GET": {200, "", func(ctx *gallop.RequestCtx) {
+				ctx.SetBodyString("body")
+				ctx.Response.SkipBody = true
+			}},
+			"SkipBody and a length": {200, "", func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.SetContentLength(100)
+				ctx.Response.SkipBody = true
+			}},
+			"SkipBody and a stream": {200, "", func(ctx *gallop.RequestCtx) {
+				ctx.SetBodyStream(strings.NewReader("body"), -1)
+				ctx.Response.SkipBody = true
+			}},
+			"HTTP/1.0 and a stream": {200, "body", func(ctx *gallop.RequestCtx) {
+				ctx.SetBodyStream(strings.NewReader("body"), -1)
+				ctx.Response.Header.SetProtocol([]byte("HTTP/1.0"))
+			}},
+			"a reader that yields nothing": {200, "part", func(ctx *gallop.RequestCtx) {
+				ctx.SetBodyStream(io.MultiReader(strings.NewReader("part"), emptyReader{}), 4)
+			}},
+			"a length of another body": {200, "body", func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.SetContentLength(100)
+				ctx.SetBodyString("body")
+			}},
+			"Transfer-Encoding": {200, "body", func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.Set("Transfer-Encoding", "chunked")
+				ctx.SetBodyString("body")
+			}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/next" {
+						ctx.SetBodyString("next")
+						return
+					}
+					tt.handle(ctx)
+				}}
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send(wiretest.Get("/"), wiretest.Get("/next"))
+					r := c.Want(tt.status)
+					c.WantBody(tt.body)
+					if v := r.Get("Connection"); v == "close" {
+						c.WantEnd()
+						return
+					}
+					c.Want(200)
+					c.WantBody("next")
+				})
 			})
-		})
-	}
+		}
+	})
 }
 
 type emptyReader struct{}
@@ -164,28 +172,32 @@ func (emptyReader) Read([]byte) (int, error) { return 0, nil }
 
 // A stream that never yields anything ends its connection, not its processor.
 func TestResponseStreamWithoutProgress(t *testing.T) {
-	s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(emptyReader{}, -1) }}
-	out, err := converse(s.ServeConn, []byte(wiretest.Get("/")))
-	if err != nil || strings.HasSuffix(string(out), "0\r\n\r\n") {
-		t.Errorf("%q, %v", out, err)
-	}
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(emptyReader{}, -1) }}
+		out, err := converse(on.serve(s), []byte(wiretest.Get("/")))
+		if err != nil || strings.HasSuffix(string(out), "0\r\n\r\n") {
+			t.Errorf("%q, %v", out, err)
+		}
+	})
 }
 
 // Whoever watches the states sees each of them once, however a request is cut.
 func TestConnStatesOfARequestInPieces(t *testing.T) {
-	var states []string
-	s := &gallop.Server{
-		Handler:   func(*gallop.RequestCtx) {},
-		ConnState: func(_ net.Conn, state gallop.ConnState) { states = append(states, state.String()) },
-	}
-	talk(t, s, func(c *wiretest.Conversation) {
-		c.Send("GET / HT").Pause(time.Second).Send("TP/1.1\r\nHost: a\r\n\r\n").Want(200)
-		c.Send("GET / HT").Pause(time.Second).Send("TP/1.1\r\nHost: a\r\n\r\n").Want(200)
-		c.CloseWrite().WantEOF()
-		synctest.Wait()
-		if got := strings.Join(states, " "); got != "new active idle active idle closed" {
-			t.Error(got)
+	onTransports(t, func(t *testing.T, on transport) {
+		var states []string
+		s := &gallop.Server{
+			Handler:   func(*gallop.RequestCtx) {},
+			ConnState: func(_ net.Conn, state gallop.ConnState) { states = append(states, state.String()) },
 		}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send("GET / HT").Pause(time.Second).Send("TP/1.1\r\nHost: a\r\n\r\n").Want(200)
+			c.Send("GET / HT").Pause(time.Second).Send("TP/1.1\r\nHost: a\r\n\r\n").Want(200)
+			c.CloseWrite().WantEOF()
+			synctest.Wait()
+			if got := strings.Join(states, " "); got != "new active idle active idle closed" {
+				t.Error(got)
+			}
+		})
 	})
 }
 

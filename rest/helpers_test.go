@@ -22,7 +22,6 @@ type api struct {
 	t     *testing.T
 	ln    *memnet.Listener
 	calls atomic.Int32
-	dials atomic.Int32
 }
 
 // serve starts a server that ends with the test.
@@ -43,15 +42,10 @@ func serve(t *testing.T, h gallop.RequestHandler) *api {
 	return a
 }
 
-func (a *api) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	a.dials.Add(1)
-	return a.ln.DialContext(ctx)
-}
-
 func (a *api) gallop() *gallop.Client {
 	g := &gallop.Client{
 		NoDefaultUserAgentHeader: true,
-		DialContext:              a.dial,
+		DialContext:              func(ctx context.Context, _, _ string) (net.Conn, error) { return a.ln.DialContext(ctx) },
 	}
 	a.t.Cleanup(g.CloseIdleConnections)
 	return g
@@ -69,7 +63,7 @@ func (a *api) client(options ...rest.Option) *rest.Client {
 
 // overHTTP returns the option to use net/http's transport.
 func (a *api) overHTTP() rest.Option {
-	tr := &http.Transport{DialContext: a.dial}
+	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return a.ln.DialContext(ctx) }}
 	a.t.Cleanup(tr.CloseIdleConnections)
 	return rest.WithTransport(tr)
 }

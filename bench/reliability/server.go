@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -120,11 +119,8 @@ func serverMain(raw []byte) error {
 		}
 	}()
 	return child.Obey("ready", func(command string) any {
-		switch command {
-		case "shutdown":
+		if command == "shutdown" {
 			return drain(s, logger)
-		case "trim":
-			debug.FreeOSMemory()
 		}
 		return statNow(s, logger)
 	})

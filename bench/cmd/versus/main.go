@@ -34,7 +34,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
-	"github.com/gallop-http/gallop/bench/load"
 )
 
 type options struct {
@@ -45,7 +44,7 @@ type options struct {
 }
 
 func main() {
-	child.Play(load.Roles)
+	child.Play(child.Roles{loadRole: playLoad})
 	var o options
 	flag.IntVar(&o.rounds, "n", 5, "rounds")
 	flag.DurationVar(&o.length, "d", 3*time.Second, "length of a round")

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package gallop_test
+
+var allTransports = []transport{goroutines}
