@@ -2,20 +2,21 @@
 # Runs the in-memory benches pinned to one core and compares the servers of
 # that one run.
 #
-#	./run.sh [-n count] [-t benchtime] [-c core] name [bench pattern]
+#	./run.sh [-n count] [-t benchtime] [-c core] [-p peers] name [bench pattern]
 #
 # writes results/name.txt, the benches as go test prints them, and
 # results/name.cmp.txt, the same as a table with a column for each server and
-# ratios to the first of them, fasthttp.
+# gallop's ratios to the others. The peers are fasthttp and nethttp by default.
 set -eu
 cd "$(dirname "$0")"
 
-count=6 time=1s core=0
-while getopts n:t:c: o; do
+count=6 time=1s core=0 peers='fasthttp nethttp'
+while getopts n:t:c:p: o; do
 	case $o in
 	n) count=$OPTARG ;;
 	t) time=$OPTARG ;;
 	c) core=$OPTARG ;;
+	p) peers=$OPTARG ;;
 	*) exit 2 ;;
 	esac
 done
@@ -31,7 +32,7 @@ go test -c -o "$bin" .
 	echo "date: $(date -u +%Y-%m-%d)"
 	echo "commit: $(git describe --always --dirty 2>/dev/null || echo unknown)"
 	echo "go: $(go env GOVERSION)"
-	go list -m -f 'peer: {{.Path}} {{.Version}}' github.com/valyala/fasthttp
+	go list -m -f 'peer: {{.Path}} {{.Version}}' github.com/valyala/fasthttp github.com/gofiber/fiber/v3
 	# Rounds of one run each, so that a machine that grows slower does so
 	# for all the servers.
 	for _ in $(seq "$count"); do
@@ -42,7 +43,7 @@ go test -c -o "$bin" .
 
 {
 	# Ratios of medians, for who wants one figure a line.
-	awk '
+	awk -v peers="$peers" '
 	/^Benchmark/ {
 		split($1, part, "/server="); name = substr(part[1], 10); server = part[2]
 		if (!(name in seen)) { seen[name] = 1; order[++names] = name }
@@ -54,13 +55,28 @@ go test -c -o "$bin" .
 		return n == 0 ? 0 : (v[int((n+1)/2)] + v[int((n+2)/2)]) / 2
 	}
 	END {
-		printf "%-36s %10s %10s %10s %12s %12s\n", "median ns/op", "gallop", "fasthttp", "nethttp", "÷ fasthttp", "÷ nethttp"
+		n = split(peers, peer, " ")
+		printf "%-50s %10s", "median ns/op", "gallop"
+		for (j = 1; j <= n; j++) printf " %10s", peer[j]
+		for (j = 1; j <= n; j++) printf " %12s", "÷ " peer[j]
+		print ""
 		for (i = 1; i <= names; i++) {
-			name = order[i]; g = median(runs[name, "gallop"]); f = median(runs[name, "fasthttp"]); n = median(runs[name, "nethttp"])
-			printf "%-36s %10.1f %10.1f %10.1f %12.3f %12.3f\n", name, g, f, n, f ? g/f : 0, n ? g/n : 0
+			name = order[i]; g = median(runs[name, "gallop"])
+			printf "%-50s %10.1f", name, g
+			for (j = 1; j <= n; j++) printf " %10.1f", median(runs[name, peer[j]])
+			for (j = 1; j <= n; j++) {
+				p = median(runs[name, peer[j]])
+				printf " %12.3f", p ? g/p : 0
+				if (p) { logs[j] += log(g/p); of[j]++ }
+			}
+			print ""
 		}
+		printf "%-50s %10s", "geometric mean", ""
+		for (j = 1; j <= n; j++) printf " %10s", ""
+		for (j = 1; j <= n; j++) printf " %12.3f", of[j] ? exp(logs[j]/of[j]) : 0
+		print ""
 	}' "results/$name.txt"
 	echo
-	go tool benchstat -col '/server@(fasthttp gallop nethttp)' -row .name "results/$name.txt"
+	go tool benchstat -col "/server@(${peers%% *} gallop${peers#"${peers%% *}"})" -row .fullname "results/$name.txt"
 } >"results/$name.cmp.txt"
 cat "results/$name.cmp.txt"

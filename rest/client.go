@@ -10,6 +10,7 @@
 //	retry        retry.go       sends again what may be sent again
 //	check        check.go       makes errors of answers that are no success
 //	redirect     redirect.go    follows, without credentials where they do not belong
+//	cache        cache.go       answers from memory, or asks whether that still holds
 //	auth         auth.go        adds the credentials of the origin
 //	transport    transport.go   gallop's Client, or any http.RoundTripper
 package rest
@@ -35,7 +36,8 @@ type Client struct {
 	auths        []*auth
 	limits       limits
 	retry        Retry
-	send         stage // all of them
+	cache        *cache // or nil
+	send         stage  // all of them
 }
 
 // stage is what an exchange goes through. It calls the next one, as often as it likes.
@@ -88,6 +90,9 @@ func New(baseURL string, options ...Option) (*Client, error) {
 func (c *Client) link() {
 	send := c.observed(c.transport.roundTrip)
 	send = c.authorized(send)
+	if c.cache != nil {
+		send = c.cached(send)
+	}
 	send = c.redirected(send)
 	send = c.checked(send)
 	send = c.retried(send)

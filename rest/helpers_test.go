@@ -22,6 +22,7 @@ type api struct {
 	t     *testing.T
 	ln    *memnet.Listener
 	calls atomic.Int32
+	dials atomic.Int32
 }
 
 // serve starts a server that ends with the test.
@@ -42,10 +43,15 @@ func serve(t *testing.T, h gallop.RequestHandler) *api {
 	return a
 }
 
+func (a *api) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	a.dials.Add(1)
+	return a.ln.DialContext(ctx)
+}
+
 func (a *api) gallop() *gallop.Client {
 	g := &gallop.Client{
 		NoDefaultUserAgentHeader: true,
-		DialContext:              func(ctx context.Context, _, _ string) (net.Conn, error) { return a.ln.DialContext(ctx) },
+		DialContext:              a.dial,
 	}
 	a.t.Cleanup(g.CloseIdleConnections)
 	return g
@@ -63,7 +69,7 @@ func (a *api) client(options ...rest.Option) *rest.Client {
 
 // overHTTP returns the option to use net/http's transport.
 func (a *api) overHTTP() rest.Option {
-	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return a.ln.DialContext(ctx) }}
+	tr := &http.Transport{DialContext: a.dial}
 	a.t.Cleanup(tr.CloseIdleConnections)
 	return rest.WithTransport(tr)
 }

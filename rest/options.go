@@ -115,6 +115,19 @@ func WithRateLimit(policy RateLimit) Option {
 	}
 }
 
+// WithCache makes the client keep answers in memory, this many bytes of them at most, and none that is longer
+// than a quarter of that: a private cache (RFC 9111). It is the client's own, and what it
+// keeps for one credential is not shown to another. Response.FromCache says where an answer comes from.
+func WithCache(size int64) Option {
+	return func(c *Client) error {
+		if size <= 0 {
+			return fmt.Errorf("%w: WithCache wants a positive size", errOption)
+		}
+		c.cache = &cache{most: size}
+		return nil
+	}
+}
+
 // WithAuth adds credentials to requests to these origins, https://host or https://host:port, and to no
 // others; without any, to the origin of the base URL. A request that has an Authorization of
 // its own keeps it.

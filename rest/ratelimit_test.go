@@ -243,6 +243,15 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+func TestSpentBodiesAreNotSentAgain(t *testing.T) {
+	eachTransport(t, text(503, ""), func(t *testing.T, a *api, over rest.Option) {
+		_, err := a.client(over).R().SetBodyReader(onceReader{strings.NewReader("x")}, 1).Put("a", nil)
+		if as[*rest.APIError](t, err); a.calls.Load() != 1 {
+			t.Error(a.calls.Load())
+		}
+	})
+}
+
 func TestRetryIf(t *testing.T) {
 	eachScript(t, []gallop.RequestHandler{text(500, ""), text(500, ""), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
 		asked := 0

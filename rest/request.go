@@ -219,11 +219,15 @@ type sized struct {
 
 // Send sends the request and makes v what the answer says: see Client.Do.
 func (r *Request) Send(method, path string, v any) (*Response, error) {
-	r.method, r.path = method, path
-	if r.err == nil {
-		r.err = r.check()
+	return r.client.Do(r.SetTarget(method, path), v)
+}
+
+// SetTarget sets method and path: see Client.NewRequest.
+func (r *Request) SetTarget(method, path string) *Request {
+	if r.method, r.path = method, path; !isToken(method) {
+		r.fail(ErrMethod)
 	}
-	return r.client.Do(r, v)
+	return r
 }
 
 // Get is Send with this method. The others are the same.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -71,6 +73,7 @@ func TestNewRequestPaths(t *testing.T) {
 			{"foo#part", "/v1/foo", nil},
 			{"foo bar/ü", "/v1/foo%20bar/%C3%BC", nil},
 			{"a%2Fb", "/v1/a%2Fb", nil},
+			{"a/./b//c", "/v1/a/./b//c", nil},
 			{"a;b=c/d,e:f@g", "/v1/a;b=c/d,e:f@g", nil},
 			{"contents/file..txt", "/v1/contents/file..txt", nil},
 			{"file%2e%2etxt", "/v1/file%2e%2etxt", nil},
@@ -218,6 +221,32 @@ func TestRequestBodies(t *testing.T) {
 	_, err = c.NewRequest(t.Context(), "POST", "a", open)
 	if as[*rest.EncodeError](t, err); !errors.Is(err, os.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// lateReader answers at once, and reads bodies when it is asked to.
+type lateReader struct{ bodies []io.ReadCloser }
+
+func (l *lateReader) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.bodies = append(l.bodies, r.Body)
+	return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+}
+
+func TestBodiesMayBeReadLate(t *testing.T) {
+	late := &lateReader{}
+	c, err := rest.New("http://api.test/", rest.WithTransport(late))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if _, err := c.R().SetBody(i).Post("a", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, body := range late.bodies {
+		if got, err := io.ReadAll(body); string(got) != fmt.Sprintln(i) || err != nil {
+			t.Errorf("%q, %v, want %d", got, err, i)
+		}
 	}
 }
 

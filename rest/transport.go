@@ -45,8 +45,8 @@ func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
 	h := &req.Header
 	h.SetNoDefaultContentType(true)
 	h.SetMethod(x.method)
-	req.URI().DisablePathNormalizing = true // the path is escaped, and stays so
 	req.SetRequestURI(x.to.String())
+	req.URI().DisablePathNormalizing = true // the path goes out as it is
 	x.headers.each(foldName, func(name string, values []string) bool {
 		for _, value := range values {
 			h.Add(name, value)

@@ -21,6 +21,8 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 		return nil, err
 	}
 	resp := &Response{StatusCode: from.StatusCode, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
+	room := make([]string, 0, 2*len(from.Header)+4)
+	resp.headers = fields{room[: 0 : cap(room)/2], room[cap(room)/2 : cap(room)/2 : cap(room)]}
 	names := make([]string, 0, len(from.Header))
 	for name := range from.Header {
 		names = append(names, name)
@@ -50,7 +52,7 @@ func (x *exchange) httpRequest() (*http.Request, error) {
 		Header: make(http.Header, len(x.headers.names)+1),
 	}).WithContext(x.ctx)
 	x.headers.each(foldName, func(name string, values []string) bool {
-		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = slices.Clone(values)
+		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = values // which is nobody else's
 		return true
 	})
 	if x.authorization != "" {

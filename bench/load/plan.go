@@ -8,6 +8,7 @@
 //	answer.go      how long an answer is
 //	result.go      what came of it
 //	hold.go        connections that do nothing until they are asked to
+//	process.go     loads and holds in processes of their own
 //	socket.go      sockets, and the calls that package syscall has no names for
 //
 // With a rate, requests are sent when they are due, however slow answers are, and latencies count from then: a server

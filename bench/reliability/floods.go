@@ -184,20 +184,10 @@ func panics(t *trial) error {
 	t.require(sum.Answered >= number && sum.Wrong+sum.Stuck+sum.Failed == 0, "of %d panics %d were answered in order: %v", number, sum.Answered, sum.flooded)
 	t.requireLoaded(s.quiet, during)
 
-	// A server may keep the goroutines of connections for the next ones, for a while.
-	for start := time.Now(); ; time.Sleep(500 * time.Millisecond) {
-		after, err := s.stat()
-		if err != nil {
-			return err
-		}
-		settled := after.Goroutines <= s.before.Goroutines+8 && s.descriptors() <= s.open+2
-		if !settled && time.Since(start) < 25*time.Second {
-			continue
-		}
-		t.logf("goroutines %d → %d, descriptors %d → %d after %v, log lines %d", s.before.Goroutines, after.Goroutines,
-			s.open, s.descriptors(), round(time.Since(start)), after.Logged)
-		t.require(settled, "goroutines %d → %d, descriptors %d → %d", s.before.Goroutines, after.Goroutines, s.open, s.descriptors())
-		t.require(after.Logged > 0, "no panic was logged")
-		return nil
+	if err := t.requireBack(s.server, s.before, s.open); err != nil {
+		return err
 	}
+	after, err := s.stat()
+	t.require(err != nil || after.Logged > 0, "no panic was logged")
+	return err
 }

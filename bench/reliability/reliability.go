@@ -13,22 +13,28 @@ package reliability
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/load"
 )
 
 // Child plays the server's or the attacker's part when this process was started for it, and then does not return. A
 // program that calls [Run] must call Child first.
-func Child() { child.Play(child.Roles{"server": serverMain, "attack": attackMain}) }
+func Child() {
+	roles := child.Roles{"server": serverMain, "attack": attackMain}
+	maps.Copy(roles, load.Roles)
+	child.Play(roles)
+}
 
 // Options says what to attack and how hard.
 type Options struct {
 	Server   string    // one of package peers
 	Timeouts bool      // give the peers the timeouts that gallop has by default; gallop ignores it
-	Full     bool      // the full form, minutes to hours; false is at most 40 s a scenario
+	Full     bool      // the full form, minutes to hours; false is at most 40 s a scenario, and three minutes for R8
 	Seed     uint64    // of every random choice; 0 picks one
 	Slack    float64   // latency goals are multiplied by it on a machine that is busy with something else; 0 means 1
 	Out      io.Writer // where counts and verdicts go
@@ -43,12 +49,14 @@ type Scenario struct {
 
 // Scenarios lists all of them in the order in which they run by default.
 var Scenarios = []Scenario{
+	{"R8", "endurance", endurance},
 	{"R9", "slowloris", slowHeaders},
 	{"R10", "slow bodies and slow readers", slowBodies},
 	{"R11", "bad-input flood", badInput},
 	{"R13", "restarts under load", restarts},
 	{"R14", "handler panics", panics},
 	{"R15", "out of descriptors, short of memory", exhaustion},
+	{"R22", "idle connections", idleConnections},
 	{"S6", "oversized and endless input", oversized},
 	{"R20", "clock", clockJumps},
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -119,8 +120,11 @@ func serverMain(raw []byte) error {
 		}
 	}()
 	return child.Obey("ready", func(command string) any {
-		if command == "shutdown" {
+		switch command {
+		case "shutdown":
 			return drain(s, logger)
+		case "trim":
+			debug.FreeOSMemory()
 		}
 		return statNow(s, logger)
 	})

@@ -3,12 +3,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"time"
 
-	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/load"
 )
 
@@ -33,53 +31,31 @@ type outcome struct {
 // plan is load by package load. Latencies are those of its first kind.
 type plan struct{ load.Plan }
 
-// loadRole is that of a process which plays a plan.
-const loadRole = "load"
-
-// playLoad is its main function. It answers each command with what came of the load since the last.
-func playLoad(config []byte) error {
-	var p load.Plan
-	if err := json.Unmarshal(config, &p); err != nil {
-		return err
-	}
-	l, err := load.New(p)
-	if err != nil {
-		return err
-	}
-	go l.Run()
-	return child.Obey("ready", func(string) any { return l.Take() })
-}
-
 type playing struct {
-	*child.Process
+	load.Process
 	first  string // kind
 	length time.Duration
 }
 
 func (p plan) start(t target) (running, error) {
 	p.Address, p.Conns, p.Seed = t.address, t.conns, 1
-	cmd, err := child.Command(loadRole, p.Plan)
+	cmd, err := load.Command(p.Plan)
 	if err != nil {
 		return nil, err
 	}
 	if !t.shared {
 		pin(cmd, 1)
 	}
-	process, err := child.Start(cmd)
+	process, err := load.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
-	l := playing{process, p.Kinds[0].Name, t.length}
-	var ready string
-	if err = process.Hear(&ready); err == nil {
-		time.Sleep(warmUp)
-		err = l.Ask("take", new(load.Result))
-	}
-	if err != nil {
-		l.stop()
+	time.Sleep(warmUp)
+	if _, err := process.Take(); err != nil {
+		process.Stop()
 		return nil, err
 	}
-	return l, nil
+	return playing{process, p.Kinds[0].Name, t.length}, nil
 }
 
 // pin has a command that is not started run on one core.
@@ -90,8 +66,8 @@ func pin(cmd *exec.Cmd, core int) {
 
 func (l playing) measure() (outcome, error) {
 	time.Sleep(l.length)
-	var r load.Result
-	if err := l.Ask("take", &r); err != nil {
+	r, err := l.Take()
+	if err != nil {
 		return outcome{}, err
 	}
 	done, lost := r.Sum()

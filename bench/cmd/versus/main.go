@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/load"
 )
 
 type options struct {
@@ -44,7 +45,7 @@ type options struct {
 }
 
 func main() {
-	child.Play(child.Roles{loadRole: playLoad})
+	child.Play(load.Roles)
 	var o options
 	flag.IntVar(&o.rounds, "n", 5, "rounds")
 	flag.DurationVar(&o.length, "d", 3*time.Second, "length of a round")

@@ -1,0 +1,161 @@
+//go:build linux
+
+package reliability
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gallop-http/gallop/bench/load"
+	"github.com/gallop-http/gallop/bench/measure"
+)
+
+// The load of R8.
+const (
+	enduranceConns = 10_000
+	enduranceChurn = 500 // connections a second
+	enduranceShare = .7  // of what the server can do
+	enduranceFault = .01 // of the requests
+)
+
+// enduranceKinds are requests of which one in a hundred is faulty, in one of four ways.
+func enduranceKinds() []load.Kind {
+	const faults = 4
+	whole := get("/ok/1")
+	return []load.Kind{
+		{Name: "good", Share: 1 - enduranceFault, Octets: whole},
+		{Name: "malformed", Share: enduranceFault / faults, Octets: []byte("GET / HTTP/1.1\r\nHost : x\r\n\r\n"), After: load.Refusal},
+		{Name: "cut", Share: enduranceFault / faults, Octets: whole[:len(whole)/2], After: load.Reset},
+		{Name: "abandoned", Share: enduranceFault / faults, Octets: whole, After: load.Reset},
+		{Name: "last", Share: enduranceFault / faults, Octets: []byte("GET /ok/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), After: load.Shut},
+	}
+}
+
+// endurance is R8: a steady load of 70 % of what the server can do, on many connections, with others that come and go,
+// and with faults. Nothing may grow: neither memory nor latency; nothing may be lost; and in the end everything has to
+// come back. What happens in the first window, in which buffers and tables grow to what they need, is not judged.
+func endurance(t *trial) error {
+	windows := t.pick(12, 60)
+	window := time.Duration(t.pick(15, 60)) * time.Second
+	s, err := t.serveAlone(0)
+	if err != nil {
+		return err
+	}
+	defer s.Stop()
+	before, err := s.stat()
+	if err != nil {
+		return err
+	}
+	open := s.descriptors()
+	plan := load.Plan{Address: s.address, Conns: enduranceConns, Kinds: enduranceKinds(), Seed: t.Seed, Churn: enduranceChurn}
+	if plan.Rate, err = peak(plan); err != nil {
+		return err
+	}
+	plan.Rate *= enduranceShare
+	t.logf("%d connections, %.0f requests/s, %d connections/s besides, %.0f %% faults", plan.Conns, plan.Rate, enduranceChurn, 100*enduranceFault)
+	e, err := t.endure(s, plan, windows, window)
+	if err != nil {
+		return err
+	}
+	third := (windows - 1) / 3
+	thirds := func(of []float64) (early, late float64) {
+		return measure.Median(of[1 : 1+third]), measure.Median(of[windows-third:])
+	}
+	early, late := thirds(e.slowest)
+	small, large := thirds(e.resident)
+	grown := 100 * (large/small - 1)
+	t.count("%d requests, %d lost", e.done, e.lost)
+	t.count("memory %+.1f %% at %.0f MiB", grown, small/(1<<20))
+	t.count("p99.9 %v, in the end %v", round(time.Duration(early)), round(time.Duration(late)))
+	t.require(e.lost == 0, "%d requests lost", e.lost)
+	t.require(grown < float64(t.pick(10, 2)), "memory grew by %.1f %%", grown)
+	t.requireTime(time.Duration(late), time.Duration(1.1*early), "p99.9 in the end")
+	return t.requireBack(s, before, open)
+}
+
+// peak is how many requests a second the server answers as fast as they can be sent.
+func peak(p load.Plan) (rate float64, err error) {
+	p.Rate, p.Churn, p.Kinds = 0, 0, p.Kinds[:1]
+	l, err := startLoad(p)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Stop()
+	time.Sleep(2 * time.Second)
+	if _, err := l.Take(); err != nil {
+		return 0, err
+	}
+	time.Sleep(3 * time.Second)
+	r, err := l.Take()
+	done, _ := r.Sum()
+	if err == nil && done == 0 {
+		err = fmt.Errorf("no request was answered: %v", r.Errors)
+	}
+	return float64(done) / r.Seconds, err
+}
+
+func startLoad(p load.Plan) (l load.Process, err error) {
+	cmd, err := load.Command(p)
+	if err != nil {
+		return l, err
+	}
+	return load.Start(cmd)
+}
+
+// endured is what R8 has seen, window by window.
+type endured struct {
+	done, lost int
+	slowest    []float64 // 99.9th percentile of the good requests, in nanoseconds
+	resident   []float64 // octets
+}
+
+func (t *trial) endure(s *server, p load.Plan, windows int, window time.Duration) (e endured, err error) {
+	l, err := startLoad(p)
+	if err != nil {
+		return e, err
+	}
+	defer l.Stop()
+	for i := range windows {
+		time.Sleep(window)
+		r, err := l.Take()
+		if err != nil {
+			return e, err
+		}
+		if !s.alive() {
+			return e, fmt.Errorf("the server has ended after %v", time.Duration(i)*window)
+		}
+		done, lost := r.Sum()
+		e.done, e.lost = e.done+done, e.lost+lost
+		good := r.Kinds["good"]
+		e.slowest = append(e.slowest, float64(good.P999))
+		e.resident = append(e.resident, float64(s.rss()))
+		t.logf("%2d: %.0f requests/s, %d lost, p50 %v, p99 %v, p99.9 %v, resident %d MiB, %d descriptors", i, float64(done)/r.Seconds, lost,
+			round(good.P50), round(good.P99), round(good.P999), s.rss()>>20, s.descriptors())
+		for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
+			t.logf("    %d× %s", r.Errors[kind], kind)
+		}
+	}
+	return e, nil
+}
+
+// requireBack holds the server's goroutines and descriptors against those that it had before. A server may keep the
+// goroutines of connections for the next ones, for a while.
+func (t *trial) requireBack(s *server, before serverStat, open int) error {
+	const patience = 25 * time.Second
+	for start := time.Now(); ; time.Sleep(500 * time.Millisecond) {
+		after, err := s.stat()
+		if err != nil {
+			return err
+		}
+		back := after.Goroutines <= before.Goroutines+8 && s.descriptors() <= open+2
+		if !back && time.Since(start) < patience {
+			continue
+		}
+		t.logf("goroutines %d → %d, descriptors %d → %d after %v, log lines %d", before.Goroutines, after.Goroutines,
+			open, s.descriptors(), round(time.Since(start)), after.Logged)
+		t.require(back, "goroutines %d → %d, descriptors %d → %d", before.Goroutines, after.Goroutines, open, s.descriptors())
+		return nil
+	}
+}

@@ -1,0 +1,70 @@
+//go:build linux
+
+package reliability
+
+import (
+	"time"
+
+	"github.com/gallop-http/gallop/bench/load"
+	"github.com/gallop-http/gallop/bench/measure"
+)
+
+// idleSteps is in how many steps connections are made, with a look at the memory after each.
+const idleSteps = 4
+
+// idleConnections is R22: very many keep-alive connections that were used once and idle. What each costs is the slope of
+// the resident memory, so that what a server takes anyway does not count. A thousand of them are then asked at once:
+// they have to live. A process may have 20,000 descriptors, so that the full form takes several servers.
+func idleConnections(t *trial) error {
+	servers, each := t.pick(1, 6), t.pick(16_000, 16_668)
+	var all []*server
+	var addresses []string
+	for range servers {
+		s, err := t.serveAlone(0)
+		if err != nil {
+			return err
+		}
+		defer s.Stop()
+		all, addresses = append(all, s), append(addresses, s.address)
+	}
+	holders, err := load.StartHolders(addresses, get("/ok/1"))
+	if err != nil {
+		return err
+	}
+	defer holders.Stop()
+
+	var conns, memory []float64
+	var last serverStat
+	for step := range idleSteps + 1 {
+		if step > 0 {
+			if err := holders.Open(each / idleSteps); err != nil {
+				return err
+			}
+		}
+		resident := 0
+		for _, s := range all {
+			if err := s.Ask("trim", &last); err != nil {
+				return err
+			}
+			resident += s.rss()
+		}
+		conns, memory = append(conns, float64(step*servers*(each/idleSteps))), append(memory, float64(resident))
+	}
+	if servers > 1 {
+		t.logf("%d servers, each with as many connections as a process may have", servers)
+	}
+	took, err := holders.Ask(1000 / servers)
+	if err != nil {
+		return err
+	}
+	n, slope := int(conns[idleSteps]), int64(measure.Slope(conns, memory))
+	t.logf("%d idle: resident %d MiB, %d MiB without them", n, int(memory[idleSteps])>>20, int(memory[0])>>20)
+	t.count("%d connections, %d B each, 1000 of them answered in %v", n, slope, round(took))
+	limit := int64(10 << 10)
+	if last.OnLoops {
+		limit = 4 << 10
+	}
+	t.require(slope <= limit, "%d octets a connection, limit %d", slope, limit)
+	t.requireTime(took, time.Second, "1000 answers")
+	return nil
+}
