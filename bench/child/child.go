@@ -94,6 +94,20 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return &Process{cmd, in, bufio.NewReaderSize(out, 1<<16)}, nil
 }
 
+// StartReady is Start of a child whose first answer says no more than that it is ready.
+func StartReady(cmd *exec.Cmd) (*Process, error) {
+	p, err := Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var ready string
+	if err := p.Hear(&ready); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
+}
+
 // Tell sends a command, whose answer is to be heard.
 func (p *Process) Tell(command string) error {
 	_, err := io.WriteString(p.in, command+"\n")

@@ -24,21 +24,8 @@ func Command(p Plan) (*exec.Cmd, error) { return child.Command("load", p) }
 
 // Start starts a load that Command has prepared, and waits until its connections are made.
 func Start(cmd *exec.Cmd) (Process, error) {
-	p, err := startReady(cmd)
+	p, err := child.StartReady(cmd)
 	return Process{p}, err
-}
-
-func startReady(cmd *exec.Cmd) (*child.Process, error) {
-	p, err := child.Start(cmd)
-	if err != nil {
-		return nil, err
-	}
-	var ready string
-	if err := p.Hear(&ready); err != nil {
-		p.Stop()
-		return nil, err
-	}
-	return p, nil
 }
 
 // Take returns what has come of the load since the last Take.
@@ -80,7 +67,7 @@ func StartHolders(addresses []string, request []byte) (h Holders, err error) {
 		cmd, err := child.Command("hold", holdConfig{address, request, i << 20})
 		if err == nil {
 			var p *child.Process
-			if p, err = startReady(cmd); err == nil {
+			if p, err = child.StartReady(cmd); err == nil {
 				h = append(h, p)
 				continue
 			}

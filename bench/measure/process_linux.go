@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,20 @@ func (p Process) Descriptors() int {
 func (p Process) Alive() bool {
 	fields := p.stat()
 	return len(fields) > 0 && fields[0] != "Z"
+}
+
+// Children returns the processes that the process has started and that have not been waited for.
+func (p Process) Children() (children []Process) {
+	names, _ := filepath.Glob(p.path("task/*/children"))
+	for _, name := range names {
+		data, _ := os.ReadFile(name)
+		for _, field := range strings.Fields(string(data)) {
+			if n, err := strconv.Atoi(field); err == nil {
+				children = append(children, Process(n))
+			}
+		}
+	}
+	return children
 }
 
 // stat returns the fields of /proc/PID/stat behind the program's name, which is in parentheses and may hold anything.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 )
@@ -54,6 +55,9 @@ func TestProcessThatHasEnded(t *testing.T) {
 	p := Process(cmd.Process.Pid)
 	for start := time.Now(); p.Alive() && time.Since(start) < 10*time.Second; {
 		time.Sleep(time.Millisecond)
+	}
+	if children := Process(os.Getpid()).Children(); !slices.Contains(children, p) {
+		t.Errorf("%v are said to be the children, %v is one", children, p)
 	}
 	if p.Alive() { // it is a zombie until it is waited for
 		t.Error("a zombie is said to run")

@@ -57,13 +57,8 @@ func startServer(ln *listener, config serverConfig, env ...string) (*server, err
 		return nil, err
 	}
 	cmd.ExtraFiles = []*os.File{ln.file}
-	p, err := child.Start(cmd)
+	p, err := child.StartReady(cmd)
 	if err != nil {
-		return nil, err
-	}
-	var ready string
-	if err := p.Hear(&ready); err != nil {
-		p.Stop()
 		return nil, err
 	}
 	return &server{p, ln.address}, nil

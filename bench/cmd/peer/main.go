@@ -58,7 +58,7 @@ func run(o options) error {
 		return err
 	}
 	if o.prefork {
-		p := prefork.Prefork{ServeFunc: server.Serve, Reuseport: true, OnMasterDeath: func() { os.Exit(1) }}
+		p := prefork.Prefork{Logger: silent{}, ServeFunc: server.Serve, Reuseport: true, OnMasterDeath: func() { os.Exit(1) }}
 		return p.ListenAndServe(o.address)
 	}
 	l, err := net.Listen("tcp4", o.address)
@@ -67,6 +67,11 @@ func run(o options) error {
 	}
 	return server.Serve(l)
 }
+
+// silent drops what is logged: that the parent has ended, which is how it is told to.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
 
 // obeySignals has the process give memory back at SIGUSR1, and end at SIGTERM, with a CPU profile until then if a
 // file for it is named.

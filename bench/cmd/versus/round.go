@@ -4,14 +4,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -69,13 +67,13 @@ func newHall(all []comparison) (h *hall, err error) {
 }
 
 func (h *hall) furnish(all []comparison) error {
-	if err := command("go", "build", "-o", h.program("peer"), "./cmd/peer"); err != nil {
+	if err := child.Run("go", "build", "-o", h.program("peer"), "./cmd/peer"); err != nil {
 		return err
 	}
 	for _, c := range all {
 		for _, r := range c.rivals {
 			if file := fiberServers[r.server]; file != "" {
-				if err := command("go", "build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."); err != nil {
+				if err := child.Run("go", "build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."); err != nil {
 					return err
 				}
 			}
@@ -89,17 +87,8 @@ func (h *hall) furnish(all []comparison) error {
 
 func (h *hall) program(name string) string { return filepath.Join(h.dir, name) }
 
-// command runs a program, whose output is the error's if it fails.
-func command(name string, args ...string) error {
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{name}, args...), " "), err, out)
-	}
-	return nil
-}
-
 func (h *hall) startRedis() error {
-	address, err := freeAddress()
+	address, err := child.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -111,41 +100,14 @@ func (h *hall) startRedis() error {
 		h.redis = nil
 		return err
 	}
-	return awaitListener(address)
+	return child.AwaitListener(address)
 }
 
 func (h *hall) close() {
 	if h.redis != nil {
-		end(h.redis)
+		child.End(h.redis)
 	}
 	os.RemoveAll(h.dir)
-}
-
-func end(cmd *exec.Cmd) {
-	cmd.Process.Kill()
-	cmd.Wait()
-}
-
-// freeAddress returns an address that nobody listens on.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
-}
-
-func awaitListener(address string) error {
-	for range 200 {
-		c, err := net.Dial("tcp4", address)
-		if err == nil {
-			c.Close()
-			return nil
-		}
-		time.Sleep(25 * time.Millisecond)
-	}
-	return errors.New("nobody listens on " + address)
 }
 
 // target is what a load is put on, and where from.
@@ -180,8 +142,8 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	if err := awaitListener(address); err != nil {
-		end(cmd)
+	if err := child.AwaitListener(address); err != nil {
+		child.End(cmd)
 		return nil, err
 	}
 	return cmd, nil
@@ -192,7 +154,7 @@ const warmUp = time.Second
 
 // round puts one server under load once.
 func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err error) {
-	address, err := freeAddress()
+	address, err := child.FreeAddress()
 	if err != nil {
 		return s, err
 	}
@@ -200,7 +162,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	if err != nil {
 		return s, err
 	}
-	defer end(cmd)
+	defer child.End(cmd)
 	running, err := r.load.start(target{address, c.conns, length, c.shared})
 	if err != nil {
 		return s, err

@@ -1,0 +1,217 @@
+//go:build linux
+
+// Command idle says what keep-alive connections cost that idle, in memory of the server's processes, and how soon a
+// thousand of them, picked at random, are answered while the rest idle on.
+//
+//	go run ./cmd/idle                                    # 19,000 connections to one process of each server
+//	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten that share a port, by package prefork
+//
+// Each connection is used once. Connections are made in steps; before each look at the memory the server collects
+// garbage and gives free memory back. The cost of one is the slope of the resident memory, so that what a server takes
+// anyway does not count; nor do the kernel's sockets. Servers are interleaved round by round.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gallop-http/gallop/bench/child"
+	"github.com/gallop-http/gallop/bench/load"
+	"github.com/gallop-http/gallop/bench/measure"
+)
+
+const (
+	steps = 4
+	asked = 1000
+	goal  = 512 // bytes a connection, for gallop
+)
+
+type options struct {
+	conns     int // of each process
+	processes int
+	rounds    int
+	servers   string
+}
+
+func main() {
+	child.Play(load.Roles)
+	var o options
+	flag.IntVar(&o.conns, "c", 19_000, "connections to each process, which needs a descriptor for each")
+	flag.IntVar(&o.processes, "processes", 1, "processes of each server, and as many that hold connections")
+	flag.IntVar(&o.rounds, "n", 1, "rounds")
+	flag.StringVar(&o.servers, "servers", "fasthttp,gallop,nethttp", "servers, by commas")
+	flag.Parse()
+	met, err := run(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "idle:", err)
+		os.Exit(2)
+	}
+	if !met {
+		os.Exit(1)
+	}
+}
+
+func run(o options) (met bool, err error) {
+	dir, err := os.MkdirTemp("", "idle")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	peer := filepath.Join(dir, "peer")
+	if err := child.Run("go", "build", "-o", peer, "./cmd/peer"); err != nil {
+		return false, err
+	}
+	fmt.Printf("command: go run ./cmd/idle -c %d -processes %d -n %d -servers %s\n\n", o.conns, o.processes, o.rounds, o.servers)
+	row("server", "connections", "bytes each", "RSS KiB", "without", "1000 in ms")
+	servers, all := strings.Split(o.servers, ","), map[string][]cost{}
+	for range o.rounds {
+		for _, s := range servers {
+			c, err := weigh(o, peer, s)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", s, err)
+			}
+			all[s] = append(all[s], c)
+			c.print(s)
+		}
+	}
+	fmt.Println("\nmedian")
+	for _, s := range servers {
+		median(all[s]).print(s)
+	}
+	met = true
+	if gallop := all["gallop"]; gallop != nil {
+		each := median(gallop).each
+		met = each <= goal
+		fmt.Printf("goal: at most %d bytes a connection for gallop: %.0f, %s\n", goal, each, map[bool]string{true: "met", false: "MISSED"}[met])
+	}
+	return met, nil
+}
+
+// cost is what one round has measured.
+type cost struct{ conns, each, resident, without, answers float64 }
+
+func (c cost) print(server string) {
+	cell := func(f float64) string { return fmt.Sprintf("%.0f", f) }
+	row(server, cell(c.conns), cell(c.each), cell(c.resident/1024), cell(c.without/1024), fmt.Sprintf("%.1f", c.answers))
+}
+
+func row(server string, cells ...string) {
+	fmt.Printf("%-18s", server)
+	for _, cell := range cells {
+		fmt.Printf(" %12s", cell)
+	}
+	fmt.Println()
+}
+
+func median(costs []cost) cost {
+	of := func(f func(cost) float64) float64 {
+		var values []float64
+		for _, c := range costs {
+			values = append(values, f(c))
+		}
+		return measure.Median(values)
+	}
+	return cost{
+		of(func(c cost) float64 { return c.conns }), of(func(c cost) float64 { return c.each }),
+		of(func(c cost) float64 { return c.resident }), of(func(c cost) float64 { return c.without }),
+		of(func(c cost) float64 { return c.answers }),
+	}
+}
+
+// weigh starts a server and makes connections to it.
+func weigh(o options, peer, server string) (c cost, err error) {
+	address, err := child.FreeAddress()
+	if err != nil {
+		return c, err
+	}
+	cmd, err := serve(o, peer, server, address)
+	if err != nil {
+		return c, err
+	}
+	defer child.End(cmd)
+	addresses := make([]string, o.processes)
+	for i := range addresses {
+		addresses[i] = address
+	}
+	holders, err := load.StartHolders(addresses, load.Get("/"))
+	if err != nil {
+		return c, err
+	}
+	defer holders.Stop()
+	var conns, resident []float64
+	for step := range steps + 1 {
+		if step > 0 {
+			if err := holders.Open(o.conns / steps); err != nil {
+				return c, err
+			}
+		}
+		conns = append(conns, float64(step*o.processes*(o.conns/steps)))
+		resident = append(resident, memory(cmd))
+	}
+	took, err := holders.Ask(asked / o.processes)
+	if err != nil {
+		return c, err
+	}
+	return cost{conns[steps], measure.Slope(conns, resident), resident[steps], resident[0], took.Seconds() * 1000}, nil
+}
+
+func serve(o options, peer, server, address string) (*exec.Cmd, error) {
+	args := []string{"-server", server, "-address", address}
+	cmd := exec.Command(peer, args...)
+	if o.processes > 1 {
+		cmd = exec.Command(peer, append(args, "-prefork")...)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", o.processes)) // prefork starts one for each
+	}
+	cmd.Stderr = os.Stderr
+	child.DieWithParent(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	err := child.AwaitListener(address)
+	if err == nil && o.processes > 1 {
+		err = awaitChildren(cmd, o.processes)
+	}
+	if err != nil {
+		child.End(cmd)
+		return nil, err
+	}
+	return cmd, nil
+}
+
+// awaitChildren waits until all processes listen: a connection is spread over those that do.
+func awaitChildren(cmd *exec.Cmd, n int) error {
+	for range 200 {
+		ready := 0
+		for _, p := range measure.Process(cmd.Process.Pid).Children() {
+			if p.Descriptors() >= 5 { // the standard ones, epoll and a socket
+				ready++
+			}
+		}
+		if ready == n {
+			time.Sleep(time.Second)
+			return nil
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	return fmt.Errorf("there are not %d processes", n)
+}
+
+// memory is what the server's processes hold when they have given back what they can.
+func memory(cmd *exec.Cmd) (resident float64) {
+	parent := measure.Process(cmd.Process.Pid)
+	processes := append(parent.Children(), parent)
+	for _, p := range processes {
+		syscall.Kill(int(p), syscall.SIGUSR1)
+	}
+	time.Sleep(time.Second)
+	for _, p := range processes {
+		resident += float64(p.Resident())
+	}
+	return resident
+}
