@@ -57,8 +57,11 @@ func (j JSON) Decode(data []byte, v any) error {
 		return j.decodeOne(j.decoder(bytes.NewReader(data)), v)
 	}
 	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
 	var syntax *json.SyntaxError
-	if err != nil && !j.Strict && errors.As(err, &syntax) && j.decodeOne(j.decoder(bytes.NewReader(data)), v) == nil {
+	if !j.Strict && errors.As(err, &syntax) && j.decodeOne(j.decoder(bytes.NewReader(data)), v) == nil {
 		err = nil // it is only what is behind the value
 	}
 	return decodeError(err, 0)
@@ -178,11 +181,12 @@ func inElement(err error, i int, at int64) error {
 // decodeError says where it is that err, from encoding/json, happened. at is where if it
 // does not say itself.
 func decodeError(err error, at int64) error {
+	if err == nil {
+		return nil
+	}
 	var syntax *json.SyntaxError
 	var mistyped *json.UnmarshalTypeError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &syntax):
 		return &DecodeError{Offset: syntax.Offset, Err: err}
 	case errors.As(err, &mistyped):

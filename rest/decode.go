@@ -36,6 +36,8 @@ func (c *Client) decode(resp *Response, v any) error {
 		switch err := buf.fill(body, maxPooled); err {
 		case nil:
 		case io.EOF:
+			resp.Body.Close()
+			resp.empty()
 			if isBlank(buf.b) {
 				return nil
 			}
@@ -53,8 +55,11 @@ func (c *Client) decode(resp *Response, v any) error {
 
 // asDecodeError makes of what a codec returns a DecodeError.
 func asDecodeError(err error) error {
+	if err == nil {
+		return nil
+	}
 	var d *DecodeError
-	if err == nil || errors.As(err, &d) {
+	if errors.As(err, &d) {
 		return err
 	}
 	return &DecodeError{Err: err}
@@ -87,11 +92,11 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // explain says of err which request it is about.
 func explain(err error, resp *Response) error {
-	var d *DecodeError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &d):
+	}
+	var d *DecodeError
+	if errors.As(err, &d) {
 		d.Method, d.URL = resp.method, redacted(resp.URL())
 		return d
 	}

@@ -31,20 +31,28 @@ func rateOf(f *fields, now time.Time) (rate Rate) {
 			return rate
 		}
 	}
-	for _, prefix := range []string{"RateLimit-", "X-RateLimit-", "X-Rate-Limit-"} {
-		remaining, ok := count(f, prefix+"Remaining")
+	for i := range rateFields {
+		name := &rateFields[i]
+		remaining, ok := count(f, name.remaining)
 		if !ok {
 			continue
 		}
 		rate = Rate{Remaining: remaining, known: true}
-		rate.Limit, _ = count(f, prefix+"Limit")
-		if reset, ok := count(f, prefix+"Reset"); ok {
+		rate.Limit, _ = count(f, name.limit)
+		if reset, ok := count(f, name.reset); ok {
 			rate.Reset = resetAt(reset, now)
 		}
-		rate.Resource, _ = f.get(prefix+"Resource", foldName)
+		rate.Resource, _ = f.get(name.resource, foldName)
 		return rate
 	}
 	return Rate{}
+}
+
+// rateFields are the names of fields for one number each, as servers have them.
+var rateFields = []struct{ remaining, limit, reset, resource string }{
+	{"RateLimit-Remaining", "RateLimit-Limit", "RateLimit-Reset", "RateLimit-Resource"},
+	{"X-RateLimit-Remaining", "X-RateLimit-Limit", "X-RateLimit-Reset", "X-RateLimit-Resource"},
+	{"X-Rate-Limit-Remaining", "X-Rate-Limit-Limit", "X-Rate-Limit-Reset", "X-Rate-Limit-Resource"},
 }
 
 // count returns the number that a field begins with: the drafts allow a policy behind it.

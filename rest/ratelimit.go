@@ -83,6 +83,9 @@ func (c *Client) rateLimited(next stage) stage {
 			}
 		}
 		resp, err := next(x)
+		if err == nil {
+			return resp, nil
+		}
 		var limited *RateLimitError
 		if !waits || !errors.As(err, &limited) || !x.body.replayable() {
 			return resp, err
@@ -131,15 +134,15 @@ func (l *limits) refuses(x *exchange, now time.Time) *RateLimitError {
 	l.mu.Lock()
 	b := l.buckets[l.bucketOf(x)]
 	l.mu.Unlock()
-	refusal := &RateLimitError{Rate: b.rate, RetryAfter: -1, name: x.method + " " + redacted(x.to.String())}
+	after := time.Duration(-1)
 	switch {
 	case b.paused.After(now):
-		refusal.RetryAfter = b.paused.Sub(now)
+		after = b.paused.Sub(now)
 	case b.rate.Known() && b.rate.Remaining == 0 && b.rate.Reset.After(now):
 	default:
 		return nil
 	}
-	return refusal
+	return &RateLimitError{Rate: b.rate, RetryAfter: after, name: x.method + " " + redacted(x.to.String())}
 }
 
 // bucketOf returns what x is counted to. l is locked.
