@@ -17,15 +17,16 @@ func init() {
 // ServeOnLoop is ServeConn on an event loop whose operating system is in memory: it returns
 // when the connection has ended, or was taken away.
 func ServeOnLoop(s *Server, nc net.Conn) error {
-	return s.serveInMemory(nc, ListenOnLoop(s))
+	return ServeIn(s, nc, ListenOnLoop(s))
 }
 
 // ServeInline is ServeOnLoop with a server that calls its handlers on the loop.
 func ServeInline(s *Server, nc net.Conn) error {
-	return s.serveInMemory(nc, ListenInline(s))
+	return ServeIn(s, nc, ListenInline(s))
 }
 
-func (s *Server) serveInMemory(nc net.Conn, ln *wiretest.KernelListener) error {
+// ServeIn is ServeOnLoop by way of a new listener in memory, which it closes.
+func ServeIn(s *Server, nc net.Conn, ln *wiretest.KernelListener) error {
 	defer ln.Close()
 	s.prepare()
 	g, err := s.loops.enter(s)

@@ -185,3 +185,35 @@ func TestLoopShutdownWhileConnectionsWait(t *testing.T) {
 		wantAll(t, long, "")
 	})
 }
+
+// What Stats counts, exactly, also over loops that have ended meanwhile.
+func TestLoopStats(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		listen func(*gallop.Server) *wiretest.KernelListener
+		want   gallop.ServerStats
+	}{
+		{"inline", gallop.ListenInline, gallop.ServerStats{Inline: 14, Overtaken: 2}},
+		{"as it comes", gallop.ListenOnLoop, gallop.ServerStats{Inline: 3, Pooled: 11, FastPlaces: 1, UsedPlaces: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+				if string(ctx.Path()) == "/slow" {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}}
+			for range 2 {
+				synctest.Test(t, func(t *testing.T) {
+					c := wiretest.Start(t, func(nc net.Conn) error { return gallop.ServeIn(s, nc, tt.listen(s)) })
+					for range 6 {
+						c.Send(wiretest.Get("/fast")).Want(200)
+					}
+					c.Send(wiretest.Get("/slow")).Want(200)
+				})
+			}
+			if got := s.Stats(); got != tt.want {
+				t.Errorf("%+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}

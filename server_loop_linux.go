@@ -20,7 +20,6 @@ type loopGroup struct {
 	kernel poll.Kernel // nil but in tests, like n
 	n      int         // how many loops; 0: as many as there are processors
 	before poll.Stats  // of groups that have ended
-	inline atomic.Uint64
 	pooled atomic.Uint64
 	vacant sync.Pool // of *serverConn, with what they have for the next connection
 }
@@ -33,7 +32,7 @@ func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
 		if lg.g.Enter() {
 			return lg.g, nil
 		}
-		lg.before.Overtaken += lg.g.Stats().Overtaken
+		lg.before = lg.stats()
 	}
 	g, err := poll.NewGroup(loopServer{s}, orDefault(lg.n, poll.DefaultLoops()), lg.kernel)
 	lg.g = g
@@ -45,11 +44,20 @@ func (s *Server) Stats() ServerStats {
 	lg := &s.loops
 	lg.mu.Lock()
 	defer lg.mu.Unlock()
-	stats := ServerStats{Inline: lg.inline.Load(), Pooled: lg.pooled.Load(), Overtaken: lg.before.Overtaken}
-	if lg.g != nil {
-		stats.Overtaken += lg.g.Stats().Overtaken
-	}
+	of := lg.stats()
+	stats := ServerStats{Inline: of.Counted, Pooled: lg.pooled.Load(), Overtaken: of.Overtaken}
 	stats.FastPlaces, stats.UsedPlaces = s.branch.count()
+	return stats
+}
+
+// stats returns the counts of all groups so far. lg is locked.
+func (lg *loopGroup) stats() poll.Stats {
+	stats := lg.before
+	if lg.g != nil {
+		now := lg.g.Stats()
+		stats.Counted += now.Counted
+		stats.Overtaken += now.Overtaken
+	}
 	return stats
 }
 
@@ -577,7 +585,7 @@ func (c *serverConn) handleOnLoop() {
 		}
 		return
 	}
-	c.srv.loops.inline.Add(1)
+	seat.worker.Count()
 	timed := seat.place != nil && c.requests%sampled == 0
 	var start poll.Moment
 	if timed {

@@ -35,14 +35,15 @@ const (
 	DispatchGoroutine
 )
 
-// ServerStats are counts of what event loops have done, see Server.Stats.
+// ServerStats are counts of what event loops have done since the server began, see
+// Server.Stats. They are read one after the other while loops run on, and need not add up.
 type ServerStats struct {
 	Inline    uint64 // handlers called on a loop
 	Pooled    uint64 // handlers called on goroutines, the loop having gone on
 	Overtaken uint64 // handlers on a loop that took so long that it went on without them
 
 	// How many of the table's places, which methods and paths share, call their handlers
-	// on the loop, and how many were used at all.
+	// on the loop, and of how many it is known that handlers were quick, or were taken to be.
 	FastPlaces, UsedPlaces int
 }
 

@@ -43,7 +43,6 @@ type Group struct {
 	away    atomic.Int64 // workers that serve something off the loops
 	workers atomic.Int32
 	running atomic.Int32 // loops
-	pooled  atomic.Uint64
 	stolen  atomic.Uint64
 
 	dogAsleep atomic.Bool
@@ -59,16 +58,15 @@ type Group struct {
 
 // Stats are counts since the group began.
 type Stats struct {
-	Inline    uint64 // connections served by a leader, up to where they had to wait
-	Pooled    uint64 // tasks given to other workers
+	Counted   uint64 // by Worker.Count
 	Overtaken uint64 // batons taken by the watchdog
 }
 
 // Stats returns what was done so far.
 func (g *Group) Stats() Stats {
-	s := Stats{Pooled: g.pooled.Load(), Overtaken: g.stolen.Load()}
+	s := Stats{Overtaken: g.stolen.Load()}
 	for _, l := range g.loops {
-		s.Inline += l.total.Load()
+		s.Counted += l.called.Load()
 	}
 	return s
 }

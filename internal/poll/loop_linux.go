@@ -32,10 +32,9 @@ type Loop struct {
 	// something is, a new one each time. Who changes an odd one leads.
 	baton atomic.Uint64
 
-	conns  atomic.Int32 // everybody's: how many connections it has
-	awake  atomic.Bool  // everybody's: it does not wait for events
-	inline uint64       // how often something was served by the leader
-	total  atomic.Uint64
+	conns  atomic.Int32  // everybody's: how many connections it has
+	awake  atomic.Bool   // everybody's: it does not wait for events
+	called atomic.Uint64 // everybody's: what Worker.Count has counted
 
 	events  [256]syscall.EpollEvent
 	n, next int // events there are, and have been looked at
@@ -312,7 +311,6 @@ func (c *Conn) note(bits uint32) {
 func (w *Worker) begin(c *Conn) {
 	l := w.loop
 	w.run, w.now = l.baton.Load()+1, l.time
-	l.inline++
 	l.baton.Store(w.run)
 	if c != nil {
 		c.led = l
@@ -346,7 +344,6 @@ func (l *Loop) steal(run uint64) bool {
 // wait waits for events, or for something to be done. It reports false if the loop is to
 // end.
 func (l *Loop) wait() bool {
-	l.total.Store(l.inline)
 	if l.g.away.Load() > 0 {
 		runtime.Gosched() // others have work to do
 	}

@@ -34,7 +34,6 @@ const idleWorker = 10 * time.Second
 // Hand has Run called with data by a worker off the loops.
 func (g *Group) Hand(data any) {
 	g.away.Add(1)
-	g.pooled.Add(1)
 	g.start(task{data: data})
 }
 
@@ -104,6 +103,10 @@ func (w *Worker) Group() *Group { return w.g }
 
 // Leads reports whether w serves a connection on the loop, which waits meanwhile.
 func (w *Worker) Leads() bool { return w.loop != nil && w.loop.baton.Load() == w.run }
+
+// Count counts something that w does on the loop that it leads. Loops count by themselves, so
+// that no processor has to ask another one for the number.
+func (w *Worker) Count() { w.loop.called.Add(1) }
 
 // Now returns the time: for who leads, that when its loop last looked at the clock.
 func (w *Worker) Now() time.Time {
