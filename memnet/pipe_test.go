@@ -339,3 +339,118 @@ func BenchmarkSetReadDeadline(b *testing.B) {
 	}
 	_ = c.Close()
 }
+
+// Bytes that come while somebody reads are put where they are wanted; these are the ways
+// in which that may go wrong.
+
+func TestMoreThanAWaitingReadTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := Pipe()
+		got := make(chan string)
+		go func() {
+			b := make([]byte, 3)
+			n, _ := s.Read(b)
+			synctest.Wait() // all is written before the next read
+			rest, _ := io.ReadAll(s)
+			got <- string(b[:n]) + string(rest)
+		}()
+		synctest.Wait()
+		_, _ = c.Write([]byte("hello"))
+		_, _ = c.Write([]byte(", world"))
+		_ = c.Close()
+		if all := <-got; all != "hello, world" {
+			t.Errorf("read %q", all)
+		}
+	})
+}
+
+func TestReadThatGaveUpGetsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := Pipe()
+		_ = s.SetReadDeadline(time.Now().Add(time.Second))
+		late := []byte("untouched")
+		if n, err := s.Read(late); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("read %d, %v", n, err)
+		}
+		_ = s.SetReadDeadline(time.Time{})
+		_, _ = c.Write([]byte("something"))
+		wantRead(t, s, "something")
+		if string(late) != "untouched" {
+			t.Errorf("the read that gave up got %q", late)
+		}
+	})
+}
+
+// A deadline that passes, or an end that is closed, when the bytes were handed over already.
+func TestReadThatHasItsBytesEndsWell(t *testing.T) {
+	for name, then := range map[string]func(c, s net.Conn){
+		"deadline":   func(_, s net.Conn) { _ = s.SetReadDeadline(time.Unix(1, 0)) },
+		"closed":     func(_, s net.Conn) { _ = s.Close() },
+		"peer ended": func(c, _ net.Conn) { _ = c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for range 200 { // mostly the reader has not run when then does
+					c, s := Pipe()
+					done := make(chan error)
+					go func() {
+						b := make([]byte, 8)
+						n, err := s.Read(b)
+						if err == nil && string(b[:n]) != "bytes" {
+							err = errors.New("read " + string(b[:n]))
+						}
+						done <- err
+					}()
+					synctest.Wait()
+					_, _ = c.Write([]byte("bytes"))
+					then(c, s)
+					if err := <-done; err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestSeveralReadersShareWhatComes(t *testing.T) {
+	const readers, size = 4, 1 << 20
+	c, s := Pipe()
+	counts := make(chan [256]int)
+	for i := range readers {
+		go func() {
+			var count [256]int
+			for b := make([]byte, 1+100*i); ; {
+				n, err := s.Read(b)
+				for _, x := range b[:n] {
+					count[x]++
+				}
+				if err != nil {
+					counts <- count
+					return
+				}
+			}
+		}()
+	}
+	go func() {
+		message := make([]byte, 256)
+		for i := range message {
+			message[i] = byte(i)
+		}
+		for range size / len(message) {
+			_, _ = c.Write(message)
+		}
+		_ = c.Close()
+	}()
+	var all [256]int
+	for range readers {
+		for x, n := range <-counts {
+			all[x] += n
+		}
+	}
+	for x, n := range all {
+		if n != size/256 {
+			t.Fatalf("byte %d came %d times", x, n)
+		}
+	}
+}

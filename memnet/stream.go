@@ -11,11 +11,17 @@ import (
 // stream is one direction of a connection. Waiting is done on condition
 // variables only, never on the mutex, so that a bubble of testing/synctest sees
 // its goroutines as durably blocked.
+//
+// Bytes that come while a Read waits go where it wants them, and only what is over
+// is queued: into is nil, or the queue was empty when it was set, and
+// 0 ≤ handed ≤ len(into).
 type stream struct {
 	mu       sync.Mutex
 	readable sync.Cond // something that Read waits for may have happened
 	writable sync.Cond // the same for Write
 
+	into    []byte // of the first Read that waits
+	handed  int    // bytes that were put there, for that Read alone
 	bytes   ring
 	readBy  deadline
 	writeBy deadline
@@ -33,51 +39,77 @@ func (s *stream) init() {
 // Read and Write are not passed on to the streams: behind a wait every return from a
 // call costs more than the call, since the processor has forgotten where to.
 
-func (c *conn) Read(p []byte) (int, error) {
+func (c *conn) Read(p []byte) (n int, err error) {
 	s := c.in
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		switch {
-		case s.readClosed:
-			return 0, net.ErrClosed
-		case s.readBy.expired:
-			return 0, os.ErrDeadlineExceeded
-		case len(p) == 0:
-			return 0, nil
-		case s.bytes.n > 0:
-			n := s.bytes.read(p)
-			s.writable.Broadcast()
-			return n, nil
-		case s.writeErr != nil:
-			return 0, io.EOF
+	for len(p) > 0 && s.nothingToRead() {
+		first := s.into == nil
+		if first {
+			s.into = p
 		}
 		s.readable.Wait()
+		if !first {
+			continue
+		}
+		n = s.handed
+		s.into, s.handed = nil, 0
+		if n > 0 {
+			s.mu.Unlock()
+			return n, nil
+		}
 	}
+	switch {
+	case s.readClosed:
+		err = net.ErrClosed
+	case s.readBy.expired:
+		err = os.ErrDeadlineExceeded
+	case len(p) == 0:
+	case s.bytes.n > 0:
+		n = s.bytes.read(p)
+		if s.writing {
+			s.writable.Broadcast()
+		}
+	default:
+		err = io.EOF
+	}
+	s.mu.Unlock()
+	return n, err
+}
+
+// nothingToRead reports whether a Read has to wait.
+func (s *stream) nothingToRead() bool {
+	return s.bytes.n == 0 && s.writeErr == nil && !s.readClosed && !s.readBy.expired
 }
 
 func (s *stream) stale() bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.readClosed || s.bytes.n > 0 || s.writeErr != nil
+	stale := s.readClosed || s.bytes.n > 0 || s.writeErr != nil
+	s.mu.Unlock()
+	return stale
 }
 
 func (c *conn) Write(p []byte) (n int, err error) {
 	s := c.out
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for s.writing && s.cannotWrite() == nil {
 		s.writable.Wait()
 	}
-	if err := s.cannotWrite(); err != nil {
-		return 0, err
+	if err = s.cannotWrite(); err == nil {
+		if n = s.put(p); n < len(p) {
+			n, err = s.putRest(p, n)
+		}
 	}
-	n = s.put(p)
-	if n == len(p) {
-		return n, nil
-	}
+	s.mu.Unlock()
+	s.readable.Broadcast() // whoever wakes up finds the stream unlocked
+	return n, err
+}
+
+// putRest puts what of p is behind its first n bytes, for which there was no room. It
+// returns how much of p was put in all.
+func (s *stream) putRest(p []byte, n int) (_ int, err error) {
 	s.writing = true
 	for n < len(p) && err == nil {
+		s.readable.Broadcast()
 		s.writable.Wait()
 		if err = s.cannotWrite(); err == nil {
 			n += s.put(p[n:])
@@ -88,11 +120,14 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// put queues as much of p as there is room for and returns how much that was.
-func (s *stream) put(p []byte) int {
-	n := s.bytes.write(p)
-	if n > 0 {
-		s.readable.Broadcast()
+// put hands over or queues as much of p as there is room for and returns how much that was.
+func (s *stream) put(p []byte) (n int) {
+	if s.into != nil && s.handed == 0 {
+		n = copy(s.into, p)
+		s.handed = n
+	}
+	if n < len(p) {
+		n += s.bytes.write(p[n:])
 	}
 	return n
 }
