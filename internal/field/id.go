@@ -2,6 +2,7 @@ package field
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -269,24 +270,23 @@ func LookupHead(b []byte) (ID, int) {
 	return lookupHead(b)
 }
 
-// BeginsWith returns the length of the name of a known field if that, whatever its case,
-// and a colon are what b begins with, and otherwise 0. It is for parsers that expect a
+// BeginsAt returns the length of the name of a known field if that, whatever its case,
+// and a colon are what stands at b[i], and otherwise 0. It is for parsers that expect a
 // certain field, and cheaper than LookupHead. It may return 0 where fewer than eight bytes
 // follow the name.
-func BeginsWith(b []byte, id ID) int {
+func BeginsAt(b []byte, i int, id ID) int {
 	p := &patterns[id]
-	n := p.length
-	if id == Unknown || n >= len(b) || b[n] != ':' || len(b) < p.words*8 {
+	if len(b)-i < p.reach {
 		return 0
 	}
-	odd := p.differ(b, 0)
-	for i := 1; i < p.words; i++ {
-		odd |= p.differ(b, i)
+	odd := p.differ(b, i, 0)
+	for word := 1; word < p.words; word++ {
+		odd |= p.differ(b, i, word)
 	}
 	if odd != 0 {
 		return 0
 	}
-	return n
+	return p.length
 }
 
 // headWindow is how much of b lookupHead may look at.
@@ -302,7 +302,7 @@ func lookupHead(b []byte) (ID, int) {
 		last = first
 	} else {
 		for n = 8; ; n += 8 {
-			if m := colons(binary.LittleEndian.Uint64(b[n:])); m != 0 {
+			if m := colons(ascii.Word(b, n)); m != 0 {
 				n += bits.TrailingZeros64(m) >> 3
 				break
 			}
@@ -310,13 +310,13 @@ func lookupHead(b []byte) (ID, int) {
 				return Unknown, 0
 			}
 		}
-		last = binary.LittleEndian.Uint64(b[n-8:])
+		last = ascii.Word(b, n-8)
 	}
 	id := table[hash(first, last, n)]
 	p := &patterns[id]
-	odd := p.differ(b, 0) | p.differ(b, 1)
+	odd := p.differ(b, 0, 0) | p.differ(b, 0, 1)
 	if n > 16 {
-		odd |= p.differ(b, 2) | p.differ(b, 3)
+		odd |= p.differ(b, 0, 2) | p.differ(b, 0, 3)
 	}
 	if odd != 0 || n != len(names[id]) {
 		return Unknown, 0
@@ -335,38 +335,41 @@ func colons(w uint64) uint64 {
 // maxKnown is the length of the longest known name, and of a pattern.
 const maxKnown = 32
 
-// pattern is a known name to compare bytes with: its words, and in each the bits
-// that do not count: the case of letters, and all behind the end of the name.
+// pattern is a known name and a colon to compare bytes with: the words, and in each the
+// bits that do not count: the case of letters, and all behind the colon.
 type pattern struct {
-	text, ignore [maxKnown / 8]uint64
-	length       int
-	words        int // that length takes
+	text, ignore [maxKnown/8 + 1]uint64
+	length       int // of the name
+	words        int // that name and colon take
+	reach        int // the bytes that these are, or for Unknown more than there are
 }
 
-// differ returns what is different in word i of b.
-func (p *pattern) differ(b []byte, i int) uint64 {
-	return (binary.LittleEndian.Uint64(b[8*i:]) ^ p.text[i]) &^ p.ignore[i]
+// differ returns what is different, in that word of the pattern, in b from i on.
+func (p *pattern) differ(b []byte, i, word int) uint64 {
+	return (ascii.Word(b, i+8*word) ^ p.text[word]) &^ p.ignore[word]
 }
 
 var patterns = buildPatterns()
 
 func buildPatterns() (t [numIDs]pattern) {
 	for id, name := range names {
-		var text, ignore [maxKnown]byte
-		copy(text[:], name)
+		var text, ignore [maxKnown + 8]byte
+		copy(text[:], name+":")
 		for i, c := range text {
 			switch {
-			case i >= len(name):
+			case i > len(name):
 				ignore[i] = 0xff
 			case ascii.Lower(c) >= 'a' && ascii.Lower(c) <= 'z':
 				ignore[i] = 0x20
 			}
 		}
-		t[id].length, t[id].words = len(name), (len(name)+7)/8
+		t[id].length, t[id].words = len(name), len(name)/8+1
+		t[id].reach = 8 * t[id].words
 		for i := range t[id].text {
 			t[id].text[i] = binary.LittleEndian.Uint64(text[8*i:])
 			t[id].ignore[i] = binary.LittleEndian.Uint64(ignore[8*i:])
 		}
 	}
+	t[Unknown].reach = math.MaxInt
 	return t
 }

@@ -54,7 +54,7 @@ func TestLookupHeadAgreesWithLookup(t *testing.T) {
 				t.Errorf("%q before %d bytes: got %v, %d, want %v", name, room, got, n, want)
 			}
 			for id := range numIDs {
-				n := BeginsWith(b, id)
+				n := BeginsAt(b, 0, id)
 				if n != 0 && (id != want || n != len(name)) || n == 0 && id == want && id != Unknown && room > 7 {
 					t.Errorf("%q before %d bytes begins with %v: %d", name, room, id, n)
 				}

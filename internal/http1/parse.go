@@ -2,7 +2,6 @@ package http1
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/bits"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -295,10 +294,10 @@ func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 // name and a value of visible ASCII, is done here and without another look;
 // parseName and parseValue do the rest.
 func parseField(l *field.List, b []byte, i int) (end int, err error) {
-	line := b[i:]
 	id := l.Expected()
-	colon := field.BeginsWith(line, id)
+	colon := field.BeginsAt(b, i, id)
 	if colon == 0 {
+		line := b[i:]
 		if id, colon = field.LookupHead(line); id == field.Unknown {
 			if colon, err = parseName(line); colon < 0 {
 				return 0, err
@@ -309,7 +308,7 @@ func parseField(l *field.List, b []byte, i int) (end int, err error) {
 	start := skipBlanks(b, colon+1)
 	stop := start
 	for ; stop+8 <= len(b); stop += 8 {
-		if m := ascii.Odd(binary.LittleEndian.Uint64(b[stop:])); m != 0 {
+		if m := ascii.Odd(ascii.Word(b, stop)); m != 0 {
 			stop += bits.TrailingZeros64(m) >> 3
 			break
 		}
@@ -401,7 +400,7 @@ const (
 func indexBlank(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
+		w := ascii.Word(b, i)
 		del := w ^ ones*0x7f
 		if m := ((w-ones*0x21)&^w | (del-ones)&^del) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
