@@ -117,10 +117,7 @@ func (c *Client) do(ctx context.Context, deadline time.Time, req *Request, resp 
 
 // call makes one call, with the cookies of the jar.
 func (c *Client) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
-	if err := req.parseURI(); err != nil {
-		return err
-	}
-	if err := req.uri.toASCII(); err != nil {
+	if err := req.settleURI(); err != nil {
 		return err
 	}
 	if c.Jar == nil {

@@ -179,7 +179,7 @@ func laterBy(current, now time.Time, timeout time.Duration, deadline time.Time) 
 var unknownDeadline = time.Unix(2, 0)
 
 func (cc *clientConn) armRead(at time.Time) {
-	if !cc.readBy.Equal(at) {
+	if cc.readBy != at {
 		cc.readBy = at
 		cc.nc.SetReadDeadline(at)
 		cc.heedInterrupt()
@@ -187,7 +187,7 @@ func (cc *clientConn) armRead(at time.Time) {
 }
 
 func (cc *clientConn) armWrite(at time.Time) {
-	if !cc.writeBy.Equal(at) {
+	if cc.writeBy != at {
 		cc.writeBy = at
 		cc.nc.SetWriteDeadline(at)
 		cc.heedInterrupt()
@@ -215,23 +215,13 @@ func (cc *clientConn) heedInterrupt() {
 // send sends req, and sets what decides how the answer to it is read. The answer is still
 // to be read unless over: then the call is, with that error.
 func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
-	out := req.Header.asStored()
-	out.agent = cc.set.agent
-	out.close = out.close || cc.pool.tooOld(cc) && !req.Header.ConnectionUpgrade()
-	content, err := req.prepare(&out)
-	if err == nil && !cc.host.isValid(req.Header.Host()) {
-		err = errSentHost
-	}
-	if err == nil {
-		err = req.checkTarget()
-	}
+	content, length, err := cc.putHead(req, a)
 	if err != nil {
 		cc.long = true // nothing was sent, and the connection is as it was
 		return true, requestError{err}
 	}
-	cc.buf = req.Header.appendHead(bufpool.Get(cc.set.readBuf), &out)
-	a.method, a.close, a.upgrade = req.Header.methodID(), out.close, req.Header.ConnectionUpgrade()
-	hasBody := out.length > 0 || out.length == lengthChunked
+	a.method, a.upgrade = req.Header.methodID(), req.Header.ConnectionUpgrade()
+	hasBody := length > 0 || length == lengthChunked
 	large := req.IsBodyStream() || len(content) > maxDirectBody
 	small := !large && !(hasBody && req.MayContinue())
 	if small && cc.mayAsk(len(content)) {
@@ -246,7 +236,33 @@ func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
 		cc.set.trace.wroteRequest(err)
 		return false, err
 	}
-	return cc.sendApart(req, a, content, out.length)
+	return cc.sendApart(req, a, content, length)
+}
+
+// putHead puts the head of req, if that can be sent, into the buffer. It returns the body,
+// if that is not a stream, and its length as an outgoing has it.
+func (cc *clientConn) putHead(req *Request, a *answer) (content []byte, length int64, err error) {
+	buf := bufpool.Get(cc.set.readBuf)
+	out := req.Header.asStored()
+	out.agent = cc.set.agent
+	out.close = out.close || cc.pool.tooOld(cc) && !req.Header.ConnectionUpgrade()
+	if s := req.sentBefore(&out); s != nil {
+		cc.buf, a.close = append(buf, s.text...), out.close
+		return req.bytes(), s.out.length, nil
+	}
+	cc.buf = buf
+	if content, err = req.prepare(&out); err != nil {
+		return nil, 0, err
+	}
+	if !cc.host.isValid(req.Header.Host()) {
+		return nil, 0, errSentHost
+	}
+	if err = req.checkTarget(); err != nil {
+		return nil, 0, err
+	}
+	cc.buf, a.close = req.Header.appendHead(buf, &out), out.close
+	req.keepSent(cc.buf, &out)
+	return content, out.length, nil
 }
 
 // sendApart sends the head of req, and then its body, if that is wanted.

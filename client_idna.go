@@ -38,6 +38,14 @@ func asciiHost(host string) (string, error) {
 	return name, nil
 }
 
+// settleURI makes the URI one that can be sent.
+func (req *Request) settleURI() error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	return req.uri.toASCII()
+}
+
 // toASCII makes the host of u one that can be sent.
 func (u *URI) toASCII() error {
 	if isASCII(u.host) {

@@ -26,9 +26,8 @@ type connPool struct {
 // get returns a connection for one call: an idle one that is still good, or a new one,
 // or, if there may be no more, the first that nobody needs any more. fresh asks for a
 // new one in any case. If it is for a round trip, that may find out whether an idle one
-// is still good.
-func (p *connPool) get(ctx context.Context, deadline time.Time, fresh, roundTrip bool) (*clientConn, error) {
-	trace := p.host.set.traceOf(ctx)
+// is still good. trace is the one of ctx.
+func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*clientConn, error) {
 	trusting := roundTrip && trace == nil // GotConn is told of good ones only
 	var tried *clientConn                 // lost if a callback panics
 	defer func() {

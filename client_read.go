@@ -161,6 +161,12 @@ func (cc *clientConn) readWhole(resp *Response) error {
 		cc.broken = true
 		return ErrBodyTooLarge
 	}
+	if raw := cc.unread(); cc.body.kind == http1.Fixed && cc.body.left <= int64(len(raw)) {
+		n := int(cc.body.left)
+		resp.body.buf = append(bufpool.Grow(resp.body.buf[:0], n), raw[:n]...)
+		cc.r, cc.body.left = cc.r+n, 0
+		return nil
+	}
 	buf := resp.body.buf[:0]
 	resp.body.buf = nil
 	buf, err := cc.appendBody(buf)

@@ -55,10 +55,7 @@ func (c *HostClient) checkURI(req *Request) error {
 	if !req.uriParsed && len(req.Header.Host()) > 0 && (c.IsProxy || req.Header.RequestURI()[0] == '/') {
 		return nil
 	}
-	if err := req.parseURI(); err != nil {
-		return err
-	}
-	if err := req.uri.toASCII(); err != nil {
+	if err := req.settleURI(); err != nil {
 		return err
 	}
 	if len(req.uri.scheme) > 0 && req.uri.isHTTPS() != c.IsTLS {
@@ -112,7 +109,7 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 		return ErrTimeout
 	}
 	for set := c.set.of(ctx); ; {
-		cc, err := c.pool.get(ctx, deadline, fresh, true)
+		cc, err := c.pool.get(ctx, deadline, set.trace, fresh, true)
 		if err != nil {
 			return err
 		}

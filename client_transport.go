@@ -65,7 +65,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err := c.pool.get(context.Background(), deadline, connectionClose, false)
+	cc, err := c.pool.get(context.Background(), deadline, c.set.trace, connectionClose, false)
 	if err == nil {
 		cc.armRead(time.Time{})
 		cc.armWrite(time.Time{})

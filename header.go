@@ -77,9 +77,11 @@ func (h *header) reset() {
 	h.head.Reset()
 	h.trailers.Reset()
 	h.flags, h.compactAt = 0, 0
-	h.scratch = emptied(h.scratch)
-	h.peeked = emptiedViews(h.peeked)
-	h.keys = emptiedViews(h.keys)
+	if cap(h.scratch)|cap(h.peeked)|cap(h.keys) != 0 { // few headers have any of them
+		h.scratch = emptied(h.scratch)
+		h.peeked = emptiedViews(h.peeked)
+		h.keys = emptiedViews(h.keys)
+	}
 }
 
 // emptiedViews returns views without its elements, or nil if there is too much room.

@@ -41,6 +41,7 @@ type Request struct {
 
 	values  userValues
 	timeout time.Duration
+	sent    *sentHead       // nil until a client has sent the request
 	ctx     context.Context // of the call, on its way through a RoundTripper
 	isTLS   bool
 
@@ -89,6 +90,7 @@ func (req *Request) resetContent() {
 	req.ResetBody()
 	req.shrink(int(requestBodyKeep.Load()))
 	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
+	req.forgetSent()
 	if req.uriUsed {
 		req.uri.Reset()
 		req.uriUsed = false

@@ -53,11 +53,17 @@ func (req *Request) prepare(out *outgoing) (content []byte, err error) {
 		}
 	}
 	if !req.IsBodyStream() {
-		if out.length = int64(len(content)); len(content) == 0 && req.isBodiless() {
-			out.length = lengthNone
-		}
+		out.length = req.lengthOf(content)
 	}
 	return content, nil
+}
+
+// lengthOf returns what is said of the length of a body that is these bytes.
+func (req *Request) lengthOf(content []byte) int64 {
+	if len(content) == 0 && req.isBodiless() {
+		return lengthNone
+	}
+	return int64(len(content))
 }
 
 // content returns the body if it is not a stream. The arguments stand in for an

@@ -7,6 +7,7 @@
 package field
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -49,7 +50,11 @@ type List struct {
 
 // Reset empties the list and forgets the lender's bytes.
 func (l *List) Reset() {
-	l.buf, l.borrowed = nil, false
+	l.borrowed = false
+	if l.buf == nil && len(l.fields) == 0 {
+		return
+	}
+	l.buf = nil
 	if cap(l.own) > keepStorage {
 		l.own = nil
 	}
@@ -351,4 +356,9 @@ func (l *List) CopyTo(dst *List) {
 	dst.buf = dst.own
 	dst.fields = append(dst.fields[:0], l.fields...)
 	dst.first = l.first
+}
+
+// Equal reports whether l and o have the same fields, and the same bytes in storage.
+func (l *List) Equal(o *List) bool {
+	return bytes.Equal(l.buf, o.buf) && slices.Equal(l.fields, o.fields)
 }

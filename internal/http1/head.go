@@ -107,6 +107,14 @@ func (h *Head) CopyTo(dst *Head) {
 	h.Fields.CopyTo(&dst.Fields)
 }
 
+// Equal reports whether h and o, of which neither is being parsed, say the same in the
+// same way: that they have the same bytes in storage, too.
+func (h *Head) Equal(o *Head) bool {
+	return h.Method == o.Method && h.Target == o.Target && h.Reason == o.Reason && h.Lines == o.Lines &&
+		h.Status == o.Status && h.MethodID == o.MethodID && h.Minor == o.Minor && h.Flags == o.Flags &&
+		h.Body == o.Body && h.Length == o.Length && h.Fields.Equal(&o.Fields)
+}
+
 // MethodOf returns the Method that the token stands for. Methods are case
 // sensitive (RFC 9110 §9.1).
 func MethodOf[S ~string | ~[]byte](s S) Method {
