@@ -32,12 +32,15 @@ const (
 	// firstProof is how many short runs in a row it takes at first, and secondProof after
 	// the first time that the prediction was wrong; then it grows to four times as much
 	// each time up to quickProof, and to twice as much up to lastProof. All are powers of
-	// two. A place that has been right for longTime, in samples, is forgiven a step.
+	// two. A place that has been right for longTime, in samples, is forgiven a step, and
+	// takes no more than before if it was right for rareTime: machines pause now and then,
+	// and what is that rare costs less than goroutines do.
 	firstProof  = 3
 	secondProof = 6
 	quickProof  = 10
 	lastProof   = 20
 	longTime    = 1 << 14
+	rareTime    = 1 << 10
 
 	// sampled is the part of the runs on a loop whose time is taken.
 	sampled = 16
@@ -95,11 +98,13 @@ func ran(place *atomic.Uint32, took time.Duration) {
 // mispredicted takes note of a run on the loop that should not have been there.
 func mispredicted(place *atomic.Uint32) {
 	next := uint32(secondProof)
-	switch was := place.Load() >> proofShift; {
-	case was >= quickProof:
-		next = min(was+1, lastProof)
-	case was != 0:
-		next = was + 2
+	switch was := place.Load(); {
+	case was&runsMask >= 1<<proof(was)+rareTime:
+		next = proof(was)
+	case was>>proofShift >= quickProof:
+		next = min(was>>proofShift+1, lastProof)
+	case was>>proofShift != 0:
+		next = was>>proofShift + 2
 	}
 	place.Store(next << proofShift)
 }

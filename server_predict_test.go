@@ -30,6 +30,9 @@ func TestPredictor(t *testing.T) {
 		{"wrong twice", []runs{{8, short}, {1, slow}, {64, short}, {1, slow}, {255, short}}, false},
 		{"wrong twice and proven again", []runs{{8, short}, {1, slow}, {64, short}, {1, slow}, {256, short}}, true},
 		{"somewhat slow on the loop", []runs{{8, short}, {100, 2 * shortRun}}, true},
+		{"wrong too often", []runs{{8, short}, {1, slow}, {64 + rareTime - 1, short}, {1, slow}, {255, short}}, false},
+		{"rarely wrong", []runs{{8, short}, {1, slow}, {64 + rareTime, short}, {1, slow}, {64, short}}, true},
+		{"rarely wrong but not yet proven again", []runs{{8, short}, {1, slow}, {64 + rareTime, short}, {1, slow}, {63, short}}, false},
 		{"forgiven", []runs{{8, short}, {1, slow}, {64 + longTime, short}, {1, slow}, {128, short}}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
