@@ -1,0 +1,150 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Config is what an App is made of. The zero value is an application with the defaults.
+type Config struct {
+	// ErrorHandler makes answers of errors; DefaultErrorHandler by default.
+	ErrorHandler ErrorHandler
+
+	// Constraints are further constraints of parameters, by name. They come before those
+	// that there are.
+	Constraints map[string]Constraint
+
+	// JSON is the codec of JSON; encoding/json by default.
+	JSON Codec
+
+	// Server is the server that Listen runs, with its limits and timeouts. It is used
+	// itself, and its Handler is set. By default it is a zero gallop.Server.
+	Server *gallop.Server
+}
+
+// App is a web application: routes, and how requests get to them. It has to be made by New.
+// Routes may be added while it serves.
+type App struct {
+	Router
+	config Config
+	table  atomic.Pointer[table] // nil if routes were added since
+
+	mu     sync.Mutex // guards what follows, and who makes table
+	routes []*Route
+	draft  *table // of all routes, to find those that are in each other's way
+}
+
+// New returns an application without routes.
+func New(config Config) *App {
+	a := &App{config: config}
+	if a.config.ErrorHandler == nil {
+		a.config.ErrorHandler = DefaultErrorHandler
+	}
+	if a.config.JSON == nil {
+		a.config.JSON = stdJSON{}
+	}
+	if a.config.Server == nil {
+		a.config.Server = new(gallop.Server)
+	}
+	a.config.Constraints = maps.Clone(config.Constraints)
+	a.config.Server.Handler = a.Serve
+	a.Router.app = a
+	a.draft = newTable(nil)
+	return a
+}
+
+// Serve answers a request; it is the application as a gallop.RequestHandler.
+func (a *App) Serve(request *gallop.RequestCtx) {
+	t := a.table.Load()
+	if t == nil {
+		t = a.makeTable()
+	}
+	c := ctxPool.Get().(*Ctx)
+	c.begin(a, t, request)
+	t.find(c)
+	if err := c.Next(); err != nil {
+		c.fail(err)
+	}
+	c.end()
+	ctxPool.Put(c) // not after a panic: then somebody may still have it
+}
+
+// Listen serves on a TCP address, as Config.Server does, until Shutdown.
+func (a *App) Listen(addr string) error { return a.config.Server.ListenAndServe(addr) }
+
+// Shutdown stops what Listen began, and waits for the requests under way until ctx ends.
+func (a *App) Shutdown(ctx context.Context) error { return a.config.Server.ShutdownWithContext(ctx) }
+
+// add registers a route. It panics if there cannot be such a one.
+func (a *App) add(r *Route) *Route {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := r.parse()
+	if err == nil {
+		err = a.draft.add(r)
+	}
+	if err != nil {
+		panic(err.Error())
+	}
+	a.routes = append(a.routes, r)
+	a.table.Store(nil)
+	return r
+}
+
+// makeTable makes the table that is missing.
+func (a *App) makeTable() *table {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t := a.table.Load(); t != nil {
+		return t
+	}
+	t := newTable(a.use)
+	for _, r := range a.routes {
+		if err := t.add(r); err != nil {
+			panic(err) // the draft let it in
+		}
+	}
+	a.table.Store(t)
+	return t
+}
+
+// Routes returns all routes, in the order in which they were registered.
+func (a *App) Routes() []*Route {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.routes)
+}
+
+// URL returns a path that leads to the route with the name. pairs are names of parameters and their
+// values, by turns; the values are escaped.
+func (a *App) URL(name string, pairs ...string) (string, error) {
+	if len(pairs)%2 != 0 {
+		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)
+	}
+	values := make(map[string]string, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	if r := a.named(name); r != nil {
+		return r.url(values)
+	}
+	return "", fmt.Errorf("%w: %q", ErrNoRoute, name)
+}
+
+// named returns the first route with the name, nil if there is none.
+func (a *App) named(name string) *Route {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.routes {
+		if r.name == name && name != "" {
+			return r
+		}
+	}
+	return nil
+}

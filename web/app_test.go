@@ -1,0 +1,388 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+)
+
+// quiet is a server that logs nothing.
+func quiet() *gallop.Server { return &gallop.Server{Logger: discard{}} }
+
+type discard struct{}
+
+func (discard) Printf(string, ...any) {}
+
+func TestMethods(t *testing.T) {
+	app := New(Config{})
+	app.Get("/both", says("got"))
+	app.Post("/both", says("posted"))
+	app.Get("/own", says("got"))
+	app.Head("/own", func(c *Ctx) error { c.Set("X-Own", "yes"); return nil })
+	app.Options("/own", says("options"))
+	app.Add("PURGE", "/cache/:key", showsParams)
+	app.All("/any/:x", showsParams)
+	app.Put("/any/:y", showsParams)
+	app.Get("/any/fixed", says("fixed"))
+	for _, tc := range []struct {
+		method, target string
+		status         int
+		body, allow    string
+	}{
+		{"GET", "/both", 200, "got", ""},
+		{"POST", "/both", 200, "posted", ""},
+		{"HEAD", "/both", 200, "", ""},
+		{"DELETE", "/both", 405, "Method Not Allowed", "GET, HEAD, OPTIONS, POST"},
+		{"OPTIONS", "/both", 204, "", "GET, HEAD, OPTIONS, POST"},
+		{"NONSENSE", "/both", 405, "Method Not Allowed", "GET, HEAD, OPTIONS, POST"},
+		{"OPTIONS", "/own", 200, "options", ""},
+		{"GET", "/none", 404, "Not Found", ""},
+		{"OPTIONS", "/none", 404, "Not Found", ""},
+		{"PURGE", "/cache/a", 200, "/cache/:key key=a", ""},
+		{"GET", "/cache/a", 405, "Method Not Allowed", "OPTIONS, PURGE"},
+		{"DELETE", "/any/1", 200, "/any/:x x=1", ""},
+		{"PUT", "/any/1", 200, "/any/:y y=1", ""},
+		{"GET", "/any/fixed", 200, "fixed", ""},
+		{"POST", "/any/fixed", 200, "/any/:x x=fixed", ""},
+	} {
+		status, body, header := ask(t, app, tc.method, tc.target)
+		if status != tc.status || body != tc.body || header.Get("Allow") != tc.allow {
+			t.Errorf("%s %s: %d %q, Allow %q; want %d %q, %q", tc.method, tc.target, status, body, header.Get("Allow"), tc.status, tc.body, tc.allow)
+		}
+	}
+	if _, _, header := ask(t, app, "HEAD", "/own"); header.Get("X-Own") != "yes" {
+		t.Error("HEAD did not get its own route")
+	}
+	if _, _, header := ask(t, app, "HEAD", "/both"); header.Get("Content-Length") != "3" {
+		t.Errorf("HEAD has Content-Length %q, GET has 3", header.Get("Content-Length"))
+	}
+}
+
+// traces returns middleware that writes its name around what comes behind it.
+func traces(name string) Handler {
+	return func(c *Ctx) error {
+		err := c.Next()
+		c.RequestCtx().Response.Header.Add("X-Trace", name)
+		return err
+	}
+}
+
+func TestMiddleware(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/before", says("before"))
+	app.Use(traces("app"))
+	api := app.Group("/api", traces("api"))
+	api.Get("/one", says("one"))
+	api.Use(traces("later"))
+	api.Get("/two", traces("own"), says("two"))
+	api.Route("/v1", func(g *Router) {
+		g.Use(traces("v1"))
+		g.Get("/:x", showsParams)
+	})
+	api.Get("/three", says("three"))
+	app.Get("/stops", func(c *Ctx) error { return c.SendString("stopped") }, says("not this"))
+	app.Get("/runs-out", func(c *Ctx) error { return errors.Join(c.Next(), c.Next()) })
+	for target, want := range map[string]string{
+		"/before":    "before ",
+		"/api/one":   "one api,app",
+		"/api/two":   "two own,later,api,app",
+		"/api/three": "three later,api,app",
+		"/api/v1/x":  "/api/v1/:x x=x v1,later,api,app",
+		"/none":      "Not Found app",
+		"/api/none":  "Not Found app",
+		"/stops":     "stopped app",
+		"/runs-out":  " app",
+	} {
+		_, body, header := ask(t, app, "GET", target)
+		if got := body + " " + strings.Join(header.Values("X-Trace"), ","); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+}
+
+// A group that grows does not change what was made of it.
+func TestGroupsDoNotShareMemory(t *testing.T) {
+	app := New(Config{})
+	g := app.Group("/g", traces("1"), traces("2"), traces("3"))
+	a, b := g.Group("/a"), g.Group("/b")
+	a.Use(traces("a"))
+	b.Use(traces("b"))
+	a.Get("/", says("a"))
+	b.Get("/", says("b"))
+	for target, want := range map[string]string{"/g/a/": "a,3,2,1", "/g/b/": "b,3,2,1"} {
+		if _, _, header := ask(t, app, "GET", target); strings.Join(header.Values("X-Trace"), ",") != want {
+			t.Errorf("%s: %q", target, header.Values("X-Trace"))
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	app := New(Config{})
+	app.Get("/", says("any"))
+	app.Get("/only-any", says("any"))
+	app.Host("api.example.com").Get("/", says("api"))
+	app.Host(":tenant.example.com").Get("/:x", showsParams)
+	app.Host(":tenant.example.com").Get("/", showsParams)
+	app.Host("API.example.com").Post("/", says("posted"))
+	for _, tc := range []struct{ method, host, target, want string }{
+		{"GET", "example.com", "/", "200 any"},
+		{"GET", "api.example.com", "/", "200 api"},
+		{"GET", "API.Example.COM:8080", "/", "200 api"},
+		{"GET", "api.example.com.", "/", "200 api"},
+		{"POST", "api.example.com", "/", "200 posted"},
+		{"DELETE", "api.example.com", "/", "405 Method Not Allowed"},
+		{"GET", "api.example.com", "/1", "200 /:x tenant=api x=1"},
+		{"GET", "acme.example.com", "/2", "200 /:x tenant=acme x=2"},
+		{"GET", "Acme.example.com", "/", "200 / tenant=acme"},
+		{"GET", "acme.example.com", "/only-any", "200 /:x tenant=acme x=only-any"},
+		{"GET", "a.b.example.com", "/", "200 any"},
+		{"GET", "a.b.example.com", "/1", "404 Not Found"},
+		{"GET", "[::1]:80", "/", "200 any"},
+		{"GET", "example.org", "/only-any", "200 any"},
+	} {
+		status, body, _ := ask(t, app, tc.method, tc.target, "Host: "+tc.host)
+		if got := strconv.Itoa(status) + " " + body; got != tc.want {
+			t.Errorf("%s %s%s: %q, want %q", tc.method, tc.host, tc.target, got, tc.want)
+		}
+	}
+	mustPanic(t, "neither a label nor a parameter", func() { app.Host("a..b").Get("/", says("")) })
+	mustPanic(t, "neither a label nor a parameter", func() { app.Host(":.b").Get("/", says("")) })
+	mustPanic(t, "match the same requests", func() { app.Host(":other.example.com").Get("/:x", says("")) })
+}
+
+func TestMount(t *testing.T) {
+	shop := New(Config{
+		ErrorHandler: func(c *Ctx, err error) { c.Status(418).SendString("shop: " + err.Error()) },
+		Constraints:  map[string]Constraint{"odd": func(v []byte, _ string) bool { return (v[len(v)-1]-'0')%2 == 1 }},
+	})
+	shop.Use(traces("shop"))
+	shop.Get("/items/:id<odd>", showsParams).As("item")
+	shop.Get("/fails", func(*Ctx) error { return errors.New("no") })
+	app := New(Config{})
+	app.Use(traces("app"))
+	app.Group("/v1").Mount("/shop", shop)
+	for target, want := range map[string]string{
+		"/v1/shop/items/3": "200 /v1/shop/items/:id<odd> id=3 shop,app",
+		"/v1/shop/items/4": "404 Not Found app",
+		"/v1/shop/fails":   "418 shop: no shop,app",
+		"/items/3":         "404 Not Found app",
+	} {
+		status, body, header := ask(t, app, "GET", target)
+		if got := strconv.Itoa(status) + " " + body + " " + strings.Join(header.Values("X-Trace"), ","); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+	}
+	if path, err := app.URL("item", "id", "5"); path != "/v1/shop/items/5" || err != nil {
+		t.Errorf("URL: %q, %v", path, err)
+	}
+	if status, _, _ := ask(t, shop, "GET", "/items/3"); status != 200 {
+		t.Error("the other application is not its own any more")
+	}
+}
+
+func TestURL(t *testing.T) {
+	app := New(Config{})
+	app.Get("/users/:id<int>", says("")).As("user")
+	app.Post("/users/:id<int>", says("")).As("user")
+	app.Get("/files/*path", says("")).As("file")
+	app.Get("/:name.json", says("")).As("json")
+	app.Get("/a b/:x", says("")).As("blank")
+	for _, tc := range []struct {
+		name  string
+		pairs []string
+		want  string // with "!" in front, part of the error
+	}{
+		{"user", []string{"id", "7"}, "/users/7"},
+		{"user", []string{"id", "x"}, "!cannot have the value"},
+		{"user", nil, "!has no value"},
+		{"user", []string{"id"}, "!has no value"},
+		{"file", []string{"path", "a b/c?d"}, "/files/a%20b/c%3Fd"},
+		{"file", nil, "/files/"},
+		{"json", []string{"name", "é/x"}, "/%C3%A9%2Fx.json"},
+		{"json", []string{"name", "a.json"}, "!read as another"},
+		{"blank", []string{"x", "1"}, "/a%20b/1"},
+		{"blank", []string{"x", ".."}, "!read as another"},
+		{"blank", []string{"x", "a?b#c"}, "/a%20b/a%3Fb%23c"},
+		{"none", nil, "!no route has this name"},
+		{"", nil, "!no route has this name"},
+	} {
+		got, err := app.URL(tc.name, tc.pairs...)
+		if want, isError := strings.CutPrefix(tc.want, "!"); isError {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %q: %q, %v; want an error with %q", tc.name, tc.pairs, got, err, want)
+			}
+			continue
+		}
+		if got != tc.want || err != nil {
+			t.Errorf("%s %q: %q, %v; want %q", tc.name, tc.pairs, got, err, tc.want)
+		}
+		if status, _, _ := ask(t, app, "GET", got); status != 200 {
+			t.Errorf("%s answers %d", got, status)
+		}
+	}
+	mustPanic(t, "cannot both be named", func() { app.Get("/other", says("")).As("user") })
+	if len(app.Routes()) != 6 || app.Routes()[2].Name() != "file" || app.Routes()[1].Method() != "POST" {
+		t.Errorf("routes: %v", app.Routes())
+	}
+}
+
+func TestWhatCannotBeRegistered(t *testing.T) {
+	app := New(Config{})
+	app.Get("/a/:x", says(""))
+	mustPanic(t, "GET /a/:x and GET /a/:y match the same", func() { app.Get("/a/:y", says("")) })
+	mustPanic(t, "has no handlers", func() { app.Get("/b") })
+	mustPanic(t, "begin with a slash", func() { app.Get("b", says("")) })
+	mustPanic(t, "more than 16 parameters", func() {
+		app.Host(":h1.:h2").Get("/:a/:b/:c/:d/:e/:f/:g/:h/:i/:j/:k/:l/:m/:n/:o", says(""))
+	})
+	app.Post("/a/:y", says(""))
+	if status, _, _ := ask(t, app, "GET", "/a/1"); status != 200 || len(app.Routes()) != 2 {
+		t.Errorf("status %d, %d routes", status, len(app.Routes()))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	var log strings.Builder
+	app := New(Config{Server: &gallop.Server{Logger: logTo{&log}}})
+	secret := errors.New("the password is wrong")
+	app.Get("/teapot", func(c *Ctx) error {
+		c.Status(201).Set("X-Kept", "yes").SendString("half an answer")
+		return NewError(418)
+	})
+	app.Get("/message", func(*Ctx) error { return NewError(409, "taken") })
+	app.Get("/wrapped", func(*Ctx) error { return errors.Join(secret, &Error{Status: 503, Message: "later", Err: secret}) })
+	app.Get("/other", func(*Ctx) error { return secret })
+	app.Get("/status", func(*Ctx) error { return NewError(200, "not an error") })
+	special := app.Group("/special")
+	special.OnError(func(c *Ctx, err error) { c.Status(400).SendString("special: " + err.Error()) })
+	special.Get("/", func(*Ctx) error { return secret })
+	for target, want := range map[string]string{
+		"/teapot":   "418 I'm a teapot",
+		"/message":  "409 taken",
+		"/wrapped":  "503 later",
+		"/other":    "500 Internal Server Error",
+		"/status":   "500 Internal Server Error",
+		"/special/": "400 special: the password is wrong",
+	} {
+		status, body, header := ask(t, app, "GET", target)
+		if got := strconv.Itoa(status) + " " + body; got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+		if target == "/teapot" && header.Get("X-Kept") != "yes" {
+			t.Error("a field is gone")
+		}
+	}
+	if !strings.Contains(log.String(), secret.Error()) {
+		t.Errorf("the log does not say what went wrong: %q", log.String())
+	}
+	if strings.Contains(log.String(), "taken") {
+		t.Errorf("what the client did wrong is in the log: %q", log.String())
+	}
+	if err := (&Error{Status: 500, Err: secret}); !errors.Is(err, secret) || err.Error() != "web: 500 Internal Server Error: the password is wrong" {
+		t.Errorf("%v", err)
+	}
+}
+
+type logTo struct{ w io.Writer }
+
+func (l logTo) Printf(format string, args ...any) {
+	io.WriteString(l.w, format)
+	for _, a := range args {
+		if s, ok := a.(string); ok {
+			io.WriteString(l.w, s)
+		}
+	}
+}
+
+// Routes may be added while requests are served; each request sees all that were there before it.
+func TestAddWhileServing(t *testing.T) {
+	app := New(Config{})
+	app.Get("/0", says("0"))
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if status, body, _ := ask(t, app, "GET", "/0"); status != 200 || body != "0" {
+					t.Errorf("%d %q", status, body)
+					return
+				}
+			}
+		})
+	}
+	for i := 1; i < 50; i++ {
+		path := "/" + strconv.Itoa(i)
+		app.Use(traces(path))
+		app.Get(path, says(path))
+		if status, _, _ := ask(t, app, "GET", path); status != 200 {
+			t.Errorf("%s answers %d", path, status)
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+func TestPanicsStayInTheirRequest(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/panics", func(*Ctx) error { panic("no") })
+	app.Get("/", says("well"))
+	for range 3 {
+		if status, _, _ := ask(t, app, "GET", "/panics"); status != 500 {
+			t.Errorf("status %d", status)
+		}
+		if status, body, _ := ask(t, app, "GET", "/"); status != 200 || body != "well" {
+			t.Errorf("%d %q", status, body)
+		}
+	}
+}
+
+func TestTestEndsWithItsContext(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	entered := make(chan struct{})
+	app.Get("/", func(c *Ctx) error {
+		close(entered)
+		<-c.Done()
+		return c.Err()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, "GET", "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if response, err := app.Test(request); err == nil {
+		t.Errorf("answered %s", response.Status)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	app := New(Config{})
+	app.Post("/", func(c *Ctx) error { return c.Send(c.Body()) })
+	text := strings.Repeat("many bytes ", 50000)
+	request, err := http.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := app.Test(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, _ := io.ReadAll(response.Body); string(body) != text {
+		t.Errorf("%d bytes came back of %d", len(body), len(text))
+	}
+}

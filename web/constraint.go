@@ -1,0 +1,140 @@
+package web
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Constraint reports whether a parameter may have a value. A path for which it is false does not
+// match, as if it had other text. value is a view. argument is what stands in
+// parentheses behind the name of the constraint in the pattern.
+type Constraint func(value []byte, argument string) bool
+
+// constraint is one that is ready to be asked.
+type constraint func(value []byte) bool
+
+// parseConstraints reads constraints that are separated by semicolons, as "int;min(1)".
+func parseConstraints(s string, known map[string]Constraint) (list []constraint, err error) {
+	for s != "" {
+		var one string
+		one, s = cutConstraint(s)
+		name, argument, hasArgument := strings.Cut(one, "(")
+		if hasArgument && !strings.HasSuffix(argument, ")") {
+			return nil, fmt.Errorf("constraint %q does not end in a parenthesis", one)
+		}
+		c, err := newConstraint(name, strings.TrimSuffix(argument, ")"), known)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// cutConstraint cuts the first constraint off. Semicolons in parentheses do not separate.
+func cutConstraint(s string) (first, rest string) {
+	open := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			open++
+		case ')':
+			open--
+		case ';':
+			if open == 0 {
+				return s[:i], s[i+1:]
+			}
+		}
+	}
+	return s, ""
+}
+
+// newConstraint returns the constraint of this name.
+func newConstraint(name, argument string, known map[string]Constraint) (constraint, error) {
+	if c := known[name]; c != nil {
+		return func(value []byte) bool { return c(value, argument) }, nil
+	}
+	if c := plainConstraints[name]; c != nil {
+		if argument != "" {
+			return nil, fmt.Errorf("constraint %q has no argument", name)
+		}
+		return c, nil
+	}
+	switch name {
+	case "regex":
+		expression, err := regexp.Compile(argument)
+		if err != nil {
+			return nil, fmt.Errorf("constraint regex: %w", err)
+		}
+		return expression.Match, nil
+	case "datetime":
+		return func(value []byte) bool { _, err := time.Parse(argument, string(value)); return err == nil }, nil
+	}
+	if compare := comparisons[name]; compare != nil {
+		n, err := strconv.ParseInt(argument, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("constraint %s wants a number, not %q", name, argument)
+		}
+		return func(value []byte) bool { return compare(value, n) }, nil
+	}
+	return nil, fmt.Errorf("there is no constraint %q", name)
+}
+
+// plainConstraints have no argument.
+var plainConstraints = map[string]constraint{
+	"int":   func(value []byte) bool { _, ok := parseInt(value); return ok },
+	"bool":  func(value []byte) bool { return string(value) == "true" || string(value) == "false" },
+	"float": func(value []byte) bool { _, err := strconv.ParseFloat(string(value), 64); return err == nil },
+	"alpha": func(value []byte) bool { return all(value, isLetter) },
+	"alnum": func(value []byte) bool { return all(value, func(c byte) bool { return isLetter(c) || isDigit(c) }) },
+	"hex":   func(value []byte) bool { return all(value, isHex) },
+	"uuid":  isUUID,
+}
+
+// comparisons have a number for an argument. Lengths are in characters.
+var comparisons = map[string]func(value []byte, n int64) bool{
+	"min":    func(value []byte, n int64) bool { v, ok := parseInt(value); return ok && v >= n },
+	"max":    func(value []byte, n int64) bool { v, ok := parseInt(value); return ok && v <= n },
+	"len":    func(value []byte, n int64) bool { return int64(utf8.RuneCount(value)) == n },
+	"minLen": func(value []byte, n int64) bool { return int64(utf8.RuneCount(value)) >= n },
+	"maxLen": func(value []byte, n int64) bool { return int64(utf8.RuneCount(value)) <= n },
+}
+
+// parseInt reads a decimal number of 64 bits that may have a minus sign, and nothing else.
+func parseInt(value []byte) (n int64, ok bool) {
+	if len(value) > len("-9223372036854775808") || len(value) > 0 && value[0] == '+' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	return n, err == nil
+}
+
+func all(value []byte, is func(c byte) bool) bool {
+	for _, c := range value {
+		if !is(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool  { return c-'0' <= 9 }
+func isLetter(c byte) bool { return c|0x20-'a' < 26 }
+func isHex(c byte) bool    { return isDigit(c) || c|0x20-'a' < 6 }
+
+// isUUID reports whether value has the form of RFC 9562 §4, in either case.
+func isUUID(value []byte) bool {
+	if len(value) != len("00000000-0000-0000-0000-000000000000") {
+		return false
+	}
+	for i, c := range value {
+		if hyphen := i == 8 || i == 13 || i == 18 || i == 23; hyphen != (c == '-') || !hyphen && !isHex(c) {
+			return false
+		}
+	}
+	return true
+}

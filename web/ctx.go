@@ -1,0 +1,119 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Ctx is a request, its answer, and what belongs to both. It is also the context.Context of
+// the request.
+//
+// It may not be used once the handler has returned; strings from it may be kept. The methods
+// of context.Context may be called by many goroutines at once, all others by one.
+type Ctx struct {
+	app      *App
+	table    *table
+	request  *gallop.RequestCtx
+	context  context.Context // what SetContext was given, nil by default
+	route    *Route          // nil if none matches
+	handlers []Handler       // those that have not run
+	values   [maxParams][]byte
+	lowHost  []byte // see host
+}
+
+var _ context.Context = (*Ctx)(nil)
+
+var ctxPool = sync.Pool{New: func() any { return new(Ctx) }}
+
+func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
+	c.app, c.table, c.request = a, t, request
+}
+
+// end lets go of the request.
+func (c *Ctx) end() {
+	c.app, c.table, c.request, c.context = nil, nil, nil, nil
+	c.route, c.handlers, c.lowHost = nil, nil, c.lowHost[:0]
+}
+
+// Next runs the next handler of the route and returns its error. Behind the last one it
+// does nothing.
+func (c *Ctx) Next() error {
+	if len(c.handlers) == 0 {
+		return nil
+	}
+	next := c.handlers[0]
+	c.handlers = c.handlers[1:]
+	return next(c)
+}
+
+// fail lets the error handler answer.
+func (c *Ctx) fail(err error) {
+	c.request.ResetBody()
+	if c.route != nil && c.route.onError != nil {
+		c.route.onError(c, err)
+		return
+	}
+	c.app.config.ErrorHandler(c, err)
+}
+
+// App returns the application.
+func (c *Ctx) App() *App { return c.app }
+
+// Route returns the route that matches, nil if none does.
+func (c *Ctx) Route() *Route { return c.route }
+
+// RequestCtx returns what the server passed, for what Ctx does not have.
+func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
+
+// Context returns the context of the request: what SetContext was given, or that of
+// the server, which ends when the client goes away, the time is up or the server
+// stops. It ends with the handler at the latest.
+func (c *Ctx) Context() context.Context {
+	if c.context != nil {
+		return c.context
+	}
+	return c.request
+}
+
+// SetContext makes ctx what Context returns, and what the methods of context.Context ask. It
+// should be made of Context.
+func (c *Ctx) SetContext(ctx context.Context) { c.context = ctx }
+
+// Deadline is that of Context.
+func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
+
+// Done is that of Context.
+func (c *Ctx) Done() <-chan struct{} { return c.Context().Done() }
+
+// Err is that of Context.
+func (c *Ctx) Err() error { return c.Context().Err() }
+
+// Value is that of Context. What SetLocal was given is found by its key.
+func (c *Ctx) Value(key any) any { return c.Context().Value(key) }
+
+// SetLocal keeps a value for the handlers behind, until the request ends. A value that has a
+// method Close() error is closed then.
+func (c *Ctx) SetLocal(key, value any) { c.request.SetUserValue(key, value) }
+
+// Local returns the value that SetLocal kept under the key; false if there is none, or it has
+// another type.
+func Local[T any](c *Ctx, key any) (value T, ok bool) {
+	value, ok = c.request.UserValue(key).(T)
+	return value, ok
+}
+
+// host returns the host in lower case, without its port.
+func (c *Ctx) host() []byte {
+	if len(c.lowHost) == 0 {
+		for _, b := range withoutPort(c.request.Host()) {
+			if b-'A' < 26 {
+				b |= 0x20
+			}
+			c.lowHost = append(c.lowHost, b)
+		}
+	}
+	return c.lowHost
+}

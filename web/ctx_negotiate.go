@@ -1,0 +1,151 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/negotiate"
+)
+
+// Accepts returns the media type that the client prefers of those offered, spelled as it was offered,
+// or "" if none is acceptable: see negotiate.MediaType. It does not set Vary.
+func (c *Ctx) Accepts(offers ...string) string {
+	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
+}
+
+// AcceptsCharsets is Accepts for charsets: see negotiate.Charset.
+func (c *Ctx) AcceptsCharsets(offers ...string) string {
+	return negotiate.Charset(c.field(gallop.HeaderAcceptCharset), offers...)
+}
+
+// AcceptsEncodings is Accepts for content codings: see negotiate.Encoding.
+func (c *Ctx) AcceptsEncodings(offers ...string) string {
+	return negotiate.Encoding(c.field(gallop.HeaderAcceptEncoding), offers...)
+}
+
+// AcceptsLanguages is Accepts for languages, by basic filtering: see negotiate.Language.
+func (c *Ctx) AcceptsLanguages(offers ...string) string {
+	return negotiate.Language(c.field(gallop.HeaderAcceptLanguage), offers...)
+}
+
+// AcceptsLanguagesExtended is AcceptsLanguages by extended filtering: see
+// negotiate.LanguageExtended.
+func (c *Ctx) AcceptsLanguagesExtended(offers ...string) string {
+	return negotiate.LanguageExtended(c.field(gallop.HeaderAcceptLanguage), offers...)
+}
+
+// LookupLanguage returns the best of the languages offered for the client, also if it asked for a
+// more special one: see negotiate.LanguageLookup.
+func (c *Ctx) LookupLanguage(offers ...string) string {
+	return negotiate.LanguageLookup(c.field(gallop.HeaderAcceptLanguage), offers...)
+}
+
+// field returns all lines of a field of the request as one: a view.
+func (c *Ctx) field(name string) []byte { return joinLines(c.request.Request.Header.PeekAll(name)) }
+
+func joinLines(lines [][]byte) []byte {
+	switch len(lines) {
+	case 0:
+		return nil
+	case 1:
+		return lines[0]
+	}
+	return bytes.Join(lines, []byte(","))
+}
+
+// ResFmt is one of the forms in which Format can answer.
+type ResFmt struct {
+	// MediaType is what is offered, and becomes the Content-Type: a media type, or a short
+	// name for one. "default" is not offered, but taken if no other one is acceptable.
+	MediaType string
+
+	// Handler answers.
+	Handler func(c *Ctx) error
+}
+
+// defaultFormat is the MediaType of a ResFmt that is taken in the end.
+const defaultFormat = "default"
+
+// Format answers in the form that the client prefers, and adds Accept to Vary. Its
+// Content-Type is set before the handler runs, but for "default". If none is acceptable the error
+// has the status 406 and says what there is.
+func (c *Ctx) Format(formats ...ResFmt) error {
+	if len(formats) == 0 {
+		return ErrNoHandlers
+	}
+	var room [8]string
+	offers := room[:0]
+	var fallback func(c *Ctx) error
+	for i, f := range formats {
+		if f.Handler == nil {
+			return fmt.Errorf("web: format %q at index %d has no handler", f.MediaType, i)
+		}
+		if f.MediaType != defaultFormat {
+			offers = append(offers, f.MediaType)
+		} else if fallback == nil {
+			fallback = f.Handler
+		}
+	}
+	c.Vary(gallop.HeaderAccept)
+	if chosen := c.Accepts(offers...); chosen != "" {
+		for _, f := range formats {
+			if f.MediaType == chosen {
+				c.Type(chosen)
+				return f.Handler(c)
+			}
+		}
+	}
+	if fallback != nil {
+		return fallback(c)
+	}
+	return NewError(gallop.StatusNotAcceptable, "not acceptable; there is: "+strings.Join(offers, ", "))
+}
+
+// AutoFormat sends v as HTML, JSON, plain text or XML, whatever the client prefers, and as plain
+// text if it accepts none of them. It adds Accept to Vary. In HTML, v is an escaped
+// paragraph.
+func (c *Ctx) AutoFormat(v any) error {
+	c.Vary(gallop.HeaderAccept)
+	switch c.Accepts("html", "json", "txt", "xml") {
+	case "html":
+		return c.HTML("<p>" + html.EscapeString(textOf(v)) + "</p>")
+	case "json":
+		return c.JSON(v)
+	case "xml":
+		return c.XML(v)
+	}
+	return c.SendString(textOf(v))
+}
+
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// fullType returns the media type that a name stands for, with the charset of text.
+func fullType(name string) string {
+	if strings.IndexByte(name, '/') >= 0 {
+		return name
+	}
+	switch t := negotiate.TypeByExtension(name); t {
+	case "":
+		return "application/octet-stream"
+	case "text/plain":
+		return typeText
+	case "text/html":
+		return typeHTML
+	default:
+		if strings.HasPrefix(t, "text/") {
+			return t + "; charset=utf-8"
+		}
+		return t
+	}
+}

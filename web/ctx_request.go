@@ -1,0 +1,86 @@
+package web
+
+import "github.com/gallop-http/gallop"
+
+// Method returns the method.
+func (c *Ctx) Method() string { return methodText(c.request.Method()) }
+
+// methodText makes a string of a method without new memory for the usual ones.
+func methodText(method []byte) string {
+	switch string(method) {
+	case gallop.MethodGet:
+		return gallop.MethodGet
+	case gallop.MethodHead:
+		return gallop.MethodHead
+	case gallop.MethodPost:
+		return gallop.MethodPost
+	case gallop.MethodPut:
+		return gallop.MethodPut
+	case gallop.MethodPatch:
+		return gallop.MethodPatch
+	case gallop.MethodDelete:
+		return gallop.MethodDelete
+	case gallop.MethodOptions:
+		return gallop.MethodOptions
+	}
+	return string(method)
+}
+
+// Path returns the path as routes see it: decoded but for %2F, without dot segments.
+func (c *Ctx) Path() string { return string(c.request.Path()) }
+
+// PathBytes is Path as a view.
+func (c *Ctx) PathBytes() []byte { return c.request.Path() }
+
+// Params returns the value of a parameter of the route, "" if it has none of the name.
+func (c *Ctx) Params(name string) string { return string(c.ParamsBytes(name)) }
+
+// ParamsBytes is Params as a view.
+func (c *Ctx) ParamsBytes(name string) []byte {
+	if c.route == nil {
+		return nil
+	}
+	i := c.route.param(name)
+	if i < 0 {
+		return nil
+	}
+	return c.values[i]
+}
+
+// Query returns the first value of a parameter of the query, or the default if there is no
+// such parameter or it is empty.
+func (c *Ctx) Query(name string, otherwise ...string) string {
+	return textOr(c.QueryBytes(name), otherwise)
+}
+
+// QueryBytes is Query as a view, nil if there is no such parameter.
+func (c *Ctx) QueryBytes(name string) []byte { return c.request.QueryArgs().Peek(name) }
+
+// Cookies returns the value of a cookie, or the default if the request has none of the name or
+// it is empty.
+func (c *Ctx) Cookies(name string, otherwise ...string) string {
+	return textOr(c.CookiesBytes(name), otherwise)
+}
+
+// CookiesBytes is Cookies as a view, nil if there is no such cookie.
+func (c *Ctx) CookiesBytes(name string) []byte { return c.request.Request.Header.Cookie(name) }
+
+// Get returns the first value of a field of the request, or the default if it has none or it is
+// empty. The name may be in any case.
+func (c *Ctx) Get(name string, otherwise ...string) string {
+	return textOr(c.GetBytes(name), otherwise)
+}
+
+// GetBytes is Get as a view, nil if there is no such field.
+func (c *Ctx) GetBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
+
+// Body returns the body as it was received: a view. It is limited by the server's
+// MaxRequestBodySize.
+func (c *Ctx) Body() []byte { return c.request.PostBody() }
+
+func textOr(value []byte, otherwise []string) string {
+	if len(value) == 0 && len(otherwise) > 0 {
+		return otherwise[0]
+	}
+	return string(value)
+}

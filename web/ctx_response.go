@@ -1,0 +1,97 @@
+package web
+
+import (
+	"encoding/xml"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/negotiate"
+)
+
+// The media types of what the methods below send.
+const (
+	typeText = "text/plain; charset=utf-8"
+	typeHTML = "text/html; charset=utf-8"
+	typeJSON = "application/json"
+	typeXML  = "application/xml; charset=utf-8"
+)
+
+// Status sets the status of the answer.
+func (c *Ctx) Status(status int) *Ctx {
+	c.request.SetStatusCode(status)
+	return c
+}
+
+// Set sets a field of the answer, in place of those with the name. What would split the
+// answer is not let through.
+func (c *Ctx) Set(name, value string) *Ctx {
+	c.request.Response.Header.Set(name, value)
+	return c
+}
+
+// Type sets Content-Type: a media type, or a short name for one, as "json" or ".html". Text that
+// is called by a short name is UTF-8.
+func (c *Ctx) Type(mediaType string) *Ctx {
+	c.request.SetContentType(fullType(mediaType))
+	return c
+}
+
+// Vary adds names of fields to Vary: those of the request on which the answer depends.
+func (c *Ctx) Vary(fields ...string) {
+	h := &c.request.Response.Header
+	lines := h.PeekAll(gallop.HeaderVary)
+	switch {
+	case len(lines) == 0 && len(fields) == 1:
+		h.Set(gallop.HeaderVary, fields[0])
+	case len(lines) == 1 && len(fields) == 1 && string(lines[0]) == fields[0]:
+	default:
+		h.Set(gallop.HeaderVary, string(negotiate.AppendVary(nil, joinLines(lines), fields...)))
+	}
+}
+
+// Send sends bytes, which are copied. Content-Type stays what it is, octets by default.
+func (c *Ctx) Send(body []byte) error {
+	c.request.SetBody(body)
+	return nil
+}
+
+// SendString sends plain text.
+func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
+
+// HTML sends HTML as it is: what comes from elsewhere has to be escaped.
+func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
+
+func (c *Ctx) sendText(mediaType, text string) error {
+	c.request.SetContentType(mediaType)
+	c.request.SetBodyString(text)
+	return nil
+}
+
+// JSON sends v as JSON, by Config.JSON.
+func (c *Ctx) JSON(v any) error {
+	body, err := c.app.config.JSON.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.request.SetContentType(typeJSON)
+	return c.Send(body)
+}
+
+// XML sends v as XML, by encoding/xml.
+func (c *Ctx) XML(v any) error {
+	body, err := xml.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.request.SetContentType(typeXML)
+	return c.Send(append([]byte(xml.Header), body...))
+}
+
+// SendStatus sends a status, and its message as plain text if such an answer has a body.
+func (c *Ctx) SendStatus(status int) error {
+	c.Status(status)
+	if status < 200 || status == gallop.StatusNoContent || status == gallop.StatusNotModified {
+		c.request.ResetBody()
+		return nil
+	}
+	return c.SendString(gallop.StatusMessage(status))
+}

@@ -1,0 +1,24 @@
+// Package web is a small web framework on gallop: routes, middleware, and one context
+// with the request, the response and what belongs to them.
+//
+//	app := web.New(web.Config{})
+//	app.Get("/hello/:name", func(c *web.Ctx) error {
+//		return c.SendString("hello, " + c.Params("name"))
+//	})
+//	log.Fatal(app.Listen(":8080"))
+//
+// A string from a Ctx is yours for ever. A []byte, as from the methods that end in
+// Bytes, is a view that ends with the handler.
+//
+// docs/design/0008-web.md says how routes are matched and in which order things run.
+//
+//	app.go         App and Config: from a request to its handlers
+//	router.go      what App and its groups share: verbs, Use, Mount, Route
+//	route.go       Route, its name and its URL
+//	pattern.go     patterns, constraint*.go what parameters may be
+//	tree.go        the radix tree that finds a route
+//	table*.go      trees by host and method, HEAD, OPTIONS and Allow
+//	ctx*.go        Ctx
+//	errors.go      Error
+//	test.go        requests without a socket
+package web

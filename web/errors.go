@@ -1,0 +1,81 @@
+package web
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Errors that a Ctx returns.
+var (
+	// ErrNoHandlers is returned by Ctx.Format when it has nothing to choose from.
+	ErrNoHandlers = errors.New("web: no formats are offered")
+
+	// ErrNoRoute is returned by App.URL for a name that no route has.
+	ErrNoRoute = errors.New("web: no route has this name")
+)
+
+// Error is an error with the status of the answer to it. Handlers return it, and so does
+// the framework for what it refuses itself.
+type Error struct {
+	Status  int    // 400 to 599
+	Message string // for the client, in plain text; the status' own if it is empty
+	Err     error  // what happened, for the log; may be nil
+}
+
+// NewError returns an Error. Without a message it has that of the status.
+func NewError(status int, message ...string) *Error {
+	e := &Error{Status: status}
+	if len(message) > 0 {
+		e.Message = message[0]
+	}
+	return e
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	text := "web: " + strconv.Itoa(e.Status) + " " + e.text()
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// text returns what the client is told.
+func (e *Error) text() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return gallop.StatusMessage(e.Status)
+}
+
+// What the framework answers by itself. Handlers may return them too.
+var (
+	ErrNotFound         = NewError(gallop.StatusNotFound)
+	ErrMethodNotAllowed = NewError(gallop.StatusMethodNotAllowed)
+)
+
+// ErrorHandler makes an answer of an error that a handler returned. The body written so far
+// is gone, header fields are not.
+type ErrorHandler func(c *Ctx, err error)
+
+// DefaultErrorHandler answers an Error with its status and message, and others with
+// 500 and nothing that tells what went wrong, which is logged.
+func DefaultErrorHandler(c *Ctx, err error) {
+	status, text := gallop.StatusInternalServerError, ""
+	var e *Error
+	if errors.As(err, &e) && e.Status >= 400 && e.Status < 600 {
+		status, text = e.Status, e.text()
+	}
+	if status >= 500 {
+		c.request.Logger().Printf("%v", err)
+	}
+	if text == "" {
+		text = gallop.StatusMessage(status)
+	}
+	c.Status(status).SendString(text)
+}

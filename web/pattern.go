@@ -1,0 +1,155 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxParams is how many parameters host and path of a route may have together.
+const maxParams = 16
+
+// A pattern is text and parameters by turns.
+type pattern []part
+
+// part is text of a pattern, or a parameter and the text behind it.
+type part struct {
+	kind        partKind
+	text        string // of the path; of a parameter what has to follow it within its segment
+	name        string // of a parameter
+	constraints []constraint
+	spelled     string // the constraints as they were written
+}
+
+type partKind uint8
+
+const (
+	textPart  partKind = iota
+	paramPart          // :name
+	restPart           // *name
+)
+
+// parsePattern reads the pattern of a path, which begins with a slash. A backslash
+// takes its meaning from the byte behind it.
+func parsePattern(s string, known map[string]Constraint) (p pattern, err error) {
+	for rest := s; rest != ""; {
+		var next part
+		switch rest[0] {
+		case ':':
+			next, rest, err = parseParam(rest, known)
+		case '*':
+			next, rest = part{kind: restPart, name: rest[1:]}, ""
+			if next.name == "" {
+				next.name = "*"
+			}
+			if next.name != "*" && !isName(next.name) {
+				err = fmt.Errorf("%q is no name, and nothing may follow the rest of a path", next.name)
+			}
+		default:
+			next.text, rest = parseText(rest)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("web: pattern %q: %w", s, err)
+		}
+		p = append(p, next)
+	}
+	return p, p.check(s)
+}
+
+func (p pattern) check(s string) error {
+	names := p.names()
+	slices.Sort(names)
+	switch {
+	case !strings.HasPrefix(s, "/"):
+		return fmt.Errorf("web: pattern %q does not begin with a slash", s)
+	case len(names) > maxParams:
+		return fmt.Errorf("web: pattern %q has more than %d parameters", s, maxParams)
+	case len(slices.Compact(slices.Clone(names))) < len(names):
+		return fmt.Errorf("web: pattern %q has two parameters of the same name", s)
+	}
+	for i := 1; i < len(p); i++ {
+		if p[i].kind != textPart && p[i-1].kind == paramPart && p[i-1].text == "" {
+			return fmt.Errorf("web: pattern %q: nothing separates the parameters %q and %q", s, p[i-1].name, p[i].name)
+		}
+	}
+	return nil
+}
+
+// parseText cuts text off, without its backslashes.
+func parseText(s string) (text, rest string) {
+	var b strings.Builder
+	i := 0
+	for ; i < len(s) && s[i] != ':' && s[i] != '*'; i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), s[i:]
+}
+
+// parseParam cuts a parameter off, its constraints, and the text behind it in the same
+// segment.
+func parseParam(s string, known map[string]Constraint) (p part, rest string, err error) {
+	end := 1
+	for end < len(s) && isNameByte(s[end]) {
+		end++
+	}
+	p = part{kind: paramPart, name: s[1:end]}
+	if p.name == "" {
+		return p, "", fmt.Errorf("a parameter without a name")
+	}
+	if rest = s[end:]; strings.HasPrefix(rest, "<") {
+		if p.spelled, rest, err = cutConstraints(rest); err != nil {
+			return p, "", err
+		}
+		if p.constraints, err = parseConstraints(p.spelled, known); err != nil {
+			return p, "", err
+		}
+	}
+	segment := rest
+	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+		segment = rest[:slash]
+	}
+	var behind string
+	p.text, behind = parseText(segment)
+	return p, behind + rest[len(segment):], nil
+}
+
+// cutConstraints cuts what is in angle brackets off; brackets in it have to be in pairs.
+func cutConstraints(s string) (inside, rest string, err error) {
+	for i, open := 0, 0; i < len(s); i++ {
+		switch s[i] {
+		case '<':
+			open++
+		case '>':
+			if open--; open == 0 {
+				return s[1:i], s[i+1:], nil
+			}
+		}
+	}
+	return "", "", fmt.Errorf("constraints %q do not end", s)
+}
+
+// names returns the names of the parameters, in order.
+func (p pattern) names() (names []string) {
+	for _, part := range p {
+		if part.kind != textPart {
+			names = append(names, part.name)
+		}
+	}
+	return names
+}
+
+func isName(s string) bool {
+	for i := range len(s) {
+		if !isNameByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c-'0' <= 9 || c-'a' < 26 || c-'A' < 26
+}

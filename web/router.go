@@ -1,0 +1,151 @@
+package web
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Handler answers a request, or, if it calls Ctx.Next, is middleware. An error that it returns
+// goes to the error handler.
+type Handler = func(c *Ctx) error
+
+// Router is routes that have the beginning of their path, a host, and middleware in common.
+// App is a router of all its routes, and others are groups within it. Routers, and their methods, may be used while
+// requests are served, by one goroutine at a time.
+type Router struct {
+	app     *App
+	host    string
+	prefix  string
+	use     []Handler // that of the groups around it first
+	onError ErrorHandler
+}
+
+// Get registers a route for GET, which also answers HEAD unless there is a route for that,
+// as with Add.
+func (g *Router) Get(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodGet, path, handlers...)
+}
+
+// Head registers a route for HEAD, as with Add.
+func (g *Router) Head(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodHead, path, handlers...)
+}
+
+// Post registers a route for POST, as with Add.
+func (g *Router) Post(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodPost, path, handlers...)
+}
+
+// Put registers a route for PUT, as with Add.
+func (g *Router) Put(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodPut, path, handlers...)
+}
+
+// Patch registers a route for PATCH, as with Add.
+func (g *Router) Patch(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodPatch, path, handlers...)
+}
+
+// Delete registers a route for DELETE, as with Add.
+func (g *Router) Delete(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodDelete, path, handlers...)
+}
+
+// Options registers a route for OPTIONS, which is otherwise answered with Allow, as with
+// Add.
+func (g *Router) Options(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodOptions, path, handlers...)
+}
+
+// Query registers a route for QUERY, as with Add.
+func (g *Router) Query(path string, handlers ...Handler) *Route {
+	return g.Add(gallop.MethodQuery, path, handlers...)
+}
+
+// All registers a route for every method that no other route with a path that matches has,
+// as with Add.
+func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
+
+// Add registers a route. A request that matches runs the middleware of the group, and then
+// the handlers as far as each calls Next. Methods are case-sensitive, "" is any.
+//
+// In the path, :name stands for a segment, or for what is before the text that follows in
+// the same segment; :name<int;min(1)> is one that meets constraints; and *name, at the
+// end, for the rest. A backslash makes the next byte text. Constraints are int,
+// float, bool, alpha, alnum, hex, uuid, min(n), max(n), len(n), minLen(n), maxLen(n), regex(e),
+// datetime(layout), and those of Config.
+//
+// Add panics if the path is no pattern, if there are no handlers, or if another route
+// matches the same requests.
+func (g *Router) Add(method, path string, handlers ...Handler) *Route {
+	chain := make([]Handler, 0, len(g.use)+len(handlers))
+	chain = append(append(chain, g.use...), handlers...)
+	if len(handlers) == 0 {
+		panic("web: route " + g.prefix + path + " has no handlers")
+	}
+	return g.app.add(&Route{
+		app: g.app, method: method, host: g.host, spelled: g.prefix + path,
+		handlers: chain, onError: g.onError, known: g.app.config.Constraints,
+	})
+}
+
+// Use adds middleware to the routes that are registered in the group from now on, and in
+// groups that are made of it from now on. That of an App also runs for requests that
+// match no route.
+func (g *Router) Use(middleware ...Handler) {
+	g.app.mu.Lock()
+	defer g.app.mu.Unlock()
+	g.use = append(g.use[:len(g.use):len(g.use)], middleware...)
+	g.app.table.Store(nil)
+}
+
+// Group returns a group within g, whose paths begin with the prefix, and which has the middleware that g
+// has now and what is given.
+func (g *Router) Group(prefix string, middleware ...Handler) *Router {
+	within := *g
+	within.prefix += prefix
+	within.use = append(g.use[:len(g.use):len(g.use)], middleware...)
+	return &within
+}
+
+// Route calls register with a group for the prefix.
+func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
+
+// Host returns a group within g for one host. The pattern is a name, without port, in which a label
+// may be a parameter, as ":tenant.example.com". Names without parameters come first.
+func (g *Router) Host(pattern string, middleware ...Handler) *Router {
+	within := g.Group("", middleware...)
+	within.host = strings.ToLower(pattern)
+	return within
+}
+
+// OnError sets the error handler of the routes that are registered in the group from now
+// on.
+func (g *Router) OnError(h ErrorHandler) { g.onError = h }
+
+// Mount registers the routes that another application has now, with the prefix before their paths. They keep their
+// middleware, behind that of g, their error handler, their names and their hosts; routes for any host
+// get g's.
+func (g *Router) Mount(prefix string, other *App) {
+	known := maps.Clone(other.config.Constraints)
+	if known == nil {
+		known = map[string]Constraint{}
+	}
+	maps.Copy(known, g.app.config.Constraints)
+	for _, r := range other.Routes() {
+		mounted := *r
+		mounted.known = known
+		mounted.app = g.app
+		mounted.spelled = g.prefix + prefix + r.spelled
+		mounted.handlers = append(append([]Handler(nil), g.use...), r.handlers...)
+		if mounted.host == "" {
+			mounted.host = g.host
+		}
+		if mounted.onError == nil {
+			mounted.onError = other.config.ErrorHandler
+		}
+		g.app.add(&mounted)
+	}
+}

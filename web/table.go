@@ -1,0 +1,169 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// table is what a request's handlers are found in. It does not change once it is in use.
+type table struct {
+	any       hostTable   // routes for any host
+	hosts     []hostTable // others, those without parameters first
+	unmatched []Handler   // middleware for requests that match nothing, and what answers them
+}
+
+// hostTable is the routes for one host.
+type hostTable struct {
+	host  hostPattern
+	trees []methodTree // one for each method, that of any method last
+}
+
+// methodTree is the routes for one method.
+type methodTree struct {
+	method string // "" is any
+	root   node
+}
+
+// newTable returns a table without routes, and with this middleware for what matches none.
+func newTable(use []Handler) *table {
+	return &table{unmatched: append(use[:len(use):len(use)], answerUnmatched)}
+}
+
+// add puts a route into the table. It is an error if another one matches the same requests.
+func (t *table) add(r *Route) error {
+	if other := t.host(r).tree(r.method).root.add(r.pattern, r); other != nil {
+		return fmt.Errorf("web: the routes %s and %s match the same requests", other.describe(), r.describe())
+	}
+	return nil
+}
+
+func (r *Route) describe() string {
+	return strings.TrimSpace(r.method + " " + r.host + r.spelled)
+}
+
+// host returns the routes for the host of r.
+func (t *table) host(r *Route) *hostTable {
+	if r.host == "" {
+		return &t.any
+	}
+	p, _ := parseHost(r.host) // r has been parsed
+	for i := range t.hosts {
+		if t.hosts[i].host.matchesAs(p) {
+			return &t.hosts[i]
+		}
+	}
+	t.hosts = append(t.hosts, hostTable{host: p})
+	slices.SortStableFunc(t.hosts, func(a, b hostTable) int { return len(a.host.names()) - len(b.host.names()) })
+	return t.host(r)
+}
+
+// tree returns the routes for the method.
+func (h *hostTable) tree(method string) *methodTree {
+	for i := range h.trees {
+		if h.trees[i].method == method {
+			return &h.trees[i]
+		}
+	}
+	at := len(h.trees)
+	if method != "" && at > 0 && h.trees[at-1].method == "" {
+		at--
+	}
+	h.trees = slices.Insert(h.trees, at, methodTree{method: method})
+	return &h.trees[at]
+}
+
+// find gives c its route and its handlers.
+func (t *table) find(c *Ctx) {
+	method, path := c.request.Method(), c.request.Path()
+	for i := range t.hosts {
+		h := &t.hosts[i]
+		if depth, ok := h.host.match(c.host(), &c.values); ok {
+			if c.route = h.find(method, path, &c.values, depth); c.route != nil {
+				c.handlers = c.route.handlers
+				return
+			}
+		}
+	}
+	if c.route = t.any.find(method, path, &c.values, 0); c.route != nil {
+		c.handlers = c.route.handlers
+		return
+	}
+	c.handlers = t.unmatched
+}
+
+// find returns the route for a request. HEAD is GET unless it has a route.
+func (h *hostTable) find(method, path []byte, values *[maxParams][]byte, depth int) *Route {
+	if r := h.findExactly(method, path, values, depth); r != nil {
+		return r
+	}
+	if string(method) == gallop.MethodHead {
+		if r := h.findExactly([]byte(gallop.MethodGet), path, values, depth); r != nil {
+			return r
+		}
+	}
+	if n := len(h.trees); n > 0 && h.trees[n-1].method == "" {
+		return h.trees[n-1].root.find(path, values, depth)
+	}
+	return nil
+}
+
+func (h *hostTable) findExactly(method, path []byte, values *[maxParams][]byte, depth int) *Route {
+	for i := range h.trees {
+		if t := &h.trees[i]; string(method) == t.method {
+			return t.root.find(path, values, depth)
+		}
+	}
+	return nil
+}
+
+// allowed returns the methods that have a route for the request's host and path, in
+// order, with HEAD and OPTIONS.
+func (t *table) allowed(c *Ctx) (methods []string) {
+	var values [maxParams][]byte
+	path := c.request.Path()
+	for i := range t.hosts {
+		if depth, ok := t.hosts[i].host.match(c.host(), &values); ok {
+			methods = t.hosts[i].appendAllowed(methods, path, depth)
+		}
+	}
+	methods = t.any.appendAllowed(methods, path, 0)
+	if slices.Contains(methods, gallop.MethodGet) {
+		methods = append(methods, gallop.MethodHead)
+	}
+	if len(methods) > 0 {
+		methods = append(methods, gallop.MethodOptions)
+	}
+	slices.Sort(methods)
+	return slices.Compact(methods)
+}
+
+// appendAllowed appends the methods that have a route for the path. "*", which OPTIONS may ask
+// about, has all of them (RFC 9110 §9.3.7).
+func (h *hostTable) appendAllowed(methods []string, path []byte, depth int) []string {
+	var values [maxParams][]byte
+	for i := range h.trees {
+		t := &h.trees[i]
+		if t.method != "" && (bytes.Equal(path, []byte("*")) || t.root.find(path, &values, depth) != nil) {
+			methods = append(methods, t.method)
+		}
+	}
+	return methods
+}
+
+// answerUnmatched answers what no route matches: OPTIONS if there are others for the path, or
+// else with 405 or 404 (RFC 9110 §9.3.7, §15.5.6).
+func answerUnmatched(c *Ctx) error {
+	methods := c.table.allowed(c)
+	if len(methods) == 0 {
+		return ErrNotFound
+	}
+	c.Set(gallop.HeaderAllow, strings.Join(methods, ", "))
+	if string(c.request.Method()) == gallop.MethodOptions {
+		return c.SendStatus(gallop.StatusNoContent)
+	}
+	return ErrMethodNotAllowed
+}

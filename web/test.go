@@ -1,0 +1,69 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Test serves one request without a socket and returns the answer, for tests. The request goes
+// through a server, as it would from the network; its URL needs no host. The answer
+// is read to its end, and its body need not be closed. When the context of the request ends,
+// so does Test.
+func (a *App) Test(request *http.Request) (*http.Response, error) {
+	client, server := net.Pipe()
+	defer client.Close()
+	defer stopWith(request, client)()
+
+	request = request.Clone(request.Context())
+	if request.Host == "" && request.URL.Host == "" {
+		request.Host = "example.com"
+	}
+	request.Close = true // then the server's side ends, too
+	go func() {
+		s := &gallop.Server{Handler: a.Serve, Logger: a.config.Server.Logger}
+		s.ServeConn(server)
+		server.Close()
+	}()
+	written := make(chan error, 1)
+	go func() { written <- request.Write(client) }()
+
+	response, err := readAnswer(client, request)
+	if err != nil {
+		client.Close()
+		if failed := <-written; request.Context().Err() == nil && failed != nil {
+			err = failed
+		}
+	}
+	return response, err
+}
+
+// stopWith closes the connection when the context of the request ends, until the function that
+// it returns is called.
+func stopWith(request *http.Request, conn net.Conn) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-request.Context().Done():
+			conn.Close()
+		case <-done:
+		}
+	}()
+	return func() { close(done) }
+}
+
+// readAnswer reads a response and its body.
+func readAnswer(conn net.Conn, request *http.Request) (*http.Response, error) {
+	response, err := http.ReadResponse(bufio.NewReader(conn), request)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, err
+}
