@@ -143,7 +143,8 @@ type Server struct {
 	// is ReadTimeout if that is set, else 75 s.
 	IdleTimeout time.Duration
 
-	// TLSHandshakeTimeout bounds a TLS handshake. The default is 10 s.
+	// TLSHandshakeTimeout bounds a TLS handshake. The default is 10 s, or ReadTimeout if that
+	// is shorter.
 	TLSHandshakeTimeout time.Duration
 
 	// ReadBufferSize is the size of a connection's read buffer at first, in bytes. It

@@ -170,11 +170,16 @@ func TestTLSHandshakeTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &gallop.Server{Handler: say, TLSHandshakeTimeout: 100 * time.Millisecond}
-	addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
-	c := dialTCP(t, addr)
-	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || isDeadline(err) {
-		t.Errorf("read %d, %v", n, err)
+	for _, s := range []*gallop.Server{
+		{Handler: say, TLSHandshakeTimeout: 100 * time.Millisecond},
+		{Handler: say, ReadTimeout: 100 * time.Millisecond},
+		{Handler: say, ReadTimeout: time.Hour, TLSHandshakeTimeout: 100 * time.Millisecond},
+	} {
+		addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
+		c := dialTCP(t, addr)
+		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || isDeadline(err) {
+			t.Errorf("read %d, %v", n, err)
+		}
 	}
 }
 

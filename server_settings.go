@@ -37,7 +37,7 @@ func (c *settings) resolve(s *Server) {
 	c.readHead = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)
 	c.read = max(s.ReadTimeout, 0)
 	c.idle = orNone(cmp.Or(s.IdleTimeout, s.ReadTimeout), defaultIdleTimeout)
-	c.handshake = orNone(s.TLSHandshakeTimeout, defaultHandshakeTimeout)
+	c.handshake = orNone(s.TLSHandshakeTimeout, shorter(defaultHandshakeTimeout, c.read))
 	c.write = max(s.WriteTimeout, 0)
 	if s.WriteTimeout == 0 {
 		c.progress = defaultWriteProgress
