@@ -37,6 +37,8 @@ import (
 // be seen, when h returns, and with a deadline that a gallop.TimeoutHandler has set; not
 // when the server is shut down, since h may finish then.
 //
+// A status that ctx.Response has already is that of an answer for which h calls no WriteHeader.
+//
 // Without a server, as in tests with a RequestCtx alone, the whole answer is in
 // ctx.Response, and it can neither be flushed nor hijacked.
 func Handler(h http.Handler) gallop.RequestHandler {

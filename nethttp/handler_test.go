@@ -15,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
 )
 
 var quietLog = log.New(io.Discard, "", 0)
@@ -601,4 +604,28 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}, "gallop, whole bodies", "gallop in net/http")
+}
+
+// A status that the response has before the handler is called is the answer's, unless it sets one.
+func TestPresetStatus(t *testing.T) {
+	for _, tc := range []struct {
+		preset int
+		handle http.HandlerFunc
+		want   int
+	}{
+		{403, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, 403},
+		{403, func(w http.ResponseWriter, _ *http.Request) {}, 403},
+		{403, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }, 201},
+		{103, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, 200},
+		{0, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, 200},
+	} {
+		var ctx gallop.RequestCtx
+		ctx.Request.SetRequestURI("/")
+		ctx.Request.SetHost("h")
+		ctx.SetStatusCode(tc.preset)
+		nethttp.Handler(tc.handle)(&ctx)
+		if got := ctx.Response.StatusCode(); got != tc.want {
+			t.Errorf("preset %d: %d, want %d", tc.preset, got, tc.want)
+		}
+	}
 }

@@ -90,6 +90,10 @@ func (w *response) writeHeader(status int) {
 	w.copyHeader()
 }
 
+// presetStatus is that of an answer for which the handler has not called WriteHeader: what was
+// set before, or else 200.
+func (w *response) presetStatus() int { return max(w.ctx.Response.StatusCode(), http.StatusOK) }
+
 // writeInterim sends an interim answer with the fields that there are.
 func (w *response) writeInterim(status int) {
 	h := &w.ctx.Response.Header
@@ -133,7 +137,7 @@ func (w *response) ready(p int) error {
 		return http.ErrHijacked
 	}
 	if w.status == 0 {
-		w.writeHeader(http.StatusOK)
+		w.writeHeader(w.presetStatus())
 	}
 	switch {
 	case p == 0:
@@ -341,7 +345,7 @@ func (w *response) end(returned bool) {
 // finish leaves to the server an answer that is complete.
 func (w *response) finish() {
 	if w.status == 0 {
-		w.writeHeader(http.StatusOK)
+		w.writeHeader(w.presetStatus())
 	}
 	short := w.mayHaveBody() && !w.ctx.IsHead() && w.length > w.written
 	if short || w.trailers || hasTrailerPrefix(w.header) {
