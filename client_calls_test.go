@@ -345,6 +345,30 @@ func TestClientIdleConnections(t *testing.T) {
 	})
 }
 
+func TestClientReadBufferSizeLimitsHeads(t *testing.T) {
+	for _, tt := range []struct {
+		buffer, head, n int
+		fails           bool
+	}{
+		{1000, 0, 900, false},
+		{1000, 0, 1000, true},
+		{1000, 2000, 1000, false},
+		{400 << 10, 0, 390 << 10, false},
+		{400 << 10, 1000, 1000, true},
+		{0, 0, 250 << 10, false},
+		{0, 0, 256 << 10, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{serve: answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: "+strings.Repeat("y", tt.n)+"\r\n\r\n")}
+			c := &gallop.HostClient{Addr: "a", Dial: u.dial, ReadBufferSize: tt.buffer, MaxResponseHeaderBytes: tt.head}
+			defer c.CloseIdleConnections()
+			if err := c.Do(getRequest("/"), nil); errors.Is(err, gallop.ErrSmallReadBuffer) != tt.fails || err != nil != tt.fails {
+				t.Errorf("%+v: %v", tt, err)
+			}
+		})
+	}
+}
+
 func TestClientMaxConnDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closes []bool // of the requests

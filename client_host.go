@@ -108,7 +108,8 @@ type HostClient struct {
 	WriteTimeout time.Duration
 
 	// ReadBufferSize is the size of the buffer that an answer is read into, in bytes;
-	// 4096 by default. It grows for larger heads.
+	// 4096 by default. It grows for larger heads, up to MaxResponseHeaderBytes; if that is
+	// not set, and this is, it is the limit of heads, too.
 	ReadBufferSize int
 
 	// WriteBufferSize is of no effect: requests are put together in a buffer that
@@ -116,7 +117,7 @@ type HostClient struct {
 	WriteBufferSize int
 
 	// MaxResponseHeaderBytes is how large the head of an answer may be, in bytes;
-	// 256 KiB by default.
+	// ReadBufferSize if that is set, else 256 KiB by default.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is how large the body of an answer may be that is read into

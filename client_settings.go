@@ -64,7 +64,7 @@ type clientSettings struct {
 
 func (c *HostClient) resolve() *clientSettings {
 	maxConns := orDefault(c.MaxConns, DefaultMaxConnsPerHost)
-	maxHead := min(orDefault(c.MaxResponseHeaderBytes, defaultMaxResponseHead), math.MaxInt32)
+	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultMaxResponseHead)), math.MaxInt32)
 	s := &clientSettings{
 		agent:        c.Name,
 		readBuf:      min(orDefault(c.ReadBufferSize, defaultClientBuffer), maxHead),

@@ -70,7 +70,7 @@ var (
 	ErrBadTrailer = errors.New("gallop: field must not be a trailer")
 
 	// ErrSmallReadBuffer is what ErrSmallBuffer wraps.
-	ErrSmallReadBuffer = errors.New("gallop: head is larger than the read buffer")
+	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
 	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned, together
 	// with the reason, if the connection breaks off in the middle.

@@ -68,6 +68,8 @@ func TestReceivedMeaning(t *testing.T) {
 	}{
 		{"request, no length", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", -2, false},
 		{"request, length 0", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", 0, false},
+		{"request, no length", "POST / HTTP/1.1\r\nHost: a\r\n\r\n", 0, false},
+		{"HEAD, no length", "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", -2, false},
 		{"request, chunked", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", -1, false},
 		{"request, HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", -2, true},
 		{"request, HTTP/1.0 with keep-alive", "GET / HTTP/1.0\r\nConnection: x, Keep-Alive\r\n\r\n", -2, false},
@@ -84,12 +86,15 @@ func TestReceivedMeaning(t *testing.T) {
 			var req RequestHeader
 			var resp ResponseHeader
 			r := bufio.NewReader(strings.NewReader(c.head))
-			h, err := &resp.header, error(nil)
-			if strings.HasPrefix(c.head, "HTTP/") {
-				err = resp.Read(r)
-			} else {
-				h, err = &req.header, req.Read(r)
+			var h interface {
+				Read(*bufio.Reader) error
+				ContentLength() int
+				ConnectionClose() bool
+			} = &resp
+			if !strings.HasPrefix(c.head, "HTTP/") {
+				h = &req
 			}
+			err := h.Read(r)
 			if err != nil || h.ContentLength() != c.length || h.ConnectionClose() != c.close {
 				t.Errorf("%v, length %d, close %v", err, h.ContentLength(), h.ConnectionClose())
 			}

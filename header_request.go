@@ -185,6 +185,16 @@ func (h *RequestHeader) RawHeaders() []byte {
 	return h.head.Fields.Bytes(h.head.Lines)
 }
 
+// ContentLength returns the number of bytes of the body, -1 for a chunked one. It is -2 for a
+// received GET or HEAD without a body, and 0 for other requests that have none.
+func (h *RequestHeader) ContentLength() int {
+	n := h.header.ContentLength()
+	if n == -2 && !h.IsGet() && !h.IsHead() {
+		return 0
+	}
+	return n
+}
+
 // SetContentLength sets the length of the body. A negative one stands for a
 // chunked body.
 func (h *RequestHeader) SetContentLength(contentLength int) {

@@ -149,7 +149,8 @@ type Server struct {
 
 	// ReadBufferSize is the size of a connection's read buffer at first, in bytes. It
 	// grows up to MaxHeaderBytes while a head is read, and is given back while
-	// the connection idles. The default is 4 KiB; it cannot be negative.
+	// the connection idles. The default is 4 KiB; it cannot be negative. If it is set, and
+	// MaxHeaderBytes is not, it is the size of the largest request head, too.
 	ReadBufferSize int
 
 	// WriteBufferSize is how many bytes of answers to pipelined requests are gathered
@@ -157,11 +158,13 @@ type Server struct {
 	WriteBufferSize int
 
 	// MaxRequestLineBytes is the length of the longest request target; a longer one
-	// is answered 414. The default is 16 KiB; it cannot be negative.
+	// is answered 414. The default is 16 KiB, or more if ReadBufferSize limits heads and is
+	// more; it cannot be negative.
 	MaxRequestLineBytes int
 
 	// MaxHeaderBytes is the size of the largest request head; a larger one is
-	// answered 431. The default is 64 KiB; it cannot be negative.
+	// answered 431. The default is ReadBufferSize if that is set, else 64 KiB; it cannot be
+	// negative.
 	MaxHeaderBytes int
 
 	// MaxHeaderFields is how many field lines a request may have; with more it is

@@ -238,6 +238,9 @@ func TestExtremeSettings(t *testing.T) {
 				t.Run(fmt.Sprint(f.Name, " ", extreme), func(t *testing.T) {
 					s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.PostBody()) }}
 					reflect.ValueOf(s).Elem().Field(i).SetInt(extreme)
+					if f.Name == "ReadBufferSize" {
+						s.MaxHeaderBytes = 1000
+					}
 					on.talk(t, s, func(c *wiretest.Conversation) {
 						for range 2 {
 							c.Send(post("Content-Length: 5", "he")).Pause(time.Second).Send("llo").Want(200)

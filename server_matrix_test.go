@@ -59,7 +59,7 @@ func TestResponsesMadeOfTheRequest(t *testing.T) {
 		for name, handle := range ways {
 			for _, stream := range []bool{false, true} {
 				for _, readBuf := range []int{1, 0, 1 << 21} {
-					s := &gallop.Server{PoisonReleased: true, StreamRequestBody: stream, ReadBufferSize: readBuf, WriteBufferSize: readBuf}
+					s := &gallop.Server{PoisonReleased: true, StreamRequestBody: stream, ReadBufferSize: readBuf, WriteBufferSize: readBuf, MaxHeaderBytes: 64 << 10}
 					s.Logger = quiet
 					s.Handler = func(ctx *gallop.RequestCtx) {
 						handle(ctx)

@@ -127,6 +127,9 @@ func (c *serverConn) writeResponse() error {
 		return c.takeBack(mark, err)
 	}
 	o.flush() // what there is, so that the client sees how far it went
+	if o.err != nil {
+		return o.err // and the stream had to end
+	}
 	return &streamError{err}
 }
 

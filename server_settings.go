@@ -30,8 +30,14 @@ type settings struct {
 func (c *settings) resolve(s *Server) {
 	c.head = http1.Limits{
 		Target: orDefault(s.MaxRequestLineBytes, defaultMaxTarget),
-		Head:   orDefault(s.MaxHeaderBytes, defaultMaxHeader),
+		Head:   s.MaxHeaderBytes,
 		Fields: orDefault(s.MaxHeaderFields, defaultMaxFields),
+	}
+	if c.head.Head <= 0 {
+		c.head.Head = orDefault(s.ReadBufferSize, defaultMaxHeader)
+		if s.MaxRequestLineBytes <= 0 {
+			c.head.Target = max(c.head.Target, s.ReadBufferSize)
+		}
 	}
 	c.chunks = serverChunkLimits
 	c.readHead = orNone(s.ReadHeaderTimeout, defaultReadHeaderTimeout)

@@ -347,6 +347,33 @@ func TestErrorHandler(t *testing.T) {
 	})
 }
 
+func TestReadBufferSizeLimitsHeads(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		head := func(n int) string { return wiretest.Get("/", "X: "+strings.Repeat("y", n)) }
+		target := func(n int) string { return wiretest.Get("/" + strings.Repeat("y", n)) }
+		for _, tc := range []struct {
+			buffer, head, line int
+			wire               string
+			status             int
+		}{
+			{1000, 0, 0, head(900), 200},
+			{1000, 0, 0, head(1000), 431},
+			{1000, 2000, 0, head(1000), 200},
+			{200 << 10, 0, 0, head(190 << 10), 200},
+			{200 << 10, 0, 0, target(190 << 10), 200},
+			{200 << 10, 0, 10, target(10), 414},
+			{200 << 10, 1000, 0, head(1000), 431},
+			{200 << 10, 300 << 10, 0, target(20 << 10), 414},
+		} {
+			s := &gallop.Server{Handler: say, ReadBufferSize: tc.buffer, MaxHeaderBytes: tc.head, MaxRequestLineBytes: tc.line}
+			on.talk(t, s, func(c *wiretest.Conversation) {
+				c.Send(tc.wire)
+				c.Want(tc.status)
+			})
+		}
+	})
+}
+
 func TestLogHoldsNoRequestBytes(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		var l logged

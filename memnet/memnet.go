@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// BufferSize is how many bytes a connection buffers in each direction. A Write
-// blocks while that many are unread.
+// BufferSize is how many bytes a connection buffers in each direction, unless it is one of
+// PipeSize. A Write blocks while that many are unread.
 const BufferSize = 64 << 10
 
 // Addr is the address of everything in this network, unless it was given another.
@@ -57,6 +57,14 @@ func (Addr) String() string { return "memory" }
 // their use.
 func Pipe() (client, server net.Conn) {
 	p := newPipe(Addr{}, Addr{})
+	return &p.client, &p.server
+}
+
+// PipeSize is Pipe with room for size bytes in each direction. It is for programs that write a
+// lot before anybody reads.
+func PipeSize(size int) (client, server net.Conn) {
+	p := newPipe(Addr{}, Addr{})
+	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size
 	return &p.client, &p.server
 }
 

@@ -96,6 +96,26 @@ func TestBackPressure(t *testing.T) {
 	})
 }
 
+func TestPipeSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, size := range []int{1, 1000, 5 * BufferSize} {
+			c, s := PipeSize(size)
+			for _, ends := range [][2]net.Conn{{c, s}, {s, c}} {
+				if n, err := ends[0].Write(make([]byte, size)); n != size || err != nil {
+					t.Fatal(n, err)
+				}
+				ends[0].SetWriteDeadline(time.Now().Add(time.Second))
+				if n, err := ends[0].Write([]byte("x")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("beyond %d bytes: %d, %v", size, n, err)
+				}
+				if n, err := io.ReadFull(ends[1], make([]byte, size)); n != size || err != nil {
+					t.Errorf("%d, %v", n, err)
+				}
+			}
+		}
+	})
+}
+
 func TestWritesAreNotMixed(t *testing.T) {
 	c, s := Pipe()
 	const writers, size = 4, 2 * BufferSize

@@ -3,7 +3,7 @@ package memnet
 // firstBuffer is the least that a ring allocates; every ring is a power of two.
 const firstBuffer = 512
 
-// ring is a queue of at most BufferSize bytes. It allocates as they arrive:
+// ring is a queue of at most bound bytes, or BufferSize if that is 0. It allocates as they arrive:
 //
 //	buf:  [ ... third part | free | first part, second part ... ]
 //	                              ^ start
@@ -12,12 +12,20 @@ const firstBuffer = 512
 type ring struct {
 	buf      []byte
 	start, n int
+	bound    int
+}
+
+func (r *ring) size() int {
+	if r.bound > 0 {
+		return r.bound
+	}
+	return BufferSize
 }
 
 // write puts as much of p behind the queued bytes as there is room for and
 // returns how much that was.
 func (r *ring) write(p []byte) int {
-	p = p[:min(len(p), BufferSize-r.n)]
+	p = p[:min(len(p), r.size()-r.n)]
 	if r.n+len(p) > len(r.buf) {
 		r.grow(r.n + len(p))
 	}
@@ -47,7 +55,7 @@ func (r *ring) read(p []byte) int {
 	return n
 }
 
-// grow moves the queue to a buffer for size ≤ BufferSize bytes.
+// grow moves the queue to a buffer for that many bytes.
 func (r *ring) grow(size int) {
 	capacity := max(firstBuffer, len(r.buf))
 	for capacity < size {

@@ -13,9 +13,6 @@ var otherwise = map[string]string{
 	// LIFO is the default, and so 0.
 	"const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 0": "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 1",
 	"const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 1": "const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 0",
-
-	// The value is that of package os, for those who compare; its type has the methods of fasthttp's.
-	"var fasthttputil.ErrTimeout *fasthttputil.timeoutError": "var fasthttputil.ErrTimeout net.Error",
 }
 
 // testdata/api.txt is what fasthttp v1.74.0 exports, as internal/api/record has written it. What there is more

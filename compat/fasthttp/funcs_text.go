@@ -18,7 +18,16 @@ func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) { return gallop.ParseIP
 
 func AppendHTTPDate(dst []byte, date time.Time) []byte { return gallop.AppendHTTPDate(dst, date) }
 
-func ParseHTTPDate(date []byte) (time.Time, error) { return gallop.ParseHTTPDate(date) }
+var gmt = time.FixedZone("GMT", 0)
+
+// ParseHTTPDate returns a time whose zone is called GMT, so that it looks the same with time.RFC1123.
+func ParseHTTPDate(date []byte) (time.Time, error) {
+	t, err := gallop.ParseHTTPDate(date)
+	if err != nil {
+		return t, err
+	}
+	return t.In(gmt), nil
+}
 
 func AppendUint(dst []byte, n int) []byte { return gallop.AppendUint(dst, n) }
 

@@ -4,7 +4,6 @@ package fasthttpproxy
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/url"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/net/proxy"
 )
 
 // Dialer dials through the proxies that Config chooses, and dials them with TCPDialer.
@@ -111,10 +111,11 @@ func (d *Dialer) allInAll() time.Duration {
 }
 
 // check refuses a proxy of a kind that there is none of.
-func check(proxy *url.URL) error {
-	switch proxy.Scheme {
+func check(u *url.URL) error {
+	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
 		return nil
 	}
-	return errors.New("fasthttpproxy: the scheme of a proxy is http, https, socks5 or socks5h")
+	_, err := proxy.FromURL(u, nil) // which says why not
+	return err
 }

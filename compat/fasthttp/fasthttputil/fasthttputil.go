@@ -1,28 +1,94 @@
-// Package fasthttputil has the names of github.com/valyala/fasthttp/fasthttputil for what is in gallop's package memnet.
+// Package fasthttputil has the names of github.com/valyala/fasthttp/fasthttputil: connections in memory, those of gallop's package
+// memnet, with the errors that they have there.
 package fasthttputil
 
 import (
-	"io"
+	"errors"
+	"fmt"
 	"net"
 	"os"
+	"sync"
 
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// InmemoryListener is a listener in memory. Closing it again returns nil.
-type InmemoryListener = memnet.Listener
+var (
+	// ErrInmemoryListenerClosed is what Accept and Dial return once the listener is closed. It wraps net.ErrClosed.
+	ErrInmemoryListenerClosed error = fmt.Errorf("fasthttputil: inmemorylistener is already closed: %w", net.ErrClosed)
+
+	// ErrConnectionClosed is what Write returns once one of the two ends is closed.
+	ErrConnectionClosed = errors.New("fasthttputil: connection closed")
+
+	// ErrTimeout is what Read and Write return when the deadline has passed. It is os.ErrDeadlineExceeded.
+	ErrTimeout = &timeoutError{}
+)
+
+type timeoutError struct{}
+
+func (*timeoutError) Error() string        { return "fasthttputil: timeout" }
+func (*timeoutError) Timeout() bool        { return true }
+func (*timeoutError) Temporary() bool      { return true }
+func (*timeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
+
+// InmemoryListener is a listener in memory. Its connections are those of PipeConns.
+type InmemoryListener struct {
+	dialed chan net.Conn // the server's ends
+	closed chan struct{}
+	close  sync.Once
+
+	mu   sync.Mutex
+	addr net.Addr
+}
 
 // NewInmemoryListener returns a listener that is ready to be dialed.
-func NewInmemoryListener() *InmemoryListener { return memnet.NewListener() }
+func NewInmemoryListener() *InmemoryListener {
+	return &InmemoryListener{dialed: make(chan net.Conn), closed: make(chan struct{}), addr: memnet.Addr{}}
+}
 
-var (
-	// ErrInmemoryListenerClosed is what Accept and Dial return once the listener is closed.
-	ErrInmemoryListenerClosed = memnet.ErrListenerClosed
+// Accept waits for a dial.
+func (ln *InmemoryListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-ln.dialed:
+		return c, nil
+	case <-ln.closed:
+		return nil, ErrInmemoryListenerClosed
+	}
+}
 
-	// ErrConnectionClosed is what Write returns once the other end is closed. Behind a Close of its own
-	// end that is net.ErrClosed.
-	ErrConnectionClosed = io.ErrClosedPipe
+// Dial waits for Accept.
+func (ln *InmemoryListener) Dial() (net.Conn, error) { return ln.DialWithLocalAddr(nil) }
 
-	// ErrTimeout is what Read and Write return when the deadline has passed.
-	ErrTimeout = os.ErrDeadlineExceeded.(net.Error)
-)
+// DialWithLocalAddr is Dial with an address for the client; nil is that of memnet.
+func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
+	p := NewPipeConns()
+	p.SetAddresses(local, ln.Addr(), ln.Addr(), local)
+	select {
+	case ln.dialed <- p.Conn2():
+		return p.Conn1(), nil
+	case <-ln.closed:
+		return nil, ErrInmemoryListenerClosed
+	}
+}
+
+// Close ends Accept and Dial. Connections stay as they are. Closing again returns nil.
+func (ln *InmemoryListener) Close() error {
+	ln.close.Do(func() { close(ln.closed) })
+	return nil
+}
+
+// Addr returns what SetLocalAddr said, or the address of everything in memnet.
+func (ln *InmemoryListener) Addr() net.Addr {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	return ln.addr
+}
+
+// SetLocalAddr says what the address of the listener is, and of the server in connections from now on.
+func (ln *InmemoryListener) SetLocalAddr(addr net.Addr) {
+	if addr == nil {
+		addr = memnet.Addr{}
+	}
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	ln.addr = addr
+}

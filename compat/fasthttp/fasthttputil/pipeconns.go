@@ -1,19 +1,29 @@
 package fasthttputil
 
 import (
+	"io"
 	"net"
+	"os"
 	"sync"
+	"time"
 
 	"github.com/gallop-http/gallop/memnet"
 )
 
+// pipeSize is how many bytes there may be on their way in a direction. They take memory as they come.
+const pipeSize = 16 << 20
+
 // PipeConns is the two ends of a connection in memory. Make one with NewPipeConns.
+//
+// To close one of them closes both: what has been written can still be read, io.EOF follows, and nothing is written any more.
 type PipeConns struct{ conn1, conn2 pipeConn }
 
-// NewPipeConns returns a connection. Each direction has room for memnet.BufferSize bytes.
+// NewPipeConns returns a connection.
 func NewPipeConns() *PipeConns {
 	p := &PipeConns{}
-	p.conn1.Conn, p.conn2.Conn = memnet.Pipe()
+	c1, c2 := memnet.PipeSize(pipeSize)
+	p.conn1.end, p.conn2.end = c1.(end), c2.(end)
+	p.conn1.pipe, p.conn2.pipe = p, p
 	return p
 }
 
@@ -31,18 +41,53 @@ func (p *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr
 
 // Close closes both ends.
 func (p *PipeConns) Close() error {
-	p.conn1.Close()
-	p.conn2.Close()
+	for _, c := range []end{p.conn1.end, p.conn2.end} {
+		_ = c.CloseWrite()
+		_ = c.SetDeadline(time.Time{}) // leaves no timer behind
+	}
 	return nil
+}
+
+// end is what memnet.PipeSize returns.
+type end interface {
+	net.Conn
+	CloseWrite() error
+	Stale() bool
 }
 
 // pipeConn is an end whose addresses can be set.
 type pipeConn struct {
-	net.Conn
+	end
+	pipe *PipeConns
 
 	mu            sync.Mutex
 	local, remote net.Addr // or nil
 }
+
+// Read reads what has come, and io.EOF behind it when the connection is closed.
+func (c *pipeConn) Read(p []byte) (int, error) {
+	n, err := c.end.Read(p)
+	return n, translate(err)
+}
+
+// Write writes p, as far as there is room, and waits until there is more.
+func (c *pipeConn) Write(p []byte) (int, error) {
+	n, err := c.end.Write(p)
+	return n, translate(err)
+}
+
+func translate(err error) error {
+	switch err {
+	case io.ErrClosedPipe:
+		return ErrConnectionClosed
+	case os.ErrDeadlineExceeded:
+		return ErrTimeout
+	}
+	return err
+}
+
+// Close closes both ends.
+func (c *pipeConn) Close() error { return c.pipe.Close() }
 
 func (c *pipeConn) setAddresses(local, remote net.Addr) {
 	c.mu.Lock()
@@ -50,28 +95,23 @@ func (c *pipeConn) setAddresses(local, remote net.Addr) {
 	c.local, c.remote = local, remote
 }
 
-// CloseWrite lets the peer read io.EOF.
-func (c *pipeConn) CloseWrite() error { return c.Conn.(interface{ CloseWrite() error }).CloseWrite() }
-
-// Stale reports whether there is something to read.
-func (c *pipeConn) Stale() bool { return c.Conn.(interface{ Stale() bool }).Stale() }
-
 // LocalAddr returns what SetAddresses said.
 func (c *pipeConn) LocalAddr() net.Addr {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.local == nil {
-		return c.Conn.LocalAddr()
-	}
-	return c.local
+	return orMemory(c.local)
 }
 
 // RemoteAddr returns what SetAddresses said.
 func (c *pipeConn) RemoteAddr() net.Addr {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.remote == nil {
-		return c.Conn.RemoteAddr()
+	return orMemory(c.remote)
+}
+
+func orMemory(addr net.Addr) net.Addr {
+	if addr == nil {
+		return memnet.Addr{}
 	}
-	return c.remote
+	return addr
 }
