@@ -176,6 +176,7 @@ func (cc *clientConn) readWhole(resp *Response) error {
 		return err
 	}
 	resp.body.buf = buf
+	resp.noteLength()
 	return nil
 }
 

@@ -77,6 +77,23 @@ func (h *fileHandler) encode(ctx *RequestCtx, r *representation) {
 	}
 }
 
+// encodeListing puts the response, which is a list of files, in the coding that the client likes
+// best.
+func (h *fileHandler) encodeListing(ctx *RequestCtx) {
+	if len(h.codings) == 0 {
+		return
+	}
+	resp := &ctx.Response
+	resp.noteVaries()
+	liked := h.liked(ctx)
+	if len(liked) == 0 || !resp.isEncodable() {
+		return
+	}
+	if c := liked[0].coding; resp.encodeBytes(c, fileLevel(c)) {
+		resp.noteEncoded(c)
+	}
+}
+
 // liked returns the codings of h that the client accepts, the one it likes best first.
 func (h *fileHandler) liked(ctx *RequestCtx) (liked []fileCoding) {
 	var accepted acceptedCodings

@@ -102,7 +102,9 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 	}
 	if err := sendListing(ctx, files.FS, dir); err != nil {
 		h.fail(ctx, err)
+		return
 	}
+	h.encodeListing(ctx)
 }
 
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {

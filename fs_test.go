@@ -501,6 +501,28 @@ func TestFSListing(t *testing.T) {
 	}
 }
 
+// A list is compressed as files are, if it gets smaller by that.
+func TestFSListingInACoding(t *testing.T) {
+	dir := tree(t, map[string]string{"a.txt": "x"})
+	for _, compress := range []bool{false, true} {
+		site := gallop.FS{Root: dir, GenerateIndexPages: true, Compress: compress, CompressZstd: true}
+		handler := site.NewRequestHandler()
+		plain := serveOnce(t, handler, "GET", "/")
+		coded := serveOnce(t, handler, "GET", "/", "Accept-Encoding: gzip, zstd;q=0.5")
+		body, err := coded.BodyUncompressed()
+		if err != nil || string(body) != string(plain.Body()) || peek(plain, "Content-Encoding") != "" {
+			t.Errorf("%d bytes, %v, plain in %q", len(body), err, peek(plain, "Content-Encoding"))
+		}
+		coding, vary := "", ""
+		if compress {
+			coding, vary = "gzip", "Accept-Encoding"
+		}
+		if peek(coded, "Content-Encoding") != coding || peek(coded, "Vary") != vary || peek(plain, "Vary") != vary {
+			t.Errorf("Compress %v: %q, Vary %q and %q", compress, peek(coded, "Content-Encoding"), peek(coded, "Vary"), peek(plain, "Vary"))
+		}
+	}
+}
+
 // TestFSErrors shows what of an error a client learns.
 func TestFSErrors(t *testing.T) {
 	for _, tc := range []struct {

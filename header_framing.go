@@ -96,7 +96,7 @@ func (h *header) hasLength() bool {
 // ContentLength returns the number of bytes of the body. It is -1 for a chunked
 // one. It is -2 for a received message without Content-Length and
 // Transfer-Encoding, which has no body, or, being a response, one that ends with
-// the connection; in a header that was not received that is 0.
+// the connection and has not been read; in a header that was not received that is 0.
 func (h *header) ContentLength() int {
 	switch {
 	case h.head.Body == http1.Chunked:

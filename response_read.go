@@ -56,5 +56,15 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 		resp.setStream(&stream, -1)
 		return nil
 	}
-	return resp.readBody(&from, maxBodySize)
+	err = resp.readBody(&from, maxBodySize)
+	resp.noteLength()
+	return err
+}
+
+// noteLength makes the header tell how long a body is that ended with the connection, and
+// has been read.
+func (resp *Response) noteLength() {
+	if head := &resp.Header.head; head.Body == http1.UntilClose {
+		head.Length = int64(len(resp.body.buf))
+	}
 }

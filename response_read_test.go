@@ -40,6 +40,9 @@ func TestResponseRead(t *testing.T) {
 			if string(resp.Body()) != tt.body || resp.StatusCode() != tt.status {
 				t.Errorf("%s: %d %q", tt.name, resp.StatusCode(), resp.Body())
 			}
+			if n := resp.Header.ContentLength(); tt.name == "until close" && !stream && n != len(tt.body) {
+				t.Errorf("ContentLength is %d", n)
+			}
 			if rest, _ := io.ReadAll(r); string(rest) != tt.rest {
 				t.Errorf("%s: %q is left", tt.name, rest)
 			}
