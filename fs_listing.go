@@ -34,6 +34,7 @@ func sendListing(ctx *RequestCtx, files fs.FS, dir string) error {
 	}
 	h := &ctx.Response.Header
 	h.SetContentType("text/html; charset=utf-8")
+	h.Del(HeaderContentEncoding)
 	h.Set(HeaderContentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
 	h.Set(HeaderXContentTypeOptions, "nosniff")
 	h.Set(HeaderReferrerPolicy, "same-origin")

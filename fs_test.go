@@ -510,6 +510,9 @@ func TestFSListingInACoding(t *testing.T) {
 		plain := serveOnce(t, handler, "GET", "/")
 		coded := serveOnce(t, handler, "GET", "/", "Accept-Encoding: gzip, zstd;q=0.5")
 		body, err := coded.BodyUncompressed()
+		if again := serveOnce(t, func(ctx *gallop.RequestCtx) { handler(ctx); handler(ctx) }, "GET", "/", "Accept-Encoding: gzip"); again.String() != coded.String() {
+			t.Errorf("once more: %q", again.Header.String())
+		}
 		if err != nil || string(body) != string(plain.Body()) || peek(plain, "Content-Encoding") != "" {
 			t.Errorf("%d bytes, %v, plain in %q", len(body), err, peek(plain, "Content-Encoding"))
 		}

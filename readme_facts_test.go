@@ -249,3 +249,32 @@ func TestReadmeConversions(t *testing.T) {
 		}
 	}
 }
+
+// docs/migrate-from-fasthttp.md names the tests of fasthttp that fail, and no others.
+func TestDocsNameTheTestsThatFail(t *testing.T) {
+	page, list := textOf(t, "docs/migrate-from-fasthttp.md"), textOf(t, "compat/fasthttp-failures.txt")
+	listed := map[string]bool{}
+	for line := range strings.Lines(list) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] != "#" {
+			name, _, _ := strings.Cut(words[1], "/")
+			listed[name] = true
+		}
+	}
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(page, -1) {
+		named[m[1]] = true
+	}
+	for name := range listed {
+		if !named[name] {
+			t.Errorf("%s fails, and the page does not say so", name)
+		}
+	}
+	for name := range named {
+		if !listed[name] {
+			t.Errorf("%s does not fail, or is not in the list", name)
+		}
+	}
+	if len(listed) < 10 {
+		t.Errorf("%d tests in the list", len(listed))
+	}
+}

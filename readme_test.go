@@ -28,7 +28,12 @@ type readmeBlock struct {
 
 func readme(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("README.md")
+	return textOf(t, "README.md")
+}
+
+func textOf(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,9 @@
 // Command prune takes out of the test files below the working directory what does not compile, package by package: the
-// declaration that an error is in, and then what needed it. It prints the names of what went, a line each: package, name and the
-// first error.
+// declaration that an error is in, then what needed that, and imports that nobody needs any more. It prints the names of what
+// went, a line each: package, name and the first error.
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -146,12 +145,6 @@ func nameOf(part ast.Node) string {
 
 // blank makes text empty and keeps its lines.
 func blank(text []byte) {
-	copy(text, bytes.Map(func(r rune) rune {
-		if r == '\n' {
-			return r
-		}
-		return ' '
-	}, bytes.ToValidUTF8(text, []byte(" "))))
 	for i, c := range text {
 		if c != '\n' {
 			text[i] = ' '
