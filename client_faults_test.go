@@ -2,6 +2,7 @@ package gallop_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -161,7 +162,9 @@ func (r *faultRun) call(id int) {
 	}
 	r.answered.Add(1)
 	// Without a trace, a length that was made smaller on the way cuts a body off, and the size of a chunk that
-	// was made larger takes in the line of the next one, if it happens to end where that does.
+	// was made larger takes in the line of the next one, if it happens to end where that does. A length that was
+	// made larger takes in the refusal of what a server finds behind a body whose length was made smaller before.
+	res.Body, _, _ = bytes.Cut(res.Body, []byte("HTTP/1.1 400 Bad Request\r\n"))
 	if want := bodyOfCall(id); !strings.HasPrefix(want, chunkLine.ReplaceAllString(string(res.Body), "")) {
 		r.fail("call %d: got %.60q, want %.60q", id, res.Body, want)
 	}
