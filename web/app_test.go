@@ -65,6 +65,31 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// HEAD is GET rather than what is for any method, whichever was registered first.
+func TestHeadBeforeAny(t *testing.T) {
+	app := New(Config{})
+	app.All("/", says("any"))
+	app.Get("/", says("only this one"))
+	if _, _, header := ask(t, app, "HEAD", "/"); header.Get("Content-Length") != "13" {
+		t.Errorf("Content-Length %q", header.Get("Content-Length"))
+	}
+}
+
+// What is in use later counts at once for requests that match nothing.
+func TestUseAfterServing(t *testing.T) {
+	app := New(Config{})
+	for _, want := range []string{"", "one", "two,one"} {
+		if _, _, header := ask(t, app, "GET", "/none"); strings.Join(header.Values("X-Trace"), ",") != want {
+			t.Errorf("%q, want %q", header.Values("X-Trace"), want)
+		}
+		if want == "" {
+			app.Use(traces("one"))
+		} else {
+			app.Use(traces("two"))
+		}
+	}
+}
+
 // traces returns middleware that writes its name around what comes behind it.
 func traces(name string) Handler {
 	return func(c *Ctx) error {
@@ -110,10 +135,9 @@ func TestMiddleware(t *testing.T) {
 // A group that grows does not change what was made of it.
 func TestGroupsDoNotShareMemory(t *testing.T) {
 	app := New(Config{})
-	g := app.Group("/g", traces("1"), traces("2"), traces("3"))
-	a, b := g.Group("/a"), g.Group("/b")
-	a.Use(traces("a"))
-	b.Use(traces("b"))
+	g := app.Group("/g", traces("1"), traces("2"))
+	g.Use(traces("3")) // leaves room for more
+	a, b := g.Group("/a", traces("a")), g.Group("/b", traces("b"))
 	a.Get("/", says("a"))
 	b.Get("/", says("b"))
 	for target, want := range map[string]string{"/g/a/": "a,3,2,1", "/g/b/": "b,3,2,1"} {
@@ -263,6 +287,8 @@ func TestErrors(t *testing.T) {
 	special := app.Group("/special")
 	special.OnError(func(c *Ctx, err error) { c.Status(400).SendString("special: " + err.Error()) })
 	special.Get("/", func(*Ctx) error { return secret })
+	special.OnError(func(c *Ctx, err error) { c.Status(400) })
+	special.Get("/silent", func(c *Ctx) error { return errors.Join(c.SendString("half an answer"), secret) })
 	for target, want := range map[string]string{
 		"/teapot":   "418 I'm a teapot",
 		"/message":  "409 taken",
@@ -270,6 +296,8 @@ func TestErrors(t *testing.T) {
 		"/other":    "500 Internal Server Error",
 		"/status":   "500 Internal Server Error",
 		"/special/": "400 special: the password is wrong",
+
+		"/special/silent": "400 ",
 	} {
 		status, body, header := ask(t, app, "GET", target)
 		if got := strconv.Itoa(status) + " " + body; got != want {

@@ -32,10 +32,13 @@ func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
 	c.app, c.table, c.request = a, t, request
 }
 
-// end lets go of the request.
+// end lets go of the request. What begin and find set in any case is left.
 func (c *Ctx) end() {
-	c.app, c.table, c.request, c.context = nil, nil, nil, nil
-	c.route, c.handlers, c.lowHost = nil, nil, c.lowHost[:0]
+	c.request = nil
+	if c.context != nil {
+		c.context = nil
+	}
+	c.lowHost = c.lowHost[:0]
 }
 
 // Next runs the next handler of the route and returns its error. Behind the last one it

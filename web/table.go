@@ -79,42 +79,51 @@ func (h *hostTable) tree(method string) *methodTree {
 // find gives c its route and its handlers.
 func (t *table) find(c *Ctx) {
 	method, path := c.request.Method(), c.request.Path()
+	if len(t.hosts) == 0 || !t.findByHost(c, method, path) {
+		c.route = t.any.find(method, path, &c.values, 0)
+	}
+	if c.route != nil {
+		c.handlers = c.route.handlers
+	} else {
+		c.handlers = t.unmatched
+	}
+}
+
+// findByHost is find for the routes of certain hosts. It reports whether there is one.
+func (t *table) findByHost(c *Ctx, method, path []byte) bool {
 	for i := range t.hosts {
 		h := &t.hosts[i]
 		if depth, ok := h.host.match(c.host(), &c.values); ok {
 			if c.route = h.find(method, path, &c.values, depth); c.route != nil {
-				c.handlers = c.route.handlers
-				return
+				return true
 			}
 		}
 	}
-	if c.route = t.any.find(method, path, &c.values, 0); c.route != nil {
-		c.handlers = c.route.handlers
-		return
-	}
-	c.handlers = t.unmatched
+	return false
 }
 
-// find returns the route for a request. HEAD is GET unless it has a route.
+// find returns the route for a request.
 func (h *hostTable) find(method, path []byte, values *[maxParams][]byte, depth int) *Route {
-	if r := h.findExactly(method, path, values, depth); r != nil {
-		return r
-	}
-	if string(method) == gallop.MethodHead {
-		if r := h.findExactly([]byte(gallop.MethodGet), path, values, depth); r != nil {
-			return r
-		}
-	}
-	if n := len(h.trees); n > 0 && h.trees[n-1].method == "" {
-		return h.trees[n-1].root.find(path, values, depth)
-	}
-	return nil
-}
-
-func (h *hostTable) findExactly(method, path []byte, values *[maxParams][]byte, depth int) *Route {
 	for i := range h.trees {
 		if t := &h.trees[i]; string(method) == t.method {
-			return t.root.find(path, values, depth)
+			if r := t.root.find(path, values, depth); r != nil {
+				return r
+			}
+			break
+		}
+	}
+	return h.findOther(method, path, values, depth)
+}
+
+// findOther returns the route for a request whose method has none: HEAD is GET then, and what
+// is for any method is for this one.
+func (h *hostTable) findOther(method, path []byte, values *[maxParams][]byte, depth int) *Route {
+	for i := range h.trees {
+		t := &h.trees[i]
+		if t.method == "" || t.method == gallop.MethodGet && string(method) == gallop.MethodHead {
+			if r := t.root.find(path, values, depth); r != nil {
+				return r // the tree of any method is the last one
+			}
 		}
 	}
 	return nil

@@ -6,12 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-
-	"github.com/gallop-http/gallop"
 )
 
-// Test serves one request without a socket and returns the answer, for tests. The request goes
-// through a server, as it would from the network; its URL needs no host. The answer
+// Test serves one request without a socket and returns the answer, for tests. The request
+// goes through Config.Server, as it would from the network; its URL needs no host. The answer
 // is read to its end, and its body need not be closed. When the context of the request ends,
 // so does Test.
 func (a *App) Test(request *http.Request) (*http.Response, error) {
@@ -25,8 +23,7 @@ func (a *App) Test(request *http.Request) (*http.Response, error) {
 	}
 	request.Close = true // then the server's side ends, too
 	go func() {
-		s := &gallop.Server{Handler: a.Serve, Logger: a.config.Server.Logger}
-		s.ServeConn(server)
+		a.config.Server.ServeConn(server)
 		server.Close()
 	}()
 	written := make(chan error, 1)

@@ -8,21 +8,22 @@ import (
 // node is a place in the radix tree of the routes of one method. What leads to it is the
 // text and the parameters of the nodes above it, and then its own text.
 //
-// At each place there are four ways on, and they are tried in this order: the child
-// whose text the path goes on with, the parameters, of which those with text behind them
-// come first, then those with constraints, and the rest of the path. A node has one
-// parent, and how far the path was read when it is reached is the same each time; so
-// no node is looked at twice, whatever the path is.
+// At each place there are five ways on, and they are tried in this order: the child
+// with whose text the path goes on; the parameters that are not plain, of which those with
+// text behind them come first, and then those with constraints; the plain one; and the rest of
+// the path. A node has one parent, and how far the path was read when it is reached is the
+// same each time; so no node is looked at twice, whatever the path is.
 type node struct {
 	text     string
 	first    []byte // of each child, the first byte of its text
 	children []*node
 	params   []*paramEdge
+	plain    *node  // behind a segment
 	rest     *Route // for what is left of the path, also if that is nothing
 	route    *Route // for a path that ends here
 }
 
-// paramEdge is a parameter, and what follows it.
+// paramEdge is a parameter that is not plain, and what follows it.
 type paramEdge struct {
 	part
 	behind []byte // text of part
@@ -84,6 +85,12 @@ func samePrefix(a, b string) int {
 
 // addParam is addText for a parameter.
 func (n *node) addParam(p part) *node {
+	if p.text == "" && len(p.constraints) == 0 {
+		if n.plain == nil {
+			n.plain = &node{}
+		}
+		return n.plain
+	}
 	for _, edge := range n.params {
 		if edge.text == p.text && edge.spelled == p.spelled {
 			return &edge.below
@@ -100,44 +107,38 @@ func (n *node) addParam(p part) *node {
 	return &edge.below
 }
 
-// find returns the route for a path, nil if there is none, and puts the values of its
-// parameters into values, from depth on.
+// find returns the route for what is left of a path behind n's text, nil if there is none, and
+// puts the values of its parameters into values, from depth on.
 func (n *node) find(path []byte, values *[maxParams][]byte, depth int) *Route {
-	for {
-		if len(path) < len(n.text) || string(path[:len(n.text)]) != n.text {
-			return nil
-		}
-		if path = path[len(n.text):]; len(path) == 0 {
-			return n.end(path, values, depth)
-		}
-		child := n.child(path[0])
-		if len(n.params) == 0 && n.rest == nil {
+	for len(path) > 0 {
+		child, behind := n.child(path)
+		if n.plain == nil && n.params == nil && n.rest == nil {
 			if child == nil {
 				return nil
 			}
-			n = child // there is no other way: no need to come back
+			n, path = child, behind // there is no other way: no need to come back
 			continue
 		}
 		if child != nil {
-			if r := child.find(path, values, depth); r != nil {
+			if r := child.find(behind, values, depth); r != nil {
 				return r
 			}
 		}
-		if len(n.params) == 1 && n.rest == nil {
-			edge := n.params[0]
-			behind, ok := edge.match(path, &values[depth])
-			if !ok {
-				return nil
-			}
-			n, path, depth = &edge.below, behind, depth+1
-			continue
+		if n.plain == nil || n.params != nil || n.rest != nil {
+			return n.findSpecial(path, values, depth)
 		}
-		return n.findParam(path, values, depth)
+		end := segmentEnd(path)
+		if end == 0 {
+			return nil
+		}
+		values[depth] = path[:end]
+		n, path, depth = n.plain, path[end:], depth+1
 	}
+	return n.end(path, values, depth)
 }
 
-// findParam is find for the parameters of n, and its rest.
-func (n *node) findParam(path []byte, values *[maxParams][]byte, depth int) *Route {
+// findSpecial is find without the children of n.
+func (n *node) findSpecial(path []byte, values *[maxParams][]byte, depth int) *Route {
 	for _, edge := range n.params {
 		if behind, ok := edge.match(path, &values[depth]); ok {
 			if r := edge.below.find(behind, values, depth+1); r != nil {
@@ -145,13 +146,11 @@ func (n *node) findParam(path []byte, values *[maxParams][]byte, depth int) *Rou
 			}
 		}
 	}
-	return n.end(path, values, depth)
-}
-
-// end returns the route for a path that has nothing left but what a rest may be.
-func (n *node) end(path []byte, values *[maxParams][]byte, depth int) *Route {
-	if len(path) == 0 && n.route != nil {
-		return n.route
+	if end := segmentEnd(path); n.plain != nil && end > 0 {
+		if r := n.plain.find(path[end:], values, depth+1); r != nil {
+			values[depth] = path[:end]
+			return r
+		}
 	}
 	if n.rest != nil {
 		values[depth] = path
@@ -159,33 +158,53 @@ func (n *node) end(path []byte, values *[maxParams][]byte, depth int) *Route {
 	return n.rest
 }
 
-// child returns the child whose text begins with c, nil if there is none.
-func (n *node) child(c byte) *node {
-	for i, first := range n.first {
-		if first == c {
-			return n.children[i]
-		}
+// end returns the route for a path that has nothing left.
+func (n *node) end(path []byte, values *[maxParams][]byte, depth int) *Route {
+	if n.route == nil && n.rest != nil {
+		values[depth] = path
+		return n.rest
 	}
-	return nil
+	return n.route
+}
+
+// child returns the child whose text the path begins with, nil if there is none, and what is
+// behind that text.
+func (n *node) child(path []byte) (child *node, behind []byte) {
+	for i, first := range n.first {
+		if first != path[0] {
+			continue
+		}
+		child = n.children[i]
+		if size := len(child.text); len(path) >= size && string(path[:size]) == child.text {
+			return child, path[size:]
+		}
+		break
+	}
+	return nil, nil
+}
+
+// segmentEnd returns the length of the segment that the path begins with.
+func segmentEnd(path []byte) int {
+	if i := bytes.IndexByte(path, '/'); i >= 0 {
+		return i
+	}
+	return len(path)
 }
 
 // match cuts the value of the parameter off the path.
 func (e *paramEdge) match(path []byte, value *[]byte) (behind []byte, ok bool) {
-	end := bytes.IndexByte(path, '/')
-	if end < 0 {
-		end = len(path)
-	}
+	end := segmentEnd(path)
 	if len(e.behind) > 0 {
 		end = bytes.Index(path[:end], e.behind)
 	}
 	if end <= 0 {
 		return nil, false
 	}
-	*value = path[:end]
 	for _, c := range e.constraints {
 		if !c(path[:end]) {
 			return nil, false
 		}
 	}
+	*value = path[:end]
 	return path[end+len(e.text):], true
 }

@@ -63,7 +63,7 @@ func TestTree(t *testing.T) {
 		{"text behind a parameter", "/:name.json /:name.jpg /:name /:from-:to", map[string]string{
 			"/a.json": "/:name.json name=a", "/a.jpg": "/:name.jpg name=a", "/a.js": "/:name name=a.js",
 			"/a.b.json": "/:name.json name=a.b", "/.json": "/:name name=.json", "/a.json.x": "/:name name=a.json.x",
-			"/ab-cd": "/:from-:to from=ab to=cd", "/ab-": "/:name name=ab-", "/a-b-c": "/:from-:to from=a to=b-c",
+			"/ab-cd": "/:from-:to from=ab to=cd", "/ab-": "/:name name=ab-", "/a-b.json": "/:name.json name=a-b", "/a-b-c": "/:from-:to from=a to=b-c",
 		}},
 		{"text behind a parameter and segments", "/v:major.:minor/x/:id<int>.txt", map[string]string{
 			"/v1.2/x/3.txt": "/v:major.:minor/x/:id<int>.txt major=1 minor=2 id=3", "/v1.2/x/a.txt": "", "/v1/x/3.txt": "",
@@ -259,8 +259,8 @@ func comesBefore(routes []*Route, r, other *Route) bool {
 }
 
 func TestTreeAgreesWithItsDefinition(t *testing.T) {
-	parts := strings.Fields("/a /b /ab /:x /:x<int> /:x<alpha> /:x.t /:x-:y /a:x /1 /")
-	segments := strings.Fields("a b ab 1 12 a1 x.t 1.t a-b 1-2 .t - c %2F")
+	parts := strings.Fields("/a /b /ab /:x /:x<int> /:x<alpha> /:x.t /:x<int>.t /:x-:y /a:x /1 /")
+	segments := append(strings.Fields("a b ab 1 12 a1 x.t 1.t a-b 1-2 .t - c %2F a-b.t 1-2.t"), "")
 	r := rand.New(rand.NewPCG(20, 3))
 	matched := 0
 	for range 3000 {
