@@ -7,13 +7,14 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/negotiate"
+	"github.com/gallop-http/gallop/web"
 	"github.com/gofiber/fiber/v3"
 	"github.com/valyala/fasthttp"
 )
 
 // Content negotiation beside fiber's, by the names of fiber's own benches:
 //
-//	./run.sh -p fiber negotiate 'GetOffer|Ctx_Accepts'
+//	./run.sh -p fiber negotiate 'GetOffer|Ctx_Accepts|Ctx_Format'
 
 // fiberParams is fiber's type of the parameters of a media range.
 type fiberParams = map[string][]byte
@@ -57,43 +58,69 @@ func Benchmark_Utils_GetOffer(b *testing.B) {
 }
 
 func Benchmark_Ctx_Accepts(b *testing.B) {
-	theirs, ours := withField("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9")
-	for _, offers := range [][]string{{".xml"}, {"json", "xml"}, {"application/json", "application/xml"}} {
-		want := offers[len(offers)-1]
-		beside(b, strings.Join(offers, "+"), want,
-			func() string { return theirs.Accepts(offers...) },
-			func() string { return negotiate.MediaType(ours.Request.Header.Peek("Accept"), offers...) })
-	}
+	withField("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9", func(theirs fiber.Ctx, ours *web.Ctx) {
+		for _, offers := range [][]string{{".xml"}, {"json", "xml"}, {"application/json", "application/xml"}} {
+			beside(b, strings.Join(offers, "+"), offers[len(offers)-1],
+				func() string { return theirs.Accepts(offers...) },
+				func() string { return ours.Accepts(offers...) })
+		}
+	})
 }
 
 func Benchmark_Ctx_AcceptsCharsets(b *testing.B) {
-	theirs, ours := withField("Accept-Charset", "utf-8, iso-8859-1;q=0.5")
-	beside(b, "utf-8", "utf-8",
-		func() string { return theirs.AcceptsCharsets("utf-8") },
-		func() string { return negotiate.Charset(ours.Request.Header.Peek("Accept-Charset"), "utf-8") })
+	withField("Accept-Charset", "utf-8, iso-8859-1;q=0.5", func(theirs fiber.Ctx, ours *web.Ctx) {
+		beside(b, "utf-8", "utf-8",
+			func() string { return theirs.AcceptsCharsets("utf-8") },
+			func() string { return ours.AcceptsCharsets("utf-8") })
+	})
 }
 
 func Benchmark_Ctx_AcceptsEncodings(b *testing.B) {
-	theirs, ours := withField("Accept-Encoding", "deflate, gzip;q=1.0, *;q=0.5")
-	beside(b, "gzip", "gzip",
-		func() string { return theirs.AcceptsEncodings("gzip") },
-		func() string { return negotiate.Encoding(ours.Request.Header.Peek("Accept-Encoding"), "gzip") })
+	withField("Accept-Encoding", "deflate, gzip;q=1.0, *;q=0.5", func(theirs fiber.Ctx, ours *web.Ctx) {
+		beside(b, "gzip", "gzip",
+			func() string { return theirs.AcceptsEncodings("gzip") },
+			func() string { return ours.AcceptsEncodings("gzip") })
+	})
 }
 
 func Benchmark_Ctx_AcceptsLanguages(b *testing.B) {
-	theirs, ours := withField("Accept-Language", "fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5")
-	beside(b, "fr", "fr",
-		func() string { return theirs.AcceptsLanguages("fr") },
-		func() string { return negotiate.Language(ours.Request.Header.Peek("Accept-Language"), "fr") })
+	withField("Accept-Language", "fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5", func(theirs fiber.Ctx, ours *web.Ctx) {
+		beside(b, "fr", "fr",
+			func() string { return theirs.AcceptsLanguages("fr") },
+			func() string { return ours.AcceptsLanguages("fr") })
+	})
 }
 
-// withField returns contexts of both for a request with one field.
-func withField(name, value string) (fiber.Ctx, *gallop.RequestCtx) {
+// The offers are those of fiber's bench of the same name; four types. Our answer is reset each
+// time, as it is between requests: a response keeps every value that it was ever given until then.
+func Benchmark_Ctx_Format(b *testing.B) {
+	withField("Accept", "application/json,text/plain; format=flowed; q=0.9", func(theirs fiber.Ctx, ours *web.Ctx) {
+		var chosen string
+		var forThem []fiber.ResFmt
+		var forUs []web.ResFmt
+		for _, t := range []string{"application/xml", "text/html", "text/plain;format=fixed", "text/plain;format=flowed"} {
+			forThem = append(forThem, fiber.ResFmt{MediaType: t, Handler: func(fiber.Ctx) error { chosen = t; return nil }})
+			forUs = append(forUs, web.ResFmt{MediaType: t, Handler: func(*web.Ctx) error { chosen = t; return nil }})
+		}
+		beside(b, "four types", "text/plain;format=flowed",
+			func() string { theirs.Format(forThem...); return chosen },
+			func() string {
+				ours.RequestCtx().Response.Reset()
+				ours.Format(forUs...)
+				return chosen
+			})
+	})
+}
+
+// withField calls f with contexts of both for a request with one field.
+func withField(name, value string, f func(theirs fiber.Ctx, ours *web.Ctx)) {
 	theirs := fiber.New().AcquireCtx(&fasthttp.RequestCtx{})
 	theirs.Request().Header.Set(name, value)
-	ours := &gallop.RequestCtx{}
-	ours.Request.Header.Set(name, value)
-	return theirs, ours
+	request := &gallop.RequestCtx{}
+	request.Request.Header.Set(name, value)
+	app := web.New(web.Config{})
+	app.Get("/", func(c *web.Ctx) error { f(theirs, c); return nil })
+	app.Serve(request)
 }
 
 // beside runs the same call of both as benches.
