@@ -3,7 +3,6 @@ package gallop
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -294,16 +293,10 @@ func (s *Server) prepare() {
 }
 
 // Serve serves the connections that ln accepts, see Transport, until ln fails or the
-// server is shut down. It closes ln. It returns nil after Shutdown or Close, and if
-// somebody else has closed ln: that is an end as well, and connections stay.
+// server is shut down. It closes ln. It returns nil after Shutdown or Close, and if Accept
+// returns io.EOF, as listeners may that have an end. If somebody else has closed ln the
+// error is net.ErrClosed.
 func (s *Server) Serve(ln net.Listener) error {
-	if err := s.serveListener(ln); !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
-}
-
-func (s *Server) serveListener(ln net.Listener) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
 		ln.Close()

@@ -3,6 +3,7 @@ package gallop
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -12,13 +13,13 @@ import (
 // short enough that nobody notices that they have, long enough to cost nothing.
 const maxAcceptPause = 250 * time.Millisecond
 
-// acceptLoop hands the connections of ln to workers until ln fails.
+// acceptLoop hands the connections of ln to workers until ln fails or has come to its end.
 func (s *Server) acceptLoop(ln net.Listener) error {
 	var pause time.Duration
 	for {
 		c, err := ln.Accept()
 		if err != nil {
-			if s.conns.isClosing() {
+			if s.conns.isClosing() || errors.Is(err, io.EOF) {
 				return nil
 			}
 			if !isTemporary(err) {

@@ -2,6 +2,7 @@ package gallop_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net"
 	"path/filepath"
@@ -87,7 +88,7 @@ func listenAndServe(t *testing.T, s *gallop.Server, network string) func() (net.
 		if err := s.ShutdownWithContext(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
-		if err := <-served; err != nil {
+		if err := <-served; err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Errorf("serve: %v", err)
 		}
 	})

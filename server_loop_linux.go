@@ -120,7 +120,11 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 	defer g.Leave()
 	s.tuneListener(below, raw)
 	pl, err := g.Listen(raw, ln)
-	if err != nil {
+	switch {
+	case err == nil:
+	case s.conns.isClosing():
+		return true, nil
+	default:
 		return true, closedListener(ln, err)
 	}
 	defer pl.End()

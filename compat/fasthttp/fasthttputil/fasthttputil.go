@@ -4,7 +4,7 @@ package fasthttputil
 
 import (
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -13,8 +13,9 @@ import (
 )
 
 var (
-	// ErrInmemoryListenerClosed is what Accept and Dial return once the listener is closed. It wraps net.ErrClosed.
-	ErrInmemoryListenerClosed error = fmt.Errorf("fasthttputil: inmemorylistener is already closed: %w", net.ErrClosed)
+	// ErrInmemoryListenerClosed is what Accept and Dial return once the listener is closed. It is net.ErrClosed, and io.EOF too, so
+	// that it ends a server as Shutdown does.
+	ErrInmemoryListenerClosed error = closedError{}
 
 	// ErrConnectionClosed is what Write returns once one of the two ends is closed.
 	ErrConnectionClosed = errors.New("fasthttputil: connection closed")
@@ -22,6 +23,13 @@ var (
 	// ErrTimeout is what Read and Write return when the deadline has passed. It is os.ErrDeadlineExceeded.
 	ErrTimeout = &timeoutError{}
 )
+
+type closedError struct{}
+
+func (closedError) Error() string {
+	return "fasthttputil: inmemorylistener is already closed: " + net.ErrClosed.Error()
+}
+func (closedError) Is(target error) bool { return target == net.ErrClosed || target == io.EOF }
 
 type timeoutError struct{}
 

@@ -1,0 +1,102 @@
+package gallop_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// finite is a listener that comes to its end.
+type finite struct{ net.Listener }
+
+func (ln finite) Accept() (net.Conn, error) {
+	c, err := ln.Listener.Accept()
+	if err != nil {
+		err = errors.Join(io.EOF, err)
+	}
+	return c, err
+}
+
+// A listener that somebody else closes ends Serve with an error, as http.Server's, unless it
+// says that this is its end. Connections stay.
+func TestServeTellsHowItsListenerEnded(t *testing.T) {
+	cert, key, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overTLS := func(s *gallop.Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) }
+	for _, tt := range []struct {
+		name  string
+		serve func(*gallop.Server, net.Listener) error
+		wrap  func(net.Listener) net.Listener
+		nil   bool
+	}{
+		{name: "as it is", serve: (*gallop.Server).Serve},
+		{name: "ServeTLS", serve: overTLS},
+		{name: "of crypto/tls", serve: (*gallop.Server).Serve, wrap: func(ln net.Listener) net.Listener { return tls.NewListener(ln, &tls.Config{}) }},
+		{name: "finite", serve: (*gallop.Server).Serve, wrap: func(ln net.Listener) net.Listener { return finite{ln} }, nil: true},
+	} {
+		for network, ln := range listeners(t) {
+			t.Run(tt.name+"/"+network, func(t *testing.T) {
+				onSockets(t, func(t *testing.T, over gallop.TransportType) {
+					ln := ln(t)
+					if tt.wrap != nil {
+						ln = tt.wrap(ln)
+					}
+					s := &gallop.Server{Transport: over, Handler: say, Logger: quiet}
+					served := make(chan error, 1)
+					go func() { served <- tt.serve(s, ln) }()
+					_ = ln.Close() // before or while it is served
+					if err := <-served; errors.Is(err, net.ErrClosed) == tt.nil || (err == nil) != tt.nil {
+						t.Errorf("%v", err)
+					}
+					if err := s.Shutdown(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// listeners returns how to listen on each network.
+func listeners(t *testing.T) map[string]func(*testing.T) net.Listener {
+	of := func(network, addr string) func(*testing.T) net.Listener {
+		return func(t *testing.T) net.Listener {
+			ln, err := net.Listen(network, addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ln
+		}
+	}
+	return map[string]func(*testing.T) net.Listener{
+		"memory": func(*testing.T) net.Listener { return memnet.NewListener() },
+		"tcp":    of("tcp", "127.0.0.1:0"),
+		"unix":   of("unix", filepath.Join(t.TempDir(), "socket")),
+	}
+}
+
+// Who shuts a server down while it begins to serve gets no error, from either.
+func TestShutdownWhileItBeginsToServe(t *testing.T) {
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		for range 50 {
+			ln := listeners(t)["tcp"](t)
+			s := &gallop.Server{Transport: over, Handler: say, Logger: quiet}
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-served; err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
