@@ -100,7 +100,7 @@ func (t *loopTLS) Write(p []byte) (n int, err error) {
 		return t.taken.Write(p)
 	}
 	if t.out != nil && !t.out.hasDeadline() {
-		n, err = t.lc.TryWrite(p)
+		n, err = t.lc.TryWriteShared(p)
 		if err != nil || n == len(p) {
 			return n, err
 		}

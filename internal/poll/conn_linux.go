@@ -3,9 +3,11 @@ package poll
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,7 +22,9 @@ import (
 // the loop away first.
 //
 // Exactly one goroutine serves a connection at a time: it got it from the loop, and ends
-// by Park or Finish. Close, the deadlines and the addresses may be used by others.
+// by Park or Finish. TryRead, TryWrite and TryWriteBoth are its own. What a net.Conn has
+// may be used by others, and later: it fails when the connection has ended, whatever its
+// descriptor stands for by then.
 type Conn struct {
 	// Data is the owner's.
 	Data any
@@ -31,12 +35,13 @@ type Conn struct {
 
 	state atomic.Uint32
 	fd    int32
-	gen   uint32 // tells the event of one connection from those of others with the same descriptor
-	out   bool   // the loop is told when it can be written to
+	gen   uint32       // tells the event of one connection from those of others with the same descriptor
+	out   atomic.Bool  // the loop is told when it can be written to
+	uses  atomic.Int32 // see use
 	loop  *Loop
-	led   *Loop         // that serves it: its own, or the one that has accepted it,
-	run   atomic.Uint64 // in this run; 0 if a goroutine does
-	by    atomic.Int64  // when it expires; 0: never
+	led   atomic.Pointer[Loop] // that serves it: its own, or the one that has accepted it,
+	run   atomic.Uint64        // in this run; 0 if a goroutine does
+	by    atomic.Int64         // when it expires; 0: never
 	timer clock.Timer[*Conn]
 	view  atomic.Pointer[view] // only while somebody waits, or has set deadlines
 
@@ -61,6 +66,7 @@ type view struct {
 	change sync.Cond
 	read   limit
 	write  limit
+	over   bool // nobody may wait any more
 }
 
 // limit is a deadline and the timer that wakes up who waits for it.
@@ -121,7 +127,7 @@ func (c *Conn) Ended() bool { return c.state.Load()&(hungUp|closed) != 0 }
 func (c *Conn) leave() {
 	if run := c.run.Load(); run != 0 {
 		c.run.Store(0)
-		c.led.steal(run)
+		c.led.Load().steal(run)
 	}
 }
 
@@ -162,8 +168,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if err := c.expired(readable); err != nil {
 			return 0, c.named("read", err)
 		}
+		if !c.use() {
+			return 0, c.named("read", net.ErrClosed)
+		}
 		n, err := c.TryRead(p)
-		if err != syscall.EAGAIN {
+		if c.done(); err != syscall.EAGAIN {
 			return n, err
 		}
 		if err := c.await(readable); err != nil {
@@ -178,7 +187,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 		if err := c.expired(writable); err != nil {
 			return n, c.named("write", err)
 		}
-		m, err := c.TryWrite(p[n:])
+		m, err := c.TryWriteShared(p[n:])
 		if n += m; n == len(p) || err != nil {
 			return n, err
 		}
@@ -186,6 +195,15 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 			return n, c.named("write", err)
 		}
 	}
+}
+
+// TryWriteShared is TryWrite for those who need not be the one who serves c.
+func (c *Conn) TryWriteShared(p []byte) (int, error) {
+	if !c.use() {
+		return 0, c.named("write", net.ErrClosed)
+	}
+	defer c.done()
+	return c.TryWrite(p)
 }
 
 // TryWriteBoth is TryWrite of a and b, one behind the other.
@@ -212,9 +230,13 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 		}
 		var m int
 		var serr error
-		if err := raw.Control(func(fd uintptr) {
+		if !c.use() {
+			return sent, c.named("sendfile", net.ErrClosed)
+		}
+		err := raw.Control(func(fd uintptr) {
 			m, serr = c.loop.sendfile(int(c.fd), f, int(fd), int(min(n-sent, maxSendfile)))
-		}); err != nil {
+		})
+		if c.done(); err != nil {
 			return sent, err
 		}
 		sent += int64(max(m, 0))
@@ -282,6 +304,8 @@ func (c *Conn) await(bit uint32) error {
 		} else if s&enough != 0 {
 			c.state.And(^bit)
 			return nil
+		} else if v.over {
+			return net.ErrClosed
 		}
 		l := v.limitFor(bit)
 		if l.at != 0 {
@@ -297,10 +321,14 @@ func (c *Conn) await(bit uint32) error {
 
 // wantWritable has the loop told when c can be written to.
 func (c *Conn) wantWritable() error {
-	if c.out {
+	if c.out.Load() {
 		return nil
 	}
-	c.out = true
+	if !c.use() {
+		return net.ErrClosed
+	}
+	defer c.done()
+	c.out.Store(true)
 	return c.loop.modify(c, eventsBoth)
 }
 
@@ -348,10 +376,12 @@ func (l *limit) wind(v *view, left time.Duration) {
 	l.timer.Reset(left)
 }
 
-// stop ends the timers.
+// stop ends the timers, and the waiting.
 func (v *view) stop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.over = true
+	v.change.Broadcast()
 	for _, l := range []*limit{&v.read, &v.write} {
 		if l.timer != nil {
 			l.timer.Stop()
@@ -396,24 +426,39 @@ func (c *Conn) setLimit(t time.Time, bit uint32) {
 	v.change.Broadcast()
 }
 
-// finishing keeps Close from touching a descriptor that Finish has given back. It is
-// chosen by the descriptor.
-var finishing [64]sync.Mutex
+// over in Conn.uses says that the connection has ended for the loop.
+const over = math.MinInt32
 
-func (c *Conn) finishLock() *sync.Mutex { return &finishing[c.fd%int32(len(finishing))] }
+// use keeps the descriptor from being closed until done is called. It reports false if the
+// connection has ended: then the descriptor may be another one's.
+func (c *Conn) use() bool {
+	for {
+		n := c.uses.Load()
+		if n < 0 {
+			return false
+		}
+		if c.uses.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// done is the end of a use. The last one closes the descriptor if that was left to it.
+func (c *Conn) done() {
+	if c.uses.Add(-1) == over {
+		_ = c.loop.g.close(int(c.fd))
+	}
+}
 
 // Close ends the connection for both sides. Who waits for it, or serves it, is told, and
 // gives the descriptor back by Finish.
 func (c *Conn) Close() error {
-	mu := c.finishLock()
-	mu.Lock()
-	before := c.state.Or(closed)
-	if before&closed == 0 {
-		_ = c.loop.shutdown(int(c.fd), syscall.SHUT_RDWR)
-	}
-	mu.Unlock()
-	if before&closed != 0 {
+	if c.state.Or(closed)&closed != 0 {
 		return net.ErrClosed
+	}
+	if c.use() {
+		_ = c.loop.shutdown(int(c.fd), syscall.SHUT_RDWR)
+		c.done()
 	}
 	if v := c.view.Load(); v != nil {
 		v.wake()
@@ -424,18 +469,16 @@ func (c *Conn) Close() error {
 // Finish closes the connection for good, unless it was taken. It is for who serves it.
 func (c *Conn) Finish() {
 	if c.detach() {
-		_ = c.loop.g.close(int(c.fd))
+		if c.uses.Add(over) == over {
+			_ = c.loop.g.close(int(c.fd))
+		}
 		c.loop.post(c, postGone)
 	}
 }
 
 // detach makes the loop forget c, and reports false if it has before.
 func (c *Conn) detach() bool {
-	mu := c.finishLock()
-	mu.Lock()
-	before := c.state.Or(closed | gone)
-	mu.Unlock()
-	if before&gone != 0 {
+	if c.state.Or(closed|gone)&gone != 0 {
 		return false
 	}
 	if v := c.view.Load(); v != nil {
@@ -451,6 +494,9 @@ func (c *Conn) Take() (net.Conn, error) {
 	if !c.detach() {
 		return nil, net.ErrClosed
 	}
+	for !c.uses.CompareAndSwap(0, over) { // by calls that do not wait
+		runtime.Gosched()
+	}
 	c.loop.forget(c)
 	defer c.loop.post(c, postGone)
 	return c.loop.take(int(c.fd))
@@ -458,11 +504,15 @@ func (c *Conn) Take() (net.Conn, error) {
 
 // CloseWrite ends the connection for writing.
 func (c *Conn) CloseWrite() error {
+	if !c.use() {
+		return c.named("close", net.ErrClosed)
+	}
+	defer c.done()
 	return c.named("close", c.loop.shutdown(int(c.fd), syscall.SHUT_WR))
 }
 
-// SyscallConn implements syscall.Conn. It is for who serves the connection. The functions
-// are called at once, whether the socket is ready or not.
+// SyscallConn implements syscall.Conn. The functions are called at once, whether the
+// socket is ready or not.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c}, c.openError() }
 
 type rawConn struct{ c *Conn }
@@ -471,26 +521,28 @@ func (r rawConn) Control(f func(uintptr)) error {
 	if err := r.c.openError(); err != nil {
 		return err
 	}
+	if !r.c.use() {
+		return net.ErrClosed
+	}
+	defer r.c.done()
 	f(uintptr(r.c.fd))
 	return nil
 }
 
-func (r rawConn) Read(f func(uintptr) bool) error {
-	for !f(uintptr(r.c.fd)) {
-		if err := r.c.await(readable); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (r rawConn) Read(f func(uintptr) bool) error { return r.until(f, readable) }
 
-func (r rawConn) Write(f func(uintptr) bool) error {
-	for !f(uintptr(r.c.fd)) {
-		if err := r.c.await(writable); err != nil {
+func (r rawConn) Write(f func(uintptr) bool) error { return r.until(f, writable) }
+
+// until calls f until it is done, whenever c may be readable, or writable.
+func (r rawConn) until(f func(uintptr) bool, bit uint32) error {
+	for done := false; ; {
+		if err := r.Control(func(fd uintptr) { done = f(fd) }); err != nil || done {
+			return err
+		}
+		if err := r.c.await(bit); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // Peer returns the client's address; it is not valid for a unix socket.

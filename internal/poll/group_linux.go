@@ -147,7 +147,7 @@ func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 	c.state.Store(busy)
 	if w.loop != nil {
 		c.run.Store(w.run)
-		c.led = w.loop
+		c.led.Store(w.loop)
 	}
 	g.users.Add(1)
 	l.conns.Add(1)

@@ -313,7 +313,9 @@ func (w *Worker) begin(c *Conn) {
 	w.run, w.now = l.baton.Load()+1, l.time
 	l.baton.Store(w.run)
 	if c != nil {
-		c.led = l
+		if c.led.Load() != l { // as it hardly ever is
+			c.led.Store(l)
+		}
 		c.run.Store(w.run)
 	}
 }
