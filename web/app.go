@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +24,13 @@ type Config struct {
 	// JSON is the codec of JSON; encoding/json by default.
 	JSON Codec
 
+	// Codecs are those of other formats, by media type in lower case, as
+	// "application/cbor": for bodies that Binder reads and Ctx.Encode sends.
+	Codecs map[string]Codec
+
+	// Validator looks at what Binder has filled; nil for none.
+	Validator Validator
+
 	// Server is the server that Listen runs, with its limits and timeouts. It is used
 	// itself, and its Handler is set. By default it is a zero gallop.Server.
 	Server *gallop.Server
@@ -33,6 +41,7 @@ type Config struct {
 type App struct {
 	Router
 	config Config
+	accept string                // the media types of bodies that Binder reads
 	table  atomic.Pointer[table] // nil if routes were added since
 
 	mu     sync.Mutex // guards what follows, and who makes table
@@ -53,6 +62,9 @@ func New(config Config) *App {
 		a.config.Server = new(gallop.Server)
 	}
 	a.config.Constraints = maps.Clone(config.Constraints)
+	a.config.Codecs = maps.Clone(config.Codecs)
+	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart},
+		slices.Sorted(maps.Keys(config.Codecs))), ", ")
 	a.config.Server.Handler = a.Serve
 	a.Router.app = a
 	a.draft = newTable(nil)

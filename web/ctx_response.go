@@ -2,17 +2,21 @@ package web
 
 import (
 	"encoding/xml"
+	"fmt"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// The media types of what the methods below send.
+// The media types of what the methods below send, and of forms.
 const (
 	typeText = "text/plain; charset=utf-8"
 	typeHTML = "text/html; charset=utf-8"
 	typeJSON = "application/json"
 	typeXML  = "application/xml; charset=utf-8"
+
+	typeForm      = "application/x-www-form-urlencoded"
+	typeMultipart = "multipart/form-data"
 )
 
 // Status sets the status of the answer.
@@ -84,6 +88,21 @@ func (c *Ctx) XML(v any) error {
 	}
 	c.request.SetContentType(typeXML)
 	return c.Send(append([]byte(xml.Header), body...))
+}
+
+// Encode sends v in the format of a media type, as the one for it of Config.Codecs does, as JSON, or as XML. It
+// is an error if there is no codec.
+func (c *Ctx) Encode(mediaType string, v any) error {
+	codec, _ := c.codec(mediaType)
+	if codec == nil {
+		return fmt.Errorf("web: there is no codec for %s", mediaType)
+	}
+	body, err := codec.Marshal(v)
+	if err != nil {
+		return err
+	}
+	c.request.SetContentType(mediaType)
+	return c.Send(body)
 }
 
 // SendStatus sends a status, and its message as plain text if such an answer has a body.

@@ -110,6 +110,8 @@ func TestAnswers(t *testing.T) {
 		"/split":   func(c *Ctx) error { return c.Set("X-A", "a\r\nX-B: b").SendString("") },
 		"/bad":     func(c *Ctx) error { return c.JSON(func() {}) },
 		"/badxml":  func(c *Ctx) error { return c.XML(1i) },
+		"/problem": func(c *Ctx) error { return c.Encode("application/problem+json", item{"a"}) },
+		"/nocodec": func(c *Ctx) error { return c.Encode("text/csv", item{"a"}) },
 	} {
 		app.Get(path, handler)
 	}
@@ -117,6 +119,8 @@ func TestAnswers(t *testing.T) {
 	for path, want := range map[string]string{
 		"/text":    "200 text/plain; charset=utf-8 é",
 		"/html":    "200 text/html; charset=utf-8 <b>",
+		"/problem": `200 application/problem+json {"name":"a"}`,
+		"/nocodec": "500 text/plain; charset=utf-8 Internal Server Error",
 		"/json":    `201 application/json {"name":"a"}`,
 		"/xml":     "200 application/xml; charset=utf-8 <?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<item><name>&lt;</name></item>",
 		"/bytes":   "200 image/png x",

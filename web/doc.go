@@ -19,6 +19,10 @@
 //	tree.go        the radix tree that finds a route
 //	table*.go      trees by host and method, HEAD, OPTIONS and Allow
 //	ctx*.go        Ctx
+//	bind.go        Binder: structs from requests
+//	bind_plan.go   what the tags of a type say
+//	bind_names.go  names and values of a request
+//	bind_fill.go   from these to fields, bind_value.go from text to a value
 //	errors.go      Error
 //	test.go        requests without a socket
 package web

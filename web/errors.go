@@ -16,6 +16,44 @@ var (
 	ErrNoRoute = errors.New("web: no route has this name")
 )
 
+// What a BindError wraps besides the errors of strconv, time, codecs and types.
+var (
+	errMissing        = errors.New("web: a required value is missing")
+	errTooManyEntries = errors.New("has too many values")
+	errTooManyParts   = errors.New("has a name of too many parts")
+)
+
+// BindError is a value of a request that does not fit the field it is for, see Binder.
+type BindError struct {
+	Source string // "uri", "query", "header", "cookie", "form", "json", "xml", or a media type of Config.Codecs
+	Field  string // its name there, as "items.0.price"; "" for the whole
+	Value  string // what was sent, at most 64 bytes of it
+	Err    error  // why it does not fit
+
+	reason string // for clients
+}
+
+// maxErrorValue is how much of a value an error keeps.
+const maxErrorValue = 64
+
+// Error implements error. It does not show the value.
+func (e *BindError) Error() string { return "web: " + e.message() }
+
+// Unwrap returns Err.
+func (e *BindError) Unwrap() error { return e.Err }
+
+// message returns what a client is told.
+func (e *BindError) message() string {
+	reason := e.reason
+	if reason == "" {
+		reason = "has a value that is not valid"
+	}
+	if e.Field == "" {
+		return e.Source + ": " + reason
+	}
+	return e.Source + " " + strconv.Quote(e.Field) + " " + reason
+}
+
 // Error is an error with the status of the answer to it. Handlers return it, and so does
 // the framework for what it refuses itself.
 type Error struct {

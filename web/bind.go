@@ -1,0 +1,326 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Validator looks at what was bound. An *Error that it returns goes to the error handler as it
+// is; of another one that is the cause, and the status 422.
+type Validator interface {
+	Validate(v any) error
+}
+
+// Bind fills a struct from all that the request has, as Binder.All does, and returns it.
+func Bind[T any](c *Ctx) (v T, err error) {
+	err = c.Bind().All(&v)
+	return v, err
+}
+
+// Bind returns what fills structs from the request.
+func (c *Ctx) Bind() Binder { return Binder{c} }
+
+// Binder fills structs from a request. What is filled is what fields ask for by their tags, and
+// nothing else:
+//
+//	type Page struct {
+//		Author int       `uri:"author"`
+//		Number int       `query:"page" default:"1"`
+//		Tags   []string  `query:"tag"`
+//		Since  time.Time `query:"since" layout:"2006-01-02"`
+//		Trace  string    `header:"X-Trace" cookie:"trace"`
+//		Title  string    `form:"title,required"`
+//		File   *multipart.FileHeader `form:"file"`
+//	}
+//
+// Fields are strings, []byte, bools, numbers, time.Time and time.Duration, what is an
+// encoding.TextUnmarshaler, pointers to these, and slices of these; the latter take all the values of a
+// name, and in a header field the members of the list. Embedded structs count as their
+// fields. In queries and forms they may also be structs and maps, and slices of these, which go by names as
+// address.city, address[city], items[0].price and ids[]; elements are in the order of
+// their numbers, without gaps.
+//
+// An empty value counts as none, except for a string. Of several values a field takes the
+// first. A field without any keeps what it has, or, if that is zero, gets what the tag
+// default says. With "required" behind the name it is an error if it stays zero.
+//
+// A request that does not fit is an *Error with the status 400, whose cause is a
+// *BindError. Its message is for clients and names the field. At most 10,000 values are
+// looked at, and names of 16 parts.
+type Binder struct{ c *Ctx }
+
+// URI fills the fields tagged "uri" from the parameters of the route.
+func (b Binder) URI(v any) error { return b.bind(v, uriSource) }
+
+// Query fills the fields tagged "query" from the query.
+func (b Binder) Query(v any) error { return b.bind(v, querySource) }
+
+// Header fills the fields tagged "header" from the fields of the header.
+func (b Binder) Header(v any) error { return b.bind(v, headerSource) }
+
+// Cookie fills the fields tagged "cookie" from the cookies.
+func (b Binder) Cookie(v any) error { return b.bind(v, cookieSource) }
+
+// Form fills the fields tagged "form" from a form in the body, with its files. Another type of body is
+// answered 415.
+func (b Binder) Form(v any) error {
+	if b.c.hasForm() {
+		return b.bind(v, formSource)
+	}
+	return b.c.unsupported()
+}
+
+// JSON decodes the body by Config.JSON, whatever its type is.
+func (b Binder) JSON(v any) error { return b.validated(v, b.decode(b.c.app.config.JSON, "json", v)) }
+
+// XML decodes the body by encoding/xml, whatever its type is.
+func (b Binder) XML(v any) error { return b.validated(v, b.decode(xmlCodec{}, "xml", v)) }
+
+// Body is JSON, XML or Form, or decodes by one of Config.Codecs, as Content-Type says. A type for
+// which there is none is answered 415.
+func (b Binder) Body(v any) error {
+	if b.c.hasForm() {
+		return b.Form(v)
+	}
+	codec, source := b.c.codec(b.c.mediaType())
+	if codec == nil {
+		return b.c.unsupported()
+	}
+	return b.validated(v, b.decode(codec, source, v))
+}
+
+// All fills v from the parameters of the route, the query, the header, the cookies and, if there is one, the
+// body. For a field with several tags the first of these in this order counts. A field with a
+// tag of them gets nothing from a JSON body unless it has the tag "json", nothing from XML
+// without "xml", and nothing from formats of Config.Codecs.
+func (b Binder) All(v any) error {
+	body := b.c.request.PostBody()
+	switch {
+	case b.c.hasForm():
+		return b.bind(v, uriSource, querySource, headerSource, cookieSource, formSource)
+	case len(body) > 0:
+		codec, source := b.c.codec(b.c.mediaType())
+		if codec == nil {
+			return b.c.unsupported()
+		}
+		if err := b.decodeApart(codec, source, v); err != nil {
+			return err
+		}
+	case b.c.request.Request.BodyErr() != nil:
+		return bodyError(b.c.request.Request.BodyErr())
+	}
+	return b.bind(v, uriSource, querySource, headerSource, cookieSource)
+}
+
+// bind fills v from sources, the first of which counts most.
+func (b Binder) bind(v any, sources ...source) error {
+	target, p, err := planOf(v)
+	if err != nil {
+		return err
+	}
+	f := fillers.Get().(*filler)
+	f.c = b.c
+	defer f.release()
+	scopes := f.scopes[:0]
+	for _, s := range sources {
+		entries, err := f.gather(p, s)
+		if err != nil {
+			return err
+		}
+		scopes = append(scopes, scope{s, entries})
+	}
+	if _, err = f.fillStruct(p, target, scopes, false); err != nil {
+		return clientError(err)
+	}
+	return b.validated(v, nil)
+}
+
+// decode decodes the body.
+func (b Binder) decode(codec Codec, source string, v any) error {
+	body, err := b.c.decodedBody()
+	if err != nil {
+		return err
+	}
+	if err := codec.Unmarshal(body, v); err != nil {
+		return clientError(decodeFailure(source, err))
+	}
+	return nil
+}
+
+// decodeApart is decode that leaves the fields alone which come from elsewhere.
+func (b Binder) decodeApart(codec Codec, source string, v any) error {
+	target, p, err := planOf(v)
+	if err != nil {
+		return err
+	}
+	before := p.keep(target, source)
+	if err := b.decode(codec, source, v); err != nil {
+		return err
+	}
+	p.restore(target, source, before)
+	return nil
+}
+
+// validated asks Config.Validator, if there is no error yet.
+func (b Binder) validated(v any, err error) error {
+	validator := b.c.app.config.Validator
+	if err != nil || validator == nil {
+		return err
+	}
+	err = validator.Validate(v)
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	return &Error{Status: gallop.StatusUnprocessableEntity, Err: err}
+}
+
+// clientError makes an answer of a BindError.
+func clientError(err error) error {
+	var e *BindError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &Error{Status: gallop.StatusBadRequest, Message: e.message(), Err: e}
+}
+
+// decodeFailure tells what of an error of a codec can be told.
+func decodeFailure(source string, err error) error {
+	e := &BindError{Source: source, Err: err, reason: "the body is malformed"}
+	var malformed *json.SyntaxError
+	if errors.As(err, &malformed) {
+		e.reason += " at byte " + strconv.FormatInt(malformed.Offset, 10)
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		e.Field, e.Value, e.reason = wrong.Field, wrong.Value, "has a value of another type"
+	}
+	var missing *json.InvalidUnmarshalError
+	if errors.As(err, &missing) { // the program's fault
+		return err
+	}
+	return e
+}
+
+// decodedBody returns the body without its content coding.
+func (c *Ctx) decodedBody() (body []byte, err error) {
+	r := &c.request.Request
+	if len(r.Header.ContentEncoding()) == 0 {
+		body, err = r.Body(), r.BodyErr()
+	} else if limit := c.bodyLimit(); limit > 0 {
+		body, err = r.BodyUncompressedWithLimit(limit)
+	} else {
+		body, err = r.BodyUncompressed()
+	}
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	return body, nil
+}
+
+// bodyLimit is how many bytes a body may have once it is decoded; not positive is as many as
+// the root allows.
+func (c *Ctx) bodyLimit() int {
+	if n := c.app.config.Server.MaxRequestBodySize; n != 0 {
+		return n
+	}
+	return gallop.DefaultMaxRequestBodySize
+}
+
+// bodyError gives an error of reading a body its status.
+func bodyError(err error) error {
+	status := gallop.StatusBadRequest
+	switch {
+	case errors.Is(err, gallop.ErrBodyTooLarge):
+		status = gallop.StatusRequestEntityTooLarge
+	case errors.Is(err, gallop.ErrContentEncodingUnsupported):
+		status = gallop.StatusUnsupportedMediaType
+	}
+	return &Error{Status: status, Err: err}
+}
+
+// hasForm reports whether the body is a form.
+func (c *Ctx) hasForm() bool {
+	t := c.mediaType()
+	return t == typeForm || t == typeMultipart
+}
+
+// mediaType returns the type of the request's body in lower case, without parameters. It makes
+// no string of those that are known.
+func (c *Ctx) mediaType() string {
+	t, _, _ := bytes.Cut(c.request.Request.Header.ContentType(), []byte(";"))
+	t = bytes.Trim(t, " \t")
+	for _, known := range [...]string{typeJSON, typeForm, typeMultipart} {
+		if len(t) == len(known) && bytes.EqualFold(t, []byte(known)) {
+			return known
+		}
+	}
+	return strings.ToLower(string(t))
+}
+
+// codec returns what decodes a media type, and what errors and tags call it; nil if nothing does.
+func (c *Ctx) codec(mediaType string) (codec Codec, source string) {
+	if codec := c.app.config.Codecs[mediaType]; codec != nil {
+		return codec, mediaType
+	}
+	switch {
+	case mediaType == typeJSON || strings.HasSuffix(mediaType, "+json"):
+		return c.app.config.JSON, "json"
+	case mediaType == "application/xml" || mediaType == "text/xml" || strings.HasSuffix(mediaType, "+xml"):
+		return xmlCodec{}, "xml"
+	}
+	return nil, ""
+}
+
+// unsupported is the error for a body of a type that nothing decodes. The answer says what
+// would be (RFC 9110 §15.5.16).
+func (c *Ctx) unsupported() error {
+	c.Set(gallop.HeaderAccept, c.app.accept)
+	return NewError(gallop.StatusUnsupportedMediaType)
+}
+
+// xmlCodec is encoding/xml.
+type xmlCodec struct{}
+
+func (xmlCodec) Marshal(v any) ([]byte, error)      { return xml.Marshal(v) }
+func (xmlCodec) Unmarshal(data []byte, v any) error { return xml.Unmarshal(data, v) }
+
+// keep returns the values of the fields that a body in source's format must not set.
+func (p *plan) keep(v reflect.Value, source string) (values []reflect.Value) {
+	for i := range p.fields {
+		if f := &p.fields[i]; !f.bodyTag(source) {
+			value, ok := fieldIfThere(v, f.index)
+			if ok {
+				saved := reflect.New(value.Type()).Elem()
+				saved.Set(value)
+				value.SetZero() // decoding must not write into what it refers to
+				value = saved
+			}
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// restore undoes what became of the fields of keep.
+func (p *plan) restore(v reflect.Value, source string, values []reflect.Value) {
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.bodyTag(source) {
+			continue
+		}
+		if now, ok := fieldIfThere(v, f.index); ok && values[0].IsValid() {
+			now.Set(values[0])
+		} else if ok {
+			now.SetZero()
+		}
+		values = values[1:]
+	}
+}

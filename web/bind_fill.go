@@ -1,0 +1,329 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// filler fills one struct from one request.
+type filler struct {
+	c       *Ctx
+	scopes  [sourceCount]scope
+	entries []entry // of all scopes
+	names   []byte  // those that were made of others
+}
+
+var fillers = sync.Pool{New: func() any { return new(filler) }}
+
+// release lets go of the request.
+func (f *filler) release() {
+	if cap(f.entries) > 256 || cap(f.names) > 4096 {
+		return
+	}
+	clear(f.entries)
+	*f = filler{entries: f.entries[:0], names: f.names[:0]}
+	fillers.Put(f)
+}
+
+// fillStruct fills the fields of a struct from scopes, the first of which counts most. found
+// reports whether there was something for one of them. If the struct is absent none is required.
+func (f *filler) fillStruct(p *plan, v reflect.Value, scopes []scope, absent bool) (found bool, err error) {
+	for i := range p.fields {
+		ok, err := f.fillField(&p.fields[i], v, scopes, absent)
+		if err != nil {
+			return false, err
+		}
+		found = found || ok
+	}
+	return found, nil
+}
+
+// fillField fills a field from the first of the scopes that has something for it.
+func (f *filler) fillField(fd *field, v reflect.Value, scopes []scope, absent bool) (found bool, err error) {
+	var first *scope
+	for i := range scopes {
+		s := &scopes[i]
+		name := fd.names[s.source]
+		if name == "" {
+			continue
+		}
+		if found, err = f.fillFrom(fd, v, s, name); found || err != nil {
+			return found, within(err, s.source, name)
+		}
+		if first == nil {
+			first = s
+		}
+	}
+	if first == nil { // it comes from elsewhere
+		return false, nil
+	}
+	return false, within(f.fillAbsent(fd, v, first.source, absent), first.source, fd.names[first.source])
+}
+
+// fillFrom fills a field from a scope.
+func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (found bool, err error) {
+	if fd.shape.kind == leafShape {
+		if e := fd.shape.find(s.entries, name); e != nil {
+			return true, fd.shape.setTo(fieldAt(v, fd.index), e.value)
+		}
+		return false, nil
+	}
+	entries := below(s.entries, name)
+	if len(entries) == 0 {
+		return false, nil
+	}
+	return f.fill(fd.shape, fieldAt(v, fd.index), scope{s.source, entries})
+}
+
+// fillAbsent does for a field what is to be done if the request has nothing for it.
+func (f *filler) fillAbsent(fd *field, v reflect.Value, s source, absent bool) error {
+	if target, ok := fieldIfThere(v, fd.index); ok && !target.IsZero() {
+		return nil
+	}
+	switch {
+	case fd.otherwise != "":
+		return fd.shape.fromText(fieldAt(v, fd.index), []byte(fd.otherwise))
+	case fd.required && !absent:
+		return &BindError{Err: errMissing, reason: "is missing"}
+	case fd.shape.kind == structShape && fd.shape.plan.err == nil:
+		_, err := f.fillStruct(fd.shape.plan, fieldAt(v, fd.index), []scope{{source: s}}, true)
+		return err
+	}
+	return nil
+}
+
+// fill makes a value of what is in a scope.
+func (f *filler) fill(s *shape, v reflect.Value, from scope) (found bool, err error) {
+	switch s.kind {
+	case leafShape:
+		if e := s.find(from.entries, ""); e != nil {
+			return true, s.setTo(v, e.value)
+		}
+	case fileShape:
+		for i := range from.entries {
+			if e := &from.entries[i]; e.file != nil && len(e.name) == 0 {
+				v.Set(reflect.ValueOf(e.file))
+				return true, nil
+			}
+		}
+	case pointerShape:
+		target := v
+		if v.IsNil() {
+			target = reflect.New(s.elem.t)
+		}
+		if found, err = f.fill(s.elem, target.Elem(), from); found {
+			v.Set(target)
+		}
+		return found, err
+	case listShape:
+		return f.fillList(s, v, from)
+	case tableShape:
+		return f.fillTable(s, v, from)
+	case structShape:
+		if s.plan.err != nil { // of a type that was incomplete when it was looked at
+			return false, s.plan.err
+		}
+		return f.fillStruct(s.plan, v, []scope{from}, false)
+	}
+	return false, nil
+}
+
+// fillList makes a slice. Entries without a number are an element each, and come first.
+func (f *filler) fillList(s *shape, v reflect.Value, from scope) (found bool, err error) {
+	items := numbered(from.entries)
+	list := reflect.MakeSlice(s.t, len(items), len(items))
+	n := 0
+	for len(items) > 0 {
+		end := 1
+		for items[0].number >= 0 && end < len(items) && items[end].number == items[0].number {
+			end++
+		}
+		entries := make([]entry, end)
+		for i := range entries {
+			entries[i] = items[i].entry
+		}
+		ok, err := f.fill(s.elem, list.Index(n), scope{from.source, entries})
+		if err != nil {
+			return false, within(err, from.source, strconv.Itoa(n))
+		}
+		if ok {
+			n++
+		}
+		items = items[end:]
+	}
+	if n > 0 {
+		v.Set(list.Slice(0, n))
+	}
+	return n > 0, nil
+}
+
+// numberedEntry is an entry of an element of a list.
+type numberedEntry struct {
+	number int // -1 without one
+	entry
+}
+
+// numbered returns the entries of elements, ordered by number. Others are left out.
+func numbered(entries []entry) (list []numberedEntry) {
+	for _, e := range entries {
+		first, rest, _ := bytes.Cut(e.name, []byte("."))
+		number := -1
+		if len(first) > 0 {
+			n, ok := parseInt(first)
+			if !ok || n < 0 || n > 1<<30 {
+				continue
+			}
+			number = int(n)
+		}
+		e.name = rest
+		list = append(list, numberedEntry{number, e})
+	}
+	slices.SortStableFunc(list, func(a, b numberedEntry) int { return cmp.Compare(a.number, b.number) })
+	return list
+}
+
+// fillTable adds to a map, which is made if there is none.
+func (f *filler) fillTable(s *shape, v reflect.Value, from scope) (found bool, err error) {
+	entries := slices.Clone(from.entries)
+	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(firstPart(a.name), firstPart(b.name)) })
+	for len(entries) > 0 {
+		key := firstPart(entries[0].name)
+		end := 0
+		for end < len(entries) && bytes.Equal(firstPart(entries[end].name), key) {
+			_, entries[end].name, _ = bytes.Cut(entries[end].name, []byte("."))
+			end++
+		}
+		if len(key) > 0 {
+			value := reflect.New(s.elem.t).Elem()
+			ok, err := f.fill(s.elem, value, scope{from.source, entries[:end]})
+			if err != nil {
+				return false, err
+			}
+			if ok {
+				if v.IsNil() {
+					v.Set(reflect.MakeMap(s.t))
+				}
+				v.SetMapIndex(reflect.ValueOf(string(key)).Convert(s.t.Key()), value)
+			}
+			found = found || ok
+		}
+		entries = entries[end:]
+	}
+	return found, nil
+}
+
+func firstPart(name []byte) []byte {
+	first, _, _ := bytes.Cut(name, []byte("."))
+	return first
+}
+
+// find returns the entry that a leaf of this name is made of, nil if there is none.
+func (s *shape) find(entries []entry, name string) *entry {
+	for i := range entries {
+		if e := &entries[i]; string(e.name) == name && e.file == nil && (s.empty || len(e.value) > 0) {
+			return e
+		}
+	}
+	return nil
+}
+
+// setTo sets a leaf.
+func (s *shape) setTo(v reflect.Value, text []byte) error {
+	err := s.set(v, text)
+	if err == nil {
+		return nil
+	}
+	e := &BindError{Value: string(text[:min(len(text), maxErrorValue)]), Err: err}
+	var wrong *valueError
+	if errors.As(err, &wrong) {
+		e.Err, e.reason = wrong.err, wrong.reason
+	}
+	return e
+}
+
+// fromText sets what has the default text. Members of a list are separated by commas.
+func (s *shape) fromText(v reflect.Value, text []byte) error {
+	switch s.kind {
+	case leafShape:
+		return s.setTo(v, text)
+	case pointerShape:
+		target := reflect.New(s.elem.t)
+		v.Set(target)
+		return s.elem.fromText(target.Elem(), text)
+	case listShape:
+		members := bytes.Split(text, []byte(","))
+		v.Set(reflect.MakeSlice(s.t, len(members), len(members)))
+		for i, member := range members {
+			if err := s.elem.fromText(v.Index(i), member); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return errShape(s.t)
+}
+
+// below returns the entries of what has this name, and of what is in it.
+func below(entries []entry, name string) (list []entry) {
+	for _, e := range entries {
+		if len(e.name) < len(name) || string(e.name[:len(name)]) != name {
+			continue
+		}
+		if e.name = e.name[len(name):]; len(e.name) > 0 {
+			if e.name[0] != '.' {
+				continue
+			}
+			e.name = e.name[1:]
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// within says where an error happened, if there is one.
+func within(err error, s source, name string) error {
+	if err == nil {
+		return nil
+	}
+	var e *BindError
+	if errors.As(err, &e) {
+		if e.Source = sourceNames[s]; e.Field != "" {
+			name += "." + e.Field
+		}
+		e.Field = name
+	}
+	return err
+}
+
+// fieldAt returns a field, and makes the structs that it is embedded in by pointers.
+func fieldAt(v reflect.Value, index []int) reflect.Value {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// fieldIfThere is fieldAt that makes nothing.
+func fieldIfThere(v reflect.Value, index []int) (field reflect.Value, ok bool) {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v, true
+}

@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"iter"
+	"mime/multipart"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Bounds of what is looked at.
+const (
+	maxEntries = 10000
+	maxParts   = 16
+)
+
+// entry is a name and a value. Names are cut from the front on the way into what they name:
+// "items.0.price" is "0.price" for items, and "price" for its first element.
+type entry struct {
+	name  []byte // its parts have dots between them
+	value []byte
+	file  *multipart.FileHeader // instead of a value
+}
+
+// scope is the entries of a source that something is made of.
+type scope struct {
+	source  source
+	entries []entry
+}
+
+// gather returns the entries of a query or a form, and of other sources what p has names for.
+func (f *filler) gather(p *plan, s source) ([]entry, error) {
+	switch s {
+	case querySource:
+		return f.gatherArgs(s, f.c.request.QueryArgs().All())
+	case formSource:
+		return f.gatherForm()
+	}
+	return f.gatherNamed(p, s), nil
+}
+
+// gatherArgs returns entries for pairs.
+func (f *filler) gatherArgs(s source, pairs iter.Seq2[[]byte, []byte]) ([]entry, error) {
+	start := len(f.entries)
+	for name, value := range pairs {
+		if err := f.add(s, entry{name: name, value: value}); err != nil {
+			return nil, err
+		}
+	}
+	return f.entries[start:], nil
+}
+
+// add adds an entry with the name as the client wrote it.
+func (f *filler) add(s source, e entry) (err error) {
+	e.name, err = f.dotted(e.name)
+	if err == nil && len(f.entries) >= maxEntries {
+		err = errTooManyEntries
+	}
+	if err != nil {
+		return clientError(&BindError{Source: sourceNames[s], Err: err, reason: err.Error()})
+	}
+	f.entries = append(f.entries, e)
+	return nil
+}
+
+// dotted returns a name with dots instead of brackets: "a[b][0]" is "a.b.0". One whose brackets are not in pairs
+// stays what it is.
+func (f *filler) dotted(name []byte) ([]byte, error) {
+	if bytes.Count(name, []byte("."))+bytes.Count(name, []byte("[")) >= maxParts {
+		return nil, errTooManyParts
+	}
+	open := bytes.IndexByte(name, '[')
+	if open <= 0 {
+		return name, nil
+	}
+	start := len(f.names)
+	f.names = append(f.names, name[:open]...)
+	for rest := name[open:]; len(rest) > 0; {
+		if rest[0] == '.' && len(rest) > 1 { // a[0].b
+			end := bytes.IndexByte(rest, '[')
+			if end < 0 {
+				end = len(rest)
+			}
+			f.names = append(f.names, rest[:end]...)
+			rest = rest[end:]
+			continue
+		}
+		part, behind, closed := bytes.Cut(rest[1:], []byte("]"))
+		if rest[0] != '[' || !closed || bytes.IndexByte(part, '[') >= 0 {
+			f.names = f.names[:start]
+			return name, nil
+		}
+		f.names = append(append(f.names, '.'), part...)
+		rest = behind
+	}
+	return f.names[start:len(f.names):len(f.names)], nil
+}
+
+// gatherForm returns the entries of the body.
+func (f *filler) gatherForm() ([]entry, error) {
+	r := &f.c.request.Request
+	if f.c.mediaType() == typeMultipart {
+		form, err := f.c.MultipartForm()
+		if err != nil {
+			return nil, err
+		}
+		return f.gatherMultipart(form)
+	}
+	if len(r.Header.ContentEncoding()) > 0 {
+		body, err := f.c.decodedBody()
+		if err != nil {
+			return nil, err
+		}
+		args := new(gallop.Args)
+		args.ParseBytes(body)
+		return f.gatherArgs(formSource, args.All())
+	}
+	args := r.PostArgs()
+	if err := r.BodyErr(); err != nil {
+		return nil, bodyError(err)
+	}
+	return f.gatherArgs(formSource, args.All())
+}
+
+// gatherMultipart returns the values and the files of a form.
+func (f *filler) gatherMultipart(form *multipart.Form) ([]entry, error) {
+	start := len(f.entries)
+	for name, values := range form.Value {
+		for _, value := range values {
+			if err := f.add(formSource, entry{name: []byte(name), value: []byte(value)}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, files := range form.File {
+		for _, file := range files {
+			if err := f.add(formSource, entry{name: []byte(name), file: file}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f.entries[start:], nil
+}
+
+// gatherNamed returns entries for the names that p has for the source. Of a field that is a list,
+// header fields yield the members.
+func (f *filler) gatherNamed(p *plan, s source) []entry {
+	start := len(f.entries)
+	for i := range p.fields {
+		field := &p.fields[i]
+		name := field.names[s]
+		if name == "" {
+			continue
+		}
+		var value []byte
+		switch s {
+		case uriSource:
+			value = f.c.ParamsBytes(name)
+		case cookieSource:
+			value = f.c.CookiesBytes(name)
+		case headerSource:
+			if field.shape.kind == listShape {
+				f.entries = appendMembers(f.entries, name, f.c.request.Request.Header.PeekAll(name))
+				continue
+			}
+			value = f.c.GetBytes(name)
+		}
+		if value != nil {
+			f.entries = append(f.entries, entry{name: gallop.UnsafeBytes(name), value: value})
+		}
+	}
+	return f.entries[start:]
+}
+
+// appendMembers appends the members of lists in the lines of a field (RFC 9110 §5.6.1).
+func appendMembers(list []entry, name string, lines [][]byte) []entry {
+	for _, line := range lines {
+		for len(line) > 0 {
+			end := memberEnd(line)
+			if member := bytes.Trim(line[:end], " \t"); len(member) > 0 {
+				list = append(list, entry{name: gallop.UnsafeBytes(name), value: member})
+			}
+			line = line[min(end+1, len(line)):]
+		}
+	}
+	return list
+}
+
+// memberEnd returns where the comma is that ends a member, which may hold quoted strings.
+func memberEnd(line []byte) int {
+	quoted := false
+	for i := 0; i < len(line); i++ {
+		switch {
+		case quoted && line[i] == '\\':
+			i++
+		case line[i] == '"':
+			quoted = !quoted
+		case line[i] == ',' && !quoted:
+			return i
+		}
+	}
+	return len(line)
+}

@@ -1,0 +1,251 @@
+package web
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+)
+
+// source is a part of a request that values come from.
+type source uint8
+
+const (
+	uriSource source = iota
+	querySource
+	headerSource
+	cookieSource
+	formSource
+	sourceCount
+)
+
+// sourceNames are also the tags.
+var sourceNames = [sourceCount]string{"uri", "query", "header", "cookie", "form"}
+
+// nests reports whether names of the source have parts.
+func (s source) nests() bool { return s == querySource || s == formSource }
+
+// plan is what a struct type's tags say. Plans are made once for each type, and do not change.
+type plan struct {
+	fields []field
+	err    error // why values of the type cannot be filled
+}
+
+// field is a field that a tag of a source names, of the struct or of one embedded in it.
+type field struct {
+	index     []int
+	names     [sourceCount]string // "" where it has no tag
+	shape     *shape
+	required  bool
+	otherwise string // the default, "" if there is none
+	json, xml bool   // has a tag of this name
+}
+
+// bodyTag reports whether a body in the format of this name may set the field.
+func (f *field) bodyTag(format string) bool {
+	return f.json && format == "json" || f.xml && format == "xml"
+}
+
+// shape is how values of a type are made.
+type shape struct {
+	kind  shapeKind
+	t     reflect.Type
+	set   setter // of a leaf
+	empty bool   // an empty text is a value of the leaf
+	elem  *shape // of a pointer, a list, a table
+	plan  *plan  // of a struct
+}
+
+type shapeKind uint8
+
+const (
+	leafShape    shapeKind = iota // one text
+	fileShape                     // a *multipart.FileHeader
+	pointerShape                  // new memory for its element
+	listShape                     // a slice
+	tableShape                    // a map with strings for keys
+	structShape
+)
+
+// flat reports whether values need names with parts, or come from names of one part.
+func (s *shape) flat() bool {
+	switch s.kind {
+	case structShape, tableShape:
+		return false
+	case pointerShape:
+		return s.elem.flat()
+	case listShape:
+		return s.elem.kind == leafShape || s.elem.kind == pointerShape && s.elem.elem.kind == leafShape
+	}
+	return true
+}
+
+var (
+	plans    sync.Map // of reflect.Type to *plan
+	plansMu  sync.Mutex
+	textType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	fileType = reflect.TypeFor[*multipart.FileHeader]()
+	timeType = reflect.TypeFor[time.Time]()
+)
+
+// planOf returns what v points to and its plan.
+func planOf(v any) (target reflect.Value, p *plan, err error) {
+	target = reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() || target.Type().Elem().Kind() != reflect.Struct {
+		return target, nil, fmt.Errorf("web: cannot bind to %T: it is no pointer to a struct", v)
+	}
+	target = target.Elem()
+	if known, ok := plans.Load(target.Type()); ok {
+		p = known.(*plan)
+	} else {
+		p = newPlan(target.Type())
+	}
+	return target, p, p.err
+}
+
+// newPlan makes the plan of a struct type, and of those in it.
+func newPlan(t reflect.Type) *plan {
+	plansMu.Lock()
+	defer plansMu.Unlock()
+	m := planner{}
+	p := m.plan(t)
+	for t, p := range m {
+		plans.Store(t, p)
+	}
+	return p
+}
+
+// planner is the plans that are being made. One that refers to itself is there before it is complete.
+type planner map[reflect.Type]*plan
+
+func (m planner) plan(t reflect.Type) *plan {
+	if p := m[t]; p != nil {
+		return p
+	}
+	p := new(plan)
+	m[t] = p
+	m.addFields(p, t, nil, map[reflect.Type]bool{t: true})
+	return p
+}
+
+// addFields adds the fields of t, which is embedded at index, to p. around are the types that it is embedded in.
+func (m planner) addFields(p *plan, t reflect.Type, index []int, around map[reflect.Type]bool) {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		f, tagged := readTags(sf)
+		switch {
+		case tagged && !sf.IsExported():
+			p.fail(fmt.Errorf("web: field %s.%s has a tag but is not exported", t, sf.Name))
+		case tagged:
+			f.index = at
+			if err := m.complete(&f, sf); err != nil {
+				p.fail(fmt.Errorf("web: field %s.%s %w", t, sf.Name, err))
+			}
+			p.fields = append(p.fields, f)
+		case sf.Anonymous:
+			m.addEmbedded(p, sf, at, around)
+		}
+	}
+}
+
+// addEmbedded adds the fields of an embedded struct. Pointers to types that are not exported
+// cannot be set, and types that embed themselves do not end.
+func (m planner) addEmbedded(p *plan, sf reflect.StructField, at []int, around map[reflect.Type]bool) {
+	t := sf.Type
+	if t.Kind() == reflect.Pointer && sf.IsExported() {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || around[t] {
+		return
+	}
+	around[t] = true
+	m.addFields(p, t, at, around)
+	delete(around, t)
+}
+
+// fail keeps the first error.
+func (p *plan) fail(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// readTags reads the tags of a field, and reports whether there is one of a source.
+func readTags(sf reflect.StructField) (f field, tagged bool) {
+	for s, tag := range sourceNames {
+		text, ok := sf.Tag.Lookup(tag)
+		name, options, _ := strings.Cut(text, ",")
+		if !ok || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = sf.Name
+		}
+		for option := range strings.SplitSeq(options, ",") {
+			f.required = f.required || option == "required"
+		}
+		f.names[s], tagged = name, true
+	}
+	f.otherwise = sf.Tag.Get("default")
+	_, f.json = sf.Tag.Lookup("json")
+	_, f.xml = sf.Tag.Lookup("xml")
+	return f, tagged
+}
+
+// complete finds the shape of a field, and sees whether its sources and its default fit it.
+func (m planner) complete(f *field, sf reflect.StructField) (err error) {
+	if f.shape, err = m.shape(sf.Type, sf.Tag.Get("layout")); err != nil {
+		return err
+	}
+	for s, name := range f.names {
+		if name != "" && !source(s).nests() && !f.shape.flat() {
+			return fmt.Errorf("of type %s cannot be filled from a %s", sf.Type, sourceNames[s])
+		}
+	}
+	if f.otherwise != "" {
+		if err := f.shape.fromText(reflect.New(sf.Type).Elem(), []byte(f.otherwise)); err != nil {
+			return fmt.Errorf("cannot have the default %q: %w", f.otherwise, err)
+		}
+	}
+	return nil
+}
+
+// shape returns the shape of a type. layout is that of times in it, "" for RFC 3339.
+func (m planner) shape(t reflect.Type, layout string) (*shape, error) {
+	s := &shape{t: t}
+	if t == fileType {
+		s.kind = fileShape
+		return s, nil
+	}
+	if s.set, s.empty = setterOf(t, layout); s.set != nil {
+		return s, nil
+	}
+	var err error
+	switch {
+	case t.Kind() == reflect.Pointer && t.Elem().Kind() != reflect.Pointer:
+		s.kind = pointerShape
+		s.elem, err = m.shape(t.Elem(), layout)
+	case t.Kind() == reflect.Slice:
+		s.kind = listShape
+		s.elem, err = m.shape(t.Elem(), layout)
+	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String:
+		s.kind = tableShape
+		s.elem, err = m.shape(t.Elem(), layout)
+	case t.Kind() == reflect.Struct:
+		s.kind = structShape
+		s.plan = m.plan(t)
+		err = s.plan.err
+	default:
+		err = errShape(t)
+	}
+	return s, err
+}
+
+func errShape(t reflect.Type) error {
+	return errors.New("has the type " + t.String() + ", which has no form as text")
+}
