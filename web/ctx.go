@@ -19,8 +19,10 @@ type Ctx struct {
 	request  *gallop.RequestCtx
 	context  context.Context // what SetContext was given, nil by default
 	route    *Route          // nil if none matches
-	handlers []Handler       // those that have not run
-	values   [maxParams][]byte
+	handlers []Handler
+	ran      int    // how many of handlers were called
+	path     []byte // in which the route was found
+	values   spans
 	lowHost  []byte // see host
 }
 
@@ -44,12 +46,11 @@ func (c *Ctx) end() {
 // Next runs the next handler of the route and returns its error. Behind the last one it
 // does nothing.
 func (c *Ctx) Next() error {
-	if len(c.handlers) == 0 {
+	if c.ran >= len(c.handlers) {
 		return nil
 	}
-	next := c.handlers[0]
-	c.handlers = c.handlers[1:]
-	return next(c)
+	c.ran++
+	return c.handlers[c.ran-1](c)
 }
 
 // fail lets the error handler answer.

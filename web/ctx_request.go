@@ -44,7 +44,10 @@ func (c *Ctx) ParamsBytes(name string) []byte {
 	if i < 0 {
 		return nil
 	}
-	return c.values[i]
+	if i < c.route.ofHost {
+		return c.values[i].in(c.lowHost)
+	}
+	return c.values[i].in(c.path)
 }
 
 // Query returns the first value of a parameter of the query, or the default if there is no

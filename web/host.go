@@ -49,20 +49,22 @@ func (p hostPattern) matchesAs(other hostPattern) bool {
 
 // match reports whether the host, in lower case and without port, matches, and how many
 // values were put at the beginning of values.
-func (p hostPattern) match(host []byte, values *[maxParams][]byte) (n int, ok bool) {
+func (p hostPattern) match(host []byte, values *spans) (n int, ok bool) {
+	at := 0
 	for i, label := range p {
-		text, rest, more := bytes.Cut(host, []byte("."))
+		text, _, more := bytes.Cut(host[at:], []byte("."))
 		if more != (i+1 < len(p)) || len(text) == 0 {
 			return 0, false
 		}
-		host = rest
+		end := at + len(text)
 		switch {
 		case label.param:
-			values[n] = text
+			values[n] = span{int32(at), int32(end)}
 			n++
 		case string(text) != label.text:
 			return 0, false
 		}
+		at = end + 1
 	}
 	return n, true
 }

@@ -16,6 +16,7 @@ type Route struct {
 	spelled  string
 	pattern  pattern
 	params   []string // names, those of the host first
+	ofHost   int      // how many are of the host
 	handlers []Handler
 	onError  ErrorHandler
 	known    map[string]Constraint
@@ -32,7 +33,7 @@ func (r *Route) parse() error {
 	if err != nil {
 		return err
 	}
-	r.pattern, r.params = path, append(host.names(), path.names()...)
+	r.pattern, r.params, r.ofHost = path, append(host.names(), path.names()...), len(host.names())
 	if len(r.params) > maxParams {
 		return fmt.Errorf("web: route %s%s has more than %d parameters", r.host, r.spelled, maxParams)
 	}

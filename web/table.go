@@ -78,10 +78,12 @@ func (h *hostTable) tree(method string) *methodTree {
 
 // find gives c its route and its handlers.
 func (t *table) find(c *Ctx) {
-	method, path := c.request.Method(), c.request.Path()
-	if len(t.hosts) == 0 || !t.findByHost(c, method, path) {
-		c.route = t.any.find(method, path, &c.values, 0)
+	method := c.request.Method()
+	c.path = c.request.Path()
+	if len(t.hosts) == 0 || !t.findByHost(c, method) {
+		c.route = t.any.find(method, c.path, &c.values, 0)
 	}
+	c.ran = 0
 	if c.route != nil {
 		c.handlers = c.route.handlers
 	} else {
@@ -90,11 +92,11 @@ func (t *table) find(c *Ctx) {
 }
 
 // findByHost is find for the routes of certain hosts. It reports whether there is one.
-func (t *table) findByHost(c *Ctx, method, path []byte) bool {
+func (t *table) findByHost(c *Ctx, method []byte) bool {
 	for i := range t.hosts {
 		h := &t.hosts[i]
 		if depth, ok := h.host.match(c.host(), &c.values); ok {
-			if c.route = h.find(method, path, &c.values, depth); c.route != nil {
+			if c.route = h.find(method, c.path, &c.values, depth); c.route != nil {
 				return true
 			}
 		}
@@ -103,7 +105,7 @@ func (t *table) findByHost(c *Ctx, method, path []byte) bool {
 }
 
 // find returns the route for a request.
-func (h *hostTable) find(method, path []byte, values *[maxParams][]byte, depth int) *Route {
+func (h *hostTable) find(method, path []byte, values *spans, depth int) *Route {
 	for i := range h.trees {
 		if t := &h.trees[i]; string(method) == t.method {
 			if r := t.root.find(path, values, depth); r != nil {
@@ -117,7 +119,7 @@ func (h *hostTable) find(method, path []byte, values *[maxParams][]byte, depth i
 
 // findOther returns the route for a request whose method has none: HEAD is GET then, and what
 // is for any method is for this one.
-func (h *hostTable) findOther(method, path []byte, values *[maxParams][]byte, depth int) *Route {
+func (h *hostTable) findOther(method, path []byte, values *spans, depth int) *Route {
 	for i := range h.trees {
 		t := &h.trees[i]
 		if t.method == "" || t.method == gallop.MethodGet && string(method) == gallop.MethodHead {
@@ -132,7 +134,7 @@ func (h *hostTable) findOther(method, path []byte, values *[maxParams][]byte, de
 // allowed returns the methods that have a route for the request's host and path, in
 // order, with HEAD and OPTIONS.
 func (t *table) allowed(c *Ctx) (methods []string) {
-	var values [maxParams][]byte
+	var values spans
 	path := c.request.Path()
 	for i := range t.hosts {
 		if depth, ok := t.hosts[i].host.match(c.host(), &values); ok {
@@ -153,7 +155,7 @@ func (t *table) allowed(c *Ctx) (methods []string) {
 // appendAllowed appends the methods that have a route for the path. "*", which OPTIONS may ask
 // about, has all of them (RFC 9110 §9.3.7).
 func (h *hostTable) appendAllowed(methods []string, path []byte, depth int) []string {
-	var values [maxParams][]byte
+	var values spans
 	for i := range h.trees {
 		t := &h.trees[i]
 		if t.method != "" && (bytes.Equal(path, []byte("*")) || t.root.find(path, &values, depth) != nil) {

@@ -2,11 +2,13 @@ package web
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
-// node is a place in the radix tree of the routes of one method. What leads to it is the
-// text and the parameters of the nodes above it, and then its own text.
+// node is a place in the radix tree of the routes of one method. What leads to it is a
+// slash, the text and the parameters of the nodes above it, and then its own text.
 //
 // At each place there are five ways on, and they are tried in this order: the child
 // with whose text the path goes on; the parameters that are not plain, of which those with
@@ -14,14 +16,25 @@ import (
 // the path. A node has one parent, and how far the path was read when it is reached is the
 // same each time; so no node is looked at twice, whatever the path is.
 type node struct {
-	text     string
-	first    []byte // of each child, the first byte of its text
-	children []*node
-	params   []*paramEdge
-	plain    *node  // behind a segment
-	rest     *Route // for what is left of the path, also if that is nothing
-	route    *Route // for a path that ends here
+	text, mask uint64  // up to eight bytes, the first of them the lowest, and 0xFF for each of them
+	children   []*node // by the first byte of their text, from low on; nil where there is none
+	plain      *node   // behind a segment: no text, and at most one child, whose text begins with a slash
+	route      *Route  // for a path that ends here
+	size       uint8   // of text; 0 only of the root and behind parameters
+	low        byte
+	special    bool // there are params, or rest
+	params     []*paramEdge
+	rest       *Route // for what is left of the path, also if that is nothing
 }
+
+// span is where the value of a parameter stands in a path, or in a host.
+type span struct{ start, end int32 }
+
+// in returns what stands there.
+func (s span) in(b []byte) []byte { return b[s.start:s.end:s.end] }
+
+// spans are the values of the parameters of a route, those of the host first.
+type spans [maxParams]span
 
 // paramEdge is a parameter that is not plain, and what follows it.
 type paramEdge struct {
@@ -30,18 +43,21 @@ type paramEdge struct {
 	below  node   // without text
 }
 
-// add puts a route into the tree. It returns the route that is there already for the same
-// paths, if there is one.
+// add puts a route into the tree of which n is the root. It returns the route that is there already for
+// the same paths, if there is one.
 func (n *node) add(p pattern, r *Route) (other *Route) {
-	for _, part := range p {
+	for i, part := range p {
 		switch part.kind {
 		case textPart:
+			if i == 0 {
+				part.text = part.text[1:] // the slash
+			}
 			n = n.addText(part.text)
 		case paramPart:
 			n = n.addParam(part)
 		case restPart:
 			if n.rest == nil {
-				n.rest = r
+				n.rest, n.special = r, true
 				return nil
 			}
 			return n.rest
@@ -57,30 +73,56 @@ func (n *node) add(p pattern, r *Route) (other *Route) {
 // addText returns the node that the text leads to from n, which is made if it is not there.
 func (n *node) addText(text string) *node {
 	for text != "" {
-		i := bytes.IndexByte(n.first, text[0])
-		if i < 0 {
-			child := &node{text: text}
-			n.first, n.children = append(n.first, text[0]), append(n.children, child)
-			return child
+		child := n.child(text[0])
+		if child == nil {
+			child = newNode(wordOf(text), min(len(text), 8))
+			n.addChild(child)
 		}
-		child := n.children[i]
-		same := samePrefix(child.text, text)
-		if same < len(child.text) {
+		same := min(bits.TrailingZeros64(child.text^wordOf(text))/8, int(child.size), len(text))
+		if same < int(child.size) {
 			below := *child
-			below.text = child.text[same:]
-			*child = node{text: child.text[:same], first: []byte{below.text[0]}, children: []*node{&below}}
+			below.cut(same)
+			*child = *newNode(child.text, same)
+			child.addChild(&below)
 		}
 		n, text = child, text[same:]
 	}
 	return n
 }
 
-func samePrefix(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
+// newNode returns a node whose text is the first bytes of a word.
+func newNode(text uint64, size int) *node {
+	mask := ^uint64(0) >> (64 - 8*size)
+	return &node{text: text & mask, mask: mask, size: uint8(size)}
+}
+
+// cut takes the first bytes off the text.
+func (n *node) cut(size int) {
+	n.text, n.mask, n.size = n.text>>(8*size), n.mask>>(8*size), n.size-uint8(size)
+}
+
+// addChild adds a child whose text begins as that of no other one.
+func (n *node) addChild(child *node) {
+	first := byte(child.text)
+	if len(n.children) == 0 {
+		n.low = first
 	}
-	return n
+	if first < n.low {
+		n.children = append(make([]*node, n.low-first), n.children...)
+		n.low = first
+	}
+	for int(first-n.low) >= len(n.children) {
+		n.children = append(n.children, nil)
+	}
+	n.children[first-n.low] = child
+}
+
+// child returns the child whose text begins with the byte, nil if there is none.
+func (n *node) child(first byte) *node {
+	if i := int(first) - int(n.low); uint(i) < uint(len(n.children)) {
+		return n.children[i]
+	}
+	return nil
 }
 
 // addParam is addText for a parameter.
@@ -97,7 +139,7 @@ func (n *node) addParam(p part) *node {
 		}
 	}
 	edge := &paramEdge{part: p, behind: []byte(p.text)}
-	n.params = append(n.params, edge)
+	n.params, n.special = append(n.params, edge), true
 	slices.SortStableFunc(n.params, func(a, b *paramEdge) int {
 		if d := len(b.text) - len(a.text); d != 0 {
 			return d
@@ -107,104 +149,136 @@ func (n *node) addParam(p part) *node {
 	return &edge.below
 }
 
-// find returns the route for what is left of a path behind n's text, nil if there is none, and
-// puts the values of its parameters into values, from depth on.
-func (n *node) find(path []byte, values *[maxParams][]byte, depth int) *Route {
-	for len(path) > 0 {
-		child, behind := n.child(path)
-		if n.plain == nil && n.params == nil && n.rest == nil {
-			if child == nil {
-				return nil
+// find returns the route for the path, nil if there is none, and puts the values of its parameters into
+// values, from depth on. n is the root.
+func (n *node) find(path []byte, values *spans, depth int) *Route {
+	if len(path) == 0 || path[0] != '/' {
+		return nil
+	}
+	return n.findFrom(path, 1, values, depth)
+}
+
+// findFrom is find below any node, of which the text ends at i.
+func (n *node) findFrom(path []byte, i int, values *spans, depth int) *Route {
+	for i < len(path) {
+		next := word(path, i)
+		if child := n.child(byte(next)); child != nil && child.begins(next, len(path)-i) {
+			behind := i + int(child.size)
+			if n.plain == nil && !n.special {
+				n, i = child, behind // there is no other way: no need to come back
+				continue
 			}
-			n, path = child, behind // there is no other way: no need to come back
-			continue
-		}
-		if child != nil {
-			if r := child.find(behind, values, depth); r != nil {
+			if r := child.findFrom(path, behind, values, depth); r != nil {
 				return r
 			}
 		}
-		if n.plain == nil || n.params != nil || n.rest != nil {
-			return n.findSpecial(path, values, depth)
+		if n.special {
+			return n.findSpecial(path, i, values, depth)
 		}
-		end := segmentEnd(path)
-		if end == 0 {
+		end := i + slashIn(next)
+		if end == i+8 {
+			end = segmentEnd(path, end)
+		}
+		if n.plain == nil || end == i {
 			return nil
 		}
-		values[depth] = path[:end]
-		n, path, depth = n.plain, path[end:], depth+1
-	}
-	return n.end(path, values, depth)
-}
-
-// findSpecial is find without the children of n.
-func (n *node) findSpecial(path []byte, values *[maxParams][]byte, depth int) *Route {
-	for _, edge := range n.params {
-		if behind, ok := edge.match(path, &values[depth]); ok {
-			if r := edge.below.find(behind, values, depth+1); r != nil {
-				return r
-			}
+		values[depth] = span{int32(i), int32(end)}
+		n = n.plain
+		if end == len(path) {
+			return n.route
 		}
-	}
-	if end := segmentEnd(path); n.plain != nil && end > 0 {
-		if r := n.plain.find(path[end:], values, depth+1); r != nil {
-			values[depth] = path[:end]
-			return r
+		if len(n.children) == 0 || !n.children[0].begins(word(path, end), len(path)-end) {
+			return nil
 		}
+		n, i, depth = n.children[0], end+int(n.children[0].size), depth+1
 	}
-	if n.rest != nil {
-		values[depth] = path
-	}
-	return n.rest
-}
-
-// end returns the route for a path that has nothing left.
-func (n *node) end(path []byte, values *[maxParams][]byte, depth int) *Route {
 	if n.route == nil && n.rest != nil {
-		values[depth] = path
+		values[depth] = span{int32(i), int32(len(path))}
 		return n.rest
 	}
 	return n.route
 }
 
-// child returns the child whose text the path begins with, nil if there is none, and what is
-// behind that text.
-func (n *node) child(path []byte) (child *node, behind []byte) {
-	for i, first := range n.first {
-		if first != path[0] {
-			continue
+// findSpecial is find without the children of n.
+func (n *node) findSpecial(path []byte, i int, values *spans, depth int) *Route {
+	for _, edge := range n.params {
+		if behind, ok := edge.match(path, i, &values[depth]); ok {
+			if r := edge.below.findFrom(path, behind, values, depth+1); r != nil {
+				return r
+			}
 		}
-		child = n.children[i]
-		if size := len(child.text); len(path) >= size && string(path[:size]) == child.text {
-			return child, path[size:]
-		}
-		break
 	}
-	return nil, nil
+	if end := segmentEnd(path, i); n.plain != nil && end > i {
+		if r := n.plain.findFrom(path, end, values, depth+1); r != nil {
+			values[depth] = span{int32(i), int32(end)}
+			return r
+		}
+	}
+	if n.rest != nil {
+		values[depth] = span{int32(i), int32(len(path))}
+	}
+	return n.rest
 }
 
-// segmentEnd returns the length of the segment that the path begins with.
-func segmentEnd(path []byte) int {
-	if i := bytes.IndexByte(path, '/'); i >= 0 {
-		return i
+// begins reports whether what is left, of which there are so many bytes, begins with the text of n.
+func (n *node) begins(left uint64, size int) bool {
+	return (left^n.text)&n.mask == 0 && size >= int(n.size)
+}
+
+// segmentEnd returns where the segment ends that begins at i.
+func segmentEnd(path []byte, i int) int {
+	for ; i < len(path); i += 8 {
+		if at := slashIn(word(path, i)); at < 8 {
+			return i + at
+		}
 	}
 	return len(path)
 }
 
-// match cuts the value of the parameter off the path.
-func (e *paramEdge) match(path []byte, value *[]byte) (behind []byte, ok bool) {
-	end := segmentEnd(path)
-	if len(e.behind) > 0 {
-		end = bytes.Index(path[:end], e.behind)
+// word returns the eight bytes at i as a number, the first of them the lowest; what is behind
+// the end is 0.
+func word(path []byte, i int) uint64 {
+	if i+8 <= len(path) {
+		return binary.LittleEndian.Uint64(path[i:])
 	}
-	if end <= 0 {
-		return nil, false
+	return lastWord(path, i)
+}
+
+// lastWord is word for less than eight bytes.
+func lastWord(path []byte, i int) (w uint64) {
+	if from := len(path) - 8; from >= 0 {
+		return binary.LittleEndian.Uint64(path[from:]) >> (8 * uint(i-from))
+	}
+	for at := len(path) - 1; at >= i; at-- {
+		w = w<<8 | uint64(path[at])
+	}
+	return w
+}
+
+// wordOf returns the first eight bytes of the text.
+func wordOf(text string) uint64 { return word([]byte(text), 0) }
+
+// slashIn returns which byte of a word is the first slash, 8 if none is.
+func slashIn(w uint64) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w ^= '/' * ones
+	return bits.TrailingZeros64((w-ones)&^w&highs) / 8 // its lowest bit is in the first byte that is 0
+}
+
+// match cuts the value of the parameter off the path, where it begins at i.
+func (e *paramEdge) match(path []byte, i int, value *span) (behind int, ok bool) {
+	end := segmentEnd(path, i)
+	if len(e.behind) > 0 {
+		end = i + bytes.Index(path[i:end], e.behind)
+	}
+	if end <= i {
+		return 0, false
 	}
 	for _, c := range e.constraints {
-		if !c(path[:end]) {
-			return nil, false
+		if !c(path[i:end]) {
+			return 0, false
 		}
 	}
-	*value = path[:end]
-	return path[end+len(e.text):], true
+	*value = span{int32(i), int32(end)}
+	return end + len(e.text), true
 }

@@ -26,13 +26,13 @@ func newTree(t *testing.T, patterns []string) (root *node, routes []*Route) {
 	return root, routes
 }
 
-func found(r *Route, values *[maxParams][]byte) string {
+func found(r *Route, path string, values *spans) string {
 	if r == nil {
 		return ""
 	}
 	text := r.spelled
 	for i, name := range r.params {
-		text += fmt.Sprintf(" %s=%s", name, values[i])
+		text += fmt.Sprintf(" %s=%s", name, values[i].in([]byte(path)))
 	}
 	return text
 }
@@ -45,6 +45,12 @@ func TestTree(t *testing.T) {
 		{"text", "/ /a /ab /abc /b/c /ba", map[string]string{
 			"/": "/", "/a": "/a", "/ab": "/ab", "/abc": "/abc", "/b/c": "/b/c", "/ba": "/ba",
 			"": "", "/b": "", "/abcd": "", "/b/": "", "/a/": "", "//": "", "*": "",
+		}},
+		{"long text", "/abcdefg /abcdefgh /abcdefghi /abcdefghX /abcdefghijklmnop /abcdefghijklmnopq/:x /abcdefghijklmnoX", map[string]string{
+			"/abcdefg": "/abcdefg", "/abcdefgh": "/abcdefgh", "/abcdefghi": "/abcdefghi", "/abcdefghX": "/abcdefghX",
+			"/abcdefghijklmnop": "/abcdefghijklmnop", "/abcdefghijklmnoX": "/abcdefghijklmnoX",
+			"/abcdefghijklmnopq/a-long-segment": "/abcdefghijklmnopq/:x x=a-long-segment",
+			"/abcdef":                           "", "/abcdefgX": "", "/abcdefghij": "", "/abcdefghijklmno": "", "/abcdefghijklmnopq": "", "/abcdefg\x00": "",
 		}},
 		{"a segment", "/users/:id /users/:id/posts/:post", map[string]string{
 			"/users/7": "/users/:id id=7", "/users/7/posts/x y": "/users/:id/posts/:post id=7 post=x y",
@@ -79,8 +85,8 @@ func TestTree(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			root, _ := newTree(t, strings.Fields(tc.patterns))
 			for path, want := range tc.want {
-				var values [maxParams][]byte
-				if got := found(root.find([]byte(path), &values, 0), &values); got != want {
+				var values spans
+				if got := found(root.find([]byte(path), &values, 0), path, &values); got != want {
 					t.Errorf("%q: %q, want %q", path, got, want)
 				}
 			}
@@ -119,12 +125,12 @@ func TestConstraints(t *testing.T) {
 		var root node
 		root.add(r.pattern, r)
 		for value := range strings.FieldsSeq(tc.yes) {
-			if root.find([]byte("/"+value), new([maxParams][]byte), 0) == nil {
+			if root.find([]byte("/"+value), new(spans), 0) == nil {
 				t.Errorf("%s does not take %q", tc.constraint, value)
 			}
 		}
 		for value := range strings.FieldsSeq(tc.no) {
-			if root.find([]byte("/"+value), new([maxParams][]byte), 0) != nil {
+			if root.find([]byte("/"+value), new(spans), 0) != nil {
 				t.Errorf("%s takes %q", tc.constraint, value)
 			}
 		}
@@ -226,11 +232,14 @@ func slowFind(routes []*Route, path string) string {
 			best, bestValues = r, values
 		}
 	}
-	var values [maxParams][]byte
-	for i, v := range bestValues {
-		values[i] = []byte(v)
+	if best == nil {
+		return ""
 	}
-	return found(best, &values)
+	text := best.spelled
+	for i, name := range best.params {
+		text += fmt.Sprintf(" %s=%s", name, bestValues[i])
+	}
+	return text
 }
 
 func comesBefore(routes []*Route, r, other *Route) bool {
@@ -287,8 +296,8 @@ func TestTreeAgreesWithItsDefinition(t *testing.T) {
 			if r.IntN(8) == 0 {
 				path += "/"
 			}
-			var values [maxParams][]byte
-			got, want := found(root.find([]byte(path), &values, 0), &values), slowFind(routes, path)
+			var values spans
+			got, want := found(root.find([]byte(path), &values, 0), path, &values), slowFind(routes, path)
 			if got != want {
 				var spelled []string
 				for _, r := range routes {
@@ -323,7 +332,7 @@ func TestHostilePaths(t *testing.T) {
 	root, _ := newTree(t, patterns)
 	for _, path := range []string{strings.Repeat("/a", 12) + "/no", strings.Repeat("/a", 1<<15), strings.Repeat("/", 1<<16), "/" + strings.Repeat("a", 1<<16)} {
 		for range 10 {
-			if r := root.find([]byte(path), new([maxParams][]byte), 0); r != nil {
+			if r := root.find([]byte(path), new(spans), 0); r != nil {
 				t.Errorf("%.40q matched %s", path, r.spelled)
 			}
 		}
@@ -341,8 +350,8 @@ func FuzzPattern(f *testing.F) {
 		var root node
 		root.add(r.pattern, r)
 		before := []byte(path)
-		var values [maxParams][]byte
-		got := found(root.find(before, &values, 0), &values)
+		var values spans
+		got := found(root.find(before, &values, 0), path, &values)
 		if want := slowFind([]*Route{r}, path); got != want {
 			t.Errorf("%q of %q: %q, want %q", path, spelled, got, want)
 		}
