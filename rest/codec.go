@@ -7,6 +7,8 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+
+	"github.com/gallop-http/gallop/rest/internal/plainjson"
 )
 
 // Codec turns values into bodies and back. A Codec is used by many goroutines.
@@ -25,9 +27,12 @@ type Codec interface {
 	DecodeFrom(r io.Reader, v any) error
 }
 
-// JSON is the Codec of clients that have no other: encoding/json, without the escapes for
-// HTML. A body larger than 1 MiB that is a list goes into an empty slice element by element,
-// so that the text is never in memory whole.
+// JSON is the Codec of clients that have no other: what encoding/json does, without the escapes for
+// HTML. Plain types, of structs, slices, maps, pointers, texts, numbers and times, are encoded and decoded by
+// shorter ways; whatever is unusual, and all that is wrong, is encoding/json's, as are the errors.
+//
+// A body larger than 1 MiB that is a list goes into an empty slice element by element, so that
+// the text is never in memory whole.
 //
 // After an error the value may be filled in part.
 type JSON struct {
@@ -46,13 +51,43 @@ func (JSON) ContentType() string { return "application/json" }
 
 // Encode implements Codec.
 func (JSON) Encode(w io.Writer, v any) error {
+	buf, mine := w.(*buffer)
+	if !mine {
+		buf = getBuffer(0)
+		defer buf.release()
+	}
+	if buf.append(v) {
+		if mine {
+			return nil
+		}
+		_, err := w.Write(buf.b)
+		return err
+	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
+// append appends what v is, and a new line, if it is plain.
+func (buf *buffer) append(v any) bool {
+	text, ok := plainjson.Append(buf.b, v, func(b []byte, n int) []byte {
+		buf.b = b
+		buf.grow(n + 1)
+		return buf.b
+	})
+	if buf.b = text; !ok {
+		return false
+	}
+	buf.grow(1)
+	buf.b = append(buf.b, '\n')
+	return true
+}
+
 // Decode implements Codec.
 func (j JSON) Decode(data []byte, v any) error {
+	if !j.RefuseUnknown && plainjson.Decode(data, v) {
+		return nil
+	}
 	if j.RefuseUnknown {
 		return j.decodeOne(j.decoder(bytes.NewReader(data)), v)
 	}

@@ -14,7 +14,7 @@ type payload struct {
 	source      func() (io.Reader, error)
 	length      int64   // of source, -1 if nobody knows
 	owner       *buffer // where data is, if it is lent
-	kept        bool    // somebody may still read data when the call is over
+	shared      *lent   // and has readers that may outlast the call
 	once        bool    // source can be called once only
 	spent       bool    // and was
 	made        bool
@@ -35,7 +35,9 @@ func (p *payload) size() int64 {
 
 // release gives back what the payload has; the next call makes it anew.
 func (p *payload) release() {
-	if !p.kept {
+	if p.shared != nil {
+		p.shared.release()
+	} else {
 		p.owner.release()
 	}
 	*p = payload{}
@@ -125,13 +127,18 @@ func (p *payload) open() (io.Reader, error) {
 	return struct{ io.Reader }{src}, nil
 }
 
-// reader returns the body for a transport that may read it after it has answered. data is
-// not lent again then.
+// reader returns the body for a transport that may read it after it has answered.
 func (p *payload) reader() (io.ReadCloser, error) {
 	if p.source != nil {
 		src, err := p.open()
 		return io.NopCloser(src), err
 	}
-	p.kept = true
-	return io.NopCloser(bytes.NewReader(p.data)), nil
+	if p.owner == nil {
+		return io.NopCloser(bytes.NewReader(p.data)), nil
+	}
+	if p.shared == nil {
+		p.shared = &lent{buffer: p.owner}
+		p.shared.users.Store(1)
+	}
+	return p.shared.reader(), nil
 }

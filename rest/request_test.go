@@ -247,6 +247,12 @@ func TestBodiesMayBeReadLate(t *testing.T) {
 		if got, err := io.ReadAll(body); string(got) != fmt.Sprintln(i) || err != nil {
 			t.Errorf("%q, %v, want %d", got, err, i)
 		}
+		for range 2 {
+			body.Close()
+		}
+		if _, err := body.Read(make([]byte, 1)); err == nil || err == io.EOF {
+			t.Error("a body that is closed can be read:", err)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // httpTransport is an http.RoundTripper. It may read the body of a request when it has
-// returned already, so that is never lent again.
+// returned already, so that is lent until it is closed.
 type httpTransport struct{ rt http.RoundTripper }
 
 func (t httpTransport) roundTrip(x *exchange) (*Response, error) {

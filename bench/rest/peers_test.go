@@ -122,7 +122,6 @@ func BenchmarkCall(b *testing.B) {
 			{"go-github", callGitHub(b, canned(text))},
 			{"resty", callResty(canned(text))},
 			{"gallop", callRest(b, rest.WithTransport(canned(text)))},
-			{"gallop-experiment", callRest(b, rest.WithTransport(canned(text)), rest.WithCodec(experiment{}))},
 		} {
 			b.Run(fmt.Sprintf("do=decode/size=%d/client=%s", size, c.name), func(b *testing.B) { benchCall(b, c.call, nil, len(list)) })
 		}
@@ -134,7 +133,6 @@ func BenchmarkCall(b *testing.B) {
 			{"go-github", callGitHub(b, small)},
 			{"resty", callResty(small)},
 			{"gallop", callRest(b, rest.WithTransport(small))},
-			{"gallop-experiment", callRest(b, rest.WithTransport(small), rest.WithCodec(experiment{}))},
 		} {
 			b.Run(fmt.Sprintf("do=encode/size=%d/client=%s", size, c.name), func(b *testing.B) { benchCall(b, c.call, list, 0) })
 		}
@@ -162,7 +160,6 @@ func BenchmarkNetwork(b *testing.B) {
 			{"resty", callResty(tr)},
 			{"fiber", callFiber(ln.Dial)},
 			{"gallop", callRest(b, rest.WithClient(own))},
-			{"gallop-experiment", callRest(b, rest.WithClient(own), rest.WithCodec(experiment{}))},
 		} {
 			b.Run(fmt.Sprintf("size=%d/client=%s", size, c.name), func(b *testing.B) { benchCall(b, c.call, nil, want) })
 		}

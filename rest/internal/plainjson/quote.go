@@ -1,0 +1,191 @@
+package plainjson
+
+import (
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Strings are looked at eight bytes at a time. odd has the highest bit of every byte set that is not one of
+// the plain ones: a control character, a quote, a backslash, or of no ASCII. Behind the first of them it may be wrong.
+func odd(x uint64) uint64 {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	quote, slash := x^(ones*'"'), x^(ones*'\\')
+	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & high
+}
+
+// plainPrefix returns how many bytes of s, from i on, are plain.
+func plainPrefix[T string | []byte](s T, i int) int {
+	from := i
+	for ; i+8 <= len(s); i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		if m := odd(x); m != 0 {
+			return i - from + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' && s[i] < utf8.RuneSelf {
+		i++
+	}
+	return i - from
+}
+
+const hex = "0123456789abcdef"
+
+// appendQuoted appends s as a JSON string, with what encoding/json escapes: what has to be, the ends of lines
+// of JavaScript, and what is no UTF-8.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := 0; ; {
+		n := plainPrefix(s, i)
+		b = append(b, s[i:i+n]...)
+		if i += n; i == len(s) {
+			return append(b, '"')
+		}
+		if c := s[i]; c < utf8.RuneSelf {
+			b = appendEscaped(b, c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(b, `\ufffd`...)
+		case r == '\u2028' || r == '\u2029':
+			b = append(b, `\u202`...)
+			b = append(b, hex[r&0xf])
+		default:
+			b = append(b, s[i:i+n]...)
+		}
+		i += n
+	}
+}
+
+func appendEscaped(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	}
+	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+}
+
+// text reads a string, which begins at the quote where the decoder is, and returns its bytes: a view of the
+// data, or of memory that the next one overwrites.
+func (d *decoder) text() (b []byte, ok bool) {
+	from := d.at + 1
+	i := from
+	ascii := true
+	for {
+		if i += plainPrefix(d.data, i); i == len(d.data) {
+			return nil, false
+		}
+		switch c := d.data[i]; {
+		case c == '"':
+			d.at = i + 1
+			b = d.data[from:i]
+			return b, ascii || utf8.Valid(b)
+		case c == '\\':
+			return d.escaped(from, i)
+		case c < ' ':
+			return nil, false
+		}
+		ascii = false
+		i++
+	}
+}
+
+// escaped is text for a string that begins at from and has a backslash at i.
+func (d *decoder) escaped(from, i int) (b []byte, ok bool) {
+	b = append(d.scratch[:0], d.data[from:i]...)
+	for i < len(d.data) {
+		n := plainPrefix(d.data, i)
+		b = append(b, d.data[i:i+n]...)
+		if i += n; i == len(d.data) {
+			break
+		}
+		switch c := d.data[i]; {
+		case c == '"':
+			d.at, d.scratch = i+1, b
+			return b, utf8.Valid(b)
+		case c == '\\':
+			if b, i = unescape(b, d.data, i+1); i < 0 {
+				return nil, false
+			}
+		case c < ' ':
+			return nil, false
+		default:
+			b = append(b, c)
+			i++
+		}
+	}
+	return nil, false
+}
+
+// unescape appends what stands behind a backslash, at i, and returns where that ends, -1 if it is wrong.
+func unescape(b, data []byte, i int) ([]byte, int) {
+	if i == len(data) {
+		return b, -1
+	}
+	switch c := data[i]; c {
+	case '"', '\\', '/':
+		return append(b, c), i + 1
+	case 'b':
+		return append(b, '\b'), i + 1
+	case 'f':
+		return append(b, '\f'), i + 1
+	case 'n':
+		return append(b, '\n'), i + 1
+	case 'r':
+		return append(b, '\r'), i + 1
+	case 't':
+		return append(b, '\t'), i + 1
+	case 'u':
+	default:
+		return b, -1
+	}
+	r := unit(data, i+1)
+	if i += 5; r < 0 {
+		return b, -1
+	}
+	if !utf16.IsSurrogate(r) {
+		return utf8.AppendRune(b, r), i
+	}
+	if i+1 < len(data) && data[i] == '\\' && data[i+1] == 'u' {
+		if both := utf16.DecodeRune(r, unit(data, i+2)); both != utf8.RuneError {
+			return utf8.AppendRune(b, both), i + 6
+		}
+	}
+	return utf8.AppendRune(b, utf8.RuneError), i // one without the other
+}
+
+// unit returns the number that four hexadecimal digits are, -1 if they are none.
+func unit(data []byte, i int) (r rune) {
+	if i+4 > len(data) {
+		return -1
+	}
+	for _, c := range data[i : i+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
