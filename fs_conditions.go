@@ -20,6 +20,18 @@ const stableAfter = 2 * time.Second
 
 func isStable(modified time.Time) bool { return time.Since(modified) >= stableAfter }
 
+// FailedCondition evaluates the conditions of the request against ETag and Last-Modified of the
+// response, as they are now (RFC 9110 §13.2.2). It returns the status of the answer that
+// one of them asks for instead, 304 or 412, and 0 if none does.
+func (ctx *RequestCtx) FailedCondition() int {
+	h := &ctx.Response.Header
+	v := validator{tag: h.Peek(HeaderETag)}
+	if modified, err := ParseHTTPDate(h.Peek(HeaderLastModified)); err == nil {
+		v.modified = modified
+	}
+	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
+}
+
 // failedCondition evaluates the conditions of a request in the order of RFC 9110 §13.2.2.
 // It returns the status of the answer, 304 or 412, if one says that there is to be
 // none of the representation, and else 0. reading says that the method is GET or HEAD.

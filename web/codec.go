@@ -3,7 +3,7 @@ package web
 import "encoding/json"
 
 // Codec encodes and decodes a format. Its methods may be called by any number of goroutines
-// at once, and may not keep the bytes.
+// at once, and may not keep the bytes; those that Marshal returns are the caller's.
 type Codec interface {
 	Marshal(v any) ([]byte, error)
 	Unmarshal(data []byte, v any) error

@@ -24,6 +24,8 @@ type Ctx struct {
 	path     []byte // in which the route was found
 	values   spans
 	lowHost  []byte // see host
+
+	streaming bool // the head of the answer is gone
 }
 
 var _ context.Context = (*Ctx)(nil)
@@ -40,6 +42,7 @@ func (c *Ctx) end() {
 	if c.context != nil {
 		c.context = nil
 	}
+	c.streaming = false
 	c.lowHost = c.lowHost[:0]
 }
 
@@ -55,6 +58,9 @@ func (c *Ctx) Next() error {
 
 // fail lets the error handler answer.
 func (c *Ctx) fail(err error) {
+	if c.streaming {
+		c.abort(err)
+	}
 	c.request.ResetBody()
 	if c.route != nil && c.route.onError != nil {
 		c.route.onError(c, err)

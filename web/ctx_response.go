@@ -77,7 +77,8 @@ func (c *Ctx) JSON(v any) error {
 		return err
 	}
 	c.request.SetContentType(typeJSON)
-	return c.Send(body)
+	c.request.Response.SetBodyRaw(body)
+	return nil
 }
 
 // XML sends v as XML, by encoding/xml.

@@ -18,7 +18,8 @@
 //	pattern.go     patterns, constraint*.go what parameters may be
 //	tree.go        the radix tree that finds a route
 //	table*.go      trees by host and method, HEAD, OPTIONS and Allow
-//	ctx*.go        Ctx
+//	ctx*.go        Ctx: the request, fields, files and streams of the answer
+//	redirect.go    Redirect, cookie.go Cookie, sse.go events
 //	bind.go        Binder: structs from requests
 //	bind_plan.go   what the tags of a type say
 //	bind_names.go  names and values of a request

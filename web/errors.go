@@ -14,6 +14,11 @@ var (
 
 	// ErrNoRoute is returned by App.URL for a name that no route has.
 	ErrNoRoute = errors.New("web: no route has this name")
+
+	// ErrInvalidCookie is returned by Ctx.SetCookie for what would break out of its place.
+	ErrInvalidCookie = errors.New("web: cookie has bytes that none may have")
+
+	errNoLocation = errors.New("web: a redirect has to lead somewhere")
 )
 
 // What a BindError wraps besides the errors of strconv, time, codecs and types.

@@ -1,0 +1,280 @@
+package web
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// header returns a field of the answer that handler gives to a request for "/".
+func header(t *testing.T, name string, handler func(c *Ctx), fields ...string) string {
+	t.Helper()
+	app := New(Config{})
+	app.Get("/", func(c *Ctx) error { handler(c); return nil })
+	var lines []string
+	for _, line := range serve(app, "/", fields...).Response.Header.PeekAll(name) {
+		lines = append(lines, string(line))
+	}
+	return strings.Join(lines, "|")
+}
+
+func TestFields(t *testing.T) {
+	for name, test := range map[string]struct {
+		field   string
+		handler func(c *Ctx)
+		want    string
+	}{
+		"append":           {"X-L", func(c *Ctx) { c.Append("X-L", "a", "b").Append("x-l", "A", "c") }, "a, b, c"},
+		"append to lines":  {"X-L", func(c *Ctx) { c.RequestCtx().Response.Header.Add("X-L", `"a,b"`); c.Append("X-L", "a", `"a,b"`) }, `"a,b", a`},
+		"append nothing":   {"X-L", func(c *Ctx) { c.Append("X-L") }, ""},
+		"location":         {"Location", func(c *Ctx) { c.Location("/a b?c=%20é\r\nX: y") }, "/a%20b?c=%20%C3%A9%0D%0AX:%20y"},
+		"links":            {"Link", func(c *Ctx) { c.Links("/n>", "next", "/l", `a"b`, "left") }, `</n%3E>; rel="next", </l>; rel="a\"b"`},
+		"attachment":       {"Content-Disposition", func(c *Ctx) { c.Attachment() }, "attachment"},
+		"with a name":      {"Content-Disposition", func(c *Ctx) { c.Attachment(`../a"b.pdf`) }, `attachment; filename="a\"b.pdf"`},
+		"behind backslash": {"Content-Disposition", func(c *Ctx) { c.Attachment(`c:\x.txt`) }, `attachment; filename="x.txt"`},
+		"other letters":    {"Content-Disposition", func(c *Ctx) { c.Attachment("é 1\r\n.txt") }, `attachment; filename="_ 1.txt"; filename*=UTF-8''%C3%A9%201%0D%0A.txt`},
+		"its type":         {"Content-Type", func(c *Ctx) { c.Attachment("x.csv") }, "text/csv; charset=utf-8"},
+		"etag":             {"Etag", func(c *Ctx) { c.ETag(`a "b`) }, `"ab"`},
+		"weak etag":        {"Etag", func(c *Ctx) { c.ETag("a", true) }, `W/"a"`},
+		"last modified":    {"Last-Modified", func(c *Ctx) { c.LastModified(time.Time{}); c.LastModified(time.Unix(784111777, 0)) }, "Sun, 06 Nov 1994 08:49:37 GMT"},
+		"read again":       {"X-B", func(c *Ctx) { c.Set("X-A", "v"); c.Set("X-B", c.GetRespHeader("x-a")+c.GetRespHeader("X-C", "d")) }, "vd"},
+		"early hints":      {"Link", func(c *Ctx) { c.EarlyHints("</a.css>; rel=preload") }, "</a.css>; rel=preload"},
+	} {
+		if got := header(t, test.field, test.handler); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+func TestCookies(t *testing.T) {
+	for name, test := range map[string]struct {
+		cookie Cookie
+		want   string
+	}{
+		"plain":      {Cookie{Name: "a", Value: "b"}, "a=b; path=/; SameSite=Lax"},
+		"everything": {Cookie{Name: "a", Value: "b", Path: "/p", Domain: "x.com", MaxAge: 5, HTTPOnly: true, Secure: true, SameSite: gallop.CookieSameSiteStrictMode}, "a=b; max-age=5; domain=x.com; path=/p; HttpOnly; secure; SameSite=Strict"},
+		"none":       {Cookie{Name: "a", SameSite: gallop.CookieSameSiteNoneMode}, "a=; path=/; secure; SameSite=None"},
+		"host":       {Cookie{Name: "__Host-a", Value: "b", Path: "/p", Domain: "x.com"}, "__Host-a=b; path=/; secure; SameSite=Lax"},
+		"secure":     {Cookie{Name: "__Secure-a", Value: "b"}, "__Secure-a=b; path=/; secure; SameSite=Lax"},
+		"bad value":  {Cookie{Name: "a", Value: "b; Domain=evil"}, "web: cookie has bytes that none may have"},
+		"bad name":   {Cookie{Name: "a b"}, "web: cookie has bytes that none may have"},
+		"bad path":   {Cookie{Name: "a", Path: "/;x"}, "web: cookie has bytes that none may have"},
+		"bad domain": {Cookie{Name: "a", Domain: "x;y"}, "web: cookie has bytes that none may have"},
+	} {
+		var err error
+		got := header(t, "Set-Cookie", func(c *Ctx) { err = c.SetCookie(test.cookie) })
+		if err != nil {
+			got += err.Error()
+		}
+		if !strings.EqualFold(got, test.want) {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+	got := header(t, "Set-Cookie", func(c *Ctx) { c.ClearCookie("a"); c.SetCookie(Cookie{Name: "a", Value: "again"}); c.ClearCookie() }, "Cookie: b=1; c=2")
+	cookies, _ := http.ParseSetCookie(strings.Split(got, "|")[1])
+	if strings.Count(got, "|") != 2 || cookies.Name != "b" || cookies.MaxAge >= 0 || cookies.Expires.After(time.Now()) || cookies.Path != "/" {
+		t.Error(got)
+	}
+}
+
+func TestConditions(t *testing.T) {
+	at := time.Unix(784111777, 0)
+	for name, test := range map[string]struct {
+		fields []string
+		want   string
+	}{
+		"none":          {nil, "stale <nil>"},
+		"same tag":      {[]string{`If-None-Match: "b", W/"a"`}, "fresh <nil>"},
+		"other tag":     {[]string{`If-None-Match: "b"`, "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT"}, "stale <nil>"},
+		"tag with ,":    {[]string{`If-None-Match: "a,b"`}, "stale <nil>"},
+		"any":           {[]string{"If-None-Match: *"}, "fresh <nil>"},
+		"same date":     {[]string{"If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT"}, "fresh <nil>"},
+		"earlier":       {[]string{"If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT"}, "stale <nil>"},
+		"no date":       {[]string{"If-Modified-Since: soon"}, "stale <nil>"},
+		"match":         {[]string{`If-Match: "a"`}, "stale <nil>"},
+		"weak no match": {[]string{`If-Match: W/"a"`}, "stale web: 412 Precondition Failed"},
+		"no match":      {[]string{`If-Match: "b"`}, "stale web: 412 Precondition Failed"},
+		"changed":       {[]string{"If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT"}, "stale web: 412 Precondition Failed"},
+	} {
+		got := header(t, "X-Got", func(c *Ctx) {
+			c.ETag("a").LastModified(at)
+			state := "stale"
+			if c.Fresh() != !c.Stale() {
+				t.Error("neither")
+			}
+			if c.Fresh() {
+				state = "fresh"
+			}
+			c.Set("X-Got", fmt.Sprint(state, " ", c.Precondition()))
+		}, test.fields...)
+		if got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+	app := New(Config{})
+	app.Get("/", func(c *Ctx) error { c.SendString("x"); c.ETag("a"); return c.NotModified() })
+	if status, body, h := ask(t, app, "GET", "/"); status != 304 || body != "" || h.Get("Etag") != `"a"` || h.Get("Content-Type") != "" {
+		t.Errorf("%d %q %v", status, body, h)
+	}
+}
+
+func TestRange(t *testing.T) {
+	for field, want := range map[string]string{
+		"":                                    "[] <nil>",
+		"bytes=0-":                            "[{0 9}] <nil>",
+		"Bytes=2-3":                           "[{2 3}] <nil>",
+		"bytes=-3":                            "[{7 9}] <nil>",
+		"bytes=0-1, 5-6,8-":                   "[{0 1} {5 6} {8 9}] <nil>",
+		"bytes=20-, 1-1":                      "[{1 1}] <nil>",
+		"bytes=20-":                           "[] web: 416 Requested Range Not Satisfiable",
+		"bytes=x":                             "[] web: 416 Requested Range Not Satisfiable",
+		"bytes=":                              "[] web: 416 Requested Range Not Satisfiable",
+		"bytes=-0":                            "[] web: 416 Requested Range Not Satisfiable",
+		"items=1-2":                           "[] <nil>",
+		"bytes 0-":                            "[] <nil>",
+		"bytes=" + strings.Repeat("0-0,", 32): "[] <nil>",
+	} {
+		got := header(t, "X-Got", func(c *Ctx) { parts, err := c.Range(10); c.Set("X-Got", fmt.Sprint(parts, " ", err)) }, "Range: "+field)
+		if got != want {
+			t.Errorf("%s: %s, want %s", field, got, want)
+		}
+	}
+	if got := header(t, "Content-Range", func(c *Ctx) { c.Range(10) }, "Range: bytes=20-"); got != "bytes */10" {
+		t.Error(got)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	app := New(Config{})
+	app.Get("/users/:name", says("")).As("user")
+	app.Get("/*", func(c *Ctx) error {
+		r := c.Redirect()
+		switch c.Params("*") {
+		case "to":
+			return r.To("https://elsewhere.com/ä")
+		case "307":
+			return r.Status(307).To("/x")
+		case "200":
+			return r.Status(200).To("/x")
+		case "route":
+			return r.Route("user", "name", "a/b")
+		case "noroute":
+			return r.Route("nobody")
+		case "nowhere":
+			return r.To("")
+		case "back":
+			return r.Back("/home")
+		}
+		return r.Local(c.Query("next"), "/home")
+	})
+	app.config.Server.Logger = discard{}
+	for _, test := range []struct{ target, referer, want string }{
+		{"/to", "", "303 https://elsewhere.com/%C3%A4"},
+		{"/307", "", "307 /x"},
+		{"/200", "", "303 /x"},
+		{"/route", "", "303 /users/a%2Fb"},
+		{"/noroute", "", "500 "},
+		{"/nowhere", "", "500 "},
+		{"/back", "", "303 /home"},
+		{"/back", "http://example.com/a?b=c", "303 /a?b=c"},
+		{"/back", "https://EXAMPLE.com/a", "303 /a"},
+		{"/back", "http://example.com", "303 /"},
+		{"/back", "http://example.com:81/a", "303 /home"},
+		{"/back", "http://evil.com/a", "303 /home"},
+		{"/back", "http://example.com@evil.com/a", "303 /home"},
+		{"/back", "http://example.com//evil.com", "303 /home"},
+		{"/back", "http://example.com/\\evil.com", "303 /%5Cevil.com"},
+		{"/back", "/a", "303 /home"},
+		{"/back", "javascript:alert(1)", "303 /home"},
+		{"/local?next=/a?b", "", "303 /a?b"},
+		{"/local?next=//evil.com", "", "303 /home"},
+		{"/local?next=/\\evil.com", "", "303 /home"},
+		{"/local?next=/%09/evil.com", "", "303 /home"},
+		{"/local?next=https://evil.com", "", "303 /home"},
+		{"/local?next=evil", "", "303 /home"},
+		{"/local", "", "303 /home"},
+	} {
+		response := serve(app, test.target, "Referer: "+test.referer).Response
+		if got := fmt.Sprintf("%d %s", response.StatusCode(), response.Header.Peek("Location")); got != test.want {
+			t.Errorf("%s %s: %s, want %s", test.target, test.referer, got, test.want)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a b%20.txt")
+	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app := New(Config{})
+	app.Get("/file", func(c *Ctx) error { return c.SendFile(file) })
+	app.Get("/dir", func(c *Ctx) error { return c.SendFile(dir) })
+	app.Get("/none", func(c *Ctx) error { return c.SendFile(file + "x") })
+	app.Get("/download", func(c *Ctx) error { return c.Download(file) })
+	app.Get("/as", func(c *Ctx) error { return c.Download(file, "b.pdf") })
+	app.Get("/missing", func(c *Ctx) error { return c.Download(file + "x") })
+	files := fstest.MapFS{"x/y.html": {Data: []byte("<p>"), ModTime: time.Unix(784111777, 0)}}
+	app.Get("/fs/*", func(c *Ctx) error { return c.SendFS(files, c.Params("*")) })
+	for target, want := range map[string]string{
+		"/file": "200|content||text/plain; charset=utf-8", "/dir": "404|Not Found||text/plain; charset=utf-8", "/none": "404|Not Found||text/plain; charset=utf-8",
+		"/download": `200|content|attachment; filename="a b%20.txt"|text/plain; charset=utf-8`, "/as": `200|content|attachment; filename="b.pdf"|application/pdf`,
+		"/missing": "404|Not Found||text/plain; charset=utf-8", "/fs/x/y.html": "200|<p>||text/html; charset=utf-8", "/fs/x": "404|Not Found||text/plain; charset=utf-8",
+		"/fs/x/%2e%2e/%2e%2e/etc/passwd": "404|Not Found||text/plain; charset=utf-8",
+	} {
+		status, body, h := ask(t, app, "GET", target)
+		if got := fmt.Sprintf("%d|%s|%s|%s", status, body, h.Get("Content-Disposition"), h.Get("Content-Type")); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+	if status, body, _ := ask(t, app, "GET", "/file", "Range: bytes=1-2"); status != 206 || body != "on" {
+		t.Errorf("%d %q", status, body)
+	}
+}
+
+func TestStreams(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/reader", func(c *Ctx) error { return c.Type("txt").SendStream(strings.NewReader("read")) })
+	app.Get("/sized", func(c *Ctx) error { return c.SendStream(strings.NewReader("read"), 4) })
+	app.Get("/writer", func(c *Ctx) error {
+		c.Status(201).Set("X-A", "b")
+		return c.SendStreamWriter(func(w *bufio.Writer) error {
+			fmt.Fprint(w, "one ")
+			w.Flush()
+			fmt.Fprint(w, c.Path()) // c is there while it is written
+			return nil
+		})
+	})
+	app.Get("/breaks", func(c *Ctx) error {
+		return c.SendStreamWriter(func(w *bufio.Writer) error { fmt.Fprint(w, "one"); w.Flush(); return errors.New("no more") })
+	})
+	app.Get("/write", func(c *Ctx) error { fmt.Fprint(c, 1); c.WriteString("2"); return nil })
+	for target, want := range map[string]string{"/reader": "200 read -1", "/sized": "200 read 4", "/writer": "201 one /writer -1", "/write": "200 12 2"} {
+		request, _ := http.NewRequest("GET", target, nil)
+		response, err := app.Test(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		if got := fmt.Sprint(response.StatusCode, " ", string(body), " ", response.ContentLength); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+	request, _ := http.NewRequest("GET", "/breaks", nil)
+	if _, err := app.Test(request); err == nil {
+		t.Error("a broken stream looks whole")
+	}
+	if got := string(serve(app, "/writer").Response.Body()); got != "one /writer" {
+		t.Errorf("without a server: %q", got)
+	}
+}

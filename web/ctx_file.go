@@ -1,0 +1,50 @@
+package web
+
+import (
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/gallop-http/gallop"
+)
+
+// SendFile sends a file of the operating system with what belongs to it: type, size, time, entity tag,
+// ranges, conditions, and the coding that the client prefers (gallop.ServeFile). The path must not be a
+// client's; for those there are SendFS with an fs.FS that does not let go out of it, as os.Root's, and gallop.FS.
+// What is no regular file is ErrNotFound.
+func (c *Ctx) SendFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return noFile(err)
+	}
+	gallop.ServeFileLiteral(c.request, path)
+	return nil
+}
+
+// SendFS is SendFile for a file in a file system.
+func (c *Ctx) SendFS(fsys fs.FS, name string) error {
+	info, err := fs.Stat(fsys, name)
+	if err != nil || !info.Mode().IsRegular() {
+		return noFile(err)
+	}
+	gallop.ServeFSLiteral(c.request, fsys, name)
+	return nil
+}
+
+// Download is SendFile as an Attachment, under the file's own name or another one.
+func (c *Ctx) Download(file string, filename ...string) error {
+	if len(filename) == 0 {
+		filename = []string{path.Base(file)}
+	}
+	c.Attachment(filename...)
+	err := c.SendFile(file)
+	if err != nil {
+		c.request.Response.Header.Del(gallop.HeaderContentDisposition)
+	}
+	return err
+}
+
+// noFile is the error for what cannot be sent. err, which may be nil, is for the log.
+func noFile(err error) error {
+	return &Error{Status: gallop.StatusNotFound, Err: err}
+}

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Event is a server-sent event, as HTML describes them (WHATWG HTML §9.2).
+type Event struct {
+	ID    string        // what Last-Event-ID will say; "" leaves it
+	Event string        // the type; "" is "message"
+	Data  string        // of any number of lines
+	Retry time.Duration // how long the client waits before it connects again; 0 leaves it
+}
+
+// EventStream sends events to a client. It is the handler's as long as the function runs that SSE calls. Its methods may be
+// called by many goroutines at once. Once one has failed the client is gone, and all fail.
+type EventStream struct {
+	c   *Ctx
+	out *gallop.ResponseStream
+
+	mu     sync.Mutex // guards what follows, and writing
+	buf    []byte
+	err    error
+	busy   bool // something was sent since the last heartbeat
+	over   bool
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
+}
+
+// Heartbeat is how often SSE sends something to a client that is sent nothing else, so that proxies do not
+// think it idle, and that one which is gone is noticed.
+const Heartbeat = 15 * time.Second
+
+// SSE answers with a stream of events, which serve sends. The context of c ends when the client goes away or the server stops,
+// and serve has to return then. What it returns is the error of SSE, unless it is that of the context. heartbeat is in place
+// of Heartbeat; 0 is none.
+//
+//	return c.SSE(func(s *web.EventStream) error {
+//		for {
+//			select {
+//			case <-c.Done():
+//				return nil
+//			case m := <-messages:
+//				s.Send(web.Event{ID: m.ID, Data: m.Text})
+//			}
+//		}
+//	})
+//
+// It takes a gallop.Server; otherwise the error has the status 501.
+func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) error {
+	c.Set(gallop.HeaderContentType, "text/event-stream")
+	c.Set(gallop.HeaderCacheControl, "no-cache")
+	c.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	out, err := c.request.StreamResponse()
+	if err != nil {
+		return &Error{Status: gallop.StatusNotImplemented, Err: err}
+	}
+	c.streaming = true
+	if err := out.Flush(); err != nil || c.request.IsHead() {
+		return err
+	}
+	s := &EventStream{c: c, out: out}
+	outer := c.context
+	ctx, cancel := context.WithCancelCause(c.Context())
+	s.cancel, c.context = cancel, ctx
+	every := Heartbeat
+	if len(heartbeat) > 0 {
+		every = heartbeat[0]
+	}
+	s.start(every)
+	defer func() {
+		s.end()
+		cancel(nil)
+		c.context = outer
+	}()
+	if err = serve(s); ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// start begins to send heartbeats.
+func (s *EventStream) start(every time.Duration) {
+	if every <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(every, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.over || s.err != nil {
+			return
+		}
+		if !s.busy {
+			s.send(append(s.buf[:0], ":\n\n"...))
+		}
+		s.busy = false
+		s.timer.Reset(every)
+	})
+}
+
+// end waits for a heartbeat that is under way.
+func (s *EventStream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// LastEventID returns the ID of the last event that the client got before it connected again, "" if there is
+// none.
+func (s *EventStream) LastEventID() string { return s.c.Get("Last-Event-ID") }
+
+// Send sends an event. Line ends in ID and Event are left out.
+func (s *EventStream) Send(e Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.buf[:0]
+	if e.ID != "" && strings.IndexByte(e.ID, 0) < 0 {
+		b = appendLine(b, "id: ", e.ID)
+	}
+	if e.Event != "" {
+		b = appendLine(b, "event: ", e.Event)
+	}
+	if e.Retry > 0 {
+		b = strconv.AppendInt(append(b, "retry: "...), e.Retry.Milliseconds(), 10)
+		b = append(b, '\n')
+	}
+	for line, rest, more := "", e.Data, true; more; {
+		line, rest, more = cutLine(rest)
+		b = appendLine(b, "data: ", line)
+	}
+	return s.send(append(b, '\n'))
+}
+
+// SendJSON sends an event of this type whose data is v as JSON, by Config.JSON.
+func (s *EventStream) SendJSON(event string, v any) error {
+	data, err := s.c.app.config.JSON.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.Send(Event{Event: event, Data: string(data)})
+}
+
+// Comment sends something that clients do not show.
+func (s *EventStream) Comment(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.send(append(appendLine(s.buf[:0], ": ", text), '\n'))
+}
+
+// send writes and flushes b. s is locked.
+func (s *EventStream) send(b []byte) error {
+	s.buf, s.busy = b, true
+	if s.over && s.err == nil {
+		s.err = context.Canceled
+	}
+	if s.err != nil {
+		return s.err
+	}
+	if _, s.err = s.out.Write(b); s.err == nil {
+		s.err = s.out.Flush()
+	}
+	if s.err != nil {
+		s.cancel(s.err)
+	}
+	return s.err
+}
+
+// appendLine appends a field without line ends in it.
+func appendLine(b []byte, name, value string) []byte {
+	b = append(b, name...)
+	start := len(b)
+	b = append(b, value...)
+	if bytes.ContainsAny(b[start:], "\r\n") {
+		b = append(b[:start], strings.NewReplacer("\r", "", "\n", "").Replace(value)...)
+	}
+	return append(b, '\n')
+}
+
+// cutLine cuts a line off, which ends in CR LF, LF or CR.
+func cutLine(s string) (line, rest string, more bool) {
+	i := strings.IndexAny(s, "\r\n")
+	if i < 0 {
+		return s, "", false
+	}
+	if strings.HasPrefix(s[i:], "\r\n") {
+		return s[:i], s[i+2:], true
+	}
+	return s[:i], s[i+1:], true
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// listening serves the application in memory and returns what dials it.
+func listening(t *testing.T, app *App) (dial func() net.Conn) {
+	t.Helper()
+	ln := memnet.NewListener()
+	served := make(chan error, 1)
+	go func() { served <- app.config.Server.Serve(ln) }()
+	t.Cleanup(func() {
+		ln.Close()
+		<-served
+	})
+	return func() net.Conn {
+		conn, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+}
+
+// get sends a request for a target and returns what comes back.
+func get(t *testing.T, conn net.Conn, target string, fields ...string) (*bufio.Reader, *http.Response) {
+	t.Helper()
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", target, strings.Join(append(fields, ""), "\r\n"))
+	r := bufio.NewReader(conn)
+	response, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, response
+}
+
+func TestEvents(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/", func(c *Ctx) error {
+		return c.SSE(func(s *EventStream) error {
+			s.Send(Event{ID: "1\n", Event: "a\r\nb", Data: "x\r\ny\rz\n", Retry: 1500 * time.Millisecond})
+			s.Send(Event{ID: "a\x00"})
+			s.Comment("hi\nthere")
+			if err := s.SendJSON("j", func() {}); err == nil {
+				t.Error("a function as JSON")
+			}
+			return s.SendJSON("j", map[string]string{"last": s.LastEventID()})
+		})
+	})
+	status, body, h := ask(t, app, "GET", "/", "Last-Event-ID: 7")
+	want := "id: 1\nevent: ab\nretry: 1500\ndata: x\ndata: y\ndata: z\ndata: \n\ndata: \n\n: hithere\n\nevent: j\ndata: {\"last\":\"7\"}\n\n"
+	if status != 200 || body != want || h.Get("Content-Type") != "text/event-stream" || h.Get("Cache-Control") != "no-cache" {
+		t.Errorf("%d %q, want %q (%v)", status, body, want, h)
+	}
+	if status, body, _ := ask(t, app, "HEAD", "/"); status != 200 || body != "" {
+		t.Errorf("HEAD: %d %q", status, body)
+	}
+	if status := serve(app, "/").Response.StatusCode(); status != 501 {
+		t.Errorf("without a server: %d", status)
+	}
+}
+
+// The context ends with the client, and with it the handler.
+func TestEventsEndWithTheClient(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	ended := make(chan error, 1)
+	app.Get("/", func(c *Ctx) error {
+		err := c.SSE(func(s *EventStream) error {
+			s.Send(Event{Data: "one"})
+			<-c.Done()
+			return c.Err()
+		}, 0)
+		if c.Context() != context.Context(c.RequestCtx()) {
+			t.Error("the context of the stream stayed")
+		}
+		ended <- err
+		return err
+	})
+	conn := listening(t, app)()
+	_, response := get(t, conn, "/")
+	line, err := bufio.NewReader(response.Body).ReadString('\n')
+	if line != "data: one\n" || err != nil {
+		t.Errorf("%q %v", line, err)
+	}
+	conn.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEventsEndWithTheServer(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/", func(c *Ctx) error {
+		return c.SSE(func(s *EventStream) error {
+			s.Send(Event{Data: "one"})
+			<-c.Done()
+			return s.Send(Event{Data: "bye"})
+		})
+	})
+	conn := listening(t, app)()
+	_, response := get(t, conn, "/")
+	body := bufio.NewReader(response.Body)
+	body.ReadString('\n')
+	if err := app.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(body); string(rest) != "\ndata: bye\n\n" || err != nil {
+		t.Errorf("%q %v", rest, err)
+	}
+}
+
+func TestEventsThatFail(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/", func(c *Ctx) error {
+		return c.SSE(func(s *EventStream) error { return errors.New("no") })
+	})
+	request, _ := http.NewRequest("GET", "/", nil)
+	if _, err := app.Test(request); err == nil {
+		t.Error("a broken stream looks whole")
+	}
+}
+
+// A client that is sent nothing gets a comment now and then, and one that is sent events gets none.
+func TestHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app := New(Config{Server: quiet()})
+		var left *EventStream
+		app.Get("/", func(c *Ctx) error {
+			return c.SSE(func(s *EventStream) error {
+				left = s
+				time.Sleep(Heartbeat*2 + time.Second)
+				s.Send(Event{Data: "x"})
+				time.Sleep(Heartbeat * 2)
+				return nil
+			})
+		})
+		client, server := memnet.Pipe()
+		var wg sync.WaitGroup
+		wg.Go(func() { app.config.Server.ServeConn(server) })
+		_, response := get(t, client, "/", "Connection: close")
+		body, err := io.ReadAll(response.Body)
+		if want := ":\n\n:\n\ndata: x\n\n:\n\n"; string(body) != want || err != nil {
+			t.Errorf("%q, want %q (%v)", body, want, err)
+		}
+		client.Close()
+		wg.Wait()
+		if err := left.Send(Event{}); err == nil {
+			t.Error("sent after the end")
+		}
+	})
+}
