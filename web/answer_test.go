@@ -204,7 +204,7 @@ func TestRedirects(t *testing.T) {
 		{"/local?next=evil", "", "303 /home"},
 		{"/local", "", "303 /home"},
 	} {
-		response := serve(app, test.target, "Referer: "+test.referer).Response
+		response := &serve(app, test.target, "Referer: "+test.referer).Response
 		if got := fmt.Sprintf("%d %s", response.StatusCode(), response.Header.Peek("Location")); got != test.want {
 			t.Errorf("%s %s: %s, want %s", test.target, test.referer, got, test.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,15 @@ type Config struct {
 
 	// Validator looks at what Binder has filled; nil for none.
 	Validator Validator
+
+	// TrustedProxies are the networks of the proxies whose word counts for where a request comes from and what
+	// was asked for: X-Forwarded-For, -Proto and -Host. None by default. Peers on a unix socket are trusted, too,
+	// if there are any. The proxies have to set all three, or remove what clients send.
+	TrustedProxies []netip.Prefix
+
+	// Forwarded makes it the word of the field Forwarded (RFC 7239), and not of the others. It is either, for a
+	// proxy that sets one passes the other on as the client has sent it.
+	Forwarded bool
 
 	// Server is the server that Listen runs, with its limits and timeouts. It is used
 	// itself, and its Handler is set. By default it is a zero gallop.Server.
@@ -63,6 +73,7 @@ func New(config Config) *App {
 	}
 	a.config.Constraints = maps.Clone(config.Constraints)
 	a.config.Codecs = maps.Clone(config.Codecs)
+	a.config.TrustedProxies = slices.Clone(config.TrustedProxies)
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart},
 		slices.Sorted(maps.Keys(config.Codecs))), ", ")
 	a.config.Server.Handler = a.Serve

@@ -24,6 +24,7 @@ type Ctx struct {
 	path     []byte // in which the route was found
 	values   spans
 	lowHost  []byte // see host
+	origin   origin // see from
 
 	streaming bool // the head of the answer is gone
 }
@@ -43,6 +44,9 @@ func (c *Ctx) end() {
 		c.context = nil
 	}
 	c.streaming = false
+	if c.origin.known {
+		c.origin.forget()
+	}
 	c.lowHost = c.lowHost[:0]
 }
 
@@ -118,7 +122,7 @@ func Local[T any](c *Ctx, key any) (value T, ok bool) {
 // host returns the host in lower case, without its port.
 func (c *Ctx) host() []byte {
 	if len(c.lowHost) == 0 {
-		for _, b := range withoutPort(c.request.Host()) {
+		for _, b := range withoutPort(c.hostPort()) {
 			if b-'A' < 26 {
 				b |= 0x20
 			}

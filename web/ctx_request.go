@@ -32,9 +32,6 @@ func (c *Ctx) Path() string { return string(c.request.Path()) }
 // PathBytes is Path as a view.
 func (c *Ctx) PathBytes() []byte { return c.request.Path() }
 
-// Host returns the host that was asked for, with its port if there is one.
-func (c *Ctx) Host() string { return string(c.request.Host()) }
-
 // Params returns the value of a parameter of the route, "" if it has none of the name.
 func (c *Ctx) Params(name string) string { return string(c.ParamsBytes(name)) }
 
