@@ -26,7 +26,10 @@ import (
 // Client makes requests to one API. It is made by New and may be used by many goroutines.
 type Client struct {
 	base         target
-	headers      fields // of all requests to base.origin
+	headers      fields // of all requests to base.origin, as are
+	query        fields
+	cookies      fields
+	params       fields // of all paths
 	agent        string
 	codec        Codec
 	maxBody      int64
@@ -37,7 +40,9 @@ type Client struct {
 	limits       limits
 	retry        Retry
 	cache        *cache // or nil
-	send         stage  // all of them
+	before       []func(*Request) error
+	after        []func(*Request, *Response, error)
+	send         stage // all of them
 }
 
 // stage is what an exchange goes through. It calls the next one, as often as it likes.
@@ -120,6 +125,19 @@ func (c *Client) Open(r *Request) (*Response, error) {
 	if r.client != c {
 		return nil, errNoClient
 	}
+	resp, err := c.open(r)
+	for _, f := range c.after {
+		f(r, resp, err)
+	}
+	return resp, err
+}
+
+func (c *Client) open(r *Request) (*Response, error) {
+	for _, f := range c.before {
+		if err := f(r); err != nil {
+			return nil, err
+		}
+	}
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -128,10 +146,14 @@ func (c *Client) Open(r *Request) (*Response, error) {
 		return nil, err
 	}
 	defer r.ready.release()
-	if c.timeout <= 0 {
+	timeout := c.timeout
+	if r.timeout != 0 {
+		timeout = r.timeout
+	}
+	if timeout <= 0 {
 		return c.send(x)
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(x.ctx, timeout)
 	x.ctx = ctx
 	resp, err := c.send(x)
 	if err != nil || resp.length == 0 {
@@ -141,6 +163,9 @@ func (c *Client) Open(r *Request) (*Response, error) {
 	resp.Body = &cancelledBody{resp.Body, cancel}
 	return resp, nil
 }
+
+// CloseIdleConnections closes the connections that no call uses.
+func (c *Client) CloseIdleConnections() { c.transport.closeIdle() }
 
 // cancelledBody ends a context when it is closed.
 type cancelledBody struct {
@@ -163,11 +188,11 @@ func (r *Request) exchange() (*exchange, error) {
 	case !isToken(r.method):
 		return nil, ErrMethod
 	}
-	to, err := c.base.resolve(r.path, &r.params)
+	to, err := c.base.resolve(r.path, &r.params, &c.params)
 	if err != nil {
 		return nil, err
 	}
-	to.query = appendQuery(to.query, &r.query)
+	to.query = c.queryOf(&to, &r.query)
 	if err := r.ready.from(r); err != nil {
 		return nil, err
 	}
@@ -176,6 +201,21 @@ func (r *Request) exchange() (*exchange, error) {
 	x.setHeaders()
 	x.credential = x.credentialOf()
 	return x, nil
+}
+
+// queryOf returns the query that a target has, with the parameters of the request, and those of the client that neither has.
+func (c *Client) queryOf(to *target, own *fields) string {
+	query := appendQuery(to.query, own)
+	if len(c.query.names) == 0 || to.origin != c.base.origin {
+		return query
+	}
+	var more fields
+	for i, name := range c.query.names {
+		if !hasParam(query, name) {
+			more.add(name, c.query.values[i], sameName)
+		}
+	}
+	return appendQuery(query, &more)
 }
 
 // setHeaders puts the header fields of the request together with those of the client.
@@ -197,8 +237,16 @@ func (x *exchange) setHeaders() {
 	x.setDefault("Accept", c.codec.ContentType())
 	x.setDefault("User-Agent", c.agent)
 	x.setDefault("Content-Type", x.body.contentType)
-	if len(r.cookies.names) > 0 {
-		x.headers.set("Cookie", joinCookies(x.header("Cookie"), &r.cookies), foldName)
+	cookies := &r.cookies
+	if x.to.origin == c.base.origin && len(c.cookies.names) > 0 {
+		all := c.cookies.clone()
+		for i, name := range cookies.names {
+			all.set(name, cookies.values[i], sameName)
+		}
+		cookies = &all
+	}
+	if len(cookies.names) > 0 {
+		x.headers.set("Cookie", joinCookies(x.header("Cookie"), cookies), foldName)
 	}
 }
 

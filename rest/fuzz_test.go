@@ -59,7 +59,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, value string) {
 		var params fields
 		params.set("x", value, sameName)
-		to, err := base.resolve(path, &params)
+		to, err := base.resolve(path, &params, nil)
 		if err != nil {
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -149,6 +151,27 @@ func as[E error](t *testing.T, err error) E {
 		t.Fatalf("got %T %v, want %T", err, err, e)
 	}
 	return e
+}
+
+// fileWith returns the name of a file.
+func fileWith(t *testing.T, content string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// opened returns a file.
+func opened(t *testing.T, content string) *os.File {
+	t.Helper()
+	f, err := os.Open(fileWith(t, content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 type failingWriter struct{}

@@ -48,6 +48,36 @@ func WithHeader(name, value string) Option {
 	}
 }
 
+// WithQuery adds a query parameter, as WithHeader does a header field. A request that has it, in its path or
+// by SetQuery, keeps its own.
+func WithQuery(name, value string) Option {
+	return func(c *Client) error {
+		c.query.add(name, value, sameName)
+		return nil
+	}
+}
+
+// WithCookie adds a cookie, as WithHeader does a header field. A jar that keeps cookies of the server is
+// gallop.Client's: see WithClient.
+func WithCookie(name, value string) Option {
+	return func(c *Client) error {
+		if err := checkCookie(name, value); err != nil {
+			return err
+		}
+		c.cookies.set(name, value, sameName)
+		return nil
+	}
+}
+
+// WithPathValue sets the value of {name} or {name...} in all paths that have it, and whose request
+// does not set it.
+func WithPathValue(name, value string) Option {
+	return func(c *Client) error {
+		c.params.set(name, value, sameName)
+		return nil
+	}
+}
+
 // WithUserAgent sets the User-Agent, "gallop-rest" by default. With "" there is none.
 func WithUserAgent(agent string) Option {
 	return func(c *Client) error {

@@ -87,14 +87,15 @@ func climbs(path string) bool {
 }
 
 // resolve returns where path, with the values of its parameters, leads from t, a base. A path
-// is below it, with a slash at its beginning or without; a URL is itself.
-func (t *target) resolve(path string, params *fields) (target, error) {
+// is below it, with a slash at its beginning or without; a URL is itself. defaults has values that
+// the path need not use, and may be nil.
+func (t *target) resolve(path string, params, defaults *fields) (target, error) {
 	path, _, _ = strings.Cut(path, "#")
 	path, query, _ := strings.Cut(path, "?")
 	used := 0
 	if strings.Contains(path, "{") || len(params.names) > 0 {
 		var err error
-		if path, used, err = expand(path, params); err != nil {
+		if path, used, err = expand(path, params, defaults); err != nil {
 			return target{}, err
 		}
 	}
@@ -159,8 +160,8 @@ func isQuery(query string) bool {
 }
 
 // expand puts the values of the parameters into a path: {name} is one segment, in which
-// slashes are escaped, {name...} any number of them. It returns how many parameters it has used.
-func expand(template string, params *fields) (path string, used int, err error) {
+// slashes are escaped, {name...} any number of them. It returns how many of params it has used.
+func expand(template string, params, defaults *fields) (path string, used int, err error) {
 	var b strings.Builder
 	b.Grow(len(template) + 32)
 	for {
@@ -175,6 +176,11 @@ func expand(template string, params *fields) (path string, used int, err error) 
 		}
 		name, many := strings.CutSuffix(name, "...")
 		value, ok := params.get(name, sameName)
+		if ok {
+			used++
+		} else if defaults != nil {
+			value, ok = defaults.get(name, sameName)
+		}
 		if !ok || value == "" {
 			return "", 0, fmt.Errorf("%w: {%s} has no value", ErrPath, name)
 		}
@@ -182,7 +188,6 @@ func expand(template string, params *fields) (path string, used int, err error) 
 			return "", 0, err
 		}
 		template = after
-		used++
 	}
 }
 
@@ -222,6 +227,17 @@ func appendQuery(query string, f *fields) string {
 		b.WriteString(url.QueryEscape(f.values[i]))
 	}
 	return b.String()
+}
+
+// hasParam reports whether a query has a parameter with the name.
+func hasParam(query, name string) bool {
+	for pair := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(key); err == nil && plain == name {
+			return true
+		}
+	}
+	return false
 }
 
 // secret are the names of query parameters whose values are not shown.

@@ -51,6 +51,9 @@ func (p *payload) from(r *Request) error {
 	p.made = true
 	switch body := r.body.(type) {
 	case nil:
+		if len(r.files) > 0 {
+			return p.multipart(r)
+		}
 		if len(r.form.names) > 0 {
 			p.contentType, p.data = "application/x-www-form-urlencoded", []byte(appendQuery("", &r.form))
 		}

@@ -35,12 +35,19 @@ func isRedirect(status int) bool {
 	return false
 }
 
+func (x *exchange) mostRedirects() int {
+	if own := x.req.redirects; own > 0 {
+		return own - 1
+	}
+	return x.client.maxRedirects
+}
+
 // redirect makes x the exchange that resp asks for.
 func (x *exchange) redirect(resp *Response, followed int) error {
 	to, location, reason := x.location(resp)
 	switch {
 	case reason != "":
-	case followed >= x.client.maxRedirects:
+	case followed >= x.mostRedirects():
 		reason = "it is one too many"
 	case strings.HasPrefix(x.to.origin, "https:") && !strings.HasPrefix(to.origin, "https:"):
 		reason = "it leads from https to http"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // Request is a request that is put together, by Client.NewRequest or Client.R, and then
@@ -20,9 +21,13 @@ type Request struct {
 	form    fields
 	cookies fields
 	params  fields
+	files   []file
 	body    any
 	ready   payload // what body is sent as
 	err     error   // the first
+
+	timeout   time.Duration // 0 is the client's
+	redirects int           // how many and one; 0 is the client's
 
 	x exchange // while it is sent
 }
@@ -92,7 +97,7 @@ func (r *Request) check() error {
 		}
 		return nil
 	}
-	_, err := r.client.base.resolve(path, &r.params)
+	_, err := r.client.base.resolve(path, &r.params, nil)
 	return err
 }
 
@@ -177,16 +182,23 @@ func (r *Request) SetPath(name, value string) *Request {
 
 // SetCookie sets a cookie.
 func (r *Request) SetCookie(name, value string) *Request {
-	if !isToken(name) || strings.ContainsAny(value, "\";,\\ ") || !isFieldValue(value) {
-		r.fail(fmt.Errorf("%w: cookie %q (RFC 6265 §4.1.1)", ErrHeader, name))
+	if err := checkCookie(name, value); err != nil {
+		r.fail(err)
 		return r
 	}
 	r.cookies.set(name, value, sameName)
 	return r
 }
 
-// SetForm sets a field of the form, application/x-www-form-urlencoded, that is the body
-// unless SetBody sets one.
+func checkCookie(name, value string) error {
+	if !isToken(name) || strings.ContainsAny(value, "\";,\\ ") || !isFieldValue(value) {
+		return fmt.Errorf("%w: cookie %q (RFC 6265 §4.1.1)", ErrHeader, name)
+	}
+	return nil
+}
+
+// SetForm sets a field of the form that is the body unless SetBody sets one: application/x-www-form-urlencoded,
+// or multipart/form-data if it has files.
 func (r *Request) SetForm(name, value string) *Request {
 	r.form.set(name, value, sameName)
 	return r

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -170,15 +169,7 @@ func TestPathParameters(t *testing.T) {
 }
 
 func TestRequestBodies(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "body")
-	if err := os.WriteFile(file, []byte("from a file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	open, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer open.Close()
+	open := opened(t, "from a file")
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		for _, tc := range []struct {
@@ -218,7 +209,7 @@ func TestRequestBodies(t *testing.T) {
 	})
 	open.Close()
 	c, _ := rest.New("http://api.test/")
-	_, err = c.NewRequest(t.Context(), "POST", "a", open)
+	_, err := c.NewRequest(t.Context(), "POST", "a", open)
 	if as[*rest.EncodeError](t, err); !errors.Is(err, os.ErrClosed) {
 		t.Error(err)
 	}

@@ -3,6 +3,11 @@ package rest
 import (
 	"io"
 	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gallop-http/gallop"
 )
 
 // Response is the head of an answer, and its body while that is read. The strings of it
@@ -33,6 +38,32 @@ func (r *Response) Header(name string) string {
 // Headers returns an iterator over the header fields, each name once, with all its values.
 func (r *Response) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
+}
+
+// Time returns the time that the first field with the name says: a date of HTTP (RFC 9110 §5.6.7) or RFC 3339, as in Date, Expires,
+// Sunset, or what APIs say about the end of a token, which some write as 2006-01-02 15:04:05 UTC or -0700.
+func (r *Response) Time(name string) (at time.Time, ok bool) {
+	value := strings.TrimSpace(r.Header(name))
+	if at, err := http.ParseTime(value); err == nil {
+		return at, true
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 -0700"} {
+		if at, err := time.Parse(layout, value); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Cookies returns the cookies that the answer sets (RFC 6265 §4.1). Those that are malformed are left out.
+func (r *Response) Cookies() (list []*gallop.Cookie) {
+	for _, line := range r.all("Set-Cookie") {
+		cookie := &gallop.Cookie{}
+		if cookie.Parse(line) == nil && len(cookie.Key()) > 0 {
+			list = append(list, cookie)
+		}
+	}
+	return list
 }
 
 // all returns the values of all fields with the name.

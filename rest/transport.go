@@ -12,6 +12,7 @@ import (
 // transport makes one exchange, without redirects, and returns the answer when its head is there.
 type transport interface {
 	roundTrip(*exchange) (*Response, error)
+	closeIdle()
 }
 
 // gallopTransport is a gallop.Client.
@@ -38,6 +39,8 @@ func (t gallopTransport) roundTrip(x *exchange) (*Response, error) {
 	}
 	return x.received(resp, unzip), nil
 }
+
+func (t gallopTransport) closeIdle() { t.client.CloseIdleConnections() }
 
 // fill makes req the request of the exchange. unzip is whether a gzip body is what this
 // package has asked for.

@@ -42,6 +42,12 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 	return resp, nil
 }
 
+func (t httpTransport) closeIdle() {
+	if closer, ok := t.rt.(interface{ CloseIdleConnections() }); ok {
+		closer.CloseIdleConnections()
+	}
+}
+
 func (x *exchange) httpRequest() (*http.Request, error) {
 	u, err := url.Parse(x.to.String())
 	if err != nil {

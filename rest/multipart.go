@@ -1,0 +1,108 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/textproto"
+	"path"
+	"strings"
+)
+
+// file is a part of a form.
+type file struct {
+	field, name, mediaType string
+	src                    io.Reader
+}
+
+// AddFile adds a file to the form, which is multipart/form-data then (RFC 7578): its content is read from
+// src while it is sent, and never in memory whole. If every src is an io.ReaderAt and an
+// io.Seeker, as an os.File is, the request can be sent again by retries and redirects. The
+// media type is that of the name's ending; AddFileAs says another. src is not closed.
+func (r *Request) AddFile(field, name string, src io.Reader) *Request {
+	return r.AddFileAs(field, name, mime.TypeByExtension(path.Ext(name)), src)
+}
+
+// AddFileAs is AddFile with a media type, application/octet-stream if it is "".
+func (r *Request) AddFileAs(field, name, mediaType string, src io.Reader) *Request {
+	if mediaType == "" {
+		mediaType = "application/octet-stream"
+	}
+	switch {
+	case src == nil:
+		r.fail(&EncodeError{Err: errors.New("a file without a reader")})
+	case !isFieldValue(mediaType):
+		r.fail(fmt.Errorf("%w: a media type with control characters", ErrHeader))
+	}
+	r.ready.release()
+	r.files = append(r.files, file{field, name, mediaType, src})
+	return r
+}
+
+// multipart makes p the form with its files.
+func (p *payload) multipart(r *Request) error {
+	var heads bytes.Buffer // of the parts, and what is between and behind them
+	w := multipart.NewWriter(&heads)
+	for i, name := range r.form.names {
+		if err := w.WriteField(name, r.form.values[i]); err != nil {
+			return &EncodeError{Err: err}
+		}
+	}
+	var ends []int // where heads is interrupted by the files
+	bodies := make([]payload, len(r.files))
+	for i, f := range r.files {
+		if _, err := w.CreatePart(f.head()); err != nil {
+			return &EncodeError{Err: err}
+		}
+		ends = append(ends, heads.Len())
+		if err := bodies[i].read(f.src, -1); err != nil {
+			return err
+		}
+		p.once = p.once || bodies[i].once
+	}
+	if err := w.Close(); err != nil {
+		return &EncodeError{Err: err}
+	}
+	p.contentType = w.FormDataContentType()
+	p.length = int64(heads.Len())
+	for i := range bodies {
+		if bodies[i].length < 0 {
+			p.length = -1
+			break
+		}
+		p.length += bodies[i].length
+	}
+	p.source = func() (io.Reader, error) { return joined(heads.Bytes(), ends, bodies) }
+	return nil
+}
+
+// joined returns text with the bodies at its ends.
+func joined(text []byte, ends []int, bodies []payload) (io.Reader, error) {
+	all := make([]io.Reader, 0, 2*len(bodies)+1)
+	from := 0
+	for i, end := range ends {
+		src, err := bodies[i].source()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, bytes.NewReader(text[from:end]), src)
+		from = end
+	}
+	return io.MultiReader(append(all, bytes.NewReader(text[from:]))...), nil
+}
+
+// head returns the fields of the part (RFC 7578 §4.2).
+func (f *file) head() textproto.MIMEHeader {
+	return textproto.MIMEHeader{
+		"Content-Disposition": {`form-data; name="` + partName(f.field) + `"; filename="` + partName(f.name) + `"`},
+		"Content-Type":        {f.mediaType},
+	}
+}
+
+// partNames escapes what would end a name, as browsers do.
+var partNames = strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22")
+
+func partName(name string) string { return partNames.Replace(name) }
