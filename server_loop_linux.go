@@ -200,12 +200,14 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 	if shorter(s.set.idle, s.set.readHead) == 0 {
 		by = 0
 	}
+	secure, isTLS := pl.Data.(*tlsListener)
+	lc.Ahead = !isTLS
 	if err := w.Group().Add(w, &lc.Conn, by); err != nil {
 		s.log.printf("a connection is lost: %v", err)
 		return
 	}
-	if tl, ok := pl.Data.(*tlsListener); ok {
-		lc.tls = newLoopTLS(lc, tl.config)
+	if isTLS {
+		lc.tls = newLoopTLS(lc, secure.config)
 	}
 	if err := s.admit(lc.conn()); err != nil {
 		lc.Finish()
@@ -255,6 +257,22 @@ func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
 	} else {
 		lc.entry.state.CompareAndSwap(phaseIdle, phaseEnding)
 	}
+	h.s.ride(w, c, false)
+}
+
+// Sent implements poll.Handler.
+func (h loopServer) Sent(pc *poll.Conn) bool {
+	pc.Data.(*loopConn).entry.state.CompareAndSwap(phaseActive, phaseIdle)
+	return !h.s.ending.Load() // or Shutdown finds it idle
+}
+
+// Unsent implements poll.Handler.
+func (h loopServer) Unsent(w *poll.Worker, pc *poll.Conn, rest []byte) {
+	c, lc := h.s.seat(w), pc.Data.(*loopConn)
+	c.board(w, lc)
+	c.loop.resumed = false
+	c.limitWriting()
+	c.output.appendString(string(rest))
 	h.s.ride(w, c, false)
 }
 
@@ -320,7 +338,24 @@ func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 		c.input.buf = append(bufpool.Grow(c.input.buf[:0], len(lc.partial)+1), lc.partial...)
 		c.input.r, c.input.headAt = 0, 0
 		c.loop.partial = true
+		if w.HasAhead(&lc.Conn) {
+			_ = c.takeAhead() // an error comes again, or is the end
+		}
 	}
+}
+
+// takeAhead takes what the loop has read from the connection, as tryRead would.
+func (c *serverConn) takeAhead() error {
+	p, more, err := c.loop.worker.TakeAhead()
+	c.loop.drained, c.loop.looked = !more, false
+	if err == nil {
+		in := &c.input
+		in.makeRoom()
+		in.buf = append(bufpool.Grow(in.buf, len(p)+1), p...)
+	} else if err == syscall.EAGAIN {
+		return errPark
+	}
+	return err
 }
 
 // ride serves the connection that c has boarded until it goes back to its loop, is moved
@@ -363,6 +398,10 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 				return
 			}
 			continue
+		case err == errLater:
+			settled = true
+			c.parkLater(w, lc)
+			return
 		}
 		settled = true
 		if hijack != nil {
@@ -384,24 +423,7 @@ const keptBuffer = 16 << 10
 // park leaves lc to its loop, unless it has something to read already: then it returns
 // who goes on to serve it.
 func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked bool) {
-	limit := c.set.idle
-	from := w.Now()
-	if c.requests == 0 {
-		limit, from = shorter(limit, c.set.readHead), c.since
-	}
-	if c.loop.partial {
-		limit, from = c.set.readHead, lc.began
-		if c.set.read > 0 {
-			limit = shorter(limit, c.set.read)
-		}
-		if c.requests == 0 {
-			from = c.since
-		}
-	}
-	by := poll.Moment(0)
-	if limit > 0 {
-		by = poll.MomentOf(from).Add(limit)
-	}
+	by := c.parkedBy(w, lc)
 	lc.requests = c.requests
 	if c.shared || c.body.handle != nil {
 		// Who has kept something may not meet another connection in it.
@@ -423,6 +445,48 @@ func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked b
 	}
 	c.board(w, lc)
 	return c, false
+}
+
+// mayParkLater reports whether lc may be left to its loop before it was sent what there
+// is for it: if it is sure that there is nothing left to do.
+func (c *serverConn) mayParkLater() bool {
+	o, seat := &c.output, &c.loop
+	return len(o.buf) > 0 && len(o.buf) <= poll.MaxLater && o.err == nil && o.byHand.Load() == nil && !o.cut.Load() &&
+		seat.drained && !seat.resumed && seat.conn.tls == nil && seat.worker.MayLater() && !seat.conn.Ended() &&
+		!c.shared && c.body.handle == nil && c.srv.ConnState == nil && !c.srv.ending.Load()
+}
+
+// parkLater leaves lc to its loop, which sends it what there is for it first.
+func (c *serverConn) parkLater(w *poll.Worker, lc *loopConn) {
+	lc.requests = c.requests
+	if c.input.r, c.input.headAt, c.input.buf = 0, 0, c.input.buf[:0]; cap(c.input.buf) > keptBuffer {
+		putBuffer(&c.input.buf)
+	}
+	w.Later(&lc.Conn, c.output.buf, c.parkedBy(w, lc))
+	c.output.buf = c.output.buf[:0]
+	c.nc, c.tls, c.entry, c.loop = nil, nil, nil, loopSeat{}
+}
+
+// parkedBy returns when lc expires if it is left to its loop now.
+func (c *serverConn) parkedBy(w *poll.Worker, lc *loopConn) poll.Moment {
+	limit := c.set.idle
+	from := w.Now()
+	if c.requests == 0 {
+		limit, from = shorter(limit, c.set.readHead), c.since
+	}
+	if c.loop.partial {
+		limit, from = c.set.readHead, lc.began
+		if c.set.read > 0 {
+			limit = shorter(limit, c.set.read)
+		}
+		if c.requests == 0 {
+			from = c.since
+		}
+	}
+	if limit > 0 {
+		return poll.MomentOf(from).Add(limit)
+	}
+	return 0
 }
 
 // alight ends the connection lc.
@@ -448,6 +512,9 @@ func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 // waitOnLoop reads the first bytes of a request, if there are any, and returns errPark
 // otherwise.
 func (c *serverConn) waitOnLoop() error {
+	if c.mayParkLater() {
+		return errLater
+	}
 	if err := c.output.flush(); err != nil {
 		return err
 	}
@@ -459,7 +526,9 @@ func (c *serverConn) waitOnLoop() error {
 		}
 	}
 	err := errIdle
-	if !c.srv.ending.Load() && state.Load() == phaseIdle {
+	if c.loop.worker.HasAhead(&c.loop.conn.Conn) {
+		err = c.takeAhead()
+	} else if !c.srv.ending.Load() && state.Load() == phaseIdle {
 		err = c.tryRead()
 	}
 	if err == errPark {
@@ -590,18 +659,22 @@ func (c *serverConn) handleOnLoop() {
 		return
 	}
 	seat.worker.Count()
-	timed := seat.place != nil && c.requests%sampled == 0
+	timed := c.requests%sampled == 0
 	var start poll.Moment
 	if timed {
 		start = poll.Now()
 	}
 	c.srv.Handler(c.ctx)
-	switch {
-	case seat.place == nil:
-	case !seat.worker.Leads():
-		mispredicted(seat.place)
-	case timed:
-		ran(seat.place, time.Duration(poll.Now()-start))
+	if !seat.worker.Leads() {
+		if seat.place != nil {
+			mispredicted(seat.place)
+		}
+	} else if timed {
+		took := time.Duration(poll.Now() - start)
+		seat.worker.Pace(took)
+		if seat.place != nil {
+			ran(seat.place, took)
+		}
 	}
 }
 

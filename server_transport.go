@@ -47,10 +47,11 @@ type ServerStats struct {
 	FastPlaces, UsedPlaces int
 }
 
-// errPark and errMove are how serving a connection of a loop stops for now: there is
-// nothing to read, and the connection goes back to its loop; or the handler is to be
-// called on a goroutine.
+// errPark, errLater and errMove are how serving a connection of a loop stops for now:
+// there is nothing to read, and the connection goes back to its loop; or the loop has to
+// send what is in the output first; or the handler is to be called on a goroutine.
 var (
-	errPark = errors.New("gallop: the connection goes back to its loop")
-	errMove = errors.New("gallop: the request goes to a goroutine")
+	errPark  = errors.New("gallop: the connection goes back to its loop")
+	errLater = errors.New("gallop: the loop sends the answer")
+	errMove  = errors.New("gallop: the request goes to a goroutine")
 )

@@ -33,6 +33,10 @@ type Conn struct {
 	// serves the connection to set.
 	Away bool
 
+	// Ahead has its loop read what has come before it is served, see Worker.Ahead. It is for
+	// the owner to set before the connection is added.
+	Ahead bool
+
 	state atomic.Uint32
 	fd    int32
 	gen   uint32       // tells the event of one connection from those of others with the same descriptor

@@ -25,6 +25,14 @@ type Handler interface {
 	// Expire does so with a connection whose time has come.
 	Expire(w *Worker, c *Conn)
 
+	// Sent is told that the socket has taken what was left to Worker.Later, and reports
+	// whether the connection may be parked. If not it is served.
+	Sent(c *Conn) bool
+
+	// Unsent serves a connection whose socket has not taken all of that: rest is what it
+	// has not.
+	Unsent(w *Worker, c *Conn, rest []byte)
+
 	// Failed is told when connections cannot be accepted for now, and tried again after
 	// the pause.
 	Failed(ln *Listener, pause time.Duration, err error)

@@ -38,8 +38,12 @@ type Loop struct {
 
 	events  [256]syscall.EpollEvent
 	n, next int // events there are, and have been looked at
+	ahead   *ahead
 	wheel   *clock.Wheel[*Conn]
-	due     []*Conn // whose time has come
+	due     []*Conn  // whose time has come
+	again   []*Conn  // that have something to read, though no event says so
+	answers []answer // to be sent
+	bytes   []byte   // of the answers
 	now     Moment
 	time    time.Time // now
 
@@ -228,6 +232,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	l.awake.Store(true)
 	l.g.watch()
 	for {
+		l.send() // what another leader has left, too
 		for len(l.due) > 0 {
 			c := l.due[len(l.due)-1]
 			l.due = l.due[:len(l.due)-1]
@@ -235,23 +240,32 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				return false
 			}
 		}
-		for l.next < l.n {
-			event := &l.events[l.next]
-			l.next++
-			switch c := l.ready(event); {
-			case c != nil && c.Away:
-				c.HandOver()
-			case c != nil:
+		for len(l.again) > 0 {
+			c := l.again[len(l.again)-1]
+			l.again = l.again[:len(l.again)-1]
+			if w.begin(c); !w.serve(c, false) {
+				return false
+			}
+		}
+		for w.readAhead() {
+			for l.ahead.served < len(l.ahead.reads) {
+				c := w.takeAhead()
 				if w.begin(c); !w.serve(c, false) {
 					return false
 				}
-			case event.Fd < 0:
-				index := int(-event.Fd - 1) // the event is the loop's
+			}
+			if l.next < l.n && l.isListener(&l.events[l.next]) {
+				index := int(-l.events[l.next].Fd - 1) // the event is the loop's
+				l.next++
+				l.send()
 				w.begin(nil)
 				if l.g.accept(w, index); !w.end() {
 					return false
 				}
 			}
+		}
+		if l.send(); len(l.again) > 0 {
+			continue
 		}
 		if !l.wait() {
 			l.g.ended(l)
@@ -260,15 +274,17 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 	}
 }
 
+// isListener reports whether an event is for a listener.
+func (l *Loop) isListener(event *syscall.EpollEvent) bool {
+	return event.Fd < 0 && event.Fd != int32(l.bell)
+}
+
 // ready returns the connection that an event is for if it is to be served.
 func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	fd := int(event.Fd)
-	switch {
-	case fd == l.bell:
+	if fd == l.bell {
 		var b [8]byte
 		_, _ = syscall.Read(l.bell, b[:])
-		return nil
-	case fd < 0: // a listener
 		return nil
 	}
 	c := l.g.table.get(fd)
@@ -312,7 +328,7 @@ func (w *Worker) begin(c *Conn) {
 	l := w.loop
 	w.run, w.now = l.baton.Load()+1, l.time
 	l.baton.Store(w.run)
-	if c != nil {
+	if w.one = c != nil; w.one {
 		if c.led.Load() != l { // as it hardly ever is
 			c.led.Store(l)
 		}
@@ -321,7 +337,14 @@ func (w *Worker) begin(c *Conn) {
 }
 
 // end ends a run, and reports whether w leads still.
-func (w *Worker) end() bool { return w.loop.baton.CompareAndSwap(w.run, w.run+1) }
+func (w *Worker) end() bool {
+	leads := w.loop.baton.CompareAndSwap(w.run, w.run+1)
+	w.early = nil
+	if w.later.c != nil {
+		w.settle(leads)
+	}
+	return leads
+}
 
 // serve has c served, which is somebody else's afterwards.
 func (w *Worker) serve(c *Conn, expired bool) bool {

@@ -13,7 +13,11 @@ type Worker struct {
 	g     *Group
 	loop  *Loop // that it leads, or led last
 	run   uint64
-	now   time.Time // when its loop last looked at the clock
+	one   bool          // it serves no more than one connection in this run
+	later answer        // what it shall send after the run, if there is a connection in it
+	early *early        // of what it serves
+	pace  time.Duration // what a run takes, at most, lately
+	now   time.Time     // when its loop last looked at the clock
 	tasks chan task
 	since uint64 // the reaper's round in which it became idle
 }
@@ -37,13 +41,16 @@ func (g *Group) Hand(data any) {
 	g.start(task{data: data})
 }
 
-// run does a task off the loops.
+// runTask does a task off the loops.
 func (w *Worker) runTask(t task) {
 	w.loop = nil
-	if k, ok := t.data.(kick); ok {
-		w.g.h.Serve(w, k.c)
-	} else {
-		w.g.h.Run(w, t.data)
+	switch data := t.data.(type) {
+	case kick:
+		w.g.h.Serve(w, data.c)
+	case unsent:
+		w.g.h.Unsent(w, data.c, data.rest)
+	default:
+		w.g.h.Run(w, data)
 	}
 }
 

@@ -1,0 +1,83 @@
+package poll
+
+// A loop reads from several connections, one behind the other, before it serves them: that
+// keeps the kernel's way in, and then the server, in the processor's caches.
+
+// ahead is what one worker, the owner, has read from connections. If it is overtaken, who
+// leads instead serves those that it has not come to.
+type ahead struct {
+	owner  *Worker
+	reads  []early
+	served int // of them
+	buf    []byte
+}
+
+// early is what was read from a connection before it is served.
+type early struct {
+	c     *Conn
+	bytes []byte // of ahead.buf
+	full  bool   // there may be more
+	err   error
+}
+
+const (
+	mostReads = 16
+	readRoom  = 4 << 10 // for each
+)
+
+// readAhead looks at the events that are left up to one that is not a connection's, or
+// until enough connections are there to be served, and reads from these. It reports false
+// if there is nothing to do.
+func (w *Worker) readAhead() bool {
+	l := w.loop
+	a := l.ahead
+	if a != nil && a.served < len(a.reads) {
+		return true
+	}
+	if l.next == l.n {
+		return false
+	}
+	if a == nil || a.owner != w { // who may still look at its own
+		a = &ahead{owner: w, reads: make([]early, 0, mostReads), buf: make([]byte, mostReads*readRoom)}
+		l.ahead = a
+	}
+	a.reads, a.served = a.reads[:0], 0
+	for free := a.buf; l.next < l.n && len(a.reads) < mostReads; l.next++ {
+		event := &l.events[l.next]
+		if l.isListener(event) {
+			break
+		}
+		switch c := l.ready(event); {
+		case c == nil:
+		case c.Away:
+			c.HandOver()
+		case !c.Ahead:
+			a.reads = append(a.reads, early{c: c})
+		default:
+			n, err := c.TryRead(free[:readRoom])
+			n = max(n, 0)
+			a.reads = append(a.reads, early{c, free[:n:n], n == readRoom, err})
+			free = free[n:]
+		}
+	}
+	return true
+}
+
+// takeAhead makes w the one who serves the next connection that was read from.
+func (w *Worker) takeAhead() *Conn {
+	a := w.loop.ahead
+	w.early = &a.reads[a.served]
+	a.served++
+	return w.early.c
+}
+
+// HasAhead reports whether something was read from c before w serves it.
+func (w *Worker) HasAhead(c *Conn) bool { return w.early != nil && w.early.c == c && c.Ahead }
+
+// TakeAhead returns what was read from c, as TryRead does, once, and whether there may be
+// more. HasAhead has to be true. The bytes may be looked at until w has served c.
+func (w *Worker) TakeAhead() (p []byte, more bool, err error) {
+	e := w.early
+	w.early = nil
+	return e.bytes, e.full, e.err
+}

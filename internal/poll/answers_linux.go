@@ -1,0 +1,103 @@
+package poll
+
+import (
+	"bytes"
+	"time"
+)
+
+// Answers of several connections are sent one behind the other: the kernel's way out, which
+// is long, stays in the processor's caches, and so does the server's; and who waits for
+// answers on another processor is woken up for several of them.
+
+// answer is what a connection is to be sent before it is parked.
+type answer struct {
+	c     *Conn
+	by    Moment // for Park
+	bytes []byte
+}
+
+// MaxLater is how many bytes Later takes at most.
+const MaxLater = 4 << 10
+
+const (
+	// mostAnswers is how many answers wait for each other at most, and answersRoom how many
+	// bytes of them.
+	mostAnswers = 16
+	answersRoom = 16 << 10
+
+	// longestWait is how long the first of them waits, about.
+	longestWait = 50 * time.Microsecond
+)
+
+// MayLater reports whether w serves a connection on the loop, and Later may be called.
+func (w *Worker) MayLater() bool { return w.one && w.Leads() }
+
+// Later has p sent to c, and then c parked until the moment by, as by Park. It is for who
+// serves c, and who does so no more by it. p may change once Handler.Serve has returned.
+func (w *Worker) Later(c *Conn, p []byte, by Moment) { w.later = answer{c, by, p} }
+
+// Pace tells the loop that w leads, or led, how long a run took on it, now and then: if
+// others take as long, fewer wait for each other.
+func (w *Worker) Pace(took time.Duration) {
+	if w.Leads() {
+		w.pace = max(took, w.pace-w.pace/4)
+	}
+}
+
+// settle sees to what w was told to send later, by now.
+func (w *Worker) settle(leads bool) {
+	l, a := w.loop, w.later
+	w.later = answer{}
+	if !leads {
+		if l.deliver(&a) {
+			a.c.HandOver()
+		}
+		return
+	}
+	if len(l.bytes)+len(a.bytes) > cap(l.bytes) { // which the others are views of
+		l.send()
+		if l.bytes == nil {
+			l.bytes = make([]byte, 0, answersRoom)
+		}
+	}
+	from := len(l.bytes)
+	l.bytes = append(l.bytes, a.bytes...)
+	a.bytes = l.bytes[from:]
+	l.answers = append(l.answers, a)
+	if n := len(l.answers); n >= mostAnswers || time.Duration(n)*w.pace >= longestWait {
+		l.send()
+	}
+}
+
+// send sends what there is to be sent. It is for the leader.
+func (l *Loop) send() {
+	if len(l.answers) == 0 {
+		return
+	}
+	for i := range l.answers {
+		if a := &l.answers[i]; l.deliver(a) {
+			l.again = append(l.again, a.c)
+		}
+	}
+	clear(l.answers)
+	l.answers, l.bytes = l.answers[:0], l.bytes[:0]
+}
+
+// deliver sends an answer and parks its connection. It reports true if that is to be
+// served instead.
+func (l *Loop) deliver(a *answer) (again bool) {
+	c := a.c
+	n, err := c.loop.write(int(c.fd), a.bytes)
+	if err == nil && n == len(a.bytes) {
+		return !l.g.h.Sent(c) || !c.Park(a.by)
+	}
+	c.run.Store(0)
+	l.g.Hand(unsent{c, bytes.Clone(a.bytes[max(n, 0):])}) // an error comes again
+	return false
+}
+
+// unsent is a connection, which is served, and what is left of its answer.
+type unsent struct {
+	c    *Conn
+	rest []byte
+}
