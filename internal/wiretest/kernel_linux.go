@@ -206,6 +206,10 @@ func (k *Kernel) leave(fd int) (Pollable, error) {
 func (k *Kernel) drop(fd int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.dropLocked(fd)
+}
+
+func (k *Kernel) dropLocked(fd int) {
 	for _, i := range k.files[fd].interest {
 		i.gone = true
 	}
@@ -268,11 +272,13 @@ func (ln *KernelListener) Close() error {
 	open := k.files[ln.f.fd] == ln.f
 	waiting := ln.f.backlog
 	ln.f.backlog = nil
+	if open {
+		k.dropLocked(ln.f.fd)
+	}
 	k.mu.Unlock()
 	if !open {
 		return net.ErrClosed
 	}
-	k.drop(ln.f.fd)
 	for _, f := range waiting {
 		_ = f.conn.Close()
 	}
