@@ -45,6 +45,13 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
+// Streaming reports whether StreamResponse was called, and has written the head.
+func (ctx *RequestCtx) Streaming() bool {
+	ctx.stream.mu.Lock()
+	defer ctx.stream.mu.Unlock()
+	return ctx.stream.conn != nil
+}
+
 // owned returns the connection, if the handler may write to it. ctx.stream is locked.
 func (ctx *RequestCtx) owned() (*serverConn, error) {
 	switch {

@@ -1,0 +1,46 @@
+package middleware
+
+import (
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+)
+
+// Compress compresses answers with what the client prefers of br, gzip, zstd and deflate (RFC 9110
+// §12.5.3). What is left as it is, and what happens to Vary, ETag and ranges, is said at gallop.CompressHandler:
+// streams pass on what they are flushed, events arrive one by one, and Cache-Control: no-transform
+// holds. Errors are not compressed.
+//
+// Compressing a secret beside text that an attacker chooses tells its length, and bit by bit the secret, to
+// whoever sees the traffic (BREACH). Leave such answers out: by groups, or by the field Content-Encoding:
+// identity.
+//
+// The zero value has the levels that cost little.
+type Compress struct {
+	// Level is that of gzip, 1 to 9, and zstd gets the one of its own that costs about as much. The
+	// default is gallop.CompressDefaultCompression.
+	Level int
+
+	// Brotli is the level of br, 1 to 11; 4 by default.
+	Brotli int
+}
+
+// defaultBrotli is the level of br that costs about what gzip does by default.
+const defaultBrotli = 4
+
+// Handler returns the middleware.
+func (o Compress) Handler() web.Handler {
+	if o.Level == 0 {
+		o.Level = gallop.CompressDefaultCompression
+	}
+	if o.Brotli == 0 {
+		o.Brotli = defaultBrotli
+	}
+	compress := gallop.CompressHandlerBrotliLevel(func(*gallop.RequestCtx) {}, o.Brotli, o.Level)
+	return func(c *web.Ctx) error {
+		err := c.Next()
+		if err == nil { // the error handler has not answered yet
+			compress(c.RequestCtx())
+		}
+		return err
+	}
+}

@@ -1,0 +1,88 @@
+package middleware_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
+	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
+)
+
+func healthApp(h *middleware.Health) *web.App {
+	app := newApp()
+	app.Get("/livez", h.Live)
+	app.Get("/readyz", h.Ready)
+	return app
+}
+
+func TestHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := func(context.Context) error { return nil }
+		down := func(context.Context) error { return errors.New("password is secret") }
+		late := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		deaf := func(context.Context) error { time.Sleep(time.Minute); return nil }
+		type checks = map[string]func(context.Context) error
+		for _, tc := range []struct {
+			name   string
+			health *middleware.Health
+			status int
+			body   string
+			after  time.Duration
+		}{
+			{"no checks", &middleware.Health{}, 200, "ok", 0},
+			{"all pass", &middleware.Health{Checks: checks{"a": up, "b": up}}, 200, "ok", 0},
+			{"one fails", &middleware.Health{Checks: checks{"a": up, "b": down}}, 503, "not ready: b", 0},
+			{"two fail", &middleware.Health{Checks: checks{"b": down, "a": down}}, 503, "not ready: a b", 0},
+			{"one is late", &middleware.Health{Checks: checks{"a": up, "b": late}}, 503, "not ready: b", 2 * time.Second},
+			{"one is deaf", &middleware.Health{Checks: checks{"a": up, "b": deaf}, Timeout: time.Second}, 503, "not ready: b", time.Second},
+			{"one panics", &middleware.Health{Checks: checks{"a": func(context.Context) error { panic("x") }}}, 503, "not ready: a", 0},
+		} {
+			app := healthApp(tc.health)
+			start := time.Now()
+			a := ask(t, app, "GET", "/readyz")
+			if a.status != tc.status || a.body != tc.body || time.Since(start) != tc.after {
+				t.Errorf("%s: %d %q after %v", tc.name, a.status, a.body, time.Since(start))
+			}
+			a.want(t, "Cache-Control", "no-store")
+			if a := ask(t, app, "GET", "/livez"); a.status != 200 || a.body != "ok" {
+				t.Errorf("%s: alive: %d %q", tc.name, a.status, a.body)
+			}
+		}
+		time.Sleep(time.Hour) // for the deaf one
+	})
+}
+
+// While the server is in its lame-duck time requests are served, but balancers are told to go.
+func TestHealthDrains(t *testing.T) {
+	var h middleware.Health
+	ln := memnet.NewListener()
+	server := &gallop.Server{LameDuck: 200 * time.Millisecond, Logger: newQuiet()}
+	app := web.New(web.Config{Server: server})
+	app.Get("/livez", h.Live)
+	app.Get("/readyz", h.Ready)
+	done := make(chan error, 2)
+	go func() { done <- server.Serve(ln) }()
+	if a := ask(t, app, "GET", "/readyz"); a.status != 200 {
+		t.Errorf("ready: %d", a.status)
+	}
+	go func() { done <- h.Shutdown(t.Context(), app) }()
+	for {
+		a := ask(t, app, "GET", "/readyz")
+		if a.status == 503 && a.body == "draining" {
+			break
+		}
+	}
+	if a := ask(t, app, "GET", "/livez"); a.status != 200 {
+		t.Errorf("alive: %d", a.status)
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}

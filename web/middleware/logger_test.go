@@ -1,0 +1,130 @@
+package middleware_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
+)
+
+// lines passes on what is logged, line by line: it comes when the request is over, which is behind the answer.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(bytes.Clone(p))
+	return len(p), nil
+}
+
+func TestLogger(t *testing.T) {
+	log := make(lines, 8)
+	app := newApp(middleware.Logger{Log: slog.New(slog.NewJSONHandler(log, nil))}.Handler())
+	app.Get("/hello/:name", says("hello"))
+	app.Get("/error", func(*web.Ctx) error { return errors.New("no disk") })
+	app.Get("/gone", func(*web.Ctx) error { return web.NewError(410) })
+	app.Get("/panic", func(*web.Ctx) error { panic("x") })
+	app.Get("/abort", func(*web.Ctx) error { panic(gallop.ErrAbortHandler) })
+	app.Get("/hijack", func(c *web.Ctx) error {
+		c.Status(101)
+		c.RequestCtx().Hijack(func(net.Conn) {})
+		return nil
+	})
+	app.Get("/stream", func(c *web.Ctx) error {
+		c.RequestCtx().SetBodyStream(strings.NewReader("abc"), -1)
+		return nil
+	})
+	for _, tc := range []struct{ target, want string }{
+		{"/hello/x?secret=1", `{"level":"INFO","msg":"request","method":"GET","path":"/hello/x","status":200,"route":"/hello/:name","bytes":5}`},
+		{"/error", `{"level":"ERROR","msg":"request","method":"GET","path":"/error","status":500,"route":"/error","bytes":21,"error":"no disk"}`},
+		{"/gone", `{"level":"INFO","msg":"request","method":"GET","path":"/gone","status":410,"route":"/gone","bytes":4,"error":"web: 410 Gone"}`},
+		{"/panic", `{"level":"ERROR","msg":"request","method":"GET","path":"/panic","status":500,"route":"/panic","bytes":21,"error":"panic"}`},
+		{"/abort", `{"level":"ERROR","msg":"request","method":"GET","path":"/abort","status":500,"route":"/abort","error":"panic"}`},
+		{"/hijack", `{"level":"INFO","msg":"request","method":"GET","path":"/hijack","status":101,"route":"/hijack"}`},
+		{"/stream", `{"level":"INFO","msg":"request","method":"GET","path":"/stream","status":200,"route":"/stream"}`},
+		{"/none%0Ahere%1b", `{"level":"INFO","msg":"request","method":"GET","path":"/none\nhere\u001b","status":404,"bytes":9,"error":"web: 404 Not Found"}`},
+	} {
+		request, _ := http.NewRequestWithContext(t.Context(), "GET", "http://example.com"+tc.target, nil)
+		if response, err := app.Test(request); err == nil {
+			io.Copy(io.Discard, response.Body)
+		}
+		line := <-log
+		if strings.Count(line, "\n") != 1 {
+			t.Errorf("%s: more than a line: %q", tc.target, line)
+		}
+		var got, want map[string]any
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if d, ok := got["duration"].(float64); !ok || d <= 0 || got["remote"] == "" {
+			t.Errorf("%s: no duration or remote address: %s", tc.target, line)
+		}
+		if tc.target == "/abort" {
+			delete(got, "bytes")
+		}
+		for _, varies := range []string{"time", "duration", "remote"} {
+			delete(got, varies)
+		}
+		json.Unmarshal([]byte(tc.want), &want)
+		a, _ := json.Marshal(got)
+		b, _ := json.Marshal(want)
+		if string(a) != string(b) {
+			t.Errorf("%s:\n%s, want\n%s", tc.target, a, b)
+		}
+	}
+}
+
+// What is for people escapes control characters as well.
+func TestLoggerEscapesText(t *testing.T) {
+	log := make(lines, 1)
+	app := newApp(middleware.Logger{Log: slog.New(slog.NewTextHandler(log, nil))}.Handler())
+	ask(t, app, "GET", "/a%0Alevel=ERROR%1b[31m")
+	if line := <-log; strings.Count(line, "\n") != 1 || strings.Contains(line, "\x1b") {
+		t.Errorf("%q", line)
+	}
+}
+
+type tenant struct{}
+
+func TestLoggerSettings(t *testing.T) {
+	log := make(lines, 8)
+	handler := &contextual{slog.NewJSONHandler(log, nil)}
+	app := newApp(
+		middleware.Logger{
+			Log:   slog.New(handler),
+			Skip:  func(r *gallop.RequestCtx) bool { return r.Response.StatusCode() == 204 },
+			Attrs: func(c *web.Ctx) []slog.Attr { return []slog.Attr{slog.String("agent", c.Get("User-Agent"))} },
+		}.Handler(),
+		middleware.RequestID{New: func() string { return "id-1" }}.Handler(),
+	)
+	app.Get("/skipped", func(c *web.Ctx) error { return c.SendStatus(204) })
+	app.Get("/", func(c *web.Ctx) error {
+		c.SetContext(context.WithValue(c.Context(), tenant{}, "acme"))
+		return nil
+	})
+	ask(t, app, "GET", "/skipped")
+	ask(t, app, "GET", "/", "User-Agent: x")
+	line := <-log
+	for _, want := range []string{`"id":"id-1"`, `"agent":"x"`, `"tenant":"acme"`, `"path":"/"`} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %s in %s", want, line)
+		}
+	}
+}
+
+// contextual adds what is in the context of the request.
+type contextual struct{ slog.Handler }
+
+func (h *contextual) Handle(ctx context.Context, r slog.Record) error {
+	name, _ := ctx.Value(tenant{}).(string)
+	r.AddAttrs(slog.String("tenant", name))
+	return h.Handler.Handle(ctx, r)
+}

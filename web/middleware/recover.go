@@ -1,0 +1,52 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+)
+
+// Recover makes errors of panics, so that the application's error handler answers, and the connection
+// goes on. Without it the server answers 500 and closes the connection.
+//
+// Panics with gallop.ErrAbortHandler, or net/http's, pass. So do those of handlers that have begun to stream
+// their answer or have taken the connection over: whoever reads there has to see that it broke.
+//
+// The zero value writes panics with their stack to the server's Logger.
+type Recover struct {
+	// OnPanic is told of a panic instead of the Logger, on the goroutine that panicked.
+	OnPanic func(c *web.Ctx, err *PanicError)
+}
+
+// Handler returns the middleware. Its error is a web.Error of status 500 with a PanicError.
+func (r Recover) Handler() web.Handler {
+	report := r.OnPanic
+	if report == nil {
+		report = func(c *web.Ctx, err *PanicError) {
+			c.RequestCtx().Logger().Printf("%v\n%s", err, err.Stack)
+		}
+	}
+	return func(c *web.Ctx) (err error) {
+		defer func() {
+			value := recover()
+			if value == nil {
+				return
+			}
+			if isAbort(value) || isTaken(c.RequestCtx()) {
+				panic(value)
+			}
+			p := &PanicError{Value: value, Stack: debug.Stack()}
+			report(c, p)
+			err = &web.Error{Status: gallop.StatusInternalServerError, Err: p}
+		}()
+		return c.Next()
+	}
+}
+
+func isAbort(value any) bool {
+	err, ok := value.(error)
+	return ok && (errors.Is(err, gallop.ErrAbortHandler) || errors.Is(err, http.ErrAbortHandler))
+}

@@ -1,0 +1,151 @@
+package middleware
+
+import (
+	"bytes"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+)
+
+// Static serves the files of a directory, or of an fs.FS, as gallop.FS does: nothing outside of it, also not
+// through symbolic links, with conditions and ranges (RFC 9110 §13, §14), and in the coding that the client prefers: of
+// a file with the name and ".gz", ".br" or ".zst" behind it if there is one that is not older, or compressed in
+// memory.
+//
+// Files and directories whose name begins with a dot are not there, but for .well-known (RFC 8615). A
+// directory is its index.html, and without one it is not there.
+//
+// The zero value serves the working directory.
+type Static struct {
+	// Root is the directory, in FS if that is set.
+	Root string
+
+	// FS is where files come from, for example an embed.FS; the system by default.
+	FS fs.FS
+
+	// CacheControl is set on files, for example "public, max-age=31536000, immutable". The default is not to say
+	// anything: then clients ask again.
+	CacheControl string
+
+	// Fallback is a file that is served instead of those that are not there, for applications whose pages
+	// are made in the browser. Only whoever prefers HTML gets it, for a path without a dot in its last
+	// segment, and with Cache-Control: no-cache.
+	Fallback string
+
+	// Dotfiles serves names that begin with a dot, too.
+	Dotfiles bool
+}
+
+// Handler returns the end of a route: it serves the file that the last parameter stands for, as in
+// app.Get("/assets/*", Static{Root: "assets"}.Handler()), and what is not there is web.ErrNotFound.
+func (s Static) Handler() web.Handler {
+	files := s.files()
+	return func(c *web.Ctx) error {
+		if found, err := s.serve(c, files, lastParam(c)); found || err != nil {
+			return err
+		}
+		return web.ErrNotFound
+	}
+}
+
+// Middleware returns middleware that serves the file which the whole path stands for, and lets the others have requests
+// for what is not there, and those that are neither GET nor HEAD.
+func (s Static) Middleware() web.Handler {
+	files := s.files()
+	return func(c *web.Ctx) error {
+		if r := c.RequestCtx(); r.IsGet() || r.IsHead() {
+			if found, err := s.serve(c, files, c.PathBytes()); found || err != nil {
+				return err
+			}
+		}
+		return c.Next()
+	}
+}
+
+// files returns the handler of the files. It leaves the status 404 where there is none.
+func (s Static) files() gallop.RequestHandler {
+	server := &gallop.FS{
+		FS: s.FS, Root: s.Root, AcceptByteRange: true,
+		Compress: true, CompressBrotli: true, CompressZstd: true,
+		CompressedFileSuffixes: map[string]string{"gzip": ".gz", "br": ".br", "zstd": ".zst"},
+		PathRewrite:            func(ctx *gallop.RequestCtx) []byte { return ctx.UserValue(staticKey{}).([]byte) },
+		PathNotFound:           func(*gallop.RequestCtx) {},
+	}
+	return server.NewRequestHandler()
+}
+
+type staticKey struct{}
+
+// serve serves a file, or Fallback, and reports whether there is one.
+func (s Static) serve(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
+	if (s.Dotfiles || !isHidden(name)) && try(c, files, name) {
+		s.setCache(c, s.CacheControl)
+		return true, nil
+	}
+	if s.Fallback == "" || !wantsPage(c, name) || !try(c, files, []byte(path.Clean("/"+s.Fallback))) {
+		return false, nil
+	}
+	s.setCache(c, "no-cache")
+	return true, nil
+}
+
+// try has a file served, and reports whether it is there. A directory without the slash at its end is redirected to
+// the one with it.
+func try(c *web.Ctx, files gallop.RequestHandler, name []byte) bool {
+	r := c.RequestCtx()
+	if len(name) == 0 || name[len(name)-1] == '/' {
+		name = append(bytes.Clone(name), "index.html"...)
+	}
+	r.SetUserValue(staticKey{}, name)
+	files(r)
+	r.RemoveUserValue(staticKey{})
+	switch r.Response.StatusCode() {
+	case gallop.StatusNotFound, gallop.StatusForbidden: // which is not to be told apart from outside
+		r.ResetBody()
+		r.Response.Header.Del(gallop.HeaderContentType)
+		r.SetStatusCode(gallop.StatusOK)
+		return false
+	}
+	return true
+}
+
+// setCache sets Cache-Control if what is answered is a file.
+func (s Static) setCache(c *web.Ctx, value string) {
+	switch c.RequestCtx().Response.StatusCode() {
+	case gallop.StatusOK, gallop.StatusPartialContent, gallop.StatusNotModified:
+		if value != "" {
+			c.Set(gallop.HeaderCacheControl, value)
+		}
+	}
+}
+
+// isHidden reports whether a path has a segment that begins with a dot, and is not .well-known.
+func isHidden(name []byte) bool {
+	for segment := range bytes.SplitSeq(name, []byte("/")) {
+		if len(segment) > 0 && segment[0] == '.' && string(segment) != ".well-known" {
+			return true
+		}
+	}
+	return false
+}
+
+// wantsPage reports whether a request looks like one for a page.
+func wantsPage(c *web.Ctx, name []byte) bool {
+	last := name[bytes.LastIndexByte(name, '/')+1:]
+	return bytes.IndexByte(last, '.') < 0 && c.Accepts("text/html", "application/json", "image/webp") == "text/html"
+}
+
+// lastParam returns the value of the parameter at the end of the route, or the path if there is none.
+func lastParam(c *web.Ctx) []byte {
+	pattern := c.Route().Pattern()
+	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
+		if name := pattern[i+1:]; name != "" {
+			return c.ParamsBytes(name)
+		}
+		return c.ParamsBytes("*")
+	}
+	return c.PathBytes()
+}

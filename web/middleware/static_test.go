@@ -1,0 +1,222 @@
+package middleware_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
+)
+
+// site makes a directory with files, and one beside it that nobody may get at.
+func site(t *testing.T) (root string) {
+	t.Helper()
+	base := t.TempDir()
+	files := map[string]string{
+		"secret":                     "SECRET",
+		"site/index.html":            "<h1>home</h1>",
+		"site/app.js":                "let a",
+		"site/app.js.gz":             "GZ",
+		"site/app.js.br":             "BR",
+		"site/docs/index.html":       "<h1>docs</h1>",
+		"site/empty/readme.txt":      "read me",
+		"site/.env":                  "SECRET",
+		"site/.git/config":           "SECRET",
+		"site/docs/.htpasswd":        "SECRET",
+		"site/.well-known/acme":      "token",
+		"site/.well-known/.hidden":   "SECRET",
+		"site/numbers.txt":           "0123456789",
+		"site/with space/a%b.txt":    "odd",
+		"site/trailing/index.html/x": "a directory",
+	}
+	old := time.Now().Add(-time.Hour)
+	for name, text := range files {
+		name = filepath.Join(base, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root = filepath.Join(base, "site")
+	if runtime.GOOS != "windows" {
+		for link, to := range map[string]string{
+			"leak": "../secret", "rooted": filepath.Join(base, "secret"), "inside.txt": "numbers.txt", "up": "..", "loop": "loop",
+		} {
+			if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+func TestStatic(t *testing.T) {
+	root := site(t)
+	app := newApp()
+	app.Get("/s/*", middleware.Static{Root: root, CacheControl: "max-age=60"}.Handler())
+	for target, want := range map[string]string{ // "" is not there
+		"/s/numbers.txt":             "0123456789",
+		"/s/":                        "<h1>home</h1>",
+		"/s/docs/":                   "<h1>docs</h1>",
+		"/s/empty/readme.txt":        "read me",
+		"/s/.well-known/acme":        "token",
+		"/s/with%20space/a%25b.txt":  "odd",
+		"/s/docs/../numbers.txt":     "0123456789",
+		"/s/empty/":                  "", // no list
+		"/s/trailing/":               "",
+		"/s/numbers.txt/":            "",
+		"/s/none":                    "",
+		"/s/.env":                    "",
+		"/s/%2eenv":                  "",
+		"/s/.git/config":             "",
+		"/s/docs/.htpasswd":          "",
+		"/s/.well-known/.hidden":     "",
+		"/s/../secret":               "",
+		"/s/..%2fsecret":             "",
+		"/s/%2e%2e/secret":           "",
+		"/s/%2e%2e%2fsecret":         "",
+		"/s/..%5csecret":             "",
+		"/s/docs/%2e%2e/%2e%2e/s/xx": "",
+		"/s//etc/passwd":             "",
+		"/s/%2fetc/passwd":           "",
+		"/s/C:/secret":               "",
+		"/s/leak":                    "",
+		"/s/rooted":                  "",
+		"/s/up/secret":               "",
+		"/s/loop":                    "",
+	} {
+		a := ask(t, app, "GET", target)
+		switch {
+		case strings.Contains(a.body, "SECRET"):
+			t.Errorf("%s: %q", target, a.body)
+		case want == "" && (a.status != 404 || a.body != "Not Found"):
+			t.Errorf("%s: %d %q", target, a.status, a.body)
+		case want == "":
+			a.want(t, "Cache-Control", "")
+		case a.status != 200 || a.body != want:
+			t.Errorf("%s: %d %q, want %q", target, a.status, a.body, want)
+		default:
+			a.want(t, "Cache-Control", "max-age=60")
+		}
+	}
+	if runtime.GOOS != "windows" {
+		if a := ask(t, app, "GET", "/s/inside.txt"); a.body != "0123456789" {
+			t.Errorf("a link within: %d %q", a.status, a.body)
+		}
+	}
+	ask(t, app, "GET", "/s/docs").want(t, "Location", "./docs/")
+	if a := ask(t, app, "GET", "/s/a%00b"); a.status != 400 && a.status != 404 {
+		t.Errorf("NUL: %d", a.status)
+	}
+	if a := ask(t, app, "POST", "/s/numbers.txt"); a.status != 405 {
+		t.Errorf("POST: %d", a.status)
+	}
+}
+
+func TestStaticAnswers(t *testing.T) {
+	app := newApp()
+	app.Get("/*file", middleware.Static{Root: site(t), CacheControl: "max-age=60"}.Handler())
+	whole := ask(t, app, "GET", "/numbers.txt")
+	tag := whole.header.Get("ETag")
+	for _, tc := range []struct {
+		name, method, target string
+		fields               []string
+		status               int
+		body, encoding       string
+	}{
+		{"HEAD", "HEAD", "/numbers.txt", nil, 200, "", ""},
+		{"a range", "GET", "/numbers.txt", []string{"Range: bytes=2-4"}, 206, "234", ""},
+		{"its end", "GET", "/numbers.txt", []string{"Range: bytes=-3"}, 206, "789", ""},
+		{"beyond", "GET", "/numbers.txt", []string{"Range: bytes=10-"}, 416, "", ""},
+		{"another unit", "GET", "/numbers.txt", []string{"Range: lines=2-4"}, 200, "0123456789", ""},
+		{"unchanged", "GET", "/numbers.txt", []string{"If-None-Match: " + tag}, 304, "", ""},
+		{"unchanged since", "GET", "/numbers.txt", []string{"If-Modified-Since: " + whole.header.Get("Last-Modified")}, 304, "", ""},
+		{"a range of another version", "GET", "/numbers.txt", []string{"Range: bytes=2-4", `If-Range: "x"`}, 200, "0123456789", ""},
+		{"gzip", "GET", "/app.js", []string{"Accept-Encoding: gzip"}, 200, "GZ", "gzip"},
+		{"br", "GET", "/app.js", []string{"Accept-Encoding: gzip, br"}, 200, "BR", "br"},
+		{"by preference", "GET", "/app.js", []string{"Accept-Encoding: gzip, br;q=0.5"}, 200, "GZ", "gzip"},
+		{"no coding", "GET", "/app.js", []string{"Accept-Encoding: identity"}, 200, "let a", ""},
+		{"what was compressed by itself", "GET", "/app.js.gz", nil, 200, "GZ", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a := ask(t, app, tc.method, tc.target, tc.fields...)
+			if a.status != tc.status || tc.status != 416 && a.body != tc.body {
+				t.Errorf("%d %q, want %d %q", a.status, a.body, tc.status, tc.body)
+			}
+			a.want(t, "Content-Encoding", tc.encoding)
+			cache := "max-age=60"
+			if tc.status == 416 {
+				cache = ""
+			}
+			a.want(t, "Cache-Control", cache)
+		})
+	}
+}
+
+func TestStaticMiddleware(t *testing.T) {
+	files := fstest.MapFS{
+		"index.html": {Data: []byte("home")}, "api/users": {Data: []byte("a file")}, "app.js": {Data: []byte("let a")}, ".env": {Data: []byte("SECRET")},
+	}
+	app := newApp(middleware.Static{FS: files}.Middleware())
+	app.Get("/api/:what", func(c *web.Ctx) error { return c.SendString("api " + c.Params("what")) })
+	app.Post("/app.js", says("posted"))
+	for _, tc := range []struct {
+		method, target string
+		status         int
+		body           string
+	}{
+		{"GET", "/", 200, "home"},
+		{"GET", "/app.js", 200, "let a"},
+		{"GET", "/api/users", 200, "a file"},
+		{"GET", "/api/orders", 200, "api orders"},
+		{"POST", "/app.js", 200, "posted"},
+		{"GET", "/none", 404, "Not Found"},
+		{"GET", "/.env", 404, "Not Found"},
+	} {
+		a := ask(t, app, tc.method, tc.target)
+		if a.status != tc.status || a.body != tc.body {
+			t.Errorf("%s %s: %d %q", tc.method, tc.target, a.status, a.body)
+		}
+	}
+	ask(t, app, "GET", "/api/orders").want(t, "Content-Type", "text/plain; charset=utf-8")
+}
+
+func TestStaticFallback(t *testing.T) {
+	files := fstest.MapFS{"index.html": {Data: []byte("shell")}, "app.js": {Data: []byte("let a")}, ".x": {Data: []byte("dot")}}
+	app := newApp()
+	app.Get("/*", middleware.Static{FS: files, Fallback: "index.html", CacheControl: "max-age=60", Dotfiles: true}.Handler())
+	for _, tc := range []struct {
+		target, accept string
+		status         int
+		body, cache    string
+	}{
+		{"/app.js", "text/html", 200, "let a", "max-age=60"},
+		{"/users/7", "text/html,application/xhtml+xml,*/*;q=0.8", 200, "shell", "no-cache"},
+		{"/users/7/", "text/html", 200, "shell", "no-cache"},
+		{"/users/7", "application/json", 404, "Not Found", ""},
+		{"/users/7", "image/webp,*/*;q=0.1", 404, "Not Found", ""},
+		{"/missing.js", "text/html", 404, "Not Found", ""},
+		{"/.x", "*/*", 200, "dot", "max-age=60"},
+	} {
+		a := ask(t, app, "GET", tc.target, "Accept: "+tc.accept)
+		if a.status != tc.status || a.body != tc.body {
+			t.Errorf("%s: %d %q", tc.target, a.status, a.body)
+		}
+		a.want(t, "Cache-Control", tc.cache)
+	}
+	app = newApp()
+	app.Get("/*", middleware.Static{FS: fstest.MapFS{}, Fallback: "index.html"}.Handler())
+	if a := ask(t, app, "GET", "/x", "Accept: text/html"); a.status != 404 {
+		t.Errorf("a fallback that is not there: %d", a.status)
+	}
+}
