@@ -1,5 +1,5 @@
-// Command fiber is a hello world of fiber, built twice: with go.mod on fasthttp, and with gallop.mod on gallop in its
-// place. ../cmd/versus compares the two.
+// Command fiber is a hello world of fiber, and a route that negotiates, built twice: with go.mod on fasthttp, and with
+// gallop.mod on gallop in its place. ../cmd/versus compares the two, and the second route with ../cmd/peer's.
 package main
 
 import (
@@ -12,5 +12,14 @@ import (
 func main() {
 	app := fiber.New()
 	app.Get("/", func(c fiber.Ctx) error { return c.SendString("Hello, World!") })
+	forms := []fiber.ResFmt{
+		form("application/json", `{"hello":"world"}`), form("text/html", "<p>Hello, World!</p>"),
+		form("application/xml", "<hello>World</hello>"), form("text/plain", "Hello, World!"),
+	}
+	app.Get("/negotiate", func(c fiber.Ctx) error { return c.Format(forms...) })
 	log.Fatal(app.Listen(os.Args[1], fiber.ListenConfig{DisableStartupMessage: true}))
+}
+
+func form(mediaType, body string) fiber.ResFmt {
+	return fiber.ResFmt{MediaType: mediaType, Handler: func(c fiber.Ctx) error { return c.SendString(body) }}
 }

@@ -22,8 +22,8 @@ type Result struct {
 
 // KindResult is what became of the requests of one kind.
 type KindResult struct {
-	Done, Lost                int
-	P50, P90, P99, P999, Most time.Duration // from when they were due to their answers
+	Done, Lost                     int
+	P50, P90, P95, P99, P999, Most time.Duration // from when they were due to their answers
 }
 
 // Sum returns how many requests of all kinds were done, and lost.
@@ -73,7 +73,7 @@ func (p *period) result(kinds []Kind) Result {
 	for i, kind := range kinds {
 		k := &p.kinds[i]
 		q := k.latencies.Quantile
-		r.Kinds[kind.Name] = KindResult{int(k.done.Load()), int(k.lost.Load()), q(.5), q(.9), q(.99), q(.999), q(1)}
+		r.Kinds[kind.Name] = KindResult{int(k.done.Load()), int(k.lost.Load()), q(.5), q(.9), q(.95), q(.99), q(.999), q(1)}
 	}
 	return r
 }

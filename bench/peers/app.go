@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
 	"github.com/valyala/fasthttp"
 )
 
@@ -14,6 +15,7 @@ import (
 type App struct {
 	Handle   func(Context)    // in gallop and fasthttp
 	Standard http.HandlerFunc // in net/http's server
+	Web      func(*web.App)   // in gallop's framework: registers its routes; by default one for Handle
 }
 
 // Context is what a *gallop.RequestCtx and a *fasthttp.RequestCtx have in common, as far as apps need it.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
+	"github.com/gallop-http/gallop/web"
 )
 
 type gallopServer struct{ *gallop.Server }
@@ -21,6 +22,23 @@ func newGallopGoroutines(app App, o Options) Server {
 
 func newGallopNetHTTP(app App, o Options) Server {
 	return withOptions(nethttp.NewServer(app.Standard), o)
+}
+
+// newGallopWeb serves with the framework: an application with routes.
+func newGallopWeb(app App, o Options) Server {
+	s := &gallop.Server{}
+	a := web.New(web.Config{Server: s})
+	if app.Web != nil {
+		app.Web(a)
+	} else {
+		handle := func(c *web.Ctx) error {
+			app.Handle(c.RequestCtx())
+			return nil
+		}
+		a.Get("/", handle)
+		a.All("/*", handle)
+	}
+	return withOptions(s, o)
 }
 
 // withOptions sets what of the options concerns gallop.

@@ -44,6 +44,7 @@ var servers = map[string]func(App, Options) Server{
 	"gallop":            newGallop,
 	"gallop-goroutines": newGallopGoroutines, // without event loops
 	"gallop-nethttp":    newGallopNetHTTP,    // with the handler of net/http's server
+	"gallop-web":        newGallopWeb,        // with the framework
 	"fasthttp":          newFasthttp,
 	"nethttp":           newNetHTTP,
 	"floor":             newFloor, // no HTTP: an event loop that answers whatever it reads

@@ -1,4 +1,5 @@
 -- In turn: GET, POST with a length, POST chunked, as the arena's baseline has them.
+dofile("wrk/percentiles.lua")
 local kinds, at = {}, 0
 function init(args)
 	local path = "/baseline11?a=13&b=42"

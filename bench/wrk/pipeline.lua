@@ -1,4 +1,5 @@
 -- Sixteen requests in one write, the answers read as they come.
+dofile("wrk/percentiles.lua")
 local batch
 function init(args)
 	local one = {}

@@ -25,7 +25,8 @@ type running interface {
 type outcome struct {
 	answers  int
 	rate     float64 // a second
-	p50, p99 time.Duration
+	p50, p95 time.Duration
+	p99      time.Duration
 }
 
 // plan is load by package load. Latencies are those of its first kind.
@@ -75,7 +76,7 @@ func (l playing) measure() (outcome, error) {
 		return outcome{}, fmt.Errorf("%d answers, %d lost: %v", done, lost, r.Errors)
 	}
 	k := r.Kinds[l.first]
-	return outcome{done, float64(done) / r.Seconds, k.P50, k.P99}, nil
+	return outcome{done, float64(done) / r.Seconds, k.P50, k.P95, k.P99}, nil
 }
 
 func (l playing) stop() { l.Stop() }

@@ -25,12 +25,13 @@ const (
 	cpu                  // µs a request, user and system
 	user                 // µs a request
 	p50                  // ms
+	p95                  // ms
 	p99                  // ms
 	memory               // KiB
 	figures
 )
 
-var figureNames = [figures]string{"requests/s", "CPU µs", "user µs", "p50 ms", "p99 ms", "RSS KiB"}
+var figureNames = [figures]string{"requests/s", "CPU µs", "user µs", "p50 ms", "p95 ms", "p99 ms", "RSS KiB"}
 
 // met reports whether a ratio of the figure is within the limit of a goal.
 func (f figure) met(ratio, limit float64) bool {
@@ -163,6 +164,11 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 		return s, err
 	}
 	defer child.End(cmd)
+	if c.check != nil {
+		if err := c.check("http://" + address); err != nil {
+			return s, err
+		}
+	}
 	running, err := r.load.start(target{address, c.conns, length, c.shared})
 	if err != nil {
 		return s, err
@@ -189,6 +195,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	s[user] = each(user1 - user0)
 	s[cpu] = s[user] + each(system1-system0)
 	s[p50] = float64(what.p50) / float64(time.Millisecond)
+	s[p95] = float64(what.p95) / float64(time.Millisecond)
 	s[p99] = float64(what.p99) / float64(time.Millisecond)
 	s[memory] = float64(<-resident >> 10)
 	return s, nil

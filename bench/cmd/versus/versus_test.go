@@ -4,7 +4,11 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -22,10 +26,11 @@ const wrkOutput = `Running 2s test @ http://127.0.0.1:36803/
   339 requests in 2.04s, 44.03KB read
 Requests/sec:    165.77
 Transfer/sec:     21.53KB
+     95%    1880000.00us
 `
 
 func TestParseWrk(t *testing.T) {
-	want := outcome{339, 165.77, 480500 * time.Nanosecond, 1990 * time.Millisecond}
+	want := outcome{339, 165.77, 480500 * time.Nanosecond, 1880 * time.Millisecond, 1990 * time.Millisecond}
 	if got, err := parseWrk(wrkOutput); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -71,6 +76,27 @@ func TestWorkloads(t *testing.T) {
 				t.Errorf("%s: goal %+v", name, g)
 			}
 		}
+	}
+}
+
+// TestCheckNegotiation shows that one wrong answer among many is found.
+func TestCheckNegotiation(t *testing.T) {
+	var asked atomic.Int64
+	for _, wrong := range []int64{0, 1234} {
+		asked.Store(0)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for _, n := range negotiated {
+				if n.accept == r.Header.Get("Accept") && asked.Add(1) != wrong {
+					w.Header().Set("Vary", "Accept")
+					w.Header().Set("Content-Type", n.contentType)
+					io.WriteString(w, n.body)
+				}
+			}
+		}))
+		if err := checkNegotiation(server.URL); (err != nil) != (wrong > 0) {
+			t.Errorf("answer %d is wrong: %v", wrong, err)
+		}
+		server.Close()
 	}
 }
 

@@ -18,8 +18,9 @@ type workload struct {
 	about  string
 	app    string // of cmd/peer
 	rivals []rival
-	shared bool // server and load have all processors together, instead of one each
-	redis  bool // the app needs a Redis server
+	shared bool                   // server and load have all processors together, instead of one each
+	redis  bool                   // the app needs a Redis server
+	check  func(url string) error // of a server before it is measured, or nil
 	goals  []goal
 }
 
@@ -87,6 +88,19 @@ var workloads = map[string]workload{
 		app:    "baseline",
 		rivals: under(plan{load.Plan{PerConn: 10, Kinds: baselineKinds}}, "fasthttp", "gallop", "nethttp"),
 		goals:  []goal{{cpu, "gallop", "fasthttp", .8, 0}},
+	},
+	"web": {
+		about:  "hello by an application of package web, and by its server alone",
+		app:    "hello",
+		rivals: under(wrk{}, "gallop", "gallop-web"),
+		goals:  []goal{{cpu, "gallop-web", "gallop", 1.08, 0}},
+	},
+	"negotiate": {
+		about:  "a route that answers in four forms, asked with five values of Accept",
+		app:    "negotiate",
+		rivals: under(wrk{script: "negotiate", path: "/negotiate"}, "fiber-fasthttp", "gallop-web"),
+		check:  checkNegotiation,
+		goals:  []goal{{cpu, "gallop-web", "fiber-fasthttp", 1, 0}, {p95, "gallop-web", "fiber-fasthttp", 1, 0}},
 	},
 	"nethttp": {
 		about:  "hello by an http.Handler, in net/http's server and in gallop's",

@@ -38,9 +38,11 @@ func (l wrking) run(d time.Duration) (outcome, error) {
 		threads = "-t2"
 	}
 	args := []string{threads, "-c" + strconv.Itoa(l.conns), fmt.Sprintf("-d%.0fs", max(d.Seconds(), 1)), "--latency", "--timeout", "10s"}
+	script := "percentiles"
 	if l.script != "" {
-		args = append(args, "-s", filepath.Join("wrk", l.script+".lua"))
+		script = l.script
 	}
+	args = append(args, "-s", filepath.Join("wrk", script+".lua"))
 	out, err := pinned(l.shared, 1, "wrk", append(args, "http://"+l.address+l.path)...).CombinedOutput()
 	if err != nil {
 		return outcome{}, fmt.Errorf("wrk: %w\n%s", err, out)
@@ -52,6 +54,7 @@ var (
 	wrkTotal  = regexp.MustCompile(`(\d+) requests in `)
 	wrkRate   = regexp.MustCompile(`Requests/sec: +([\d.]+)`)
 	wrkHalf   = regexp.MustCompile(`\n +50% +([\d.]+)(us|ms|s|m) *\n`)
+	wrkMany   = regexp.MustCompile(`\n +95% +([\d.]+)(us|ms|s|m) *\n`)
 	wrkMost   = regexp.MustCompile(`\n +99% +([\d.]+)(us|ms|s|m) *\n`)
 	wrkErrors = regexp.MustCompile(`(Socket errors|Non-2xx)[^\n]*`)
 )
@@ -59,16 +62,16 @@ var (
 // parseWrk reads what wrk --latency prints. Anything but answers of 2xx and 3xx is an error.
 func parseWrk(text string) (o outcome, err error) {
 	total, perSecond := wrkTotal.FindStringSubmatch(text), wrkRate.FindStringSubmatch(text)
-	half, most := wrkHalf.FindStringSubmatch(text), wrkMost.FindStringSubmatch(text)
+	half, many, most := wrkHalf.FindStringSubmatch(text), wrkMany.FindStringSubmatch(text), wrkMost.FindStringSubmatch(text)
 	if wrong := wrkErrors.FindString(text); wrong != "" {
 		return o, fmt.Errorf("wrk: %s", wrong)
 	}
-	if total == nil || total[1] == "0" || perSecond == nil || half == nil || most == nil {
+	if total == nil || total[1] == "0" || perSecond == nil || half == nil || many == nil || most == nil {
 		return o, fmt.Errorf("wrk says something else:\n%s", text)
 	}
 	o.answers, _ = strconv.Atoi(total[1])
 	o.rate, _ = strconv.ParseFloat(perSecond[1], 64)
-	o.p50, o.p99 = wrkTime(half), wrkTime(most)
+	o.p50, o.p95, o.p99 = wrkTime(half), wrkTime(many), wrkTime(most)
 	return o, nil
 }
 

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"github.com/gallop-http/gallop/bench/peers"
+	"github.com/gallop-http/gallop/web"
+)
+
+// The app negotiate answers in one of four forms. ../../fiber has the same for fiber, and ../versus asks for them.
+func init() {
+	apps["negotiate"] = func(options) peers.App { return peers.App{Web: negotiate} }
+}
+
+func negotiate(app *web.App) {
+	form := func(mediaType, body string) web.ResFmt {
+		return web.ResFmt{MediaType: mediaType, Handler: func(c *web.Ctx) error {
+			c.RequestCtx().SetBodyString(body)
+			return nil
+		}}
+	}
+	forms := []web.ResFmt{
+		form("application/json", `{"hello":"world"}`), form("text/html", "<p>Hello, World!</p>"),
+		form("application/xml", "<hello>World</hello>"), form("text/plain", "Hello, World!"),
+	}
+	app.Get("/negotiate", func(c *web.Ctx) error { return c.Format(forms...) })
+}
