@@ -2,7 +2,10 @@ module github.com/gallop-http/gallop/examples
 
 go 1.25.0
 
-require github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
+require (
+	github.com/coder/websocket v1.8.15
+	github.com/gallop-http/gallop v0.0.0-00010101000000-000000000000
+)
 
 require (
 	github.com/andybalholm/brotli v1.2.7 // indirect

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed assets
+var assets embed.FS
+
+var page = template.Must(template.New("page").Parse(pageText))
+
+// board is the program.
+type board struct {
+	app    *web.App
+	server *gallop.Server
+	health middleware.Health
+	store  middleware.Store // sessions
+	files  *os.Root         // uploads
+	notes  notes
+	events events
+}
+
+// The longest bodies, in bytes.
+const (
+	maxJSON = 16 << 10
+	maxFile = 8 << 20
+)
+
+// newBoard returns a board with sessions in the store and uploads in the directory.
+func newBoard(files string, store middleware.Store) (*board, error) {
+	dir, err := os.OpenRoot(files)
+	if err != nil {
+		return nil, err
+	}
+	b := &board{store: store, files: dir}
+	b.server = &gallop.Server{StreamRequestBody: true, LameDuck: 100 * time.Millisecond}
+	b.app = web.New(web.Config{ErrorHandler: answerError, Server: b.server})
+	b.app.Use(
+		middleware.RequestID{}.Handler(),
+		middleware.Logger{Skip: isQuiet}.Handler(),
+		middleware.Recover{}.Handler(),
+		secure,
+		middleware.Compress{}.Handler(),
+		middleware.ETag{}.Handler(),
+	)
+	b.app.Get("/livez", b.health.Live)
+	b.app.Get("/readyz", b.health.Ready)
+	b.app.Get("/", b.showPage)
+	b.app.Get("/assets/*", middleware.Static{FS: assets, Root: "assets", CacheControl: "public, max-age=3600"}.Handler())
+	b.app.Get("/files/*", middleware.Static{Root: files, CacheControl: "private, no-cache"}.Handler())
+	b.app.Get("/events", b.sendEvents) // for as long as it takes
+
+	api := b.app.Group("/api", middleware.Timeout{After: 5 * time.Second}.Handler())
+	small := api.Group("", middleware.BodyLimit{Size: maxJSON}.Handler())
+	small.Post("/login", b.login)
+	small.Post("/logout", b.logout)
+	small.Get("/me", b.signedIn, func(c *web.Ctx) error { return c.JSON(user(c)) })
+	small.Get("/notes", b.listNotes)
+	small.Post("/notes", b.signedIn, b.addNote)
+	small.Delete("/notes/:id<int>", b.signedIn, b.removeNote)
+
+	// Uploads take longer than other requests may, but not for ever: the server wants them to go on.
+	b.app.Post("/api/files", middleware.BodyLimit{Size: maxFile + 64<<10}.Handler(), b.signedIn, b.upload)
+	return b, nil
+}
+
+// secure sets what browsers want to be told.
+func secure(c *web.Ctx) error {
+	c.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")
+	c.Set("X-Content-Type-Options", "nosniff")
+	c.Set("Referrer-Policy", "same-origin")
+	return c.Next()
+}
+
+// isQuiet keeps what balancers ask out of the log.
+func isQuiet(r *gallop.RequestCtx) bool {
+	return string(r.Path()) == "/livez" || string(r.Path()) == "/readyz"
+}
+
+// answerError answers programs in JSON, and people in text.
+func answerError(c *web.Ctx, err error) {
+	web.DefaultErrorHandler(c, err) // which knows status, text, and what to keep to itself
+	if c.Accepts("text/plain", "application/json") == "application/json" {
+		status := c.RequestCtx().Response.StatusCode()
+		text := string(c.RequestCtx().Response.Body())
+		if err := c.JSON(map[string]any{"error": text, "status": status, "request": middleware.ID(c)}); err != nil {
+			slog.Error("an error that cannot be shown", "error", err)
+		}
+	}
+}
+
+// showPage sends the page, with what is on the board already, so that it can be read without scripts.
+func (b *board) showPage(c *web.Ctx) error {
+	who, _ := b.session(c)
+	var out bytes.Buffer
+	if err := page.Execute(&out, map[string]any{"User": who, "Notes": b.notes.all()}); err != nil {
+		return err
+	}
+	c.Set(gallop.HeaderCacheControl, "private, no-cache")
+	return c.HTML(out.String())
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+)
+
+// upload writes the file of a form to disk as it arrives, and puts a note about it on the board.
+func (b *board) upload(c *web.Ctx) error {
+	parts, err := c.RequestCtx().Request.MultipartReader()
+	if err != nil {
+		return &web.Error{Status: gallop.StatusUnsupportedMediaType, Err: err}
+	}
+	for {
+		part, err := parts.NextPart()
+		if err == io.EOF {
+			return web.NewError(gallop.StatusBadRequest, "there is no file in the form")
+		}
+		if err != nil {
+			return badBody(err)
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		name, err := b.save(part, part.FileName())
+		if err != nil {
+			return err
+		}
+		added := b.notes.add(note{By: user(c).Name, Text: part.FileName(), File: "/files/" + name})
+		b.events.publish("note", added)
+		return c.Status(gallop.StatusCreated).JSON(added)
+	}
+}
+
+// allowed are the kinds of files that may be uploaded: none that a browser would run.
+var allowed = map[string]bool{".txt": true, ".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true, ".pdf": true}
+
+// save writes a file under a name of its own, of which only the extension is the client's. What is too large, or breaks
+// off, leaves nothing behind.
+func (b *board) save(r io.Reader, called string) (name string, err error) {
+	ext := strings.ToLower(path.Ext(called))
+	if !allowed[ext] {
+		return "", web.NewError(gallop.StatusUnsupportedMediaType, "files of this kind are not taken")
+	}
+	file, err := b.files.Create(rand.Text() + ext)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if failed := file.Close(); err == nil {
+			err = failed
+		}
+		if err != nil {
+			b.files.Remove(filepath.Base(file.Name()))
+		}
+	}()
+	n, err := io.Copy(file, io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return "", badBody(err)
+	}
+	if n > maxFile {
+		return "", web.NewError(gallop.StatusRequestEntityTooLarge, "a file has at most 8 MiB")
+	}
+	return filepath.Base(file.Name()), nil
+}
+
+// badBody is the error for a body that could not be read.
+func badBody(err error) error {
+	if errors.Is(err, gallop.ErrBodyTooLarge) {
+		return &web.Error{Status: gallop.StatusRequestEntityTooLarge, Err: err}
+	}
+	return &web.Error{Status: gallop.StatusBadRequest, Err: err}
+}
