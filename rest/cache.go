@@ -43,7 +43,7 @@ type stored struct {
 
 const (
 	maxVariants = 16
-	entryCost   = 1 << 10 // what an answer costs beside its body
+	entryCost   = 1 << 10 // what an answer costs beside its body and fields
 )
 
 // cached is the stage that answers from memory.
@@ -309,7 +309,15 @@ func (k *cache) keep(url string, s *stored) {
 	}
 }
 
-func (s *stored) cost() int64 { return int64(len(s.body)) + entryCost }
+func (s *stored) cost() int64 {
+	n := entryCost + len(s.body)
+	for _, texts := range [][]string{s.headers.names, s.headers.values, s.vary.names, s.vary.values} {
+		for _, text := range texts {
+			n += len(text) + 16 // and what a string is
+		}
+	}
+	return int64(n)
+}
 
 func (k *cache) drop(at *list.Element) {
 	c := k.order.Remove(at).(*cached)

@@ -67,13 +67,16 @@ func (e *APIError) read() {
 	}
 }
 
+// maxItems is how many items of an error are kept.
+const maxItems = 100
+
 func (e *APIError) addItems(lists ...json.RawMessage) {
 	for _, list := range lists {
 		var items []json.RawMessage
 		if json.Unmarshal(list, &items) != nil {
 			continue
 		}
-		for _, raw := range items {
+		for _, raw := range items[:min(len(items), max(maxItems-len(e.Errors), 0))] {
 			var text string
 			var one object
 			if json.Unmarshal(raw, &text) == nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // What is wrong with a request. None of them is sent.
@@ -105,7 +106,7 @@ type APIError struct {
 	Type    string // of the problem, a URI
 	Code    string // of the program that answered
 	DocsURL string
-	Errors  []ErrorItem
+	Errors  []ErrorItem // the first hundred
 
 	Body     []byte // the first 1 MiB of it
 	Response *Response
@@ -116,13 +117,13 @@ type ErrorItem struct {
 	Resource, Field, Code, Message string
 }
 
-// Error names request, status and message.
+// Error names request, status and the beginning of the message, in one line.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Method + " " + e.URL + ": " + strconv.Itoa(e.StatusCode))
 	for _, text := range []string{e.Message, e.Detail} {
 		if text != "" {
-			b.WriteString(" " + text)
+			b.WriteString(" " + oneLine(text))
 		}
 	}
 	if e.Message == "" && e.Detail == "" {
@@ -133,7 +134,23 @@ func (e *APIError) Error() string {
 			b.WriteString("; …")
 			break
 		}
-		b.WriteString("; " + item.String())
+		b.WriteString("; " + oneLine(item.String()))
+	}
+	return b.String()
+}
+
+// oneLine returns the beginning of a text of the server's as it may stand in a log: that is no place for lines and escapes of others.
+func oneLine(text string) string {
+	const most = 300
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() >= most {
+			return b.String() + "…"
+		}
+		if !unicode.IsPrint(r) {
+			r = ' '
+		}
+		b.WriteRune(r)
 	}
 	return b.String()
 }

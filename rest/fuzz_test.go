@@ -118,3 +118,32 @@ func FuzzAPIError(f *testing.F) {
 		_ = e.Error()
 	})
 }
+
+func FuzzCacheControl(f *testing.F) {
+	for _, s := range []string{`max-age=60, no-cache="a, b"`, "no-store", `=,;="`, "MAX-AGE=\"5\", max-age=6", "max-age=-1", "max-age=99999999999999999999", `x="\`} {
+		f.Add(s, "accept, *")
+	}
+	f.Fuzz(func(t *testing.T, s, vary string) {
+		for name, value := range directives([]string{s}) {
+			if name == "" || name != strings.ToLower(name) || !strings.Contains(strings.ToLower(s), name) {
+				t.Errorf("%q: %q=%q", s, name, value)
+			}
+		}
+		if d, ok := directives([]string{s}).seconds("max-age"); d < 0 || ok && d > 1e9*time.Second {
+			t.Errorf("%q: max-age %v", s, d)
+		}
+		now := time.Now()
+		var h fields
+		for name, value := range map[string]string{"Cache-Control": s, "Vary": vary, "Age": s, "Date": vary, "Expires": s, "ETag": `"x"`} {
+			h.add(name, value, foldName)
+		}
+		kept := newStored("", h, now, now)
+		switch {
+		case kept == nil:
+		case strings.EqualFold(strings.TrimSpace(s), "no-store") || strings.TrimSpace(vary) == "*":
+			t.Errorf("%q, %q: is kept", s, vary)
+		case kept.fresh < 0 || kept.born.After(now):
+			t.Errorf("%q: fresh for %v, born %v", s, kept.fresh, kept.born)
+		}
+	})
+}

@@ -42,7 +42,9 @@ func rateOf(f *fields, now time.Time) (rate Rate) {
 		if reset, ok := count(f, name.reset); ok {
 			rate.Reset = resetAt(reset, now)
 		}
-		rate.Resource, _ = f.get(name.resource, foldName)
+		if name, _ := f.get(name.resource, foldName); len(name) <= maxResource {
+			rate.Resource = name
+		}
 		return rate
 	}
 	return Rate{}

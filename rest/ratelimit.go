@@ -64,8 +64,9 @@ type bucket struct {
 }
 
 const (
-	maxBuckets = 4096            // more are all forgotten
-	clockSkew  = 1 * time.Second // what is waited longer, for clocks differ and are cut to seconds
+	maxBuckets  = 4096            // more are all forgotten
+	maxResource = 128             // bytes; a longer name is none
+	clockSkew   = 1 * time.Second // what is waited longer, for clocks differ and are cut to seconds
 )
 
 // rateLimited is the stage that refuses, or waits.
