@@ -55,6 +55,19 @@ func (b *body) BodyStream() io.Reader {
 	return b.stream
 }
 
+// TakeBodyStream returns the stream that the body is, which is the caller's to read and to
+// close from now on, and how many bytes of it are the body, -1 for all. The body is
+// empty then. It returns nil if the body is no stream.
+func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
+	if r = resp.BodyStream(); r == nil {
+		return nil, -1
+	}
+	size = max(resp.size, -1)
+	resp.stream, resp.source, resp.writer = nil, nil, nil
+	resp.ResetBody()
+	return r, size
+}
+
 // CloseBodyStream closes the stream, if the body is one; the body is then empty.
 func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 

@@ -346,3 +346,21 @@ func TestMessageConnectionClose(t *testing.T) {
 		t.Error("SetConnectionClose does not show")
 	}
 }
+
+// A stream that was taken is not the response's to close, and nothing is left of it.
+func TestTakeBodyStream(t *testing.T) {
+	var resp Response
+	resp.SetBodyString("plain")
+	if r, size := resp.TakeBodyStream(); r != nil || size != -1 || string(resp.Body()) != "plain" {
+		t.Errorf("%v %d %q", r, size, resp.Body())
+	}
+	file := &closer{Reader: strings.NewReader("stream")}
+	resp.SetBodyStream(file, 6)
+	r, size := resp.TakeBodyStream()
+	if r != io.Reader(file) || size != 6 || resp.IsBodyStream() || len(resp.Body()) > 0 {
+		t.Errorf("%v %d %q", r, size, resp.Body())
+	}
+	if resp.Reset(); file.closed > 0 {
+		t.Error("closed")
+	}
+}

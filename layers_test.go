@@ -20,8 +20,8 @@ import (
 //
 //  1. Nothing under internal/ or negotiate/ imports the root.
 //  2. Protocol packages do no I/O, start no goroutine and read no clock.
-//  3. web, rest and nethttp use what the root exports and nothing else of ours,
-//     so that anybody could have written them.
+//  3. web, rest and nethttp use what the root and each other export and nothing
+//     else of ours, so that anybody could have written them.
 //
 // A test may also import the packages in forTests, and the tests of the root,
 // which are those of the whole, anything. Directories with a go.mod of their own
@@ -50,7 +50,7 @@ var layers = map[string]layer{
 	"expvarhandler":           {ours: []string{root}},
 	"pprofhandler":            {ours: []string{root, "nethttp"}},
 	"prefork":                 {ours: []string{root, "listen"}},
-	"web":                     {ours: []string{root, "negotiate"}},
+	"web":                     {ours: []string{root, "negotiate", "nethttp"}},
 	"web/middleware":          {ours: []string{root, "negotiate", "web"}},
 	"rest":                    {ours: []string{root, "negotiate", "rest/internal/plainjson"}},
 	"rest/internal/plainjson": {},

@@ -177,7 +177,6 @@ func TestRedirects(t *testing.T) {
 		}
 		return r.Local(c.Query("next"), "/home")
 	})
-	app.config.Server.Logger = discard{}
 	for _, test := range []struct{ target, referer, want string }{
 		{"/to", "", "303 https://elsewhere.com/%C3%A4"},
 		{"/307", "", "307 /x"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
 )
 
 // Config is what an App is made of. The zero value is an application with the defaults.
@@ -51,6 +53,7 @@ type Config struct {
 type App struct {
 	Router
 	config Config
+	http   http.Handler          // the same for net/http
 	accept string                // the media types of bodies that Binder reads
 	table  atomic.Pointer[table] // nil if routes were added since
 
@@ -77,6 +80,7 @@ func New(config Config) *App {
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart},
 		slices.Sorted(maps.Keys(config.Codecs))), ", ")
 	a.config.Server.Handler = a.Serve
+	a.http = nethttp.FromHandler(a.Serve)
 	a.Router.app = a
 	a.draft = newTable(nil)
 	return a
@@ -97,6 +101,13 @@ func (a *App) Serve(request *gallop.RequestCtx) {
 	c.end()
 	ctxPool.Put(c) // not after a panic: then somebody may still have it
 }
+
+// Handler returns Serve, for whoever serves a gallop.RequestHandler.
+func (a *App) Handler() gallop.RequestHandler { return a.Serve }
+
+// ServeHTTP answers a request of net/http or whatever else serves an http.Handler, HTTP/2 included; see
+// nethttp.FromHandler for what such a server lacks.
+func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.http.ServeHTTP(w, r) }
 
 // Listen serves on a TCP address, as Config.Server does, until Shutdown.
 func (a *App) Listen(addr string) error { return a.config.Server.ListenAndServe(addr) }

@@ -18,6 +18,7 @@ type Ctx struct {
 	table    *table
 	request  *gallop.RequestCtx
 	context  context.Context // what SetContext was given, nil by default
+	isSet    bool            // by SetContext, and not by middleware of net/http
 	route    *Route          // nil if none matches
 	handlers []Handler
 	ran      int    // how many of handlers were called
@@ -26,7 +27,8 @@ type Ctx struct {
 	lowHost  []byte // see host
 	origin   origin // see from
 
-	streaming bool // the head of the answer is gone
+	streaming bool   // the head of the answer is gone
+	layer     *layer // of net/http, that is around the handlers which run; nil by default
 }
 
 var _ context.Context = (*Ctx)(nil)
@@ -41,9 +43,9 @@ func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
 func (c *Ctx) end() {
 	c.request = nil
 	if c.context != nil {
-		c.context = nil
+		c.context, c.isSet = nil, false
 	}
-	c.streaming = false
+	c.streaming, c.layer = false, nil
 	if c.origin.known {
 		c.origin.forget()
 	}
@@ -94,7 +96,7 @@ func (c *Ctx) Context() context.Context {
 
 // SetContext makes ctx what Context returns, and what the methods of context.Context ask. It
 // should be made of Context.
-func (c *Ctx) SetContext(ctx context.Context) { c.context = ctx }
+func (c *Ctx) SetContext(ctx context.Context) { c.context, c.isSet = ctx, true }
 
 // Deadline is that of Context.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }

@@ -24,14 +24,15 @@ func (c *Ctx) SendStream(r io.Reader, size ...int) error {
 // returns when write has. Status and fields have to be set before. If write returns an error the connection ends, so that the
 // client sees that something is missing.
 //
-// Without a gallop.Server, as behind nethttp.FromHandler, the body is gathered first.
+// Without a gallop.Server, as behind nethttp.FromHandler, the body is gathered first. Behind middleware of net/http it goes through
+// that.
 func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
-	stream, err := c.request.StreamResponse()
+	stream, end, err := c.stream()
 	if err != nil {
 		w := bufio.NewWriter(c)
 		return errors.Join(write(w), w.Flush())
 	}
-	c.streaming = true
+	defer end()
 	w := bufio.NewWriter(flusher{stream})
 	if err := write(w); err != nil {
 		return err
@@ -39,11 +40,31 @@ func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	return w.Flush()
 }
 
+// outStream is the body of an answer that is written while the handler runs.
+type outStream interface {
+	io.Writer
+	Flush() error
+}
+
+// stream sends the head of the answer and returns the body. end has to be called when nothing is written any more.
+func (c *Ctx) stream() (out outStream, end func(), err error) {
+	if c.layer != nil {
+		out, end = c.layer.stream(c)
+		return out, end, nil
+	}
+	stream, err := c.request.StreamResponse()
+	if err != nil {
+		return nil, nil, err
+	}
+	c.streaming = true
+	return stream, func() {}, nil
+}
+
 // flusher sends each piece at once.
-type flusher struct{ *gallop.ResponseStream }
+type flusher struct{ outStream }
 
 func (f flusher) Write(p []byte) (int, error) {
-	n, err := f.ResponseStream.Write(p)
+	n, err := f.outStream.Write(p)
 	if err == nil {
 		err = f.Flush()
 	}

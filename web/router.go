@@ -1,7 +1,10 @@
 package web
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gallop-http/gallop"
@@ -24,49 +27,49 @@ type Router struct {
 
 // Get registers a route for GET, which also answers HEAD unless there is a route for that,
 // as with Add.
-func (g *Router) Get(path string, handlers ...Handler) *Route {
+func (g *Router) Get(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodGet, path, handlers...)
 }
 
 // Head registers a route for HEAD, as with Add.
-func (g *Router) Head(path string, handlers ...Handler) *Route {
+func (g *Router) Head(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodHead, path, handlers...)
 }
 
 // Post registers a route for POST, as with Add.
-func (g *Router) Post(path string, handlers ...Handler) *Route {
+func (g *Router) Post(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodPost, path, handlers...)
 }
 
 // Put registers a route for PUT, as with Add.
-func (g *Router) Put(path string, handlers ...Handler) *Route {
+func (g *Router) Put(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodPut, path, handlers...)
 }
 
 // Patch registers a route for PATCH, as with Add.
-func (g *Router) Patch(path string, handlers ...Handler) *Route {
+func (g *Router) Patch(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodPatch, path, handlers...)
 }
 
 // Delete registers a route for DELETE, as with Add.
-func (g *Router) Delete(path string, handlers ...Handler) *Route {
+func (g *Router) Delete(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodDelete, path, handlers...)
 }
 
 // Options registers a route for OPTIONS, which is otherwise answered with Allow, as with
 // Add.
-func (g *Router) Options(path string, handlers ...Handler) *Route {
+func (g *Router) Options(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodOptions, path, handlers...)
 }
 
 // Query registers a route for QUERY, as with Add.
-func (g *Router) Query(path string, handlers ...Handler) *Route {
+func (g *Router) Query(path string, handlers ...any) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }
 
 // All registers a route for every method that no other route with a path that matches has,
 // as with Add.
-func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
+func (g *Router) All(path string, handlers ...any) *Route { return g.Add("", path, handlers...) }
 
 // Add registers a route. A request that matches runs the middleware of the group, and then
 // the handlers as far as each calls Next. Methods are case-sensitive, "" is any.
@@ -77,14 +80,18 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 // float, bool, alpha, alnum, hex, uuid, min(n), max(n), len(n), minLen(n), maxLen(n), regex(e),
 // datetime(layout), and those of Config.
 //
-// Add panics if the path is no pattern, if there are no handlers, or if another route
-// matches the same requests.
-func (g *Router) Add(method, path string, handlers ...Handler) *Route {
-	chain := make([]Handler, 0, len(g.use)+len(handlers))
-	chain = append(append(chain, g.use...), handlers...)
-	if len(handlers) == 0 {
+// A handler is a Handler, a slice of them, or what programs for net/http and gallop have: an http.Handler, a
+// func(http.ResponseWriter, *http.Request), a func(http.Handler) http.Handler as middleware, or a
+// gallop.RequestHandler. See FromHTTP and FromMiddleware for what these find.
+//
+// Add panics if the path is no pattern, if there are no handlers or one is something else, or if another
+// route matches the same requests.
+func (g *Router) Add(method, path string, handlers ...any) *Route {
+	own := handlersOf(handlers)
+	if len(own) == 0 {
 		panic("web: route " + g.prefix + path + " has no handlers")
 	}
+	chain := slices.Concat(g.use, own)
 	return g.app.add(&Route{
 		app: g.app, method: method, host: g.host, spelled: g.prefix + path,
 		handlers: chain, onError: g.onError, known: g.app.config.Constraints,
@@ -93,20 +100,20 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 
 // Use adds middleware to the routes that are registered in the group from now on, and in
 // groups that are made of it from now on. That of an App also runs for requests that
-// match no route.
-func (g *Router) Use(middleware ...Handler) {
+// match no route. Middleware is what Add takes for a handler.
+func (g *Router) Use(middleware ...any) {
 	g.app.mu.Lock()
 	defer g.app.mu.Unlock()
-	g.use = append(g.use[:len(g.use):len(g.use)], middleware...)
+	g.use = slices.Concat(g.use, handlersOf(middleware))
 	g.app.table.Store(nil)
 }
 
 // Group returns a group within g, whose paths begin with the prefix, and which has the middleware that g
 // has now and what is given.
-func (g *Router) Group(prefix string, middleware ...Handler) *Router {
+func (g *Router) Group(prefix string, middleware ...any) *Router {
 	within := *g
 	within.prefix += prefix
-	within.use = append(g.use[:len(g.use):len(g.use)], middleware...)
+	within.use = slices.Concat(g.use, handlersOf(middleware))
 	return &within
 }
 
@@ -115,7 +122,7 @@ func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Gro
 
 // Host returns a group within g for one host. The pattern is a name, without port, in which a label
 // may be a parameter, as ":tenant.example.com". Names without parameters come first.
-func (g *Router) Host(pattern string, middleware ...Handler) *Router {
+func (g *Router) Host(pattern string, middleware ...any) *Router {
 	within := g.Group("", middleware...)
 	within.host = strings.ToLower(pattern)
 	return within
@@ -125,10 +132,31 @@ func (g *Router) Host(pattern string, middleware ...Handler) *Router {
 // on.
 func (g *Router) OnError(h ErrorHandler) { g.onError = h }
 
-// Mount registers the routes that another application has now, with the prefix before their paths. They keep their
+// Mount registers what is under a prefix: an *App or an http.Handler.
+//
+// Of an application it is the routes that it has now, with the prefix before their paths. They keep their
 // middleware, behind that of g, their error handler, their names and their hosts; routes for any host
 // get g's.
-func (g *Router) Mount(prefix string, other *App) {
+//
+// An http.Handler gets all requests for the prefix and for what is behind it, with any method. It sees the path without the
+// prefixes, as routes see it: without dot segments, and with %2F as it is. One that needs the whole path is no matter
+// for Mount but for All.
+func (g *Router) Mount(prefix string, what any) {
+	switch what := what.(type) {
+	case *App:
+		g.mountApp(prefix, what)
+	case http.Handler:
+		h := FromHTTP(withoutPrefix(what))
+		if prefix != "" && prefix != "/" {
+			g.All(strings.TrimSuffix(prefix, "/"), h)
+		}
+		g.All(strings.TrimSuffix(prefix, "/")+"/*", h)
+	default:
+		panic(fmt.Sprintf("web: cannot mount a %T at %s: it is neither an *App nor an http.Handler", what, g.prefix+prefix))
+	}
+}
+
+func (g *Router) mountApp(prefix string, other *App) {
 	known := maps.Clone(other.config.Constraints)
 	if known == nil {
 		known = map[string]Constraint{}

@@ -23,7 +23,7 @@ type Event struct {
 // called by many goroutines at once. Once one has failed the client is gone, and all fail.
 type EventStream struct {
 	c   *Ctx
-	out *gallop.ResponseStream
+	out outStream
 
 	mu     sync.Mutex // guards what follows, and writing
 	buf    []byte
@@ -58,16 +58,16 @@ func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) 
 	c.Set(gallop.HeaderContentType, "text/event-stream")
 	c.Set(gallop.HeaderCacheControl, "no-cache")
 	c.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	out, err := c.request.StreamResponse()
+	out, done, err := c.stream()
 	if err != nil {
 		return &Error{Status: gallop.StatusNotImplemented, Err: err}
 	}
-	c.streaming = true
+	defer done()
 	if err := out.Flush(); err != nil || c.request.IsHead() {
 		return err
 	}
 	s := &EventStream{c: c, out: out}
-	outer := c.context
+	outer, isSet := c.context, c.isSet
 	ctx, cancel := context.WithCancelCause(c.Context())
 	s.cancel, c.context = cancel, ctx
 	every := Heartbeat
@@ -78,7 +78,7 @@ func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) 
 	defer func() {
 		s.end()
 		cancel(nil)
-		c.context = outer
+		c.context, c.isSet = outer, isSet
 	}()
 	if err = serve(s); ctx.Err() != nil {
 		return nil

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+// handlersOf returns handlers as what Router.Add takes. It panics at what is none.
+func handlersOf(list []any) (handlers []Handler) {
+	for i, v := range list {
+		switch v := v.(type) {
+		case Handler:
+			handlers = append(handlers, v)
+		case []Handler:
+			handlers = append(handlers, v...)
+		case http.Handler:
+			handlers = append(handlers, FromHTTP(v))
+		case func(http.ResponseWriter, *http.Request):
+			handlers = append(handlers, FromHTTP(http.HandlerFunc(v)))
+		case func(http.Handler) http.Handler:
+			handlers = append(handlers, FromMiddleware(v))
+		case gallop.RequestHandler:
+			handlers = append(handlers, fromGallop(v))
+		case func(*gallop.RequestCtx):
+			handlers = append(handlers, fromGallop(v))
+		default:
+			handlers = append(handlers, namedHandler(i, v))
+		}
+		if slices.ContainsFunc(handlers, func(h Handler) bool { return h == nil }) {
+			panic(fmt.Sprintf("web: handler %d is nil", i))
+		}
+	}
+	return handlers
+}
+
+// namedHandler returns a value of a type that was made of Handler's as one.
+func namedHandler(i int, v any) Handler {
+	handler := reflect.TypeFor[Handler]()
+	if v == nil || !reflect.TypeOf(v).ConvertibleTo(handler) {
+		panic(fmt.Sprintf("web: handler %d is a %T; it has to be a func(*web.Ctx) error, or one of those that Router.Add names", i, v))
+	}
+	return reflect.ValueOf(v).Convert(handler).Interface().(Handler)
+}
+
+func fromGallop(h gallop.RequestHandler) Handler {
+	return func(c *Ctx) error {
+		h(c.request)
+		return nil
+	}
+}
+
+// ctxKey is the key of the Ctx in the context of a request of net/http.
+type ctxKey struct{}
+
+// FromRequest returns the Ctx to which a request belongs that an http.Handler or middleware in an App was given, as long as
+// that runs.
+func FromRequest(r *http.Request) (c *Ctx, ok bool) {
+	c, ok = r.Context().Value(ctxKey{}).(*Ctx)
+	return c, ok
+}
+
+// FromHTTP returns an http.Handler as a Handler; see nethttp.Handler for what it can do, which is all that it can with
+// net/http: it may write while it runs, flush, and hijack the connection. Fields of the answer that were set before are
+// there still.
+//
+// Parameters of the route are the request's PathValue, and Pattern is that of the route. Its context has what Ctx.SetLocal
+// and Ctx.SetContext were given, and ends when the latter does. Router.Add does this by itself.
+func FromHTTP(h http.Handler) Handler {
+	serve := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := FromRequest(r)
+		r, end := c.prepare(r)
+		defer end()
+		h.ServeHTTP(w, r)
+	}))
+	return func(c *Ctx) error {
+		if l := c.layer; l != nil {
+			r, end := c.prepare(l.r)
+			defer end()
+			defer l.leave()()
+			h.ServeHTTP(l.w, r)
+			return nil
+		}
+		c.request.SetUserValue(ctxKey{}, c)
+		serve(c.request)
+		return nil
+	}
+}
+
+// prepare returns r as a handler should see it. end has to be called when the handler has returned.
+func (c *Ctx) prepare(r *http.Request) (prepared *http.Request, end func()) {
+	end = func() {}
+	if c.isSet {
+		ctx := &handlerContext{values: c.context}
+		ctx.Context, end = joined(r.Context(), c.context, ctx)
+		r = r.WithContext(ctx)
+	}
+	if c.route != nil {
+		r.Pattern = c.route.describe()
+		for _, name := range c.route.params {
+			r.SetPathValue(name, c.Params(name))
+		}
+	}
+	return r, end
+}
+
+// handlerContext is the context that a handler of net/http sees, if SetContext was called: it ends with
+// that of the request or with the other one, and has the other one's values as long as the handler runs.
+type handlerContext struct {
+	context.Context
+	mu     sync.Mutex
+	values context.Context // nil when the handler has returned
+}
+
+// joined returns a context that ends with a or with b. end has to be called when the handler has returned.
+func joined(a, b context.Context, c *handlerContext) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(a)
+	stop := context.AfterFunc(b, func() { cancel(b.Err()) })
+	return ctx, func() {
+		stop()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.values = nil
+		cancel(context.Canceled)
+	}
+}
+
+// Value implements context.Context.
+func (c *handlerContext) Value(key any) any {
+	c.mu.Lock()
+	values := c.values
+	c.mu.Unlock()
+	if values != nil {
+		if v := values.Value(key); v != nil {
+			return v
+		}
+	}
+	return c.Context.Value(key)
+}
+
+// Deadline implements context.Context.
+func (c *handlerContext) Deadline() (time.Time, bool) {
+	deadline, ok := c.Context.Deadline()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.values == nil {
+		return deadline, ok
+	}
+	if other, there := c.values.Deadline(); there && (!ok || other.Before(deadline)) {
+		return other, true
+	}
+	return deadline, ok
+}
+
+// Err implements context.Context.
+func (c *handlerContext) Err() error {
+	err := c.Context.Err()
+	if err != nil && context.Cause(c.Context) == context.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
+// withoutPrefix returns a handler that sees what a route with a rest has in it, as the path.
+func withoutPrefix(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := FromRequest(r)
+		within := *r
+		url := *r.URL
+		url.Path, url.RawPath = "/"+c.Params("*"), ""
+		within.URL = &url
+		h.ServeHTTP(w, &within)
+	})
+}

@@ -1,0 +1,302 @@
+package web
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+type named func(c *Ctx) error
+
+type teapot struct{}
+
+func (teapot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Kind", "pot")
+	w.WriteHeader(418)
+	fmt.Fprint(w, r.URL.Path, " ", r.PathValue("x"), " ", r.Pattern)
+}
+
+func TestEveryKindOfHandler(t *testing.T) {
+	app := New(Config{})
+	for path, handler := range map[string]any{
+		"/web": func(c *Ctx) error { return c.SendString("web") }, "/named": named(func(c *Ctx) error { return c.SendString("named") }),
+		"/list":   []Handler{func(c *Ctx) error { c.Set("X-Kind", "list"); return c.Next() }, says("list")},
+		"/pot/:x": teapot{}, "/func": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "func") },
+		"/handlerfunc": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "handlerfunc") }),
+		"/gallop":      gallop.RequestHandler(func(ctx *gallop.RequestCtx) { ctx.WriteString("gallop") }),
+		"/gallopfunc":  func(ctx *gallop.RequestCtx) { ctx.WriteString("gallopfunc") },
+	} {
+		app.Get(path, handler)
+	}
+	for path, want := range map[string]string{
+		"/web": "200 web ", "/named": "200 named ", "/list": "200 list list", "/pot/é": "418 /pot/é é GET /pot/:x pot", "/func": "200 func ",
+		"/handlerfunc": "200 handlerfunc ", "/gallop": "200 gallop ", "/gallopfunc": "200 gallopfunc ",
+	} {
+		status, body, h := ask(t, app, "GET", path)
+		if got := fmt.Sprint(status, " ", body, " ", h.Get("X-Kind")); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	mustPanic(t, "is a func(*web.Ctx); it has to be", func() { app.Get("/x", func(*Ctx) {}) })
+	mustPanic(t, "handler 1 is a string", func() { app.Get("/x", says(""), "no") })
+	mustPanic(t, "handler 0 is a <nil>", func() { app.Use(nil) })
+	mustPanic(t, "handler 0 is nil", func() { app.Group("/g", Handler(nil)) })
+	mustPanic(t, "cannot mount a int", func() { app.Mount("/x", 1) })
+}
+
+func TestMountedHandlers(t *testing.T) {
+	app := New(Config{})
+	show := func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.Method, " ", r.URL.Path, " ", r.URL.RawQuery)
+	}
+	app.Group("/:tenant").Mount("/files/", http.HandlerFunc(show))
+	app.Mount("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "root ", r.URL.Path) }))
+	for _, test := range []struct{ method, target, want string }{
+		{"GET", "/a/files", "GET / "}, {"GET", "/a/files/", "GET / "}, {"PUT", "/a/files/b/c?q=1", "PUT /b/c q=1"},
+		{"GET", "/a/files/../../x", "root /x"}, {"GET", "/a/./files/../files/b%2F..", "GET /b%2F.. "}, {"GET", "/", "root /"}, {"GET", "/z", "root /z"},
+	} {
+		if _, body, _ := ask(t, app, test.method, test.target); body != test.want {
+			t.Errorf("%s %s: %q, want %q", test.method, test.target, body, test.want)
+		}
+	}
+}
+
+// tagging is middleware that sets fields and keeps a record.
+func tagging(name string, record chan<- string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Set("X-Seen", r.Header.Get("X-Seen")+name)
+			r.Header.Del("X-Secret")
+			w.Header().Set("X-Before", name)
+			rec := &statusWriter{ResponseWriter: w}
+			next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), ctxTestKey(name), name)))
+			record <- fmt.Sprint(name, " ", rec.status, " ", rec.Header().Get("Content-Type"))
+		})
+	}
+}
+
+type ctxTestKey string
+
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func TestMiddlewareOfNetHTTP(t *testing.T) {
+	record := make(chan string, 2)
+	app := New(Config{Server: quiet()})
+	app.Use(func(c *Ctx) error {
+		c.Set("X-Outer", "o")
+		err := c.Next()
+		c.Set("X-After", "a")
+		return err
+	}, tagging("1", record), tagging("2", record))
+	show := func(c *Ctx) string {
+		return fmt.Sprint(c.Get("X-Seen"), "|", c.Get("X-Secret"), "|", c.Value(ctxTestKey("1")), c.Value(ctxTestKey("2")), "|", c.Get("X-Keep"), "|", c.Params("x"))
+	}
+	app.Get("/web/:x", func(c *Ctx) error { return c.Status(201).SendString(show(c)) })
+	app.Get("/html", func(c *Ctx) error { return c.HTML("<p>") })
+	app.Get("/none", func(c *Ctx) error { return c.SendStatus(204) })
+	app.Get("/error", func(c *Ctx) error { return NewError(409, "no") })
+	app.Get("/big", func(c *Ctx) error { return c.SendString(strings.Repeat("x", 100000)) })
+	app.Get("/file", func(c *Ctx) error { return c.SendFS(fstest.MapFS{"a.txt": {Data: []byte("file")}}, "a.txt") })
+	app.Get("/stream", func(c *Ctx) error { return c.SendStream(strings.NewReader("stream")) })
+	app.Get("/writer", func(c *Ctx) error {
+		c.Set("X-Own", "w").Type("txt")
+		return c.SendStreamWriter(func(w *bufio.Writer) error { _, err := w.WriteString("writer"); return err })
+	})
+	app.Get("/http/:x", func(w http.ResponseWriter, r *http.Request) {
+		c, _ := FromRequest(r)
+		w.WriteHeader(202)
+		fmt.Fprint(w, show(c), r.Context().Value(ctxTestKey("2")))
+	})
+	for path, want := range map[string]string{
+		"/web/p": "201 12||12|k|p 1 201 text/plain; charset=utf-8", "/html": "200 <p> 1 200 text/html; charset=utf-8", "/none": "204  1 204 ",
+		"/error": "409 no 1 409 text/plain; charset=utf-8", "/big": "200 " + strings.Repeat("x", 100000) + " 1 200 text/plain; charset=utf-8",
+		"/file": "200 file 1 200 text/plain; charset=utf-8", "/stream": "200 stream 1 200 text/plain; charset=utf-8",
+		"/writer": "200 writer 1 200 text/plain; charset=utf-8", "/http/p": "202 12||12|k|p2 1 202 ", "/missing": "404 Not Found 1 404 text/plain; charset=utf-8",
+	} {
+		status, body, h := ask(t, app, "GET", path, "X-Secret: s", "X-Keep: k")
+		<-record
+		if got := fmt.Sprint(status, " ", body, " ", <-record); got != want {
+			t.Errorf("%s: %.200s, want %.200s", path, got, want)
+		}
+		if h.Get("X-Before") != "2" || h.Get("X-Outer") != "o" || len(h.Values("Content-Type")) > 1 || path != "/writer" && path != "/big" && h.Get("X-After") != "a" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+}
+
+// Middleware may answer by itself, change what comes back, or give up on what is behind it.
+func TestMiddlewareThatInterferes(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Group("/denied", func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusForbidden) })
+	}).
+		Get("/", says("never"))
+	app.Group("/zipped", func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			defer z.Close()
+			next.ServeHTTP(zippedWriter{w, z}, r)
+		})
+	}).Get("/", func(c *Ctx) error { return c.SendString("plain") })
+	entered, ended := make(chan struct{}), make(chan struct{})
+	app.Group("/late", func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Millisecond, "late") }).Get("/", func(c *Ctx) error {
+		close(entered)
+		<-c.Done()
+		defer close(ended)
+		return c.SendString(c.Path())
+	})
+	app.Group("/twice", func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r); next.ServeHTTP(w, r) })
+	}).Get("/", says("once"))
+	app.Group("/lost", func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(t.Context())) })
+	}).Get("/", says("never"))
+	for path, want := range map[string]string{"/denied/": "403 no\n", "/late/": "503 late", "/twice/": "200 once", "/lost/": "500 Internal Server Error"} {
+		status, body, _ := ask(t, app, "GET", path)
+		if got := fmt.Sprint(status, " ", body); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	<-entered
+	select {
+	case <-ended:
+	default:
+		t.Error("the answer did not wait for what was passed on")
+	}
+	_, body, _ := ask(t, app, "GET", "/zipped/")
+	z, err := gzip.NewReader(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := io.ReadAll(z); string(plain) != "plain" || err != nil {
+		t.Errorf("%q %v", plain, err)
+	}
+}
+
+type zippedWriter struct {
+	http.ResponseWriter
+	z *gzip.Writer
+}
+
+func (w zippedWriter) WriteHeader(status int) {
+	w.Header().Del("Content-Length")
+	w.ResponseWriter.WriteHeader(status)
+}
+func (w zippedWriter) Write(p []byte) (int, error) { return w.z.Write(p) }
+
+// What SetContext and SetLocal were given is there for handlers of net/http as long as they run, and no longer.
+func TestContextOfNetHTTPHandlers(t *testing.T) {
+	type key struct{}
+	app := New(Config{Server: quiet()})
+	var kept context.Context
+	app.Get("/values", func(c *Ctx) error {
+		c.SetLocal("local", "l")
+		c.SetContext(context.WithValue(c.Context(), key{}, "v"))
+		return c.Next()
+	}, func(w http.ResponseWriter, r *http.Request) {
+		kept = r.Context()
+		fmt.Fprint(w, r.Context().Value(key{}), r.Context().Value("local"), r.Context().Err())
+	})
+	app.Get("/ends", func(c *Ctx) error {
+		ctx, cancel := context.WithTimeout(c.Context(), time.Millisecond)
+		defer cancel()
+		c.SetContext(ctx)
+		return c.Next()
+	}, func(w http.ResponseWriter, r *http.Request) {
+		_, ok := r.Context().Deadline()
+		<-r.Context().Done()
+		fmt.Fprint(w, ok, errors.Is(r.Context().Err(), context.DeadlineExceeded))
+	})
+	if _, body, _ := ask(t, app, "GET", "/values"); body != "vl<nil>" {
+		t.Error(body)
+	}
+	if kept.Value(key{}) != nil || kept.Err() == nil {
+		t.Error("a context that was kept has not ended")
+	}
+	if _, body, _ := ask(t, app, "GET", "/ends"); body != "true true" {
+		t.Error(body)
+	}
+}
+
+// Streams of net/http's handlers flow, connections can be hijacked, and events go through middleware.
+func TestNetHTTPStreamsAndHijacks(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	record := make(chan string, 1)
+	more := make(chan bool)
+	app.Get("/flow", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "one")
+		http.NewResponseController(w).Flush()
+		<-more
+		fmt.Fprintln(w, "two")
+	})
+	app.Get("/hijack", func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nraw")
+		rw.Flush()
+	})
+	app.Group("/under", tagging("m", record)).Get("/events", func(c *Ctx) error {
+		return c.SSE(func(s *EventStream) error {
+			s.Send(Event{Data: "one"})
+			<-more
+			return s.Send(Event{Data: "two"})
+		})
+	})
+	dial := listening(t, app)
+	for target, want := range map[string][2]string{"/flow": {"one\n", "two\n"}, "/under/events": {"data: one\n", "\ndata: two\n\n"}} {
+		_, response := get(t, dial(), target)
+		body := bufio.NewReader(response.Body)
+		line, err := body.ReadString('\n')
+		if line != want[0] || err != nil {
+			t.Errorf("%s: %q %v", target, line, err)
+		}
+		more <- true
+		if rest, err := io.ReadAll(body); string(rest) != want[1] || err != nil {
+			t.Errorf("%s: %q %v", target, rest, err)
+		}
+	}
+	r, response := get(t, dial(), "/hijack")
+	if rest, err := io.ReadAll(r); response.StatusCode != 101 || string(rest) != "raw" || err != nil {
+		t.Errorf("%v %q %v", response.Status, rest, err)
+	}
+}
+
+// The application is served by others, too.
+func TestServedByOthers(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Get("/", func(c *Ctx) error { return c.Status(203).SendString(c.Method() + c.Get("X-A")) })
+	for name, h := range map[string]http.Handler{"itself": app, "FromHandler": nethttp.FromHandler(app.Handler())} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("X-A", "a")
+		if h.ServeHTTP(w, r); w.Code != 203 || w.Body.String() != "GETa" {
+			t.Errorf("%s: %d %q", name, w.Code, w.Body)
+		}
+	}
+}
