@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/negotiate"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -28,8 +29,11 @@ type Config struct {
 	JSON Codec
 
 	// Codecs are those of other formats, by media type in lower case, as
-	// "application/cbor": for bodies that Binder reads and Ctx.Encode sends.
+	// "application/cbor": for bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat.
 	Codecs map[string]Codec
+
+	// Views renders templates for Ctx.Render, as Templates do; nil for none.
+	Views Views
 
 	// Validator looks at what Binder has filled; nil for none.
 	Validator Validator
@@ -55,6 +59,7 @@ type App struct {
 	config Config
 	http   http.Handler          // the same for net/http
 	accept string                // the media types of bodies that Binder reads
+	auto   negotiate.Offers      // of AutoFormat
 	table  atomic.Pointer[table] // nil if routes were added since
 
 	mu     sync.Mutex // guards what follows, and who makes table
@@ -77,8 +82,9 @@ func New(config Config) *App {
 	a.config.Constraints = maps.Clone(config.Constraints)
 	a.config.Codecs = maps.Clone(config.Codecs)
 	a.config.TrustedProxies = slices.Clone(config.TrustedProxies)
-	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart},
-		slices.Sorted(maps.Keys(config.Codecs))), ", ")
+	others := slices.Sorted(maps.Keys(config.Codecs))
+	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart}, others), ", ")
+	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, others)...)
 	a.config.Server.Handler = a.Serve
 	a.http = nethttp.FromHandler(a.Serve)
 	a.Router.app = a

@@ -64,7 +64,7 @@ func (c *Ctx) Next() error {
 
 // fail lets the error handler answer.
 func (c *Ctx) fail(err error) {
-	if c.streaming {
+	if c.streaming || c.request.Streaming() {
 		c.abort(err)
 	}
 	c.request.ResetBody()

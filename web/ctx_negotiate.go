@@ -81,7 +81,7 @@ func (c *Ctx) Format(formats ...ResFmt) error {
 	var fallback func(c *Ctx) error
 	for i, f := range formats {
 		if f.Handler == nil {
-			return fmt.Errorf("web: format %q at index %d has no handler", f.MediaType, i)
+			return noHandler(f, i)
 		}
 		if f.MediaType != defaultFormat {
 			offers = append(offers, f.MediaType)
@@ -101,23 +101,70 @@ func (c *Ctx) Format(formats ...ResFmt) error {
 	if fallback != nil {
 		return fallback(c)
 	}
+	return notAcceptable(offers)
+}
+
+// Formats returns a handler that does what Format does, with offers that are read once:
+//
+//	app.Get("/report", web.Formats(web.ResFmt{"json", asJSON}, web.ResFmt{"html", asHTML}))
+//
+// It panics if there are no formats or one has no handler.
+func Formats(formats ...ResFmt) Handler {
+	if len(formats) == 0 {
+		panic(ErrNoHandlers.Error())
+	}
+	handlers := map[string]func(c *Ctx) error{}
+	var names []string
+	for i, f := range formats {
+		if f.Handler == nil {
+			panic(noHandler(f, i).Error())
+		}
+		if handlers[f.MediaType] != nil {
+			continue
+		}
+		if handlers[f.MediaType] = f.Handler; f.MediaType != defaultFormat {
+			names = append(names, f.MediaType)
+		}
+	}
+	offers := negotiate.NewOffers(negotiate.MediaTypes, names...)
+	return func(c *Ctx) error {
+		c.Vary(gallop.HeaderAccept)
+		if chosen := offers.ChooseBytes(c.field(gallop.HeaderAccept)); chosen != "" {
+			c.Type(chosen)
+			return handlers[chosen](c)
+		}
+		if fallback := handlers[defaultFormat]; fallback != nil {
+			return fallback(c)
+		}
+		return notAcceptable(names)
+	}
+}
+
+func noHandler(f ResFmt, i int) error {
+	return fmt.Errorf("web: format %q at index %d has no handler", f.MediaType, i)
+}
+
+func notAcceptable(offers []string) error {
 	return NewError(gallop.StatusNotAcceptable, "not acceptable; there is: "+strings.Join(offers, ", "))
 }
 
-// AutoFormat sends v as HTML, JSON, plain text or XML, whatever the client prefers, and as plain
-// text if it accepts none of them. It adds Accept to Vary. In HTML, v is an escaped
+// AutoFormat sends v as HTML, JSON, plain text, XML, or in a format of Config.Codecs, whatever the client prefers,
+// and as plain text if it accepts none of them. It adds Accept to Vary. In HTML, v is an escaped
 // paragraph.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
-	switch c.Accepts("html", "json", "txt", "xml") {
+	switch chosen := c.app.auto.ChooseBytes(c.field(gallop.HeaderAccept)); chosen {
 	case "html":
 		return c.HTML("<p>" + html.EscapeString(textOf(v)) + "</p>")
 	case "json":
 		return c.JSON(v)
 	case "xml":
 		return c.XML(v)
+	case "txt", "":
+		return c.SendString(textOf(v))
+	default:
+		return c.Encode(chosen, v)
 	}
-	return c.SendString(textOf(v))
 }
 
 func textOf(v any) string {

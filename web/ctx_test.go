@@ -235,7 +235,11 @@ func TestFormat(t *testing.T) {
 			for mediaType := range strings.FieldsSeq(tc.formats) {
 				formats = append(formats, ResFmt{mediaType, func(c *Ctx) error { return c.Send([]byte(mediaType)) }})
 			}
+			prepared := &with(t, fields, Formats(formats...)).Response
 			r := &with(t, fields, func(c *Ctx) error { return c.Format(formats...) }).Response
+			if r.String() != prepared.String() {
+				t.Errorf("prepared: %s", prepared)
+			}
 			if r.StatusCode() != tc.status || string(r.Body()) != tc.body || string(r.Header.Peek("Vary")) != "Accept" {
 				t.Errorf("%d %q, Vary %q; want %d %q", r.StatusCode(), r.Body(), r.Header.Peek("Vary"), tc.status, tc.body)
 			}
@@ -244,6 +248,8 @@ func TestFormat(t *testing.T) {
 			}
 		})
 	}
+	mustPanic(t, "no formats", func() { Formats() })
+	mustPanic(t, "index 0", func() { Formats(ResFmt{MediaType: "json"}) })
 	with(t, nil, func(c *Ctx) error {
 		if err := c.Format(); !errors.Is(err, ErrNoHandlers) {
 			t.Errorf("without formats: %v", err)
@@ -284,6 +290,11 @@ func TestAutoFormat(t *testing.T) {
 			t.Errorf("%q, %v: %q %q, Vary %q", tc.accept, tc.v, r.Header.ContentType(), r.Body(), r.Header.Peek("Vary"))
 		}
 	}
+	coded := New(Config{Codecs: map[string]Codec{"application/cbor": shouting{}}})
+	coded.Get("/", func(c *Ctx) error { return c.AutoFormat(1) })
+	if r := &serve(coded, "/", "Accept: application/cbor").Response; string(r.Body()) != `"LOUD"` || string(r.Header.ContentType()) != "application/cbor" {
+		t.Errorf("a codec: %s", r)
+	}
 	with(t, []string{"Accept: application/xml"}, func(c *Ctx) error {
 		if err := c.AutoFormat(1i); err == nil {
 			t.Error("a complex number became XML")
@@ -308,6 +319,7 @@ func TestNothingAllocates(t *testing.T) {
 		ok := func(*Ctx) error { return nil }
 		return c.Format(ResFmt{"application/xml", ok}, ResFmt{"text/html", ok}, ResFmt{"text/plain;format=fixed", ok}, ResFmt{"text/plain;format=flowed", ok})
 	})
+	app.Get("/formats", Formats(ResFmt{"application/xml", says("")}, ResFmt{"text/html", says("")}, ResFmt{"json", says("")}))
 	app.Get("/accepts", func(c *Ctx) error {
 		if c.Accepts(".xml", "json") == "" || c.AcceptsEncodings("gzip", "identity") != "gzip" {
 			t.Error("nothing is acceptable")
@@ -315,7 +327,7 @@ func TestNothingAllocates(t *testing.T) {
 		return nil
 	})
 	app.Host(":tenant.example.org").Get("/", func(*Ctx) error { return nil })
-	for _, target := range []string{"/static/route", "/repos/gallop/web/issues/7/a/b", "/format", "/accepts"} {
+	for _, target := range []string{"/static/route", "/repos/gallop/web/issues/7/a/b", "/format", "/formats", "/accepts"} {
 		request := &gallop.RequestCtx{}
 		request.Request.SetRequestURI(target)
 		request.Request.Header.SetHost("example.com")

@@ -20,6 +20,7 @@
 //	table*.go      trees by host and method, HEAD, OPTIONS and Allow
 //	ctx*.go        Ctx: the request, fields, files and streams of the answer
 //	nethttp.go     handlers of net/http, nethttp_middleware.go its middleware
+//	views.go       templates
 //	forwarded.go   what proxies say of the client
 //	redirect.go    Redirect, cookie.go Cookie, sse.go events
 //	bind.go        Binder: structs from requests

@@ -18,6 +18,7 @@ var (
 	// ErrInvalidCookie is returned by Ctx.SetCookie for what would break out of its place.
 	ErrInvalidCookie = errors.New("web: cookie has bytes that none may have")
 
+	errNoViews    = errors.New("web: Config.Views is not set")
 	errNoLocation = errors.New("web: a redirect has to lead somewhere")
 )
 

@@ -70,7 +70,7 @@ func (q quiet) Printf(format string, arguments ...any) {
 // newApp returns an application with middleware for all requests, whose server complains to nobody.
 func newApp(middleware ...web.Handler) *web.App {
 	app := web.New(web.Config{Server: &gallop.Server{Logger: newQuiet()}})
-	app.Use(middleware...)
+	app.Use(middleware)
 	return app
 }
 
