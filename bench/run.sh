@@ -2,20 +2,22 @@
 # Runs the in-memory benches pinned to one core and compares the servers of
 # that one run.
 #
-#	./run.sh [-n count] [-t benchtime] [-c core] [-p peers] name [bench pattern]
+#	./run.sh [-n count] [-t benchtime] [-c core] [-d directory] [-p peers] name [bench pattern]
 #
 # writes results/name.txt, the benches as go test prints them, and
 # results/name.cmp.txt, the same as a table with a column for each server and
-# gallop's ratios to the others. The peers are fasthttp and nethttp by default.
+# gallop's ratios to the others. The peers are fasthttp and nethttp by default, and
+# the benches those of this directory.
 set -eu
 cd "$(dirname "$0")"
 
-count=6 time=1s core=0 peers='fasthttp nethttp'
-while getopts n:t:c:p: o; do
+count=6 time=1s core=0 dir=. peers='fasthttp nethttp'
+while getopts n:t:c:d:p: o; do
 	case $o in
 	n) count=$OPTARG ;;
 	t) time=$OPTARG ;;
 	c) core=$OPTARG ;;
+	d) dir=$OPTARG ;;
 	p) peers=$OPTARG ;;
 	*) exit 2 ;;
 	esac
@@ -26,13 +28,13 @@ pattern=${2:-.}
 
 bin=$(mktemp)
 trap 'rm -f "$bin"' EXIT
-go test -c -o "$bin" .
+go test -C "$dir" -c -o "$bin" .
 
 {
 	echo "date: $(date -u +%Y-%m-%d)"
 	echo "commit: $(git describe --always --dirty 2>/dev/null || echo unknown)"
 	echo "go: $(go env GOVERSION)"
-	go list -m -f 'peer: {{.Path}} {{.Version}}' github.com/valyala/fasthttp github.com/gofiber/fiber/v3
+	go list -C "$dir" -m -f '{{if not (or .Main .Indirect .Replace)}}peer: {{.Path}} {{.Version}}{{end}}' all | sed '/^$/d'
 	# Rounds of one run each, so that a machine that grows slower does so
 	# for all the servers.
 	for _ in $(seq "$count"); do

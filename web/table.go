@@ -19,13 +19,34 @@ type table struct {
 // hostTable is the routes for one host.
 type hostTable struct {
 	host  hostPattern
-	trees []methodTree // one for each method, that of any method last
+	trees []methodTree            // one for each method, that of any method last
+	usual [usualMethods + 1]*node // the roots of those of usual methods, by usualMethod; the last one is nil
+}
+
+// usualMethods is how many methods are found without a search.
+const usualMethods = 5
+
+// usualMethod returns the number of a method that is usual, and usualMethods for others.
+func usualMethod(method []byte) int {
+	switch string(method) {
+	case gallop.MethodGet:
+		return 0
+	case gallop.MethodPost:
+		return 1
+	case gallop.MethodPut:
+		return 2
+	case gallop.MethodPatch:
+		return 3
+	case gallop.MethodDelete:
+		return 4
+	}
+	return usualMethods
 }
 
 // methodTree is the routes for one method.
 type methodTree struct {
 	method string // "" is any
-	root   node
+	root   *node
 }
 
 // newTable returns a table without routes, and with this middleware for what matches none.
@@ -72,7 +93,11 @@ func (h *hostTable) tree(method string) *methodTree {
 	if method != "" && at > 0 && h.trees[at-1].method == "" {
 		at--
 	}
-	h.trees = slices.Insert(h.trees, at, methodTree{method: method})
+	root := &node{}
+	h.trees = slices.Insert(h.trees, at, methodTree{method, root})
+	if n := usualMethod([]byte(method)); n < usualMethods {
+		h.usual[n] = root
+	}
 	return &h.trees[at]
 }
 
@@ -106,15 +131,28 @@ func (t *table) findByHost(c *Ctx, method []byte) bool {
 
 // find returns the route for a request.
 func (h *hostTable) find(method, path []byte, values *spans, depth int) *Route {
-	for i := range h.trees {
-		if t := &h.trees[i]; string(method) == t.method {
-			if r := t.root.find(path, values, depth); r != nil {
-				return r
-			}
-			break
+	n := usualMethod(method)
+	if root := h.usual[n]; root != nil {
+		if r := root.find(path, values, depth); r != nil {
+			return r
+		}
+	}
+	if n == usualMethods {
+		if r := h.findUnusual(method, path, values, depth); r != nil {
+			return r
 		}
 	}
 	return h.findOther(method, path, values, depth)
+}
+
+// findUnusual returns the route for a request with a method that is not usual.
+func (h *hostTable) findUnusual(method, path []byte, values *spans, depth int) *Route {
+	for i := range h.trees {
+		if t := &h.trees[i]; string(method) == t.method {
+			return t.root.find(path, values, depth)
+		}
+	}
+	return nil
 }
 
 // findOther returns the route for a request whose method has none: HEAD is GET then, and what

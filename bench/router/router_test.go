@@ -21,6 +21,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-chi/chi/v5"
 	"github.com/gofiber/fiber/v3"
+	"github.com/julienschmidt/httprouter"
 	"github.com/labstack/echo/v4"
 	"github.com/valyala/fasthttp"
 )
@@ -59,7 +60,7 @@ var calls int
 func routers() []router {
 	return []router{
 		{"gallop", newGallop()}, {"fiber", newFiber()}, {"echo", newNetHTTP(newEcho())},
-		{"gin", newNetHTTP(newGin())}, {"chi", newNetHTTP(newChi())}, {"nethttp", newNetHTTP(newMux())},
+		{"gin", newNetHTTP(newGin())}, {"httprouter", newNetHTTP(newHTTPRouter())}, {"chi", newNetHTTP(newChi())}, {"nethttp", newNetHTTP(newMux())},
 	}
 }
 
@@ -105,6 +106,14 @@ func newGin() http.Handler {
 		e.Handle(r.method, r.pattern, func(*gin.Context) { calls++ })
 	}
 	return e
+}
+
+func newHTTPRouter() http.Handler {
+	router := httprouter.New()
+	for _, r := range routes() {
+		router.Handle(r.method, r.pattern, func(http.ResponseWriter, *http.Request, httprouter.Params) { calls++ })
+	}
+	return router
 }
 
 func newChi() http.Handler {
