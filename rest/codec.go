@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"reflect"
-	"strconv"
 
 	"github.com/gallop-http/gallop/rest/internal/plainjson"
 )
@@ -99,16 +98,15 @@ func (j JSON) Decode(data []byte, v any) error {
 	if !j.Strict && errors.As(err, &syntax) && j.decodeOne(j.decoder(bytes.NewReader(data)), v) == nil {
 		err = nil // it is only what is behind the value
 	}
-	return decodeError(err, 0)
+	return decodeError(err, 0, 0)
 }
 
 // DecodeFrom implements Codec.
 func (j JSON) DecodeFrom(r io.Reader, v any) error {
-	d := j.decoder(r)
 	if list := emptyList(v); list.IsValid() {
-		return j.decodeList(d, list)
+		return j.decodeList(r, list)
 	}
-	return j.decodeOne(d, v)
+	return j.decodeOne(j.decoder(r), v)
 }
 
 func (j JSON) decoder(r io.Reader) *json.Decoder {
@@ -121,13 +119,13 @@ func (j JSON) decoder(r io.Reader) *json.Decoder {
 
 func (j JSON) decodeOne(d *json.Decoder, v any) error {
 	if err := d.Decode(v); err != nil {
-		return decodeError(err, d.InputOffset())
+		return decodeError(err, d.InputOffset(), 0)
 	}
-	return j.end(d)
+	return j.end(d, 0)
 }
 
-// end reports what is behind the value, if that is an error.
-func (j JSON) end(d *json.Decoder) error {
+// end reports what is behind the value, if that is an error. base is where d begins.
+func (j JSON) end(d *json.Decoder, base int64) error {
 	if !j.Strict {
 		return nil
 	}
@@ -140,7 +138,7 @@ func (j JSON) end(d *json.Decoder) error {
 		if err == nil || errors.As(err, &syntax) {
 			err = errTrailing
 		}
-		return &DecodeError{Offset: at, Err: err}
+		return &DecodeError{Offset: at + base, Err: err}
 	}
 }
 
@@ -160,62 +158,9 @@ func emptyList(v any) reflect.Value {
 	return list
 }
 
-// decodeList decodes an array into list. As in encoding/json, a value of the wrong type
-// does not end it; the first such error is returned.
-func (j JSON) decodeList(d *json.Decoder, list reflect.Value) error {
-	first, err := d.Token()
-	switch {
-	case err != nil:
-		return decodeError(err, d.InputOffset())
-	case first == nil:
-		return j.end(d)
-	case first != json.Delim('['):
-		return &DecodeError{Offset: d.InputOffset(), Err: errors.New("want a list, as the value is a slice")}
-	}
-	var wrong error
-	elements := reflect.MakeSlice(list.Type(), 0, 0)
-	for i := 0; d.More(); i++ {
-		elements = reflect.Append(elements, reflect.Zero(list.Type().Elem()))
-		at := d.InputOffset()
-		err := d.Decode(elements.Index(i).Addr().Interface())
-		var mistyped *json.UnmarshalTypeError
-		switch {
-		case err == nil:
-		case errors.As(err, &mistyped) && d.InputOffset() > at:
-			if wrong == nil {
-				wrong = inElement(decodeError(err, at), i, at)
-			}
-		default:
-			return inElement(decodeError(err, d.InputOffset()), i, 0)
-		}
-	}
-	list.Set(elements)
-	if _, err := d.Token(); err != nil {
-		return decodeError(err, d.InputOffset())
-	}
-	if wrong != nil {
-		return wrong
-	}
-	return j.end(d)
-}
-
-// inElement says of an error that it is in the element i, which begins at the offset.
-func inElement(err error, i int, at int64) error {
-	var d *DecodeError
-	if errors.As(err, &d) {
-		path := "[" + strconv.Itoa(i) + "]"
-		if d.Path != "" {
-			path += "." + d.Path
-		}
-		d.Path = path
-		d.Offset = max(d.Offset, at)
-	}
-	return err
-}
-
-// decodeError says where it is that err, from encoding/json, happened. at is where if it
-// does not say itself.
-func decodeError(err error, at int64) error {
+// decodeError says where it is that err, from encoding/json, happened. at is where if it does not say
+// itself, and base where the decoder began.
+func decodeError(err error, at, base int64) error {
 	if err == nil {
 		return nil
 	}
@@ -223,11 +168,11 @@ func decodeError(err error, at int64) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return &DecodeError{Offset: syntax.Offset, Err: err}
+		return &DecodeError{Offset: syntax.Offset + base, Err: err}
 	case errors.As(err, &mistyped):
-		return &DecodeError{Offset: mistyped.Offset, Path: mistyped.Field, Err: err}
+		return &DecodeError{Offset: mistyped.Offset + base, Path: mistyped.Field, Err: err}
 	case err == io.EOF:
 		err = io.ErrUnexpectedEOF
 	}
-	return &DecodeError{Offset: at, Err: err}
+	return &DecodeError{Offset: at + base, Err: err}
 }

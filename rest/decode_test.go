@@ -6,9 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -162,6 +166,88 @@ func TestDecodeLists(t *testing.T) {
 		check(body, new(json.RawMessage), new(json.RawMessage))
 	}
 	check(`"AAEC"`, new([]byte), new([]byte))
+}
+
+// Lists that are longer than what is in memory of them, whole and broken, are what encoding/json makes of them, however
+// their bytes come.
+func TestDecodeWindows(t *testing.T) {
+	rounds := 24
+	if rest.RaceEnabled {
+		rounds = 4
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range rounds {
+		var text []byte
+		for i := range 1 + random.IntN(400) {
+			text = append(text, "[,"[min(i, 1)])
+			for range random.IntN(3) {
+				text = append(text, " \n\t"[random.IntN(3)])
+			}
+			size := random.IntN(500)
+			if random.IntN(100) == 0 {
+				size = 150_000 + random.IntN(100_000)
+			}
+			text = fmt.Appendf(text, `{"login":"%s","n":%d}`, strings.Repeat("x", size), random.IntN(1000))
+		}
+		text = append(text, " ]\n"...)
+		switch at := random.IntN(len(text)); round % 4 {
+		case 0:
+			text = text[:at]
+		case 1:
+			text[at] = `]},"0 `[random.IntN(6)]
+		case 2:
+			text = append(text[:at:at], append([]byte(`,{"n":"wrong"},{"LOGIN":"folds"},`), text[at:]...)...)
+		}
+		type element struct {
+			gopher // makes it no plain one
+			N      int
+		}
+		for _, v := range [][2]any{{new([]logged), new([]logged)}, {new([]element), new([]element)}, {new([]map[string]any), new([]map[string]any)}} {
+			for _, src := range []io.Reader{bytes.NewReader(text), iotest.HalfReader(bytes.NewReader(text)), iotest.DataErrReader(bytes.NewReader(text))} {
+				reflect.ValueOf(v[0]).Elem().SetZero()
+				reflect.ValueOf(v[1]).Elem().SetZero()
+				err := rest.JSON{Strict: true}.DecodeFrom(src, v[0])
+				wantErr := json.Unmarshal(text, v[1])
+				if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(v[0], v[1]) {
+					t.Fatalf("round %d, %T: %v, want %v", round, v[0], err, wantErr)
+				}
+				if err != nil {
+					e := as[*rest.DecodeError](t, err)
+					if e.Offset < 0 || e.Offset > int64(len(text)) {
+						t.Errorf("round %d: offset %d of %d", round, e.Offset, len(text))
+					}
+					var syntax, want *json.SyntaxError
+					if errors.As(err, &syntax) && errors.As(wantErr, &want) && max(e.Offset-want.Offset, want.Offset-e.Offset) > 2000 {
+						t.Errorf("round %d, %T: offset %d, want about %d", round, v[0], e.Offset, want.Offset) // a json.Decoder does not count what is between elements
+					}
+				}
+			}
+		}
+	}
+}
+
+// An element may end where there is no more in memory, or only seem to.
+func TestDecodeNumbersInWindows(t *testing.T) {
+	var want []int
+	for i := range 30_000 {
+		want = append(want, 1234567*i)
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := range 12 {
+		var got []int
+		if err := (rest.JSON{}).DecodeFrom(strings.NewReader(strings.Repeat(" ", from)+string(text)), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%d: %d numbers, %v", from, len(got), err)
+		}
+	}
+}
+
+// logged is a plain type.
+type logged struct {
+	Login string
+	N     int
 }
 
 // What was decoded does not change with the buffers, which race builds overwrite.

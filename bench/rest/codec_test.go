@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bytedance/sonic"
+	"github.com/gallop-http/gallop/bench/rest/data"
 	"github.com/gallop-http/gallop/rest"
 	jsonv2 "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
@@ -50,14 +51,14 @@ var codecs = []codec{
 }
 
 func BenchmarkCodecDecode500KB(b *testing.B) {
-	data := issuesJSON(500 << 10)
+	text := data.JSON(500 << 10)
 	for _, c := range codecs {
 		b.Run("codec="+c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			b.SetBytes(int64(len(data)))
+			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				var list []issue
-				if err := c.decode(data, &list); err != nil || len(list) < 100 {
+				var list []data.Issue
+				if err := c.decode(text, &list); err != nil || len(list) < 100 {
 					b.Fatal(err, len(list))
 				}
 			}
@@ -66,7 +67,7 @@ func BenchmarkCodecDecode500KB(b *testing.B) {
 }
 
 func BenchmarkCodecEncode500KB(b *testing.B) {
-	list := issuesOf(500 << 10)
+	list := data.IssuesOf(500 << 10)
 	for _, c := range codecs {
 		b.Run("codec="+c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/bench/rest/data"
 	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/rest"
 	fiber "github.com/gofiber/fiber/v3/client"
@@ -113,8 +114,8 @@ func callFiber(dial func() (net.Conn, error)) caller {
 // BenchmarkCall is a whole call without a network: what the client costs.
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{1 << 10, 500 << 10} {
-		list := issuesOf(size)
-		text := issuesJSON(size)
+		list := data.IssuesOf(size)
+		text := data.JSON(size)
 		for _, c := range []struct {
 			name string
 			call caller
@@ -142,7 +143,7 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkNetwork is a whole call over a network in memory, each client on the transport that it has by default.
 func BenchmarkNetwork(b *testing.B) {
 	for _, size := range []int{1 << 10, 500 << 10} {
-		text := issuesJSON(size)
+		text := data.JSON(size)
 		ln := memnet.NewListener()
 		s := &gallop.Server{Transport: gallop.TransportGoroutine, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetContentType("application/json")
@@ -151,7 +152,7 @@ func BenchmarkNetwork(b *testing.B) {
 		go func() { _ = s.Serve(ln) }()
 		tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }}
 		own := &gallop.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}
-		want := len(issuesOf(size))
+		want := len(data.IssuesOf(size))
 		for _, c := range []struct {
 			name string
 			call caller
@@ -170,7 +171,7 @@ func BenchmarkNetwork(b *testing.B) {
 func benchCall(b *testing.B, call caller, in any, want int) {
 	b.ReportAllocs()
 	for b.Loop() {
-		var list []issue
+		var list []data.Issue
 		if err := call(in, &list); err != nil || len(list) != want {
 			b.Fatal(err, len(list))
 		}
@@ -179,10 +180,10 @@ func benchCall(b *testing.B, call caller, in any, want int) {
 
 // BenchmarkValue is what the decoded value itself costs: the floor of the above.
 func BenchmarkValue(b *testing.B) {
-	text := issuesJSON(500 << 10)
+	text := data.JSON(500 << 10)
 	b.ReportAllocs()
 	for b.Loop() {
-		var list []issue
+		var list []data.Issue
 		if err := json.Unmarshal(text, &list); err != nil {
 			b.Fatal(err)
 		}

@@ -58,3 +58,21 @@ func Decode(data []byte, v any) bool {
 	value.SetZero()
 	return false
 }
+
+// IsPlain reports whether values of a type may be decoded here.
+func IsPlain(t reflect.Type) bool { return planOf(t).decode != nil }
+
+// Element makes v, which is zero, what the next element of a list in data says, up to the comma or bracket
+// behind it, which has to be there, at n. If it cannot, v is zero again; there may just be too little data.
+func Element(data []byte, v reflect.Value) (n int, ok bool) {
+	d := newDecoder(data)
+	defer d.release()
+	d.space()
+	if planOf(v.Type()).decodes(d, v) {
+		if c := d.peek(); c == ',' || c == ']' {
+			return d.at, true
+		}
+	}
+	v.SetZero()
+	return 0, false
+}

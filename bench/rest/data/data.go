@@ -1,4 +1,5 @@
-package rest
+// Package data has what the benches encode and decode: issues as code hosts list them.
+package data
 
 import (
 	"encoding/json"
@@ -7,9 +8,9 @@ import (
 	"time"
 )
 
-// What the benches encode and decode: issues as code hosts list them.
 type (
-	user struct {
+	// User is somebody.
+	User struct {
 		Login     string `json:"login"`
 		ID        int64  `json:"id"`
 		AvatarURL string `json:"avatar_url"`
@@ -17,20 +18,22 @@ type (
 		Type      string `json:"type"`
 		SiteAdmin bool   `json:"site_admin"`
 	}
-	label struct {
+	// Label is one of an issue.
+	Label struct {
 		ID          int64   `json:"id"`
 		Name        string  `json:"name"`
 		Color       string  `json:"color"`
 		Description *string `json:"description"`
 	}
-	issue struct {
+	// Issue is one of a list.
+	Issue struct {
 		ID        int64      `json:"id"`
 		Number    int        `json:"number"`
 		Title     string     `json:"title"`
 		State     string     `json:"state"`
 		Body      string     `json:"body"`
-		User      *user      `json:"user"`
-		Labels    []label    `json:"labels"`
+		User      *User      `json:"user"`
+		Labels    []Label    `json:"labels"`
 		Comments  int        `json:"comments"`
 		CreatedAt time.Time  `json:"created_at"`
 		ClosedAt  *time.Time `json:"closed_at"`
@@ -38,20 +41,20 @@ type (
 	}
 )
 
-func issueOf(i int) issue {
+func issueOf(i int) Issue {
 	n := strconv.Itoa(i)
 	about := "Something isn't working"
-	return issue{
+	return Issue{
 		ID: 1_000_000 + int64(i), Number: i, Title: "Issue " + n + " says that \"this\" fails <often>", State: "open",
 		Body:     strings.Repeat("It happens when the answer is late, and the caller has gone.\n", 6),
-		User:     &user{"gopher" + n, int64(i), "https://avatars.example.com/u/" + n + "?v=4", "https://example.com/gopher" + n, "User", false},
-		Labels:   []label{{1, "bug", "d73a4a", &about}, {2, "help wanted", "008672", nil}},
+		User:     &User{"gopher" + n, int64(i), "https://avatars.example.com/u/" + n + "?v=4", "https://example.com/gopher" + n, "User", false},
+		Labels:   []Label{{1, "bug", "d73a4a", &about}, {2, "help wanted", "008672", nil}},
 		Comments: i % 7, CreatedAt: time.Date(2026, 1, 2, 3, 4, i%60, 0, time.UTC), URL: "https://example.com/gopher/holes/issues/" + n,
 	}
 }
 
-// issuesOf returns so many issues that they are about size bytes of JSON.
-func issuesOf(size int) (list []issue) {
+// IssuesOf returns so many issues that they are about size bytes of JSON.
+func IssuesOf(size int) (list []Issue) {
 	for total := 0; total < size; {
 		one := issueOf(len(list))
 		text, _ := json.Marshal(one)
@@ -61,12 +64,11 @@ func issuesOf(size int) (list []issue) {
 	return list
 }
 
-func issuesJSON(size int) []byte {
-	text, err := json.Marshal(issuesOf(size))
+// JSON returns them as text.
+func JSON(size int) []byte {
+	text, err := json.Marshal(IssuesOf(size))
 	if err != nil {
 		panic(err)
 	}
 	return text
 }
-
-func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
