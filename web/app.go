@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -118,7 +119,15 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.http.ServeHT
 // Listen serves on a TCP address, as Config.Server does, until Shutdown.
 func (a *App) Listen(addr string) error { return a.config.Server.ListenAndServe(addr) }
 
-// Shutdown stops what Listen began, and waits for the requests under way until ctx ends.
+// Listener serves on a listener, as Config.Server does, until Shutdown.
+func (a *App) Listener(ln net.Listener) error { return a.config.Server.Serve(ln) }
+
+// ListenTLS is Listen with TLS, with the certificate and the key in the two PEM files.
+func (a *App) ListenTLS(addr, certFile, keyFile string) error {
+	return a.config.Server.ListenAndServeTLS(addr, certFile, keyFile)
+}
+
+// Shutdown stops what these began, and waits for the requests under way until ctx ends.
 func (a *App) Shutdown(ctx context.Context) error { return a.config.Server.ShutdownWithContext(ctx) }
 
 // add registers a route. It panics if there cannot be such a one.

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/xml"
 	"fmt"
+	"strings"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/negotiate"
@@ -33,9 +34,14 @@ func (c *Ctx) Set(name, value string) *Ctx {
 }
 
 // Type sets Content-Type: a media type, or a short name for one, as "json" or ".html". Text that
-// is called by a short name is UTF-8.
-func (c *Ctx) Type(mediaType string) *Ctx {
-	c.request.SetContentType(fullType(mediaType))
+// is called by a short name is UTF-8, unless there is a charset.
+func (c *Ctx) Type(mediaType string, charset ...string) *Ctx {
+	t := fullType(mediaType)
+	if len(charset) > 0 {
+		t, _, _ = strings.Cut(t, ";")
+		t += "; charset=" + charset[0]
+	}
+	c.request.SetContentType(t)
 	return c
 }
 

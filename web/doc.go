@@ -10,7 +10,7 @@
 // A string from a Ctx is yours for ever. A []byte, as from the methods that end in
 // Bytes, is a view that ends with the handler.
 //
-// docs/design/0008-web.md says how routes are matched and in which order things run.
+// docs/from-fiber.md says what fiber's names are called here, docs/design/0008-web.md how routes are matched and in which order things run.
 //
 //	app.go         App and Config: from a request to its handlers
 //	router.go      what App and its groups share: verbs, Use, Mount, Route
