@@ -154,10 +154,14 @@ func (l *lifetime) cancelLocked(err error) {
 // one. It is not if somebody has asked for Done: contexts that are derived from this one
 // look at it when they learn of its end, which is after that.
 func (l *lifetime) end() (again bool) {
-	if !l.used.Load() {
-		l.canWatch = false
-		return true
+	if l.used.Load() {
+		return l.endUsed()
 	}
+	l.canWatch = false
+	return true
+}
+
+func (l *lifetime) endUsed() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.canWatch = false
@@ -249,10 +253,13 @@ func (c *serverConn) bodyRead(ctx *RequestCtx) {
 
 // stopWatching ends the watching and keeps what it has read.
 func (c *serverConn) stopWatching() {
-	l := &c.ctx.life
-	if !l.used.Load() {
-		return
+	if c.ctx.life.used.Load() {
+		c.endWatching()
 	}
+}
+
+func (c *serverConn) endWatching() {
+	l := &c.ctx.life
 	c.shared = true
 	l.mu.Lock()
 	l.canWatch = false

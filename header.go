@@ -249,6 +249,11 @@ func cleanValue(id field.ID, value []byte) []byte {
 	return ascii.TrimOWS(withoutControls(value))
 }
 
+// isClean reports whether value may be sent as it is, in any field.
+func isClean(value []byte) bool {
+	return len(value) > 0 && value[0] > ' ' && value[len(value)-1] > ' ' && ascii.IndexControl(value) == len(value)
+}
+
 // withoutControls returns text with a blank for each control character in it, for which it
 // allocates.
 func withoutControls(text []byte) []byte {
@@ -299,7 +304,12 @@ func (h *header) listFor(name []byte) *field.List {
 // setKnown sets the field with the known id, or removes it if the value is empty.
 // It reports whether the value was accepted.
 func (h *header) setKnown(id field.ID, value []byte) bool {
-	if value = cleanValue(id, value); !h.accepts(id, nil, value) {
+	if !isClean(value) { // as hardly any is
+		if value = cleanValue(id, value); ascii.IndexControl(value) != len(value) {
+			return false
+		}
+	}
+	if !h.room(len(value)) {
 		return false
 	}
 	if len(value) == 0 {

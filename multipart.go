@@ -219,9 +219,12 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 
 // RemoveMultipartFormFiles removes the temporary files of the form, and the form.
 func (req *Request) RemoveMultipartFormFiles() {
-	if req.form == nil {
-		return
+	if req.form != nil {
+		req.dropForm()
 	}
+}
+
+func (req *Request) dropForm() {
 	if _, ok := req.stream.(*writtenStream); ok {
 		req.ResetBody() // it is made of the form
 	}

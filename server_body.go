@@ -317,10 +317,9 @@ func (b *requestBody) tooMuchToDrain() bool {
 
 // drain reads what the handler has left of the body, within bounds, and reports
 // whether it got to the end.
-func (b *requestBody) drain() bool {
-	if b.ended() {
-		return true
-	}
+func (b *requestBody) drain() bool { return b.ended() || b.drainRest() }
+
+func (b *requestBody) drainRest() bool {
 	if b.tooMuchToDrain() {
 		return false
 	}
@@ -370,9 +369,13 @@ func (b *requestBody) close() {
 // sever makes whoever still holds the handle read an error from now on.
 func (b *requestBody) sever() {
 	if b.handle != nil {
-		b.handle.sever(b.c)
-		b.handle = nil
+		b.cutOff()
 	}
+}
+
+func (b *requestBody) cutOff() {
+	b.handle.sever(b.c)
+	b.handle = nil
 }
 
 // bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for

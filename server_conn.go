@@ -178,7 +178,7 @@ func (c *serverConn) serve() (*hijack, error) {
 		if c.taken {
 			return &hijack{}, nil
 		}
-		if err == errPark || err == errLater || err == errMove {
+		if _, paused := err.(pause); paused {
 			return nil, err
 		}
 		if err != nil {

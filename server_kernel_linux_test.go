@@ -207,6 +207,7 @@ func TestLoopStats(t *testing.T) {
 					c := wiretest.Start(t, func(nc net.Conn) error { return gallop.ServeIn(s, nc, tt.listen(s)) })
 					for range 6 {
 						c.Send(wiretest.Get("/fast")).Want(200)
+						synctest.Wait() // who has answered it would serve the next one, too
 					}
 					c.Send(wiretest.Get("/slow")).Want(200)
 				})

@@ -389,6 +389,10 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 	for {
 		hijack, err := c.serve()
 		switch {
+		case err == errLater:
+			settled = true
+			c.parkLater(w, lc)
+			return
 		case err == errMove:
 			w.Local, settled = nil, true
 			w.Group().Hand(c)
@@ -398,10 +402,6 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 				return
 			}
 			continue
-		case err == errLater:
-			settled = true
-			c.parkLater(w, lc)
-			return
 		}
 		settled = true
 		if hijack != nil {

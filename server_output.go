@@ -41,9 +41,16 @@ const smallBody = 16 << 10
 
 // room returns the buffer with space for at least n more bytes.
 func (o *output) room(n int) []byte {
+	if cap(o.buf)-len(o.buf) >= n {
+		return o.buf
+	}
+	return o.grown(n)
+}
+
+func (o *output) grown(n int) []byte {
 	if o.buf == nil {
 		o.buf = bufpool.Get(max(n, o.c.set.writeBuf))
-	} else if cap(o.buf)-len(o.buf) < n {
+	} else {
 		o.buf = bufpool.Grow(o.buf, n)
 	}
 	return o.buf

@@ -1,7 +1,5 @@
 package gallop
 
-import "errors"
-
 // TransportType is how connections are served, see Server.Transport.
 type TransportType int
 
@@ -50,8 +48,13 @@ type ServerStats struct {
 // errPark, errLater and errMove are how serving a connection of a loop stops for now:
 // there is nothing to read, and the connection goes back to its loop; or the loop has to
 // send what is in the output first; or the handler is to be called on a goroutine.
-var (
-	errPark  = errors.New("gallop: the connection goes back to its loop")
-	errLater = errors.New("gallop: the loop sends the answer")
-	errMove  = errors.New("gallop: the request goes to a goroutine")
+const (
+	errPark pause = iota
+	errLater
+	errMove
 )
+
+// pause is an error so that it can be returned as one. It is compared more quickly.
+type pause uint8
+
+func (pause) Error() string { return "gallop: the connection is not served for now" }

@@ -80,9 +80,12 @@ func (u *userValues) remove(i int) {
 
 // reset removes all values and closes those that are an io.Closer.
 func (u *userValues) reset() {
-	if len(*u) == 0 {
-		return
+	if len(*u) > 0 {
+		u.clear()
 	}
+}
+
+func (u *userValues) clear() {
 	u.close()
 	clear(*u)
 	*u = (*u)[:0]

@@ -14,10 +14,10 @@ type ahead struct {
 
 // early is what was read from a connection before it is served.
 type early struct {
-	c     *Conn
-	bytes []byte // of ahead.buf
-	full  bool   // there may be more
-	err   error
+	c        *Conn
+	from, to int   // in ahead.buf
+	full     bool  // there may be more
+	err      error // instead
 }
 
 const (
@@ -42,7 +42,7 @@ func (w *Worker) readAhead() bool {
 		l.ahead = a
 	}
 	a.reads, a.served = a.reads[:0], 0
-	for free := a.buf; l.next < l.n && len(a.reads) < mostReads; l.next++ {
+	for from := 0; l.next < l.n && len(a.reads) < mostReads; l.next++ {
 		event := &l.events[l.next]
 		if l.isListener(event) {
 			break
@@ -54,10 +54,10 @@ func (w *Worker) readAhead() bool {
 		case !c.Ahead:
 			a.reads = append(a.reads, early{c: c})
 		default:
-			n, err := c.TryRead(free[:readRoom])
-			n = max(n, 0)
-			a.reads = append(a.reads, early{c, free[:n:n], n == readRoom, err})
-			free = free[n:]
+			n, err := c.TryRead(a.buf[from : from+readRoom])
+			to := from + max(n, 0)
+			a.reads = append(a.reads, early{c, from, to, n == readRoom, err})
+			from = to
 		}
 	}
 	return true
@@ -66,7 +66,7 @@ func (w *Worker) readAhead() bool {
 // takeAhead makes w the one who serves the next connection that was read from.
 func (w *Worker) takeAhead() *Conn {
 	a := w.loop.ahead
-	w.early = &a.reads[a.served]
+	w.early, w.owned = &a.reads[a.served], a.buf
 	a.served++
 	return w.early.c
 }
@@ -79,5 +79,5 @@ func (w *Worker) HasAhead(c *Conn) bool { return w.early != nil && w.early.c == 
 func (w *Worker) TakeAhead() (p []byte, more bool, err error) {
 	e := w.early
 	w.early = nil
-	return e.bytes, e.full, e.err
+	return w.owned[e.from:e.to], e.full, e.err
 }

@@ -11,9 +11,9 @@ import (
 
 // answer is what a connection is to be sent before it is parked.
 type answer struct {
-	c     *Conn
-	by    Moment // for Park
-	bytes []byte
+	c   *Conn
+	by  Moment // for Park
+	end int    // of its bytes, among those of all
 }
 
 // MaxLater is how many bytes Later takes at most.
@@ -34,7 +34,7 @@ func (w *Worker) MayLater() bool { return w.one && w.Leads() }
 
 // Later has p sent to c, and then c parked until the moment by, as by Park. It is for who
 // serves c, and who does so no more by it. p may change once Handler.Serve has returned.
-func (w *Worker) Later(c *Conn, p []byte, by Moment) { w.later = answer{c, by, p} }
+func (w *Worker) Later(c *Conn, p []byte, by Moment) { w.later, w.laterBy, w.laterBytes = c, by, p }
 
 // Pace tells the loop that w leads, or led, how long a run took on it, now and then: if
 // others take as long, fewer wait for each other.
@@ -46,24 +46,22 @@ func (w *Worker) Pace(took time.Duration) {
 
 // settle sees to what w was told to send later, by now.
 func (w *Worker) settle(leads bool) {
-	l, a := w.loop, w.later
-	w.later = answer{}
+	l, c := w.loop, w.later
+	w.later = nil
 	if !leads {
-		if l.deliver(&a) {
-			a.c.HandOver()
+		if l.deliver(c, w.laterBytes, w.laterBy) {
+			c.HandOver()
 		}
 		return
 	}
-	if len(l.bytes)+len(a.bytes) > cap(l.bytes) { // which the others are views of
+	if len(l.bytes)+len(w.laterBytes) > cap(l.bytes) {
 		l.send()
 		if l.bytes == nil {
 			l.bytes = make([]byte, 0, answersRoom)
 		}
 	}
-	from := len(l.bytes)
-	l.bytes = append(l.bytes, a.bytes...)
-	a.bytes = l.bytes[from:]
-	l.answers = append(l.answers, a)
+	l.bytes = append(l.bytes, w.laterBytes...)
+	l.answers = append(l.answers, answer{c, w.laterBy, len(l.bytes)})
 	if n := len(l.answers); n >= mostAnswers || time.Duration(n)*w.pace >= longestWait {
 		l.send()
 	}
@@ -71,13 +69,19 @@ func (w *Worker) settle(leads bool) {
 
 // send sends what there is to be sent. It is for the leader.
 func (l *Loop) send() {
-	if len(l.answers) == 0 {
-		return
+	if len(l.answers) > 0 {
+		l.sendAll()
 	}
+}
+
+func (l *Loop) sendAll() {
+	from := 0
 	for i := range l.answers {
-		if a := &l.answers[i]; l.deliver(a) {
+		a := &l.answers[i]
+		if l.deliver(a.c, l.bytes[from:a.end], a.by) {
 			l.again = append(l.again, a.c)
 		}
+		from = a.end
 	}
 	clear(l.answers)
 	l.answers, l.bytes = l.answers[:0], l.bytes[:0]
@@ -85,14 +89,13 @@ func (l *Loop) send() {
 
 // deliver sends an answer and parks its connection. It reports true if that is to be
 // served instead.
-func (l *Loop) deliver(a *answer) (again bool) {
-	c := a.c
-	n, err := c.loop.write(int(c.fd), a.bytes)
-	if err == nil && n == len(a.bytes) {
-		return !l.g.h.Sent(c) || !c.Park(a.by)
+func (l *Loop) deliver(c *Conn, p []byte, by Moment) (again bool) {
+	n, err := c.loop.write(int(c.fd), p)
+	if err == nil && n == len(p) {
+		return !l.g.h.Sent(c) || !c.Park(by)
 	}
 	c.run.Store(0)
-	l.g.Hand(unsent{c, bytes.Clone(a.bytes[max(n, 0):])}) // an error comes again
+	l.g.Hand(unsent{c, bytes.Clone(p[max(n, 0):])}) // an error comes again
 	return false
 }
 

@@ -138,6 +138,9 @@ func (c *Conn) leave() {
 // TryRead reads what there is, and returns syscall.EAGAIN if that is nothing.
 func (c *Conn) TryRead(p []byte) (int, error) {
 	n, err := c.loop.read(int(c.fd), p)
+	if n > 0 {
+		return n, nil
+	}
 	if n == 0 && err == nil && len(p) > 0 {
 		err = io.EOF
 	}
@@ -147,6 +150,9 @@ func (c *Conn) TryRead(p []byte) (int, error) {
 // TryWrite writes what the socket takes. It returns no error if that is not all.
 func (c *Conn) TryWrite(p []byte) (int, error) {
 	n, err := c.loop.write(int(c.fd), p)
+	if n > 0 {
+		return n, nil
+	}
 	if err == syscall.EAGAIN {
 		err = nil
 	}

@@ -340,7 +340,7 @@ func (w *Worker) begin(c *Conn) {
 func (w *Worker) end() bool {
 	leads := w.loop.baton.CompareAndSwap(w.run, w.run+1)
 	w.early = nil
-	if w.later.c != nil {
+	if w.later != nil {
 		w.settle(leads)
 	}
 	return leads

@@ -10,16 +10,19 @@ type Worker struct {
 	// Local is the handler's.
 	Local any
 
-	g     *Group
-	loop  *Loop // that it leads, or led last
-	run   uint64
-	one   bool          // it serves no more than one connection in this run
-	later answer        // what it shall send after the run, if there is a connection in it
-	early *early        // of what it serves
-	pace  time.Duration // what a run takes, at most, lately
-	now   time.Time     // when its loop last looked at the clock
-	tasks chan task
-	since uint64 // the reaper's round in which it became idle
+	g          *Group
+	loop       *Loop // that it leads, or led last
+	run        uint64
+	one        bool          // it serves no more than one connection in this run
+	later      *Conn         // what it shall send to after the run,
+	laterBytes []byte        // this
+	laterBy    Moment        // and then park
+	early      *early        // what was read before from what it serves,
+	owned      []byte        // in here
+	pace       time.Duration // what a run takes, at most, lately
+	now        time.Time     // when its loop last looked at the clock
+	tasks      chan task
+	since      uint64 // the reaper's round in which it became idle
 }
 
 // task is what a worker does next.
