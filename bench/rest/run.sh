@@ -48,6 +48,6 @@ about() {
 
 cd ..
 {
-	go tool benchstat -filter '/client:*' -col '/client@(go-github resty fiber gallop)' -row .fullname "$results/$name.txt"
-	go tool benchstat -filter '/codec:*' -col '/codec@(std rest experiment-v1 experiment-v2 segmentio sonic goccy)' -row .fullname "$results/$name.txt"
+	go tool benchstat -filter /client:/./ -col '/client@(go-github resty fiber gallop)' -row .fullname "$results/$name.txt"
+	go tool benchstat -filter /codec:/./ -col '/codec@(std rest experiment-v1 experiment-v2 segmentio sonic goccy)' -row .fullname "$results/$name.txt"
 } >"$results/$name.cmp.txt"
