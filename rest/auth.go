@@ -98,7 +98,7 @@ type auth struct {
 
 // authFor returns who has the credentials of an origin, nil if nobody.
 func (c *Client) authFor(origin string) *auth {
-	for _, a := range c.auths {
+	for _, a := range slices.Backward(c.auths) {
 		if slices.Contains(a.origins, origin) {
 			return a
 		}

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -384,4 +385,92 @@ func TestResponseFields(t *testing.T) {
 			t.Error(rate)
 		}
 	})
+}
+
+func TestClone(t *testing.T) {
+	used := text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60")
+	eachScript(t, []gallop.RequestHandler{used, used, echo}, func(t *testing.T, a *api, over rest.Option) {
+		first := a.client(over, rest.WithHeader("X-One", "1"), rest.WithAuth(rest.Bearer("one")))
+		if _, err := first.R().Get("a", nil); err != nil {
+			t.Fatal(err)
+		}
+		same, err := first.Clone(rest.WithUserAgent("same"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = same.R().Get("a", nil)
+		if e := as[*rest.RateLimitError](t, err); e.Sent {
+			t.Error("what the first knows is not known", err)
+		}
+		other, err := same.Clone(rest.WithAuth(rest.Bearer("two")), rest.WithUserAgent("other"), rest.WithHeader("X-Two", "2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.R().Get("a", nil); err != nil {
+			t.Error("the limit of one credential is that of another", err)
+		}
+		time.Sleep(2 * time.Minute)
+		got := said(t, other, newRequest(t, other, "GET", "a", nil))
+		for _, want := range []string{"X-One: 1\n", "X-Two: 2\n", "Authorization: Bearer two\n", "User-Agent: other\n"} {
+			if strings.Count(got, want) != 1 {
+				t.Errorf("%q is not there once: %q", want, got)
+			}
+		}
+		if got := said(t, first, newRequest(t, first, "GET", "a", nil)); strings.Contains(got, "X-Two") || strings.Contains(got, "other") {
+			t.Errorf("the first has changed: %q", got)
+		}
+		if _, err := first.Clone(rest.WithTimeout(-1)); err == nil {
+			t.Error("a wrong option is accepted")
+		}
+		if n := a.dials.Load(); n > 2 { // one that has idled for two minutes may be dropped
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// A codec may be for anything.
+func TestCodecOfXML(t *testing.T) {
+	eachTransport(t, func(ctx *gallop.RequestCtx) {
+		if accept := string(ctx.Request.Header.Peek("Accept")); accept != "application/xml" {
+			t.Error(accept)
+		}
+		ctx.Write(ctx.PostBody())
+	}, func(t *testing.T, a *api, over rest.Option) {
+		type point struct{ X, Y int }
+		c := a.client(over, rest.WithCodec(xmlCodec{}))
+		if got, err := rest.Post[point, point](t.Context(), c, "a", point{1, 2}); err != nil || got != (point{1, 2}) {
+			t.Error(got, err)
+		}
+		_, err := c.R().SetBody([]byte("<point><X>")).Post("a", new(point))
+		as[*rest.DecodeError](t, err)
+	})
+}
+
+type xmlCodec struct{}
+
+func (xmlCodec) ContentType() string { return "application/xml" }
+
+func (xmlCodec) Encode(w io.Writer, v any) error { return xml.NewEncoder(w).Encode(v) }
+
+func (xmlCodec) Decode(data []byte, v any) error { return xml.Unmarshal(data, v) }
+
+func (xmlCodec) DecodeFrom(r io.Reader, v any) error { return xml.NewDecoder(r).Decode(v) }
+
+// The jar is gallop.Client's, and has what redirects set.
+func TestCookieJar(t *testing.T) {
+	a := serve(t, func(ctx *gallop.RequestCtx) {
+		if string(ctx.Path()) == "/v1/login" {
+			answer(ctx, 302, "", "Set-Cookie: session=7; Path=/", "Location: home")
+			return
+		}
+		echo(ctx)
+	})
+	g := a.gallop()
+	g.Jar = &gallop.CookieJar{}
+	c := a.client(rest.WithClient(g))
+	for _, path := range []string{"login", "home"} {
+		if got := said(t, c, newRequest(t, c, "GET", path, nil)); !strings.Contains(got, "Cookie: session=7\n") {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
 }

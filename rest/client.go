@@ -19,6 +19,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -42,7 +44,8 @@ type Client struct {
 	cache        *cache // or nil
 	before       []func(*Request) error
 	after        []func(*Request, *Response, error)
-	send         stage // all of them
+	options      []Option // that made it
+	send         stage    // all of them
 }
 
 // stage is what an exchange goes through. It calls the next one, as often as it likes.
@@ -84,11 +87,30 @@ func New(baseURL string, options ...Option) (*Client, error) {
 			return nil, err
 		}
 	}
+	c.options = options
 	if c.transport == nil {
 		c.transport = newGallopTransport(nil)
 	}
 	c.link()
 	return c, nil
+}
+
+// Clone returns a client with the options of c and, behind them, these. The two have their transport in common,
+// unless these say another, and the clone begins with what c knows about rate limits. From then on neither hears of
+// the other; caches are apart.
+func (c *Client) Clone(options ...Option) (*Client, error) {
+	sameTransport := func(n *Client) error {
+		n.transport = c.transport
+		return nil
+	}
+	n, err := New(c.base.String(), slices.Concat([]Option{sameTransport}, c.options, options)...)
+	if err != nil {
+		return nil, err
+	}
+	c.limits.mu.Lock()
+	defer c.limits.mu.Unlock()
+	n.limits.buckets, n.limits.routes = maps.Clone(c.limits.buckets), maps.Clone(c.limits.routes)
+	return n, nil
 }
 
 // link puts the stages together.

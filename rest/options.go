@@ -159,8 +159,8 @@ func WithCache(size int64) Option {
 }
 
 // WithAuth adds credentials to requests to these origins, https://host or https://host:port, and to no
-// others; without any, to the origin of the base URL. A request that has an Authorization of
-// its own keeps it.
+// others; without any, to the origin of the base URL. Of several for one origin the last counts. A request
+// that has an Authorization of its own keeps it.
 func WithAuth(source Auth, origins ...string) Option {
 	return func(c *Client) error {
 		if source == nil {
