@@ -28,6 +28,7 @@ func serveInMemory(t *testing.T, s *gallop.Server) (*wiretest.KernelListener, *w
 	k := gallop.Kernel(s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
+	synctest.Wait()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -69,6 +70,16 @@ func wantAll(t *testing.T, c net.Conn, begin string) {
 	_ = c.Close()
 }
 
+// refuseAt returns a [wiretest.Kernel] Refuse that fails a call with err.
+func refuseAt(call string, err error) func(string) error {
+	return func(is string) error {
+		if is == call {
+			return err
+		}
+		return nil
+	}
+}
+
 // Without descriptors accepting rests, ever longer and not for long, and goes on by itself.
 func TestLoopRestsWithoutDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -78,10 +89,10 @@ func TestLoopRestsWithoutDescriptors(t *testing.T) {
 		var mu sync.Mutex
 		var tries []time.Time
 		out := true
-		k.Refuse = func(string) error {
+		k.Refuse = func(call string) error {
 			mu.Lock()
 			defer mu.Unlock()
-			if !out {
+			if !out || call != "accept" {
 				return nil
 			}
 			tries = append(tries, time.Now())
@@ -128,12 +139,7 @@ func TestLoopHijackWithoutDescriptors(t *testing.T) {
 					last = state
 				}}
 				ln, k := serveInMemory(t, s)
-				k.Refuse = func(call string) error {
-					if call == "take" {
-						return syscall.EMFILE
-					}
-					return nil
-				}
+				k.Refuse = refuseAt("take", syscall.EMFILE)
 				c := callIn(t, ln, wiretest.Get("/"))
 				_, _ = io.ReadAll(c)
 				synctest.Wait()
@@ -161,12 +167,12 @@ func TestLoopShutdownWhileConnectionsWait(t *testing.T) {
 			}
 		}}
 		ln, k := serveInMemory(t, s)
-		k.Refuse = func(string) error {
+		k.Refuse = func(call string) error {
 			select {
 			case <-out:
 				return nil
 			default:
-				return syscall.EMFILE
+				return refuseAt("accept", syscall.EMFILE)(call)
 			}
 		}
 		long, other := callIn(t, ln, wiretest.Get("/long")), callIn(t, ln, wiretest.Get("/"))

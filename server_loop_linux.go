@@ -18,7 +18,7 @@ type loopGroup struct {
 	mu     sync.Mutex
 	g      *poll.Group
 	kernel poll.Kernel // nil but in tests, like n
-	n      int         // how many loops; 0: as many as there are processors
+	n      int         // how many loops; 0: as many as there are processors, also later
 	before poll.Stats  // of groups that have ended
 	pooled atomic.Uint64
 	vacant sync.Pool // of *serverConn, with what they have for the next connection
@@ -34,7 +34,7 @@ func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
 		}
 		lg.before = lg.stats()
 	}
-	g, err := poll.NewGroup(loopServer{s}, orDefault(lg.n, poll.DefaultLoops()), lg.kernel)
+	g, err := poll.NewGroup(loopServer{s}, lg.n, lg.kernel)
 	lg.g = g
 	return g, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -33,8 +34,8 @@ type Handler interface {
 	// has not.
 	Unsent(w *Worker, c *Conn, rest []byte)
 
-	// Failed is told when connections cannot be accepted for now, and tried again after
-	// the pause.
+	// Failed is told when connections cannot be accepted for now, and that this is tried
+	// again after the pause.
 	Failed(ln *Listener, pause time.Duration, err error)
 }
 
@@ -43,7 +44,10 @@ type Handler interface {
 type Group struct {
 	h      Handler
 	kernel Kernel // nil: the operating system
-	loops  []*Loop
+	loops  atomic.Pointer[[]*Loop]
+	procs  atomic.Int32 // how many of them get new connections: the first ones
+	fixed  bool         // there are as many loops as somebody has said, and not processors
+	sizing sync.Mutex
 	table  table
 	gens   atomic.Uint32
 
@@ -73,34 +77,79 @@ type Stats struct {
 // Stats returns what was done so far.
 func (g *Group) Stats() Stats {
 	s := Stats{Overtaken: g.stolen.Load()}
-	for _, l := range g.loops {
+	for _, l := range g.all() {
 		s.Counted += l.called.Load()
 	}
 	return s
 }
 
-// NewGroup starts n loops on a kernel, or, if it is nil, on the operating system. They end
-// when they have had a connection or listener, and have none any more: the caller holds it
-// by Enter meanwhile.
+// NewGroup starts n loops, or, if n is 0, as many as there are processors, and more when
+// there are more, on a kernel, or, if it is nil, on the operating system. Without the means
+// for so many there are fewer. They end when they have had a connection or listener, and have
+// none any more: the caller holds it by Enter meanwhile.
 func NewGroup(h Handler, n int, kernel Kernel) (*Group, error) {
-	g := &Group{h: h, kernel: kernel, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
-	for range n {
-		l, err := newLoop(g)
-		if err != nil {
-			for _, l := range g.loops {
-				l.close()
-			}
-			return nil, err
-		}
-		g.loops = append(g.loops, l)
-	}
+	g := &Group{h: h, kernel: kernel, fixed: n > 0, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
+	g.loops.Store(new([]*Loop))
 	g.users.Store(1)
-	g.running.Store(int32(n))
-	for _, l := range g.loops {
-		g.start(task{lead: l})
+	if !g.fixed {
+		n = runtime.GOMAXPROCS(0)
+	}
+	if err := g.grow(n); err != nil && len(g.all()) == 0 {
+		return nil, err
 	}
 	go g.dog()
 	return g, nil
+}
+
+// all returns the loops.
+func (g *Group) all() []*Loop { return *g.loops.Load() }
+
+// follow sees to it that there are as many loops as processors, and is called when there are
+// connections to accept. If there are fewer processors than before, the loops too many keep
+// what connections they have, and get no others.
+func (g *Group) follow() {
+	if g.fixed {
+		return
+	}
+	n := runtime.GOMAXPROCS(0)
+	if n == int(g.procs.Load()) || !g.Enter() {
+		return
+	}
+	defer g.Leave()
+	_ = g.grow(n) // it is tried again the next time
+}
+
+// grow starts loops until there are n, which get the new connections from now on. The caller
+// keeps the group from ending.
+func (g *Group) grow(n int) (err error) {
+	g.sizing.Lock()
+	defer g.sizing.Unlock()
+	for len(g.all()) < n && err == nil {
+		err = g.addLoop()
+	}
+	g.procs.Store(int32(min(n, len(g.all()))))
+	return err
+}
+
+// addLoop starts another loop. g.sizing is locked.
+func (g *Group) addLoop() error {
+	l, err := newLoop(g)
+	if err != nil {
+		return err
+	}
+	g.running.Add(1)
+	loops := append(slices.Clone(g.all()), l) // the old ones are being read
+	g.mu.Lock()
+	g.loops.Store(&loops)
+	listeners := slices.Clone(g.listeners)
+	g.mu.Unlock()
+	for _, ln := range listeners {
+		if ln != nil {
+			ln.join(l)
+		}
+	}
+	g.start(task{lead: l})
+	return nil
 }
 
 // Enter keeps the loops running until Leave. It reports false if they are ending.
@@ -121,7 +170,7 @@ func (g *Group) Leave() { g.leave() }
 
 func (g *Group) leave() {
 	if g.users.Add(-1) == 0 {
-		for _, l := range g.loops {
+		for _, l := range g.all() {
 			l.ring()
 		}
 	}
@@ -173,9 +222,10 @@ func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 
 // pick returns the loop with the fewest connections.
 func (g *Group) pick() *Loop {
-	best := g.loops[0]
+	loops := g.all()[:g.procs.Load()]
+	best := loops[0]
 	fewest := best.conns.Load()
-	for _, l := range g.loops[1:] {
+	for _, l := range loops[1:] {
 		if n := l.conns.Load(); n < fewest {
 			best, fewest = l, n
 		}
@@ -243,12 +293,19 @@ var errEnding = errors.New("poll: the loops are ending")
 
 // register has all loops told of new connections.
 func (ln *Listener) register() (err error) {
+	for _, l := range ln.g.all() {
+		if e := ln.registerOn(l); e != nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func (ln *Listener) registerOn(l *Loop) (err error) {
 	if cerr := ln.raw.Control(func(fd uintptr) {
-		for _, l := range ln.g.loops {
-			event := syscall.EpollEvent{Events: syscall.EPOLLIN | exclusive, Fd: int32(-ln.index - 1)}
-			if e := l.epollCtl(syscall.EPOLL_CTL_ADD, int(fd), &event); e != nil && e != syscall.EEXIST {
-				err = os.NewSyscallError("epoll_ctl", e)
-			}
+		event := syscall.EpollEvent{Events: syscall.EPOLLIN | exclusive, Fd: int32(-ln.index - 1)}
+		if e := l.epollCtl(syscall.EPOLL_CTL_ADD, int(fd), &event); e != nil && e != syscall.EEXIST {
+			err = os.NewSyscallError("epoll_ctl", e)
 		}
 	}); cerr != nil {
 		return cerr
@@ -256,9 +313,18 @@ func (ln *Listener) register() (err error) {
 	return err
 }
 
+// join has a new loop told of new connections. If it cannot be, the others are.
+func (ln *Listener) join(l *Loop) {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	if !ln.paused && !ln.ended {
+		_ = ln.registerOn(l)
+	}
+}
+
 func (ln *Listener) unregister() {
 	_ = ln.raw.Control(func(fd uintptr) {
-		for _, l := range ln.g.loops {
+		for _, l := range ln.g.all() {
 			_ = l.epollCtl(syscall.EPOLL_CTL_DEL, int(fd), &syscall.EpollEvent{})
 		}
 	})
@@ -295,6 +361,7 @@ func (g *Group) accept(w *Worker, index int) {
 		ln = g.listeners[index]
 	}
 	g.mu.Unlock()
+	g.follow()
 	if ln != nil {
 		ln.Accept(w, acceptBatch)
 	}
@@ -311,7 +378,7 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 			ln.g.h.Accept(w, ln, fd, peer)
 		case syscall.EINTR, syscall.ECONNABORTED:
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
-			ln.rest(err)
+			ln.rest(os.NewSyscallError("accept4", err))
 			return n
 		default: // it is empty, or closed
 			return n
@@ -335,13 +402,20 @@ const maxPause = 250 * time.Millisecond
 func (ln *Listener) rest(err error) {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
+	ln.restLocked(err)
+}
+
+func (ln *Listener) restLocked(err error) {
+	if ln.paused { // another loop has found out as well
+		return
+	}
 	if Now() > ln.rested.Add(maxPause) {
 		ln.pause = 0 // it went well meanwhile
 	}
 	ln.pause = min(max(2*ln.pause, 5*time.Millisecond), maxPause)
 	ln.rested = Now().Add(ln.pause)
 	if ln.stop(ln.pause) {
-		ln.g.h.Failed(ln, ln.pause, os.NewSyscallError("accept4", err))
+		ln.g.h.Failed(ln, ln.pause, err)
 	}
 }
 
@@ -361,15 +435,21 @@ func (ln *Listener) stop(d time.Duration) bool {
 	}
 	ln.paused = true
 	ln.unregister()
-	time.AfterFunc(d, func() {
-		ln.mu.Lock()
-		defer ln.mu.Unlock()
-		ln.paused = false
-		if !ln.ended {
-			_ = ln.register()
-		}
-	})
+	time.AfterFunc(d, ln.resume)
 	return true
+}
+
+// resume goes on accepting after a pause, or begins another one if that is not possible.
+func (ln *Listener) resume() {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	ln.paused = false
+	if ln.ended {
+		return
+	}
+	if err := ln.register(); err != nil && ln.Err() == nil { // with an error it is closed, which its owner finds
+		ln.restLocked(err)
+	}
 }
 
 // table finds connections by their descriptors.
@@ -413,6 +493,3 @@ func (t *table) grow(n int) *[]*chunk {
 	t.chunks.Store(&more)
 	return &more
 }
-
-// DefaultLoops is how many loops use all processors.
-func DefaultLoops() int { return runtime.GOMAXPROCS(0) }

@@ -168,7 +168,7 @@ func (g *Group) reap() {
 const dogTick = time.Millisecond
 
 func (g *Group) dog() {
-	seen := make([]uint64, len(g.loops))
+	var seen []uint64
 	timer := time.NewTimer(dogTick)
 	defer timer.Stop()
 	for {
@@ -177,7 +177,10 @@ func (g *Group) dog() {
 		case <-g.closed:
 			return
 		}
-		for i, l := range g.loops {
+		for i, l := range g.all() {
+			if i == len(seen) {
+				seen = append(seen, 0)
+			}
 			baton := l.baton.Load()
 			if baton&1 == 1 && baton == seen[i] && l.steal(baton) {
 				g.stolen.Add(1)
@@ -192,7 +195,7 @@ func (g *Group) dog() {
 }
 
 func (g *Group) anyAwake() bool {
-	for _, l := range g.loops {
+	for _, l := range g.all() {
 		if l.awake.Load() {
 			return true
 		}

@@ -40,6 +40,11 @@ func (k *Kernel) EpollCreate() (int, error) {
 func (k *Kernel) EpollCtl(ep, op, fd int, event *syscall.EpollEvent) error {
 	k.step("epoll_ctl", fd)
 	defer k.step("after epoll_ctl", fd)
+	if op == syscall.EPOLL_CTL_ADD {
+		if err := k.refused("epoll_ctl"); err != nil {
+			return err
+		}
+	}
 	f, err := k.epollCtl(ep, op, fd, *event)
 	if err == nil && f.conn != nil && op == syscall.EPOLL_CTL_ADD {
 		f.conn.Watch(func() { k.happened(f) })

@@ -21,8 +21,8 @@ type Kernel struct {
 	// behind it. It may wait.
 	Step func(call string, fd int)
 
-	// Refuse, if not nil, is asked before a connection is accepted, by "accept", and before
-	// it is taken away, by "take".
+	// Refuse, if not nil, is asked before a connection is accepted, by "accept", before it is
+	// taken away, by "take", and before it or a listener is put into a queue, by "epoll_ctl".
 	Refuse func(call string) error
 
 	mu     sync.Mutex

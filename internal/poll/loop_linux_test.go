@@ -1,0 +1,240 @@
+package poll
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// copyBack writes what can be read, and reports whether there may be more some day.
+func copyBack(c *Conn) bool {
+	var p [8]byte
+	n, err := c.TryRead(p[:])
+	_, _ = c.TryWrite(p[:n])
+	return err == nil || err == syscall.EAGAIN
+}
+
+// What comes while a connection is served makes no event for others, and keeps it from being
+// parked; what comes later has it served again.
+func TestParkAndWake(t *testing.T) {
+	h := &hooks{}
+	inMemory(t, 1, h, func(r *rig) {
+		var served, refused counter
+		release := make(chan bool)
+		h.serve = func(_ *Worker, c *Conn) {
+			served.Add(1)
+			for {
+				if !copyBack(c) {
+					c.Finish()
+					return
+				}
+				if <-release; c.Park(0) {
+					return
+				}
+				refused.Add(1)
+			}
+		}
+		c := r.dial()
+		synctest.Wait()
+		served.want(t, 1) // though nothing has come
+		if _, err := c.Write([]byte("one")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * dogTick) // until another worker leads, who sees that
+		release <- true
+		wantText(t, c, "one")
+		refused.want(t, 1)
+		served.want(t, 1)
+		release <- true
+		synctest.Wait()
+		if _, err := c.Write([]byte("two")); err != nil {
+			t.Fatal(err)
+		}
+		wantText(t, c, "two")
+		served.want(t, 2)
+		close(release)
+		synctest.Wait()
+		if _, err := c.Write([]byte("three")); err != nil {
+			t.Fatal(err)
+		}
+		wantText(t, c, "three")
+		served.want(t, 3)
+		refused.want(t, 1)
+		r.close(c)
+		served.want(t, 4) // to see the end
+	})
+}
+
+// A connection expires when it said it would, to a tick, and not while it is served. One that
+// parks again has new time.
+func TestExpiry(t *testing.T) {
+	h := &hooks{idle: 10 * time.Second}
+	inMemory(t, 1, h, func(r *rig) {
+		expired := h.tellExpiry()
+		c, begun := r.dial(), time.Now()
+		for range 5 {
+			time.Sleep(8 * time.Second)
+			r.wantEcho(c, "still here")
+			begun = time.Now()
+		}
+		if d := (<-expired).Sub(begun); d < 10*time.Second || d > 10*time.Second+2*wheelTick {
+			t.Errorf("it expired after %v", d)
+		}
+		r.close(c)
+	})
+}
+
+func TestExpiryEarlierThanBefore(t *testing.T) {
+	h := &hooks{idle: time.Hour}
+	inMemory(t, 1, h, func(r *rig) {
+		expired := h.tellExpiry()
+		c := r.dial()
+		r.wantEcho(c, "until in an hour")
+		synctest.Wait()
+		h.idle = time.Minute
+		begun := time.Now()
+		r.wantEcho(c, "until in a minute")
+		if d := (<-expired).Sub(begun); d < time.Minute || d > time.Minute+2*wheelTick {
+			t.Errorf("it expired after %v", d)
+		}
+		r.close(c)
+	})
+}
+
+// What is served does not expire, and is looked at again when it is not served any more.
+func TestExpiryWaitsForWhoServes(t *testing.T) {
+	h := &hooks{idle: time.Second}
+	h.serve = func(_ *Worker, c *Conn) {
+		time.Sleep(10 * time.Second)
+		if !c.Park(Now().Add(-time.Second)) {
+			t.Error("something has come")
+		}
+	}
+	inMemory(t, 1, h, func(r *rig) {
+		expired := h.tellExpiry()
+		begun := time.Now()
+		c := r.dial()
+		if d := (<-expired).Sub(begun); d < 10*time.Second || d > 10*time.Second+recheck+2*wheelTick {
+			t.Errorf("it expired after %v", d)
+		}
+		r.close(c)
+	})
+}
+
+// A loop that has nothing to do has no timer.
+func TestIdleLoopsSleep(t *testing.T) {
+	var waits counter
+	h := &hooks{step: func(call string, _ int) {
+		if call == "epoll_wait" {
+			waits.Add(1)
+		}
+	}}
+	inMemory(t, 2, h, func(r *rig) {
+		c := r.dial()
+		r.wantEcho(c, "x")
+		time.Sleep(time.Hour) // until the watchdog and the reaper have nothing to do
+		if !r.g.dogAsleep.Load() {
+			t.Error("the watchdog is awake")
+		}
+		before := waits.Load()
+		time.Sleep(time.Hour)
+		if n := waits.Load() - before; n > 2*61 { // a connection that never expires is looked at once a minute
+			t.Errorf("%d waits", n)
+		}
+		r.wantEcho(c, "y")
+		r.close(c)
+	})
+}
+
+// Events for a descriptor are not those of who had it before.
+func TestEventsOfThoseBefore(t *testing.T) {
+	inMemory(t, 1, &hooks{}, func(r *rig) {
+		l := r.g.all()[0]
+		c := r.dial()
+		r.wantEcho(c, "x")
+		synctest.Wait()
+		fd, gen := -1, uint32(0)
+		for f := range 2000 {
+			if of := r.g.table.get(f); of != nil {
+				fd, gen = f, of.gen
+			}
+		}
+		for _, tt := range []struct {
+			name  string
+			event syscall.EpollEvent
+			want  bool
+		}{
+			{"its own", syscall.EpollEvent{Events: syscall.EPOLLOUT, Fd: int32(fd), Pad: int32(gen)}, true},
+			{"of another generation", syscall.EpollEvent{Events: syscall.EPOLLOUT, Fd: int32(fd), Pad: int32(gen - 1)}, false},
+			{"of nobody", syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd + 1), Pad: int32(gen)}, false},
+			{"of nobody, far away", syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: 1 << 20, Pad: int32(gen)}, false},
+		} {
+			of := r.g.table.get(fd)
+			of.state.And(^uint32(writable))
+			if l.ready(&tt.event) != nil {
+				t.Errorf("%s: is to be served", tt.name)
+			}
+			if got := of.state.Load()&writable != 0; got != tt.want {
+				t.Errorf("%s: noted: %v", tt.name, got)
+			}
+		}
+		r.close(c)
+	})
+}
+
+// A table grows with the descriptors, and keeps what it has.
+func TestTable(t *testing.T) {
+	var tab table
+	fds := []int{0, 5, chunkSize - 1, chunkSize, 10*chunkSize + 3}
+	conns := map[int]*Conn{}
+	for _, fd := range fds {
+		if tab.get(fd) != nil {
+			t.Errorf("%d is there", fd)
+		}
+		conns[fd] = &Conn{fd: int32(fd)}
+		tab.put(fd, conns[fd])
+	}
+	for _, fd := range fds {
+		if tab.get(fd) != conns[fd] {
+			t.Errorf("%d is another one", fd)
+		}
+		tab.clear(fd)
+		if tab.get(fd) != nil {
+			t.Errorf("%d is there still", fd)
+		}
+	}
+}
+
+// Connections go to the loop with the fewest.
+func TestBalance(t *testing.T) {
+	inMemory(t, 3, &hooks{}, func(r *rig) {
+		var conns []*wiretest.Conn
+		for range 100 {
+			c := r.dial()
+			r.wantEcho(c, "x")
+			conns = append(conns, c)
+		}
+		if n := r.spread(); slices.Max(n)-slices.Min(n) > 1 {
+			t.Errorf("%v", n)
+		}
+		r.close(conns[:50]...)
+		conns = conns[50:]
+		for range 50 { // all at once
+			conns = append(conns, r.dial())
+		}
+		for _, c := range conns {
+			r.wantEcho(c, "y")
+		}
+		if n := r.spread(); slices.Max(n)-slices.Min(n) > 1 {
+			t.Errorf("%v, after some had gone", n)
+		}
+		r.close(conns...)
+		if n := r.spread(); slices.Max(n) != 0 {
+			t.Errorf("%v, after all had gone", n)
+		}
+	})
+}

@@ -1,0 +1,197 @@
+package poll
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// orders has those connections do f that send "!" first; others echo.
+func orders(h *hooks, f func(w *Worker, c *Conn)) func(*Worker, *Conn) {
+	return func(w *Worker, c *Conn) {
+		var p [1]byte
+		if n, _ := c.TryRead(p[:]); n == 0 || p[0] != '!' {
+			_, _ = c.TryWrite(p[:n])
+			h.echo(c)
+			return
+		}
+		f(w, c)
+	}
+}
+
+// Whoever leads a loop and waits, stays too long or ends, is followed by another worker: at
+// once if it waits for its connection, and else as soon as the watchdog has seen it twice.
+func TestBaton(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		do     func(w *Worker, c *Conn)
+		after  time.Duration // until others are served
+		stolen uint64
+	}{
+		{"waits to read", func(_ *Worker, c *Conn) { _, _ = c.Read(make([]byte, 1)); c.Finish() }, 0, 0},
+		{"waits to write", func(_ *Worker, c *Conn) { _, _ = c.Write(make([]byte, 1000)); c.Finish() }, 0, 0},
+		{"sleeps", func(_ *Worker, c *Conn) { time.Sleep(time.Second); c.Finish() }, 3 * dogTick, 1},
+		{"sleeps, and then waits", func(_ *Worker, c *Conn) { time.Sleep(time.Second); _, _ = c.Read(make([]byte, 1)); c.Finish() }, 3 * dogTick, 1},
+		{"ends its goroutine", func(_ *Worker, c *Conn) { defer c.Finish(); runtime.Goexit() }, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &hooks{}
+			inMemory(t, 1, h, func(r *rig) {
+				var led, leads atomic.Bool
+				h.serve = orders(h, func(w *Worker, c *Conn) {
+					led.Store(w.Leads())
+					defer func() { leads.Store(w.Leads()) }()
+					tt.do(w, c)
+				})
+				slow, other := r.dial(), r.dial()
+				slow.SetWindow(100)
+				r.wantEcho(slow, "x")
+				r.wantEcho(other, "x")
+				synctest.Wait()
+				if _, err := slow.Write([]byte("!")); err != nil {
+					t.Fatal(err)
+				}
+				begun := time.Now()
+				synctest.Wait()
+				_, _ = other.Write([]byte("y"))
+				wantText(t, other, "y")
+				if d := time.Since(begun); d > tt.after {
+					t.Errorf("another one was served after %v", d)
+				}
+				time.Sleep(2 * time.Second)
+				r.wantEcho(other, "z")
+				r.close(slow, other)
+				if !led.Load() {
+					t.Error("it did not lead")
+				}
+				if leads.Load() && tt.name != "ends its goroutine" {
+					t.Error("it leads still")
+				}
+				if n := r.g.Stats().Overtaken; n != tt.stolen {
+					t.Errorf("%d batons taken", n)
+				}
+				if n := r.g.away.Load(); n != 0 {
+					t.Errorf("%d workers are away", n)
+				}
+			})
+		})
+	}
+}
+
+// The baton changes hands once, whoever wants it at the same time.
+func TestBatonIsTakenOnce(t *testing.T) {
+	h := &hooks{}
+	inMemory(t, 1, h, func(r *rig) {
+		var taken, leaders counter
+		h.serve = orders(h, func(w *Worker, c *Conn) {
+			done := make(chan struct{})
+			for range 20 {
+				go func() {
+					if c.led.Load().steal(w.run) {
+						taken.Add(1)
+					}
+					done <- struct{}{}
+				}()
+			}
+			for range 20 {
+				<-done
+			}
+			if w.Leads() {
+				leaders.Add(1)
+			}
+			c.Finish()
+		})
+		for range 100 {
+			c := r.dial()
+			if _, err := c.Write([]byte("!")); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			r.close(c)
+		}
+		taken.want(t, 100)
+		leaders.want(t, 0)
+	})
+}
+
+// Workers that have had nothing to do for long end, and all of them with the group.
+func TestIdleWorkersEnd(t *testing.T) {
+	h := &hooks{}
+	inMemory(t, 1, h, func(r *rig) {
+		h.serve = orders(h, func(_ *Worker, c *Conn) { time.Sleep(time.Minute); c.Finish() })
+		var conns []*wiretest.Conn
+		for range 50 {
+			c := r.dial()
+			_, _ = c.Write([]byte("!"))
+			conns = append(conns, c)
+		}
+		time.Sleep(30 * time.Second)
+		if n := r.g.workers.Load(); n != 51 {
+			t.Errorf("%d workers for 50 connections and a loop", n)
+		}
+		time.Sleep(time.Minute)
+		if n := r.g.workers.Load(); n != 1 {
+			t.Errorf("%d workers after a minute", n)
+		}
+		r.close(conns...)
+	})
+}
+
+// What is handed over is done off the loops, by somebody who says so.
+func TestHand(t *testing.T) {
+	inMemory(t, 1, &hooks{}, func(r *rig) {
+		done := make(chan bool)
+		r.g.Hand(func(w *Worker) {
+			if w.Group() != r.g || !w.Now().Equal(time.Now()) {
+				t.Error("it does not know its group, or the time")
+			}
+			done <- w.Leads()
+		})
+		if <-done {
+			t.Error("it leads")
+		}
+		r.g.Hand(func(*Worker) { runtime.Goexit() })
+		synctest.Wait()
+		if n := r.g.away.Load(); n != 0 {
+			t.Errorf("%d workers are away", n)
+		}
+	})
+}
+
+// A connection that is kicked is served though nothing has come, by a worker off the loops, if
+// nobody serves it.
+func TestKick(t *testing.T) {
+	h := &hooks{}
+	inMemory(t, 1, h, func(r *rig) {
+		conns := make(chan *Conn, 1)
+		h.added = func(_ *Worker, c *Conn, _ error) { conns <- c }
+		client := r.dial()
+		c := <-conns
+		r.wantEcho(client, "x")
+		synctest.Wait()
+		var led, kicked counter
+		h.serve = func(w *Worker, c *Conn) {
+			if kicked.Add(1); w.Leads() {
+				led.Add(1)
+			}
+			c.Kick() // who serves finds it readable, once
+			if c.Park(0) {
+				t.Error("the kick is lost")
+			}
+			h.echo(c)
+		}
+		c.Kick()
+		synctest.Wait()
+		kicked.want(t, 1)
+		led.want(t, 0)
+		h.serve = nil
+		r.wantEcho(client, "y")
+		r.close(client)
+		c.Kick() // at nobody
+		synctest.Wait()
+	})
+}
