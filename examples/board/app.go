@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"embed"
-	"html/template"
 	"log/slog"
 	"os"
 	"time"
@@ -13,13 +11,11 @@ import (
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
-//go:embed page.html
-var pageText string
+//go:embed pages
+var pages embed.FS
 
 //go:embed assets
 var assets embed.FS
-
-var page = template.Must(template.New("page").Parse(pageText))
 
 // board is the program.
 type board struct {
@@ -44,9 +40,13 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
+	views, err := web.NewTemplates(web.TemplatesConfig{FS: pages})
+	if err != nil {
+		return nil, err
+	}
 	b := &board{store: store, files: dir}
 	b.server = &gallop.Server{StreamRequestBody: true, LameDuck: 100 * time.Millisecond}
-	b.app = web.New(web.Config{ErrorHandler: answerError, Server: b.server})
+	b.app = web.New(web.Config{ErrorHandler: answerError, Server: b.server, Views: views})
 	b.app.Use(
 		middleware.RequestID{}.Handler(),
 		middleware.Logger{Skip: isQuiet}.Handler(),
@@ -103,11 +103,10 @@ func answerError(c *web.Ctx, err error) {
 
 // showPage sends the page, with what is on the board already, so that it can be read without scripts.
 func (b *board) showPage(c *web.Ctx) error {
-	who, _ := b.session(c)
-	var out bytes.Buffer
-	if err := page.Execute(&out, map[string]any{"User": who, "Notes": b.notes.all()}); err != nil {
+	who, err := b.session(c)
+	if err != nil {
 		return err
 	}
 	c.Set(gallop.HeaderCacheControl, "private, no-cache")
-	return c.HTML(out.String())
+	return c.Render("pages/board", map[string]any{"User": who, "Notes": b.notes.all()})
 }

@@ -7,7 +7,7 @@
 //	notes.go     what is on the board, and the API for it
 //	events.go    what happens on the board, as it happens
 //	upload.go    files
-//	page.html, assets/   what browsers get
+//	pages/, assets/   what browsers get
 package main
 
 import (

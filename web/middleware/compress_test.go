@@ -31,6 +31,7 @@ func TestCompress(t *testing.T) {
 		return c.SendString(long)
 	})
 	app.Get("/error", func(*web.Ctx) error { return web.NewError(400, long) })
+	app.Get("/failed", func(c *web.Ctx) error { c.SendString(long); return web.NewError(400) })
 	app.Get("/none", func(c *web.Ctx) error { return c.SendStatus(204) })
 	const accept = "Accept-Encoding: gzip, br;q=0.5"
 	for _, tc := range []struct{ method, target, accept, coding, vary, etag string }{
@@ -50,6 +51,7 @@ func TestCompress(t *testing.T) {
 		{"GET", "/secret", accept, "identity", "", ""},
 		{"GET", "/part", accept, "", "", ""},
 		{"GET", "/error", accept, "", "", ""},
+		{"GET", "/failed", accept, "", "", ""},
 		{"GET", "/none", accept, "", "", ""},
 	} {
 		t.Run(tc.method+tc.target+tc.accept, func(t *testing.T) {

@@ -17,9 +17,8 @@ func negotiate(app *web.App) {
 			return nil
 		}}
 	}
-	forms := []web.ResFmt{
+	app.Get("/negotiate", web.Formats(
 		form("application/json", `{"hello":"world"}`), form("text/html", "<p>Hello, World!</p>"),
 		form("application/xml", "<hello>World</hello>"), form("text/plain", "Hello, World!"),
-	}
-	app.Get("/negotiate", func(c *web.Ctx) error { return c.Format(forms...) })
+	))
 }
