@@ -85,6 +85,20 @@ func TestFiles(t *testing.T) {
 			t.Error("what can be read once is sent again", err, a.calls.Load())
 		}
 	})
+	behind := opened(t, "short")
+	if _, err := behind.Seek(100, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for name, r := range map[string]*rest.Request{
+			"behind its end": c.R().SetBody(behind), "of a negative size": c.R().SetBodyReader(onceReader{strings.NewReader("")}, -2),
+		} {
+			if got := said(t, c, r.SetTarget("PUT", "a")); !strings.HasSuffix(got, "\n\n") {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	})
 	a := serve(t, parts)
 	closed := opened(t, "")
 	closed.Close()

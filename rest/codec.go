@@ -33,7 +33,7 @@ type Codec interface {
 // A body larger than 1 MiB that is a list goes into an empty slice element by element, so that
 // the text is never in memory whole.
 //
-// After an error the value may be filled in part.
+// After an error the value may be filled in part, and an UnmarshalJSON may have been called twice.
 type JSON struct {
 	// Strict makes anything but white space behind the value an error. It is ignored
 	// by default.

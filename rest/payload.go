@@ -85,7 +85,7 @@ func (p *payload) encode(codec Codec, v any) error {
 
 // read makes p a body from src. size is its length if it is not negative.
 func (p *payload) read(src io.Reader, size int64) error {
-	p.length = size
+	p.length = max(size, -1)
 	at, isAt := src.(io.ReaderAt)
 	seeker, isSeeker := src.(io.Seeker)
 	if !isAt || !isSeeker {
@@ -108,7 +108,7 @@ func (p *payload) read(src io.Reader, size int64) error {
 		if err != nil {
 			return &EncodeError{Err: err}
 		}
-		p.length = to - from
+		p.length = max(to-from, 0) // a file that is read behind its end has nothing
 	}
 	p.source = func() (io.Reader, error) { return io.NewSectionReader(at, from, p.length), nil }
 	return nil

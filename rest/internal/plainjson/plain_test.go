@@ -101,6 +101,9 @@ func check(t *testing.T, text []byte, typ reflect.Type) (decoded, encoded bool) 
 	case decoded && (err != nil || !same(got.Interface(), want.Interface())):
 		t.Errorf("%s: %q:\ngot  %+v\nwant %+v, %v", typ, text, got.Elem(), want.Elem(), err)
 	}
+	if len(text)%8 == 0 {
+		checkAppend(t, string(text)) // which may be any bytes
+	}
 	if err != nil {
 		return decoded, false
 	}
