@@ -71,7 +71,38 @@ type (
 		Ip netip.Addr
 		Bi *big.Int
 	}
+
+	// One unusual thing each, since one is enough.
+	embedding struct{ base }
+	quoted    struct {
+		Q int `json:"q,string"`
+	}
+	binary   struct{ B []byte }
+	texter   struct{ Ip netip.Addr }
+	textKeys struct{ M map[netip.Addr]int }
+	byteKeys struct{ M map[textKey]int }
+	withZero struct {
+		Z zeroer `json:"z,omitzero"`
+	}
+	emptyStruct struct {
+		S struct{ A int } `json:"s,omitempty"`
+	}
 )
+
+// zeroer says itself when it is zero.
+type zeroer int
+
+func (z zeroer) IsZero() bool { return z == 7 }
+
+// outKey is a text that writes itself.
+type outKey string
+
+func (k outKey) MarshalText() ([]byte, error) { return []byte("<" + k + ">"), nil }
+
+// textKey is a text that reads itself.
+type textKey string
+
+func (k *textKey) UnmarshalText(b []byte) error { *k = textKey("<" + string(b) + ">"); return nil }
 
 func (s *stamped) UnmarshalJSON(b []byte) error { *s = stamped("<" + string(b) + ">"); return nil }
 
@@ -79,6 +110,8 @@ var types = []reflect.Type{
 	reflect.TypeFor[tree](), reflect.TypeFor[numbers](), reflect.TypeFor[collections](), reflect.TypeFor[moments](), reflect.TypeFor[unusual](),
 	reflect.TypeFor[any](), reflect.TypeFor[[]tree](), reflect.TypeFor[map[string]tree](), reflect.TypeFor[map[string]any](), reflect.TypeFor[*numbers](),
 	reflect.TypeFor[string](), reflect.TypeFor[[]float64](), reflect.TypeFor[[]numbers](), reflect.TypeFor[map[int]int](), reflect.TypeFor[[]string](),
+	reflect.TypeFor[embedding](), reflect.TypeFor[quoted](), reflect.TypeFor[binary](), reflect.TypeFor[texter](), reflect.TypeFor[textKeys](), reflect.TypeFor[byteKeys](),
+	reflect.TypeFor[withZero](), reflect.TypeFor[emptyStruct](),
 }
 
 // same compares as reflect.DeepEqual does, but for what is not equal to itself.
@@ -127,8 +160,9 @@ func checkAppend(t *testing.T, v any) bool {
 
 func TestTexts(t *testing.T) {
 	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	deeper := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
 	for _, text := range []string{
-		"", " ", "null", "nul", "nulll", "1", "-", "-1", "+1", "01", "-0", "1.", ".5", "1.5", "1e", "1e5", "1E+5", "1e-400", "1e400", "1e39", "0x1", "Infinity", "NaN",
+		deeper, `{"unknown":` + deeper + `}`, "", " ", "null", "nul", "nulll", "1", "-", "-1", "+1", "01", "-0", "1.", ".5", "1.5", "1e", "1e5", "1E+5", "1e-400", "1e400", "1e39", "0x1", "Infinity", "NaN",
 		"18446744073709551615", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "123456789012345678", "256", "1.0",
 		`""`, `"`, `"a`, `"\`, `"\x"`, `"\u"`, `"\u12"`, `"\u12g4"`, `"\ud800"`, `"\ud800\u0041"`, `"\ud83d\ude00"`, `"\ude00"`, `"\ud800\ud800"`, `"\ud800\`, `"\/\b\f\n\r\t\"\\"`,
 		"\"\x00\"", "\"\n\"", "\"\x7f\"", "\"\xff\"", "\"a\xc3\"", "\"\u2028\u2029ä\"", "\"\\n\xff\"", `"12345678\n12345678"`, "\"1234567\x1f\"", "'a'", "\ufeff1",
@@ -140,7 +174,9 @@ func TestTexts(t *testing.T) {
 		`{"p":1,"p":2}`, `{"I":"1"}`, `{"I":1.0}`, `{"M":{"a":1,"b":2,"a":3},"T":{"x":{"name":"y"}}}`, `{"M":{"a":1},"M":{"b":2}}`, `{"M":null}`, `{"L":[[1,2],[],null]}`, `{"A":[1,"x",null,{},[]]}`, `{"R": [ 1, 2 ] }`, `{"R":null}`,
 		`{"W":"w","PP":"q","S":{"K":"a","Kk":"b"}}`, `{"PP":null}`, `{"At":"2026-01-02T03:04:05Z","Own":"2026-01-02T03:04:05.678+01:00","Text":[ 1 ],"For":5}`, `{"At":"2026-01-02T3:04:05Z"}`, `{"At":"2026\u002d01-02T03:04:05Z"}`,
 		`{"At":"2026-01-02T03:04:05,5Z"}`, `{"At":"2026-01-02T03:04:05+24:00"}`, `{"At":null,"maybe":null,"Own":null,"Text":null}`, `{"maybe":"2026-01-02T03:04:05Z","Text":"x","Text":{"a":"b"}}`,
-		`{"N":1,"q":"2","B":"AAEC","Ar":[1,2,3],"Ip":"::1","Bi":12,"Name":"x"}`, `{"1":1}`, deep, deep[1 : len(deep)-1], `{"loose":` + deep + `}`,
+		`{"N":1,"q":"2","B":"AAEC","Ar":[1,2,3],"Ip":"::1","Bi":12,"Name":"x"}`, `{"1":1}`, `{"q":"2"}`, `{"q":2}`, `{"B":"AAEC"}`, `{"B":[1,2]}`, `{"Ip":"::1"}`, `{"M":{"::1":5}}`, `{"z":7}`, `{"z":0}`, `{"s":{"A":1}}`, `{"s":{}}`, `{"Name":"embedded"}`,
+		`{"I":9223372036854775808}`, `{"I":-9223372036854775809}`, `{"U":18446744073709551616}`, `{"U":9999999999999999999}`, `{"unknown":1e}`, `{"unknown":1.}`, `{"unknown":01}`, `{"unknown":-}`,
+		"{\"unknown\":\"a\x01b\"}", "{\"unknown\":\"12345678\x01b\"}", "{\"unknown\":\"\\u00\"}", deep, deep[1 : len(deep)-1], `{"loose":` + deep + `}`,
 		`{"` + strings.Repeat("n", 70) + `":1}`, `{"name":"` + strings.Repeat("ü\\n", 70) + `"}`,
 	} {
 		for _, typ := range types {
@@ -203,6 +239,7 @@ func TestAppendValues(t *testing.T) {
 		nil, true, 0, -1, int64(math.MinInt64), uint64(math.MaxUint64), 0.0, math.Copysign(0, -1), 1e20, 1e21, 1e-6, 1e-7, 1.5e-9, 1e100, float32(1e21), float32(1e-6), float32(3.4e38), math.MaxFloat64,
 		"", "<&>", "\x00\x1f\x7f\"\\/", "\u2028\u2029\ufffd\xff\xc3", strings.Repeat("12345678\n", 9), []int(nil), []int{}, map[string]int(nil), map[string]int{}, map[string]string{"b": "<", "a": "\n", "": ""},
 		&x, (*int)(nil), struct{}{}, []any{1, "a", nil, []any{}, map[string]any{"x": 1.5}}, numbers{P: &x}, time.Unix(1, 5), time.Time{}, &time.Time{}, stamp{}, []stamp{{time.Unix(1, 0)}}, (*stamp)(nil), word("w"),
+		withZero{}, withZero{7}, emptyStruct{}, embedding{base{"x"}}, quoted{3}, binary{[]byte("x")}, textKeys{map[netip.Addr]int{netip.IPv6Unspecified(): 1}}, byteKeys{map[textKey]int{"a": 1}}, map[outKey]int{"a": 1},
 		moments{Zero: time.Unix(5, 0)}, map[string]time.Time{"a": time.Unix(1, 0).UTC()}, struct{ A time.Time }{}, json.RawMessage(` { "a" : 1 } `), json.RawMessage(nil), []json.RawMessage{json.RawMessage("1")},
 		struct {
 			A int `json:"-"`
