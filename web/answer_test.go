@@ -269,6 +269,10 @@ func TestStreams(t *testing.T) {
 			t.Errorf("%s: %s, want %s", target, got, want)
 		}
 	}
+	app.Get("/given-up", func(c *Ctx) error { c.SendStream(strings.NewReader("read"), 4); return NewError(409) })
+	if status, body, _ := ask(t, app, "GET", "/given-up"); status != 409 || body != "Conflict" {
+		t.Errorf("an error behind a stream: %d %q", status, body)
+	}
 	request, _ := http.NewRequest("GET", "/breaks", nil)
 	if _, err := app.Test(request); err == nil {
 		t.Error("a broken stream looks whole")

@@ -101,10 +101,10 @@ func (b Binder) Body(v any) error {
 // tag of them gets nothing from a JSON body unless it has the tag "json", nothing from XML
 // without "xml", and nothing from formats of Config.Codecs.
 func (b Binder) All(v any) error {
-	body := b.c.request.PostBody()
-	switch {
-	case b.c.hasForm():
+	if b.c.hasForm() { // which need not fit into memory
 		return b.bind(v, uriSource, querySource, headerSource, cookieSource, formSource)
+	}
+	switch body := b.c.request.PostBody(); {
 	case len(body) > 0:
 		codec, source := b.c.codec(b.c.mediaType())
 		if codec == nil {

@@ -370,6 +370,34 @@ func TestBindFiles(t *testing.T) {
 	}
 }
 
+// An upload that is larger than what is read into memory is bound as it comes.
+func TestBindLargeUploads(t *testing.T) {
+	app := New(Config{Server: &gallop.Server{StreamRequestBody: true, MaxRequestBodySize: 1000}})
+	app.Post("/", func(c *Ctx) error {
+		v, err := Bind[struct {
+			File *multipart.FileHeader `form:"file,required"`
+		}](c)
+		if err != nil {
+			return err
+		}
+		return c.SendString(strconv.FormatInt(v.File.Size, 10))
+	})
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, _ := w.CreateFormFile("file", "f")
+	part.Write(make([]byte, 3<<20))
+	w.Close()
+	request, _ := http.NewRequest("POST", "/", &body)
+	request.Header.Set("Content-Type", w.FormDataContentType())
+	response, err := app.Test(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := io.ReadAll(response.Body); string(text) != strconv.Itoa(3<<20) {
+		t.Errorf("%d %s", response.StatusCode, text)
+	}
+}
+
 type picky struct{ err error }
 
 func (p picky) Validate(any) error { return p.err }

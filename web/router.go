@@ -136,7 +136,7 @@ func (g *Router) OnError(h ErrorHandler) { g.onError = h }
 //
 // Of an application it is the routes that it has now, with the prefix before their paths. They keep their
 // middleware, behind that of g, their error handler, their names and their hosts; routes for any host
-// get g's.
+// get g's. What else there is in its configuration does not count.
 //
 // An http.Handler gets all requests for the prefix and for what is behind it, with any method. It sees the path without the
 // prefixes, as routes see it: without dot segments, and with %2F as it is. One that needs the whole path is no matter
