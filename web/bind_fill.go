@@ -319,7 +319,7 @@ func fieldIfThere(v reflect.Value, index []int) (field reflect.Value, ok bool) {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {
 			if v.IsNil() {
-				return v, false
+				return reflect.Value{}, false
 			}
 			v = v.Elem()
 		}

@@ -211,6 +211,19 @@ func TestBindKeepsWhatABodyMustNotSet(t *testing.T) {
 	if err != nil || fmt.Sprint(v) != "{[guest] n}" {
 		t.Errorf("%v, %v", v, err)
 	}
+	var embedded struct{ *Paged } // which the body makes
+	err = bound(t, Config{}, "", `{"Page":9,"Size":9}`, []string{"Content-Type: application/json"}, func(c *Ctx) error { return c.Bind().All(&embedded) })
+	if err != nil || *embedded.Paged != (Paged{1, 20}) {
+		t.Errorf("%v, %v", embedded.Paged, err)
+	}
+}
+
+// A field without a value keeps what it has; only if it has nothing it gets the default.
+func TestBindKeepsWhatIsThere(t *testing.T) {
+	v := Paged{Page: 5}
+	if err := bound(t, Config{}, "", "", nil, func(c *Ctx) error { return c.Bind().Query(&v) }); err != nil || v != (Paged{5, 20}) {
+		t.Errorf("%v, %v", v, err)
+	}
 }
 
 func TestBindErrors(t *testing.T) {
@@ -333,7 +346,7 @@ func TestBindFiles(t *testing.T) {
 		One   *multipart.FileHeader   `form:"one"`
 		Many  []*multipart.FileHeader `form:"many"`
 		None  *multipart.FileHeader   `form:"none"`
-		Text  string                  `form:"many"`
+		Text  string                  `form:"many" default:"none"`
 		Docs  []struct {
 			File *multipart.FileHeader `form:"file,required"`
 		} `form:"docs"`
@@ -365,7 +378,7 @@ func TestBindFiles(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || v.Title != "t" || v.One == nil || len(v.Many) != 2 || v.None != nil || v.Text != "" || len(v.Docs) != 1 || v.Docs[0].File == nil {
+	if err != nil || v.Title != "t" || v.One == nil || len(v.Many) != 2 || v.None != nil || v.Text != "none" || len(v.Docs) != 1 || v.Docs[0].File == nil {
 		t.Errorf("%+v %v", v, err)
 	}
 }

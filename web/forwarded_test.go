@@ -81,6 +81,7 @@ func TestForwarded(t *testing.T) {
 		"for=9.9.9.9, for=10.0.0.2;proto=https":                   "9.9.9.9 3 https://inner:8080",
 		`for=", for=9.9.9.9`:                                      "9.9.9.9 2 http://inner:8080",
 		`for="9.9.9.9, for=10.0.0.2`:                              "10.0.0.2 2 http://inner:8080",
+		`for=9.9.9.9;ext="a, b";proto=https`:                      "9.9.9.9 2 https://inner:8080",
 		"for=_hidden;proto=https":                                 "10.0.0.1 1 https://inner:8080",
 		"for=unknown, for=10.0.0.2":                               "10.0.0.2 2 http://inner:8080",
 		"proto=https":                                             "10.0.0.1 1 https://inner:8080",

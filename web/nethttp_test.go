@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -193,6 +194,48 @@ func TestMiddlewareThatInterferes(t *testing.T) {
 	if plain, err := io.ReadAll(z); string(plain) != "plain" || err != nil {
 		t.Errorf("%q %v", plain, err)
 	}
+}
+
+// Nothing runs behind middleware that has returned, and nothing is begun then.
+func TestMiddlewareThatDoesNotWait(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	ended := false
+	var late http.Handler
+	app.Group("/a", func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			go next.ServeHTTP(w, r)
+			<-entered
+			close(leave)
+		})
+	}).Get("/", func(c *Ctx) error {
+		close(entered)
+		<-leave
+		for range 100 {
+			runtime.Gosched()
+		}
+		ended = true
+		return c.SendString(c.Path())
+	})
+	app.Group("/b", func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			late = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { next.ServeHTTP(w, r) })
+		})
+	}).Get("/", says("never"))
+	outer := New(Config{Server: quiet()})
+	outer.Use(func(c *Ctx) error {
+		err := c.Next()
+		if !ended {
+			t.Error("it still runs")
+		}
+		return err
+	})
+	outer.Mount("/", app)
+	ask(t, outer, "GET", "/a/")
+	if status, body, _ := ask(t, outer, "GET", "/b/"); status != 200 || body != "" {
+		t.Errorf("%d %q", status, body)
+	}
+	late.ServeHTTP(nil, nil)
 }
 
 type zippedWriter struct {

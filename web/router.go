@@ -142,15 +142,16 @@ func (g *Router) OnError(h ErrorHandler) { g.onError = h }
 // prefixes, as routes see it: without dot segments, and with %2F as it is. One that needs the whole path is no matter
 // for Mount but for All.
 func (g *Router) Mount(prefix string, what any) {
+	prefix = strings.TrimSuffix(prefix, "/") // both have routes that begin with one
 	switch what := what.(type) {
 	case *App:
 		g.mountApp(prefix, what)
 	case http.Handler:
 		h := FromHTTP(withoutPrefix(what))
-		if prefix != "" && prefix != "/" {
-			g.All(strings.TrimSuffix(prefix, "/"), h)
+		if prefix != "" {
+			g.All(prefix, h)
 		}
-		g.All(strings.TrimSuffix(prefix, "/")+"/*", h)
+		g.All(prefix+"/*", h)
 	default:
 		panic(fmt.Sprintf("web: cannot mount a %T at %s: it is neither an *App nor an http.Handler", what, g.prefix+prefix))
 	}

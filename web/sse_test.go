@@ -134,6 +134,30 @@ func TestEventsThatFail(t *testing.T) {
 	}
 }
 
+// A stream that somebody has kept does not write into the answer to another request.
+func TestEventsThatAreKept(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	var kept *EventStream
+	app.Get("/", func(c *Ctx) error {
+		return c.SSE(func(s *EventStream) error {
+			if kept == nil {
+				kept = s
+			} else if err := kept.Send(Event{Data: "stray"}); err == nil {
+				t.Error("sent")
+			}
+			return s.Send(Event{Data: "x"})
+		})
+	})
+	conn := listening(t, app)()
+	for range 2 {
+		_, response := get(t, conn, "/")
+		if body, err := io.ReadAll(response.Body); string(body) != "data: x\n\n" || err != nil {
+			t.Errorf("%q %v", body, err)
+		}
+	}
+	conn.Close()
+}
+
 // A client that is sent nothing gets a comment now and then, and one that is sent events gets none.
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
