@@ -414,3 +414,20 @@ func TestBodies(t *testing.T) {
 		t.Errorf("%d bytes came back of %d", len(body), len(text))
 	}
 }
+
+// Each method has routes of its own, the usual ones and others.
+func TestMethodsAreKeptApart(t *testing.T) {
+	app := New(Config{})
+	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "PURGE", "get"}
+	for _, method := range methods {
+		app.Add(method, "/x", func(c *Ctx) error { c.Set("X-Method", method); return nil })
+	}
+	for _, method := range methods {
+		if _, _, header := ask(t, app, method, "/x"); header.Get("X-Method") != method {
+			t.Errorf("%s is answered by %q", method, header.Get("X-Method"))
+		}
+	}
+	if status, _, header := ask(t, app, "LOCK", "/x"); status != 405 || header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PURGE, PUT, QUERY, get" {
+		t.Errorf("%d, Allow: %s", status, header.Get("Allow"))
+	}
+}

@@ -52,6 +52,9 @@ func TestTree(t *testing.T) {
 			"/abcdefghijklmnopq/a-long-segment": "/abcdefghijklmnopq/:x x=a-long-segment",
 			"/abcdef":                           "", "/abcdefgX": "", "/abcdefghij": "", "/abcdefghijklmno": "", "/abcdefghijklmnopq": "", "/abcdefg\x00": "",
 		}},
+		{"bytes that are 0", "/a\x00 /a /b\x00\x00c", map[string]string{
+			"/a": "/a", "/a\x00": "/a\x00", "/a\x00\x00": "", "/b": "", "/b\x00\x00c": "/b\x00\x00c",
+		}},
 		{"a segment", "/users/:id /users/:id/posts/:post", map[string]string{
 			"/users/7": "/users/:id id=7", "/users/7/posts/x y": "/users/:id/posts/:post id=7 post=x y",
 			"/users/": "", "/users": "", "/users/7/": "", "/users//posts/1": "", "/users/7/posts/": "",

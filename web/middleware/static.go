@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"bytes"
+	"cmp"
 	"io/fs"
 	"path"
 	"strings"
@@ -140,12 +141,10 @@ func wantsPage(c *web.Ctx, name []byte) bool {
 
 // lastParam returns the value of the parameter at the end of the route, or the path if there is none.
 func lastParam(c *web.Ctx) []byte {
-	pattern := c.Route().Pattern()
-	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
-		if name := pattern[i+1:]; name != "" {
-			return c.ParamsBytes(name)
+	if r := c.Route(); r != nil {
+		if i := strings.LastIndexByte(r.Pattern(), '*'); i >= 0 {
+			return c.ParamsBytes(cmp.Or(r.Pattern()[i+1:], "*"))
 		}
-		return c.ParamsBytes("*")
 	}
 	return c.PathBytes()
 }

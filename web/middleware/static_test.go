@@ -191,6 +191,18 @@ func TestStaticMiddleware(t *testing.T) {
 	ask(t, app, "GET", "/api/orders").want(t, "Content-Type", "text/plain; charset=utf-8")
 }
 
+// Without a route, or one with such a parameter, it is the path.
+func TestStaticWithoutAParameter(t *testing.T) {
+	files := fstest.MapFS{"app.js": {Data: []byte("let a")}}
+	app := newApp(middleware.Static{FS: files}.Handler())
+	app.Get("/app.js", says("never"))
+	for target, want := range map[string]int{"/app.js": 200, "/none": 404} {
+		if a := ask(t, app, "GET", target); a.status != want || want == 200 && a.body != "let a" {
+			t.Errorf("%s: %d %q", target, a.status, a.body)
+		}
+	}
+}
+
 func TestStaticFallback(t *testing.T) {
 	files := fstest.MapFS{"index.html": {Data: []byte("shell")}, "app.js": {Data: []byte("let a")}, ".x": {Data: []byte("dot")}}
 	app := newApp()
