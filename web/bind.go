@@ -1,13 +1,9 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
-	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/gallop-http/gallop"
 )
@@ -144,7 +140,7 @@ func (b Binder) bind(v any, sources ...source) error {
 
 // decode decodes the body.
 func (b Binder) decode(codec Codec, source string, v any) error {
-	body, err := b.c.decodedBody()
+	body, err := b.c.BodyUncompressed()
 	if err != nil {
 		return err
 	}
@@ -207,120 +203,4 @@ func decodeFailure(source string, err error) error {
 		return err
 	}
 	return e
-}
-
-// decodedBody returns the body without its content coding.
-func (c *Ctx) decodedBody() (body []byte, err error) {
-	r := &c.request.Request
-	if len(r.Header.ContentEncoding()) == 0 {
-		body, err = r.Body(), r.BodyErr()
-	} else if limit := c.bodyLimit(); limit > 0 {
-		body, err = r.BodyUncompressedWithLimit(limit)
-	} else {
-		body, err = r.BodyUncompressed()
-	}
-	if err != nil {
-		return nil, bodyError(err)
-	}
-	return body, nil
-}
-
-// bodyLimit is how many bytes a body may have once it is decoded; not positive is as many as
-// the root allows.
-func (c *Ctx) bodyLimit() int {
-	if n := c.app.config.Server.MaxRequestBodySize; n != 0 {
-		return n
-	}
-	return gallop.DefaultMaxRequestBodySize
-}
-
-// bodyError gives an error of reading a body its status.
-func bodyError(err error) error {
-	status := gallop.StatusBadRequest
-	switch {
-	case errors.Is(err, gallop.ErrBodyTooLarge):
-		status = gallop.StatusRequestEntityTooLarge
-	case errors.Is(err, gallop.ErrContentEncodingUnsupported):
-		status = gallop.StatusUnsupportedMediaType
-	}
-	return &Error{Status: status, Err: err}
-}
-
-// hasForm reports whether the body is a form.
-func (c *Ctx) hasForm() bool {
-	t := c.mediaType()
-	return t == typeForm || t == typeMultipart
-}
-
-// mediaType returns the type of the request's body in lower case, without parameters. It makes
-// no string of those that are known.
-func (c *Ctx) mediaType() string {
-	t, _, _ := bytes.Cut(c.request.Request.Header.ContentType(), []byte(";"))
-	t = bytes.Trim(t, " \t")
-	for _, known := range [...]string{typeJSON, typeForm, typeMultipart} {
-		if len(t) == len(known) && bytes.EqualFold(t, []byte(known)) {
-			return known
-		}
-	}
-	return strings.ToLower(string(t))
-}
-
-// codec returns what decodes a media type, and what errors and tags call it; nil if nothing does.
-func (c *Ctx) codec(mediaType string) (codec Codec, source string) {
-	if codec := c.app.config.Codecs[mediaType]; codec != nil {
-		return codec, mediaType
-	}
-	switch {
-	case mediaType == typeJSON || strings.HasSuffix(mediaType, "+json"):
-		return c.app.config.JSON, "json"
-	case mediaType == "application/xml" || mediaType == "text/xml" || strings.HasSuffix(mediaType, "+xml"):
-		return xmlCodec{}, "xml"
-	}
-	return nil, ""
-}
-
-// unsupported is the error for a body of a type that nothing decodes. The answer says what
-// would be (RFC 9110 §15.5.16).
-func (c *Ctx) unsupported() error {
-	c.Set(gallop.HeaderAccept, c.app.accept)
-	return NewError(gallop.StatusUnsupportedMediaType)
-}
-
-// xmlCodec is encoding/xml.
-type xmlCodec struct{}
-
-func (xmlCodec) Marshal(v any) ([]byte, error)      { return xml.Marshal(v) }
-func (xmlCodec) Unmarshal(data []byte, v any) error { return xml.Unmarshal(data, v) }
-
-// keep returns the values of the fields that a body in source's format must not set.
-func (p *plan) keep(v reflect.Value, source string) (values []reflect.Value) {
-	for i := range p.fields {
-		if f := &p.fields[i]; !f.bodyTag(source) {
-			value, ok := fieldIfThere(v, f.index)
-			if ok {
-				saved := reflect.New(value.Type()).Elem()
-				saved.Set(value)
-				value.SetZero() // decoding must not write into what it refers to
-				value = saved
-			}
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
-// restore undoes what became of the fields of keep.
-func (p *plan) restore(v reflect.Value, source string, values []reflect.Value) {
-	for i := range p.fields {
-		f := &p.fields[i]
-		if f.bodyTag(source) {
-			continue
-		}
-		if now, ok := fieldIfThere(v, f.index); ok && values[0].IsValid() {
-			now.Set(values[0])
-		} else if ok {
-			now.SetZero()
-		}
-		values = values[1:]
-	}
 }

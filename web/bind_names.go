@@ -107,7 +107,7 @@ func (f *filler) gatherForm() ([]entry, error) {
 		return f.gatherMultipart(form)
 	}
 	if len(r.Header.ContentEncoding()) > 0 {
-		body, err := f.c.decodedBody()
+		body, err := f.c.BodyUncompressed()
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,12 @@
 package web
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"encoding/xml"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
 
 // Codec encodes and decodes a format. Its methods may be called by any number of goroutines
 // at once, and may not keep the bytes; those that Marshal returns are the caller's.
@@ -14,3 +20,30 @@ type stdJSON struct{}
 
 func (stdJSON) Marshal(v any) ([]byte, error)      { return json.Marshal(v) }
 func (stdJSON) Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }
+
+// xmlCodec is encoding/xml.
+type xmlCodec struct{}
+
+func (xmlCodec) Marshal(v any) ([]byte, error)      { return xml.Marshal(v) }
+func (xmlCodec) Unmarshal(data []byte, v any) error { return xml.Unmarshal(data, v) }
+
+// codec returns what decodes a media type, and what errors and tags call it; nil if nothing does.
+func (c *Ctx) codec(mediaType string) (codec Codec, source string) {
+	if codec := c.app.config.Codecs[mediaType]; codec != nil {
+		return codec, mediaType
+	}
+	switch {
+	case mediaType == typeJSON || strings.HasSuffix(mediaType, "+json"):
+		return c.app.config.JSON, "json"
+	case mediaType == "application/xml" || mediaType == "text/xml" || strings.HasSuffix(mediaType, "+xml"):
+		return xmlCodec{}, "xml"
+	}
+	return nil, ""
+}
+
+// unsupported is the error for a body of a type that nothing decodes. The answer says what
+// would be (RFC 9110 §15.5.16).
+func (c *Ctx) unsupported() error {
+	c.Set(gallop.HeaderAccept, c.app.accept)
+	return NewError(gallop.StatusUnsupportedMediaType)
+}

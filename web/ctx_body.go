@@ -1,8 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"errors"
 	"mime"
-	"reflect"
 	"strings"
 
 	"github.com/gallop-http/gallop"
@@ -10,7 +11,60 @@ import (
 
 // BodyUncompressed returns the body without its content coding, which is a view if it has none. It may have as many bytes
 // as one that came without. Errors have a status: 413, 415 for an unknown coding, or 400.
-func (c *Ctx) BodyUncompressed() ([]byte, error) { return c.decodedBody() }
+func (c *Ctx) BodyUncompressed() (body []byte, err error) {
+	r := &c.request.Request
+	if len(r.Header.ContentEncoding()) == 0 {
+		body, err = r.Body(), r.BodyErr()
+	} else if limit := c.bodyLimit(); limit > 0 {
+		body, err = r.BodyUncompressedWithLimit(limit)
+	} else {
+		body, err = r.BodyUncompressed()
+	}
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	return body, nil
+}
+
+// bodyLimit is how many bytes a body may have once it is decoded; not positive is as many as
+// the root allows.
+func (c *Ctx) bodyLimit() int {
+	if n := c.app.config.Server.MaxRequestBodySize; n != 0 {
+		return n
+	}
+	return gallop.DefaultMaxRequestBodySize
+}
+
+// bodyError gives an error of reading a body its status.
+func bodyError(err error) error {
+	status := gallop.StatusBadRequest
+	switch {
+	case errors.Is(err, gallop.ErrBodyTooLarge):
+		status = gallop.StatusRequestEntityTooLarge
+	case errors.Is(err, gallop.ErrContentEncodingUnsupported):
+		status = gallop.StatusUnsupportedMediaType
+	}
+	return &Error{Status: status, Err: err}
+}
+
+// hasForm reports whether the body is a form.
+func (c *Ctx) hasForm() bool {
+	t := c.mediaType()
+	return t == typeForm || t == typeMultipart
+}
+
+// mediaType returns the type of the request's body in lower case, without parameters. It makes
+// no string of those that are known.
+func (c *Ctx) mediaType() string {
+	t, _, _ := bytes.Cut(c.request.Request.Header.ContentType(), []byte(";"))
+	t = bytes.Trim(t, " \t")
+	for _, known := range [...]string{typeJSON, typeForm, typeMultipart} {
+		if len(t) == len(known) && bytes.EqualFold(t, []byte(known)) {
+			return known
+		}
+	}
+	return strings.ToLower(string(t))
+}
 
 // MediaType returns the type of the request's body, in lower case and without parameters, "" if there is none.
 func (c *Ctx) MediaType() string { return c.mediaType() }
@@ -35,50 +89,4 @@ func (c *Ctx) Is(mediaType string) bool {
 	}
 	format := strings.TrimPrefix(want, "application/")
 	return have == want || (format == "json" || format == "xml") && strings.HasSuffix(have, "+"+format)
-}
-
-// Queries returns all parameters of the query, of each the first value.
-func (c *Ctx) Queries() map[string]string {
-	args := c.request.QueryArgs()
-	all := make(map[string]string, args.Len())
-	for name, value := range args.All() {
-		if _, there := all[string(name)]; !there {
-			all[string(name)] = string(value)
-		}
-	}
-	return all
-}
-
-// Params returns the value of a parameter of the route as a T, which is what a field may be that Binder fills with one value.
-// The error is a BindError's, with the status 400.
-func Params[T any](c *Ctx, name string) (T, error) {
-	return valueOf[T](uriSource, name, c.ParamsBytes(name), nil)
-}
-
-// Query returns the first value of a parameter of the query as a T, as Params does. If there is no such parameter or it is empty it
-// is the default, or, without one, an error.
-func Query[T any](c *Ctx, name string, otherwise ...T) (T, error) {
-	return valueOf(querySource, name, c.QueryBytes(name), otherwise)
-}
-
-// valueOf makes a T of text.
-func valueOf[T any](s source, name string, text []byte, otherwise []T) (v T, err error) {
-	if len(text) == 0 && len(otherwise) > 0 {
-		return otherwise[0], nil
-	}
-	target := reflect.ValueOf(&v).Elem()
-	leaf := shape{}
-	if leaf.set, leaf.empty = setterOf(target.Type(), ""); leaf.set == nil {
-		return v, errShape(target.Type())
-	}
-	if len(text) == 0 {
-		err = &BindError{Err: errMissing, reason: "is missing"}
-	} else {
-		err = leaf.setTo(target, text)
-	}
-	if err != nil {
-		var zero T
-		return zero, clientError(within(err, s, name))
-	}
-	return v, nil
 }

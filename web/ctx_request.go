@@ -59,6 +59,18 @@ func (c *Ctx) Query(name string, otherwise ...string) string {
 // QueryBytes is Query as a view, nil if there is no such parameter.
 func (c *Ctx) QueryBytes(name string) []byte { return c.request.QueryArgs().Peek(name) }
 
+// Queries returns all parameters of the query, of each the first value.
+func (c *Ctx) Queries() map[string]string {
+	args := c.request.QueryArgs()
+	all := make(map[string]string, args.Len())
+	for name, value := range args.All() {
+		if _, there := all[string(name)]; !there {
+			all[string(name)] = string(value)
+		}
+	}
+	return all
+}
+
 // Cookies returns the value of a cookie, or the default if the request has none of the name or
 // it is empty.
 func (c *Ctx) Cookies(name string, otherwise ...string) string {

@@ -27,6 +27,8 @@
 //	bind_plan.go   what the tags of a type say
 //	bind_names.go  names and values of a request
 //	bind_fill.go   from these to fields, bind_value.go from text to a value
+//	bind_keep.go   what a body must not set
+//	params.go      single values as what they are
 //	errors.go      Error
 //	test.go        requests without a socket
 package web

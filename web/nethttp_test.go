@@ -294,7 +294,7 @@ func TestNetHTTPStreamsAndHijacks(t *testing.T) {
 		<-more
 		fmt.Fprintln(w, "two")
 	})
-	app.Get("/hijack", func(w http.ResponseWriter, r *http.Request) {
+	hijack := func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -303,7 +303,9 @@ func TestNetHTTPStreamsAndHijacks(t *testing.T) {
 		defer conn.Close()
 		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nraw")
 		rw.Flush()
-	})
+	}
+	app.Get("/hijack", hijack)
+	app.Group("/under", tagging("h", make(chan string, 1))).Get("/hijack", hijack)
 	app.Group("/under", tagging("m", record)).Get("/events", func(c *Ctx) error {
 		return c.SSE(func(s *EventStream) error {
 			s.Send(Event{Data: "one"})
@@ -324,9 +326,11 @@ func TestNetHTTPStreamsAndHijacks(t *testing.T) {
 			t.Errorf("%s: %q %v", target, rest, err)
 		}
 	}
-	r, response := get(t, dial(), "/hijack")
-	if rest, err := io.ReadAll(r); response.StatusCode != 101 || string(rest) != "raw" || err != nil {
-		t.Errorf("%v %q %v", response.Status, rest, err)
+	for _, target := range []string{"/hijack", "/under/hijack"} {
+		r, response := get(t, dial(), target)
+		if rest, err := io.ReadAll(r); response.StatusCode != 101 || string(rest) != "raw" || err != nil {
+			t.Errorf("%s: %v %q %v", target, response.Status, rest, err)
+		}
 	}
 }
 
