@@ -37,8 +37,10 @@ func rateOf(f *fields, now time.Time) (rate Rate) {
 		if !ok {
 			continue
 		}
-		rate = Rate{Remaining: remaining, known: true}
-		rate.Limit, _ = count(f, name.limit)
+		rate = Rate{Remaining: clipped(remaining), known: true}
+		if limit, ok := count(f, name.limit); ok {
+			rate.Limit = clipped(limit)
+		}
 		if reset, ok := count(f, name.reset); ok {
 			rate.Reset = resetAt(reset, now)
 		}
@@ -58,7 +60,7 @@ var rateFields = []struct{ remaining, limit, reset, resource string }{
 }
 
 // count returns the number that a field begins with: the drafts allow a policy behind it.
-func count(f *fields, name string) (n int, ok bool) {
+func count(f *fields, name string) (n int64, ok bool) {
 	value, ok := f.get(name, foldName)
 	if !ok {
 		return 0, false
@@ -69,7 +71,7 @@ func count(f *fields, name string) (n int, ok bool) {
 }
 
 // number reads digits, of which a fraction is cut off, as some servers have one.
-func number(s string) (n int, ok bool) {
+func number(s string) (n int64, ok bool) {
 	s, _, _ = strings.Cut(s, ".")
 	if s == "" {
 		return 0, false
@@ -79,18 +81,21 @@ func number(s string) (n int, ok bool) {
 			return 0, false
 		}
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		n = math.MaxInt
+		n = math.MaxInt64
 	}
 	return n, true
 }
 
+// clipped returns n as an int, which may be a short one.
+func clipped(n int64) int { return int(min(n, math.MaxInt)) }
+
 // resetAt returns the time that a number stands for: seconds from now, or since 1970, or
 // milliseconds since then.
-func resetAt(n int, now time.Time) time.Time {
+func resetAt(t int64, now time.Time) time.Time {
 	const longAgo, inMillis = 1e8, 1e11
-	switch t := int64(n); {
+	switch {
 	case t < longAgo:
 		return now.Add(time.Duration(t) * time.Second)
 	case t < inMillis:
@@ -135,11 +140,11 @@ func (r *Rate) set(key, text string, now time.Time) {
 	}
 	switch key {
 	case "r", "remaining":
-		r.Remaining, r.known = n, true
+		r.Remaining, r.known = clipped(n), true
 	case "t", "reset":
 		r.Reset = now.Add(time.Duration(min(n, 1e9)) * time.Second)
 	case "limit":
-		r.Limit = n
+		r.Limit = clipped(n)
 	}
 }
 
