@@ -87,6 +87,18 @@ func TestCookies(t *testing.T) {
 	}
 }
 
+// What a client sends does not make an answer of any size.
+func TestClearCookieHasABound(t *testing.T) {
+	var many strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&many, "c%d=;", i)
+	}
+	got := header(t, "Set-Cookie", func(c *Ctx) { c.ClearCookie() }, "Cookie: "+many.String())
+	if n := strings.Count(got, "|") + 1; n != maxCleared {
+		t.Errorf("%d cookies", n)
+	}
+}
+
 func TestConditions(t *testing.T) {
 	at := time.Unix(784111777, 0)
 	for name, test := range map[string]struct {

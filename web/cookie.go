@@ -58,12 +58,17 @@ func (c *Ctx) SetCookie(cookie Cookie) error {
 	return nil
 }
 
-// ClearCookie makes the client forget cookies that have the path "/" and no domain, or, without names, all such ones that it sent.
-// For others there is SetCookie with a negative MaxAge.
+// maxCleared is how many cookies ClearCookie clears of those that a client sent; browsers keep no more for a site.
+const maxCleared = 200
+
+// ClearCookie makes the client forget cookies that have the path "/" and no domain, or, without names, such ones among the first
+// 200 that it sent. For others there is SetCookie with a negative MaxAge.
 func (c *Ctx) ClearCookie(names ...string) {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {
-			names = append(names, string(name))
+			if names = append(names, string(name)); len(names) == maxCleared {
+				break
+			}
 		}
 	}
 	for _, name := range names {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -285,6 +286,11 @@ func TestContextOfNetHTTPHandlers(t *testing.T) {
 
 // Streams of net/http's handlers flow, connections can be hijacked, and events go through middleware.
 func TestNetHTTPStreamsAndHijacks(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { netHTTPStreamsAndHijacks(t, listening) })
+	t.Run("TCP", func(t *testing.T) { netHTTPStreamsAndHijacks(t, onTCP) })
+}
+
+func netHTTPStreamsAndHijacks(t *testing.T, listening func(t *testing.T, app *App) (dial func() net.Conn)) {
 	app := New(Config{Server: quiet()})
 	record := make(chan string, 1)
 	more := make(chan bool)

@@ -21,19 +21,39 @@ import (
 func listening(t *testing.T, app *App) (dial func() net.Conn) {
 	t.Helper()
 	ln := memnet.NewListener()
+	serveOn(t, app, ln)
+	return func() net.Conn { return mustDial(t, ln.Dial) }
+}
+
+// onTCP is listening on the loopback interface, where event loops are used if there are any.
+func onTCP(t *testing.T, app *App) (dial func() net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveOn(t, app, ln)
+	return func() net.Conn {
+		return mustDial(t, func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) })
+	}
+}
+
+func serveOn(t *testing.T, app *App, ln net.Listener) {
 	served := make(chan error, 1)
-	go func() { served <- app.config.Server.Serve(ln) }()
+	go func() { served <- app.Listener(ln) }()
 	t.Cleanup(func() {
 		ln.Close()
 		<-served
 	})
-	return func() net.Conn {
-		conn, err := ln.Dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return conn
+}
+
+func mustDial(t *testing.T, dial func() (net.Conn, error)) net.Conn {
+	t.Helper()
+	conn, err := dial()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return conn
 }
 
 // get sends a request for a target and returns what comes back.
@@ -76,6 +96,11 @@ func TestEvents(t *testing.T) {
 
 // The context ends with the client, and with it the handler.
 func TestEventsEndWithTheClient(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { eventsEndWithTheClient(t, listening) })
+	t.Run("TCP", func(t *testing.T) { eventsEndWithTheClient(t, onTCP) })
+}
+
+func eventsEndWithTheClient(t *testing.T, listening func(t *testing.T, app *App) (dial func() net.Conn)) {
 	app := New(Config{Server: quiet()})
 	ended := make(chan error, 1)
 	app.Get("/", func(c *Ctx) error {
@@ -103,6 +128,11 @@ func TestEventsEndWithTheClient(t *testing.T) {
 }
 
 func TestEventsEndWithTheServer(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { eventsEndWithTheServer(t, listening) })
+	t.Run("TCP", func(t *testing.T) { eventsEndWithTheServer(t, onTCP) })
+}
+
+func eventsEndWithTheServer(t *testing.T, listening func(t *testing.T, app *App) (dial func() net.Conn)) {
 	app := New(Config{Server: quiet()})
 	app.Get("/", func(c *Ctx) error {
 		return c.SSE(func(s *EventStream) error {
