@@ -13,8 +13,8 @@ import (
 // made it: a handler, the error handler, the server after a panic. An answer that is streamed, or
 // a connection that was taken over, is logged when that is done, or handed over.
 //
-// The level is Info, for status 500 and above Error. Attributes are method, path, status, duration, remote, and
-// where there are such: route, bytes of the body, id, error. The query is not logged, since it has secrets at
+// The level is Info, for status 500 and above Error. Attributes are method, path, status, duration, and
+// where there are such: client (Ctx.IP), route, bytes of the body, id, error. The query is not logged, since it has secrets at
 // times. The path is the client's: a slog.Handler that is used with Logger has to escape what it writes, as those of
 // log/slog do.
 //
@@ -38,7 +38,7 @@ func (l Logger) Handler() web.Handler {
 		if r := c.Route(); r != nil {
 			line.route = r.Pattern()
 		}
-		line.method, line.path, line.id = c.Method(), c.Path(), ID(c)
+		line.method, line.path, line.client, line.id = c.Method(), c.Path(), c.IP(), ID(c)
 		c.SetLocal(logLineKey{}, line) // which is closed when the request is over
 		err := c.Next()
 		line.panicked, line.err, line.id = false, err, ID(c)
@@ -60,6 +60,7 @@ type logLine struct {
 	ctx          context.Context
 	start        time.Time
 	method, path string
+	client       string
 	route, id    string
 	err          error
 	attrs        []slog.Attr
@@ -93,8 +94,8 @@ func (l *logLine) Close() error {
 func (l *logLine) all(status int) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 10+len(l.attrs))
 	attrs = append(attrs, slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
-		slog.Duration("duration", time.Since(l.start)), slog.String("remote", l.request.RemoteAddr().String()))
-	for _, optional := range [...]slog.Attr{slog.String("route", l.route), slog.String("id", l.id)} {
+		slog.Duration("duration", time.Since(l.start)))
+	for _, optional := range [...]slog.Attr{slog.String("client", l.client), slog.String("route", l.route), slog.String("id", l.id)} {
 		if optional.Value.String() != "" {
 			attrs = append(attrs, optional)
 		}

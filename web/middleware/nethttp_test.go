@@ -52,7 +52,7 @@ func TestUnderNetHTTP(t *testing.T) {
 			if tc.target == "/" && tc.method == "GET" && (!response.Uncompressed || !strings.HasPrefix(response.Header.Get("ETag"), "W/")) {
 				t.Errorf("not compressed: %v", response.Header)
 			}
-			if line := <-log; !strings.Contains(line, `"path":"`+tc.target+`"`) || !strings.Contains(line, `"remote":"127.0.0.1:`) {
+			if line := <-log; !strings.Contains(line, `"path":"`+tc.target+`"`) || !strings.Contains(line, `"client":"127.0.0.1"`) {
 				t.Errorf("logged %s", line)
 			}
 		}
