@@ -45,7 +45,9 @@ func (c *Ctx) end() {
 	if c.context != nil {
 		c.context, c.isSet = nil, false
 	}
-	c.streaming, c.layer = false, nil
+	if c.streaming {
+		c.streaming = false
+	}
 	if c.origin.known {
 		c.origin.forget()
 	}

@@ -99,8 +99,7 @@ func next(w http.ResponseWriter, r *http.Request) {
 func (l *layer) run(c *Ctx) *answer {
 	l.gate.Lock()
 	defer l.gate.Unlock()
-	outer, context, isSet := c.layer, c.context, c.isSet
-	c.layer, c.context, c.isSet = l, l.r.Context(), false
+	defer l.enter(c)()
 	c.takeFields(l.r.Header)
 	err := c.Next()
 	switch {
@@ -112,11 +111,24 @@ func (l *layer) run(c *Ctx) *answer {
 	default:
 		c.fail(err)
 	}
-	c.layer, c.context, c.isSet = outer, context, isSet
 	if l.native {
 		return nil
 	}
 	return c.takeAnswer()
+}
+
+// enter puts c into the layer, until the function is called that it returns. After a panic, which
+// middleware may recover from, nothing is left of an answer that was not written.
+func (l *layer) enter(c *Ctx) (leave func()) {
+	outer, context, isSet := c.layer, c.context, c.isSet
+	c.layer, c.context, c.isSet = l, l.r.Context(), false
+	return func() {
+		c.layer, c.context, c.isSet = outer, context, isSet
+		if !l.native {
+			c.request.ResetBody()
+			c.request.SetStatusCode(gallop.StatusOK)
+		}
+	}
 }
 
 // takeFields makes the fields of the request what they are in h, except for those that frame the message.

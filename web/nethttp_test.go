@@ -197,6 +197,32 @@ func TestMiddlewareThatInterferes(t *testing.T) {
 	}
 }
 
+// Middleware that recovers finds nothing of the answer that was begun, and leaves nothing of itself.
+func TestMiddlewareThatRecovers(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	var c1 *Ctx
+	app.Use(func(c *Ctx) error {
+		err := c.Next()
+		if c1 = c; c.layer != nil || c.context != nil {
+			t.Error("the layer stayed")
+		}
+		return err
+	}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				if recover() != nil {
+					w.Write([]byte("recovered"))
+				}
+			}()
+			next.ServeHTTP(w, r)
+		})
+	})
+	app.Get("/", func(c *Ctx) error { c.Status(201).SendString("half an answer"); panic("no") })
+	if status, body, _ := ask(t, app, "GET", "/"); status != 200 || body != "recovered" || c1 == nil {
+		t.Errorf("%d %q", status, body)
+	}
+}
+
 // Nothing runs behind middleware that has returned, and nothing is begun then.
 func TestMiddlewareThatDoesNotWait(t *testing.T) {
 	app := New(Config{Server: quiet()})
