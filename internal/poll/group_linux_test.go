@@ -150,6 +150,7 @@ func TestAddFails(t *testing.T) {
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 			t.Errorf("%d, %v", n, err)
 		}
+		synctest.Wait() // it is closed before anybody is told
 		lost.want(t, 1)
 		f.set(nil)
 		other := r.dial()

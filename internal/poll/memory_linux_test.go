@@ -21,6 +21,7 @@ type hooks struct {
 	added  func(w *Worker, c *Conn, err error)
 	failed func(pause time.Duration, err error)
 	step   func(call string, fd int) // of the kernel
+	ahead  bool                      // loops read before they have connections served
 }
 
 func (h *hooks) by() Moment {
@@ -31,7 +32,7 @@ func (h *hooks) by() Moment {
 }
 
 func (h *hooks) Accept(w *Worker, _ *Listener, fd int, peer syscall.Sockaddr) {
-	c := &Conn{}
+	c := &Conn{Ahead: h.ahead}
 	c.Init(fd, peer)
 	err := w.Group().Add(w, c, h.by())
 	if h.added != nil {

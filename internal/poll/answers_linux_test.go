@@ -1,0 +1,156 @@
+package poll
+
+import (
+	"bytes"
+	"syscall"
+	"testing"
+	"testing/synctest"
+)
+
+// later answers what was read from c in capitals, by Later if that may be.
+func later(w *Worker, c *Conn, p []byte) {
+	p = bytes.ToUpper(p)
+	if w.MayLater() {
+		w.Later(c, p, 0)
+		return
+	}
+	_, _ = c.Write(p)
+	if !c.Park(0) {
+		c.HandOver()
+	}
+}
+
+// received returns what c has brought, and finishes it if it has ended.
+func received(w *Worker, c *Conn) []byte {
+	if w.HasAhead(c) {
+		p, _, err := w.TakeAhead()
+		if err == nil {
+			return append([]byte(nil), p...)
+		} else if err != syscall.EAGAIN {
+			c.Finish()
+			return nil
+		}
+	}
+	var p [64]byte
+	n, err := c.TryRead(p[:])
+	switch {
+	case err == nil:
+		return p[:n]
+	case err != syscall.EAGAIN:
+		c.Finish()
+	case !c.Park(0):
+		c.HandOver()
+	}
+	return nil
+}
+
+// Who is overtaken between saying that an answer is to be sent later and the end of its run
+// sends it, and what has come for the connection meanwhile is served after it.
+func TestLaterWhenOvertaken(t *testing.T) {
+	for name, more := range map[string]string{"": "", "with more to read": "c"} {
+		t.Run("alone "+name, func(t *testing.T) {
+			var goOn chan struct{}
+			h := &hooks{}
+			h.serve = func(w *Worker, c *Conn) {
+				p := received(w, c)
+				if p == nil {
+					return
+				}
+				later(w, c, p)
+				if string(p) == "ab" {
+					if !w.loop.steal(w.run) {
+						t.Error("there was no baton to take")
+					}
+					<-goOn
+				}
+			}
+			inMemory(t, 1, h, func(r *rig) {
+				goOn = make(chan struct{})
+				c := r.dial()
+				r.wantEcho(c, "1") // which is its own capital letter
+				synctest.Wait()
+				_, _ = c.Write([]byte("ab"))
+				synctest.Wait()
+				_, _ = c.Write([]byte(more))
+				synctest.Wait()
+				goOn <- struct{}{}
+				wantText(t, c, "AB"+"C"[:len(more)])
+				synctest.Wait()
+				r.wantEcho(c, "2")
+				r.close(c)
+			})
+		})
+	}
+}
+
+// What a worker has read before it was overtaken stays as it is, and whose it was is served
+// by the next leader.
+func TestAheadWhenOvertaken(t *testing.T) {
+	var goOn, held, shut chan struct{}
+	h := &hooks{ahead: true}
+	var first *Conn
+	h.serve = func(w *Worker, c *Conn) {
+		if c == first {
+			first = nil
+			w.loop.steal(w.run)
+			held <- struct{}{}
+			<-goOn
+		}
+		if p := received(w, c); p != nil {
+			later(w, c, p)
+		}
+	}
+	var conns []*Conn
+	h.added = func(_ *Worker, c *Conn, _ error) { conns = append(conns, c) }
+	var gate func()
+	h.step = func(call string, _ int) {
+		if g := gate; g != nil && call == "read" {
+			gate = nil
+			g()
+		}
+	}
+	inMemory(t, 1, h, func(r *rig) {
+		goOn, held, shut = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
+		a, b, c := r.dial(), r.dial(), r.dial()
+		synctest.Wait()
+		first = conns[1]
+		gate = func() { <-shut } // the events of the two others come together
+		_, _ = a.Write([]byte("a"))
+		synctest.Wait()
+		_, _ = b.Write([]byte("bbb"))
+		_, _ = c.Write([]byte("c"))
+		shut <- struct{}{}
+		wantText(t, a, "A")
+		<-held
+		wantText(t, c, "C")
+		for range 3 {
+			_, _ = a.Write([]byte("xxx")) // where the others' bytes were, if that could be
+			wantText(t, a, "XXX")
+		}
+		goOn <- struct{}{}
+		wantText(t, b, "BBB")
+		r.close(a, b, c)
+	})
+}
+
+// An answer that is not taken at once is finished by a worker off the loop.
+func TestUnsent(t *testing.T) {
+	h := &hooks{}
+	h.serve = func(w *Worker, c *Conn) {
+		if p := received(w, c); p != nil {
+			later(w, c, p)
+		}
+	}
+	inMemory(t, 1, h, func(r *rig) {
+		c, other := r.dial(), r.dial()
+		synctest.Wait()
+		c.SetWindow(2)
+		_, _ = c.Write([]byte("abcdefgh"))
+		synctest.Wait()
+		r.wantEcho(other, "1")
+		wantText(t, c, "ABCDEFGH")
+		c.SetWindow(100)
+		r.wantEcho(c, "2")
+		r.close(c, other)
+	})
+}
