@@ -218,6 +218,56 @@ func TestBindKeepsWhatABodyMustNotSet(t *testing.T) {
 	}
 }
 
+// Each kind of body can be asked for by name.
+func TestBindOneKindOfBody(t *testing.T) {
+	type T struct {
+		N  int     `json:"n" xml:"n" form:"n"`
+		P  *int    `form:"p" default:"3"`
+		Ps []*bool `form:"ps" default:"on,off"`
+	}
+	zipped := string(gallop.AppendGzipBytes(nil, []byte("n=7")))
+	for name, test := range map[string]struct {
+		fill   func(b Binder, v any) error
+		fields []string
+		body   string
+		status int
+	}{
+		"XML":            {Binder.XML, nil, "<T><n>7</n></T>", 0},
+		"JSON":           {Binder.JSON, nil, `{"n":7}`, 0},
+		"form":           {Binder.Form, []string{formField}, "n=7", 0},
+		"gzip form":      {Binder.Form, []string{formField, "Content-Encoding: gzip"}, zipped, 0},
+		"JSON as a form": {Binder.Form, []string{"Content-Type: application/json"}, `{"n":7}`, 415},
+	} {
+		var v T
+		err := bound(t, Config{}, "", test.body, test.fields, func(c *Ctx) error { return test.fill(c.Bind(), &v) })
+		var e *Error
+		if errors.As(err, &e); test.status == 0 && (err != nil || v.N != 7) || test.status != 0 && (e == nil || e.Status != test.status) {
+			t.Errorf("%s: %+v %v", name, v, err)
+		}
+		if strings.HasSuffix(name, "form") && test.status == 0 && (*v.P != 3 || len(v.Ps) != 2 || !*v.Ps[0] || *v.Ps[1]) {
+			t.Errorf("%s: defaults %+v", name, v)
+		}
+	}
+}
+
+func TestBindBoundsForms(t *testing.T) {
+	var v struct {
+		A []int `form:"a"`
+	}
+	deep := "a" + strings.Repeat("[a]", 20)
+	part := "--b\r\nContent-Disposition: form-data; name=\"" + deep + "\"%s\r\n\r\n1\r\n--b--\r\n"
+	for _, test := range []struct{ mediaType, body string }{
+		{typeForm, deep + "=1"}, {typeForm, strings.Repeat("a=1&", 10001)},
+		{"multipart/form-data; boundary=b", fmt.Sprintf(part, "")}, {"multipart/form-data; boundary=b", fmt.Sprintf(part, `; filename="f"`)},
+	} {
+		err := bound(t, Config{}, "", test.body, []string{"Content-Type: " + test.mediaType}, func(c *Ctx) error { return c.Bind().Form(&v) })
+		var e *Error
+		if !errors.As(err, &e) || e.Status != 400 || !errors.Is(err, errTooManyParts) && !errors.Is(err, errTooManyEntries) {
+			t.Errorf("%.30s: %v", test.body, err)
+		}
+	}
+}
+
 // A field without a value keeps what it has; only if it has nothing it gets the default.
 func TestBindKeepsWhatIsThere(t *testing.T) {
 	v := Paged{Page: 5}

@@ -21,10 +21,14 @@ type stdJSON struct{}
 func (stdJSON) Marshal(v any) ([]byte, error)      { return json.Marshal(v) }
 func (stdJSON) Unmarshal(data []byte, v any) error { return json.Unmarshal(data, v) }
 
-// xmlCodec is encoding/xml.
+// xmlCodec is encoding/xml, with a declaration.
 type xmlCodec struct{}
 
-func (xmlCodec) Marshal(v any) ([]byte, error)      { return xml.Marshal(v) }
+func (xmlCodec) Marshal(v any) ([]byte, error) {
+	body, err := xml.Marshal(v)
+	return append([]byte(xml.Header), body...), err
+}
+
 func (xmlCodec) Unmarshal(data []byte, v any) error { return xml.Unmarshal(data, v) }
 
 // codec returns what decodes a media type, and what errors and tags call it; nil if nothing does.

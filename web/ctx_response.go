@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/xml"
 	"fmt"
 	"strings"
 
@@ -89,12 +88,13 @@ func (c *Ctx) JSON(v any) error {
 
 // XML sends v as XML, by encoding/xml.
 func (c *Ctx) XML(v any) error {
-	body, err := xml.Marshal(v)
+	body, err := xmlCodec{}.Marshal(v)
 	if err != nil {
 		return err
 	}
 	c.request.SetContentType(typeXML)
-	return c.Send(append([]byte(xml.Header), body...))
+	c.request.Response.SetBodyRaw(body)
+	return nil
 }
 
 // Encode sends v in the format of a media type, as the one for it of Config.Codecs does, as JSON, or as XML. It
@@ -109,7 +109,8 @@ func (c *Ctx) Encode(mediaType string, v any) error {
 		return err
 	}
 	c.request.SetContentType(mediaType)
-	return c.Send(body)
+	c.request.Response.SetBodyRaw(body)
+	return nil
 }
 
 // SendStatus sends a status, and its message as plain text if such an answer has a body.

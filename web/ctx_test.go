@@ -112,6 +112,7 @@ func TestAnswers(t *testing.T) {
 		"/bad":     func(c *Ctx) error { return c.JSON(func() {}) },
 		"/badxml":  func(c *Ctx) error { return c.XML(1i) },
 		"/problem": func(c *Ctx) error { return c.Encode("application/problem+json", item{"a"}) },
+		"/svg":     func(c *Ctx) error { return c.Encode("image/svg+xml", item{"a"}) },
 		"/nocodec": func(c *Ctx) error { return c.Encode("text/csv", item{"a"}) },
 	} {
 		app.Get(path, handler)
@@ -121,6 +122,7 @@ func TestAnswers(t *testing.T) {
 		"/text":    "200 text/plain; charset=utf-8 é",
 		"/html":    "200 text/html; charset=utf-8 <b>",
 		"/problem": `200 application/problem+json {"name":"a"}`,
+		"/svg":     "200 image/svg+xml <?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<item><name>a</name></item>",
 		"/nocodec": "500 text/plain; charset=utf-8 Internal Server Error",
 		"/json":    `201 application/json {"name":"a"}`,
 		"/xml":     "200 application/xml; charset=utf-8 <?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<item><name>&lt;</name></item>",

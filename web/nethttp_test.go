@@ -197,6 +197,32 @@ func TestMiddlewareThatInterferes(t *testing.T) {
 	}
 }
 
+// Middleware that passes on what it was given leaves everything as it is without it.
+func TestMiddlewareThatDoesNothing(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Use(func(next http.Handler) http.Handler { return next })
+	app.Get("/stream", func(c *Ctx) error { return c.SendStream(strings.NewReader(strings.Repeat("s", 10000)), 10000) })
+	app.Get("/flushed", func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "a")
+		w.(http.Flusher).Flush()
+		io.Copy(w, strings.NewReader("b"))
+		http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	})
+	app.Get("/breaks", func(c *Ctx) error {
+		return c.SendStreamWriter(func(w *bufio.Writer) error { w.WriteString("half"); w.Flush(); return errors.New("no") })
+	})
+	app.Get("/behind", func(c *Ctx) error { c.Next(); return errors.New("logged") }, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "written") })
+	for path, want := range map[string]string{"/stream": "10000 " + strings.Repeat("s", 10000), "/flushed": " ab", "/behind": "7 written"} {
+		if status, body, h := ask(t, app, "GET", path); status != 200 || h.Get("Content-Length")+" "+body != want {
+			t.Errorf("%s: %d %.40q %v", path, status, body, h)
+		}
+	}
+	request, _ := http.NewRequest("GET", "/breaks", nil)
+	if _, err := app.Test(request); err == nil {
+		t.Error("a broken stream looks whole")
+	}
+}
+
 // Middleware that recovers finds nothing of the answer that was begun, and leaves nothing of itself.
 func TestMiddlewareThatRecovers(t *testing.T) {
 	app := New(Config{Server: quiet()})
