@@ -190,7 +190,7 @@ func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) {
 type loopServer struct{ s *Server }
 
 // Accept implements poll.Handler.
-func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer syscall.Sockaddr) {
+func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer syscall.Sockaddr) *poll.Conn {
 	s := h.s
 	lc := &loopConn{id: s.connIDs.Add(1), since: w.Now()}
 	lc.Data = lc
@@ -204,7 +204,7 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 	lc.Ahead = !isTLS
 	if err := w.Group().Add(w, &lc.Conn, by); err != nil {
 		s.log.printf("a connection is lost: %v", err)
-		return
+		return nil
 	}
 	if isTLS {
 		lc.tls = newLoopTLS(lc, secure.config)
@@ -212,7 +212,7 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 	if err := s.admit(lc.conn()); err != nil {
 		lc.Finish()
 		pl.Pause(s.SleepWhenConcurrencyLimitsExceeded)
-		return
+		return nil
 	}
 	if err := s.conns.add(&lc.entry); err != nil {
 		if err == ErrPerIPConnLimit {
@@ -220,8 +220,14 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer sysca
 		}
 		lc.Finish()
 		s.conns.leave()
-		return
+		return nil
 	}
+	return &lc.Conn
+}
+
+// Begin implements poll.Handler.
+func (h loopServer) Begin(w *poll.Worker, pc *poll.Conn) {
+	s, lc := h.s, pc.Data.(*loopConn)
 	switch {
 	case lc.tls != nil:
 		lc.HandOver() // a handshake takes long

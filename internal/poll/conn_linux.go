@@ -3,7 +3,6 @@ package poll
 import (
 	"errors"
 	"io"
-	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -39,9 +38,9 @@ type Conn struct {
 
 	state atomic.Uint32
 	fd    int32
-	gen   uint32       // tells the event of one connection from those of others with the same descriptor
-	out   atomic.Bool  // the loop is told when it can be written to
-	uses  atomic.Int32 // see use
+	gen   uint32      // tells the event of one connection from those of others with the same descriptor
+	out   atomic.Bool // the loop is told when it can be written to
+	uses  gate        // calls on the descriptor, see use
 	loop  *Loop
 	led   atomic.Pointer[Loop] // that serves it: its own, or the one that has accepted it,
 	run   atomic.Uint64        // in this run; 0 if a goroutine does
@@ -436,26 +435,13 @@ func (c *Conn) setLimit(t time.Time, bit uint32) {
 	v.change.Broadcast()
 }
 
-// over in Conn.uses says that the connection has ended for the loop.
-const over = math.MinInt32
-
 // use keeps the descriptor from being closed until done is called. It reports false if the
 // connection has ended: then the descriptor may be another one's.
-func (c *Conn) use() bool {
-	for {
-		n := c.uses.Load()
-		if n < 0 {
-			return false
-		}
-		if c.uses.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
+func (c *Conn) use() bool { return c.uses.enter() }
 
 // done is the end of a use. The last one closes the descriptor if that was left to it.
 func (c *Conn) done() {
-	if c.uses.Add(-1) == over {
+	if c.uses.leave() {
 		_ = c.loop.g.close(int(c.fd))
 	}
 }
@@ -479,7 +465,7 @@ func (c *Conn) Close() error {
 // Finish closes the connection for good, unless it was taken. It is for who serves it.
 func (c *Conn) Finish() {
 	if c.detach() {
-		if c.uses.Add(over) == over {
+		if c.uses.shut() {
 			_ = c.loop.g.close(int(c.fd))
 		}
 		c.loop.post(c, postGone)
@@ -504,7 +490,7 @@ func (c *Conn) Take() (net.Conn, error) {
 	if !c.detach() {
 		return nil, net.ErrClosed
 	}
-	for !c.uses.CompareAndSwap(0, over) { // by calls that do not wait
+	for !c.uses.shutEmpty() { // of calls that do not wait
 		runtime.Gosched()
 	}
 	c.loop.forget(c)

@@ -301,7 +301,7 @@ func TestAddresses(t *testing.T) {
 	} {
 		c := &Conn{}
 		c.Init(-1, tt.sa)
-		c.uses.Store(over)
+		c.uses.shut()
 		got := c.RemoteAddr().String()
 		if c.RemoteAddr().Network() == "unix" {
 			got = "unix"

@@ -13,8 +13,13 @@ import (
 
 // Handler is who owns the connections.
 type Handler interface {
-	// Accept is told of a new connection, which is the handler's to Add or close.
-	Accept(w *Worker, ln *Listener, fd int, peer syscall.Sockaddr)
+	// Accept is told of a new connection, which is the handler's to Add or close. With one
+	// that was added and is to be served Begin is called. It must not wait: who ends the
+	// listener waits for it.
+	Accept(w *Worker, ln *Listener, fd int, peer syscall.Sockaddr) *Conn
+
+	// Begin serves such a connection, as Serve does.
+	Begin(w *Worker, c *Conn)
 
 	// Serve serves a connection that may have something to read, until it parks or
 	// finishes it. It must not return before.
@@ -260,11 +265,14 @@ type Listener struct {
 	rested Moment // when the last pause ended
 	pause  time.Duration
 	ended  bool
+
+	accepting gate
+	last      chan struct{} // closed when nobody accepts any more, if End had to wait for that
 }
 
 // Listen accepts connections from a listener until End. It keeps no descriptor of its own.
 func (g *Group) Listen(raw syscall.RawConn, data any) (*Listener, error) {
-	ln := &Listener{Data: data, g: g, raw: raw}
+	ln := &Listener{Data: data, g: g, raw: raw, last: make(chan struct{})}
 	if !g.Enter() {
 		return nil, errEnding
 	}
@@ -333,7 +341,8 @@ func (ln *Listener) unregister() {
 // Err returns an error if the listener was closed.
 func (ln *Listener) Err() error { return ln.raw.Control(func(uintptr) {}) }
 
-// End ends accepting. Connections that wait in the listener's queue stay there.
+// End ends accepting. Connections that wait in the listener's queue stay there; those that
+// were accepted are known to the handler when it returns.
 func (ln *Listener) End() {
 	ln.mu.Lock()
 	if ln.ended {
@@ -343,6 +352,9 @@ func (ln *Listener) End() {
 	ln.ended = true
 	ln.unregister()
 	ln.mu.Unlock()
+	if !ln.accepting.shut() {
+		<-ln.last
+	}
 	ln.g.mu.Lock()
 	ln.g.listeners[ln.index] = nil
 	ln.g.mu.Unlock()
@@ -371,11 +383,12 @@ func (g *Group) accept(w *Worker, index int) {
 // many that was.
 func (ln *Listener) Accept(w *Worker, most int) (n int) {
 	for n < most {
-		fd, peer, err := ln.accept()
+		c, err := ln.acceptOne(w)
 		switch err {
 		case nil:
-			n++
-			ln.g.h.Accept(w, ln, fd, peer)
+			if n++; c != nil {
+				ln.g.h.Begin(w, c)
+			}
 		case syscall.EINTR, syscall.ECONNABORTED:
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
 			ln.rest(os.NewSyscallError("accept4", err))
@@ -385,6 +398,23 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 		}
 	}
 	return n
+}
+
+// acceptOne accepts a connection, and returns it if it is to be served.
+func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
+	if !ln.accepting.enter() {
+		return nil, errEnding
+	}
+	defer func() {
+		if ln.accepting.leave() {
+			close(ln.last)
+		}
+	}()
+	fd, peer, err := ln.accept()
+	if err == nil {
+		c = ln.g.h.Accept(w, ln, fd, peer)
+	}
+	return c, err
 }
 
 func (ln *Listener) accept() (fd int, peer syscall.Sockaddr, err error) {

@@ -159,6 +159,41 @@ func TestAddFails(t *testing.T) {
 	})
 }
 
+// Who has ended a listener knows of all connections that were accepted from it.
+func TestListenerEndsBehindWhoAccepts(t *testing.T) {
+	h := &hooks{}
+	armed, at, pass := false, make(chan bool, 1), make(chan bool, 1)
+	h.step = func(call string, _ int) {
+		if call == "after accept" && armed {
+			armed = false
+			at <- true
+			for len(pass) == 0 {
+				time.Sleep(time.Second)
+			}
+		}
+	}
+	inMemory(t, 1, h, func(r *rig) {
+		var added, ended counter
+		h.added = func(*Worker, *Conn, error) { added.Add(1) }
+		armed = true
+		c := r.dial()
+		synctest.Wait()
+		if len(at) == 0 {
+			t.Fatal("nobody accepts")
+		}
+		go func() { r.ln.End(); ended.Add(1) }()
+		time.Sleep(time.Minute)
+		added.want(t, 0)
+		ended.want(t, 0)
+		pass <- true
+		time.Sleep(time.Minute)
+		added.want(t, 1)
+		ended.want(t, 1)
+		r.wantEcho(c, "x")
+		r.close(c)
+	})
+}
+
 // Groups end with their last listener or connection, and take no one in any more.
 func TestGroupsEnd(t *testing.T) {
 	h := &hooks{}
@@ -206,6 +241,7 @@ func TestLoopsFollowTheProcessors(t *testing.T) {
 				r.wantEcho(c, "x")
 				conns = append(conns, c)
 			}
+			synctest.Wait() // until nobody accepts
 		}
 		want := func(spread ...int32) {
 			t.Helper()

@@ -31,17 +31,20 @@ func (h *hooks) by() Moment {
 	return Now().Add(h.idle)
 }
 
-func (h *hooks) Accept(w *Worker, _ *Listener, fd int, peer syscall.Sockaddr) {
+func (h *hooks) Accept(w *Worker, _ *Listener, fd int, peer syscall.Sockaddr) *Conn {
 	c := &Conn{Ahead: h.ahead}
 	c.Init(fd, peer)
 	err := w.Group().Add(w, c, h.by())
 	if h.added != nil {
 		h.added(w, c, err)
 	}
-	if err == nil {
-		h.Serve(w, c)
+	if err != nil {
+		return nil
 	}
+	return c
 }
+
+func (h *hooks) Begin(w *Worker, c *Conn) { h.Serve(w, c) }
 
 func (h *hooks) Serve(w *Worker, c *Conn) {
 	if h.serve != nil {
