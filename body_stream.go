@@ -47,6 +47,9 @@ func (b *body) IsBodyStream() bool {
 // If the body is a StreamWriter, that runs on a goroutine of its own from now on.
 func (b *body) BodyStream() io.Reader {
 	if b.source != nil {
+		if h, ok := b.source.(*bodyHandle); ok {
+			h.shown.Store(true)
+		}
 		return b.source
 	}
 	if b.writer != nil {

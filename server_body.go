@@ -385,6 +385,8 @@ type bodyHandle struct {
 	body *requestBody // nil once the request has ended
 	rest []byte       // read, and not yet handed out
 	cut  atomic.Bool  // who reads is to stop
+
+	shown atomic.Bool // the handler has it, and may have left it to others
 }
 
 // Read reads from the body; io.EOF at its end and ever after.

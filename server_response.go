@@ -100,6 +100,9 @@ func (c *serverConn) writeResponse() error {
 	c.correct()
 	resp := &c.ctx.Response
 	o := &c.output
+	if c.wantsGo && resp.IsBodyStream() {
+		c.continueNow()
+	}
 	mark, flushes := len(o.buf), o.flushes
 	tunnel := c.opensTunnel()
 	hasBody := resp.mayHaveBody() && !tunnel
@@ -131,6 +134,18 @@ func (c *serverConn) writeResponse() error {
 		return o.err // and the stream had to end
 	}
 	return &streamError{err}
+}
+
+// continueNow says 100, if it may be that the stream which is the response's body reads that
+// of the request: behind the head it is too late for it. If nobody can read it, then the
+// client may, or may not, send it.
+func (c *serverConn) continueNow() {
+	c.wantsGo = false
+	if h := c.body.handle; h == nil || !h.shown.Load() {
+		c.close = true
+		return
+	}
+	c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
 }
 
 // outgoing is what the server adds to every head that is sent now.

@@ -1,0 +1,38 @@
+package gallop_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// An answer that is made of the request's body says 100 before its own head, or not at all.
+func TestContinueComesBeforeAStreamedAnswer(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/echo":
+				ctx.SetBodyStream(ctx.RequestBodyStream(), -1)
+			case "/wrapped":
+				ctx.SetBodyStream(io.LimitReader(ctx.RequestBodyStream(), 100), 4)
+			case "/other":
+				ctx.SetBodyStream(strings.NewReader("other"), -1)
+			}
+		}}
+		post := func(path string) string {
+			return wiretest.Request("POST", path, "Content-Length: 4", "Expect: 100-continue")
+		}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			for _, path := range []string{"/echo", "/wrapped"} {
+				c.Send(post(path)).Want(100)
+				c.Send("body").Want(200)
+				c.WantBody("body")
+			}
+			c.Send(post("/other")).Want(200)
+			c.WantBody("other").WantField("Connection", "close").WantEnd()
+		})
+	})
+}
