@@ -21,13 +21,17 @@ import (
 // in a synctest bubble, and checks then that s has left nothing behind.
 func serveInMemory(t *testing.T, s *gallop.Server) (*wiretest.KernelListener, *wiretest.Kernel) {
 	t.Helper()
+	return serveInMemoryBy(t, s, gallop.ListenInline(s), s.Serve)
+}
+
+func serveInMemoryBy(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener, serve func(net.Listener) error) (*wiretest.KernelListener, *wiretest.Kernel) {
+	t.Helper()
 	if s.Logger == nil {
 		s.Logger = quiet
 	}
-	ln := gallop.ListenInline(s)
 	k := gallop.Kernel(s)
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
+	go func() { served <- serve(ln) }()
 	synctest.Wait()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

@@ -1,0 +1,210 @@
+package gallop_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// TLS on event loops whose system is in memory: in virtual time, and with sockets that take and
+// bring as little at a time as the tests want.
+
+// onTLSLoops runs test in a bubble for a server on a loop, and for one that calls its handlers
+// there.
+func onTLSLoops(t *testing.T, s func() *gallop.Server, test func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener)) {
+	t.Helper()
+	cert, key, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, listen := range map[string]func(*gallop.Server) *wiretest.KernelListener{
+		"loop": gallop.ListenOnLoop, "inline": gallop.ListenInline,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := s()
+				ln, _ := serveInMemoryBy(t, s, listen(s), func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
+				test(t, s, ln)
+			})
+		})
+	}
+}
+
+// dialTLS connects, through a connection that may be disturbed.
+func dialTLS(t *testing.T, ln *wiretest.KernelListener, through func(*wiretest.Conn) net.Conn) *rawClient {
+	t.Helper()
+	nc, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if through != nil {
+		nc = through(nc.(*wiretest.Conn))
+	}
+	c := tls.Client(nc, &tls.Config{InsecureSkipVerify: true}) // what is tested is not the certificate
+	if err := c.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return &rawClient{t, c, bufio.NewReader(c)}
+}
+
+// Requests and answers of any size, in records and octets of any size, each in its turn.
+func TestLoopTLSInMemory(t *testing.T) {
+	for name, through := range map[string]func(*wiretest.Conn) net.Conn{
+		"as it comes":   nil,
+		"octets":        func(c *wiretest.Conn) net.Conn { return byteByByte{c} },
+		"a slow reader": func(c *wiretest.Conn) net.Conn { c.SetWindow(700); return c },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onTLSLoops(t, func() *gallop.Server { return &gallop.Server{Handler: echoBody} }, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+				conns := []*rawClient{dialTLS(t, ln, through), dialTLS(t, ln, through), dialTLS(t, ln, nil)}
+				for i := range 12 {
+					body := strings.Repeat("x", i*i*60)
+					for k, c := range conns {
+						path := fmt.Sprintf("/%d-%d", i, k)
+						go fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%sGET %s HTTP/1.1\r\nHost: a\r\n\r\n", path, len(body), body, path)
+						for _, want := range []string{path + body, path} {
+							if got, err := c.answer(); got != want || err != nil {
+								t.Fatalf("%.40q of %d, %v; want %.40q of %d", got, len(got), err, want, len(want))
+							}
+						}
+					}
+				}
+				synctest.Wait()
+				if n := s.GetOpenConnectionsCount(); n != 3 {
+					t.Errorf("%d connections", n)
+				}
+			})
+		})
+	}
+}
+
+// Who does not finish the handshake, sends half a record, or nothing, is waited for as long as the
+// server says, and no longer.
+func TestLoopTLSTimes(t *testing.T) {
+	s := func() *gallop.Server {
+		return &gallop.Server{Handler: echoBody, TLSHandshakeTimeout: 3 * time.Second, IdleTimeout: 20 * time.Second, ReadHeaderTimeout: 5 * time.Second}
+	}
+	onTLSLoops(t, s, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+		wantEnd := func(name string, c io.Reader, after time.Duration) {
+			t.Helper()
+			begun := time.Now()
+			if b, err := io.ReadAll(c); len(b) > 0 && !bytes.Contains(b, []byte("408")) || err != nil && err != io.ErrUnexpectedEOF {
+				t.Errorf("%s: %q, %v", name, b, err)
+			}
+			if d := time.Since(begun); d < after || d > after+2*time.Second {
+				t.Errorf("%s: closed after %v", name, d)
+			}
+		}
+		silent, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantEnd("no handshake", silent, 3*time.Second)
+		half, _ := ln.Dial()
+		_, _ = half.Write([]byte{22, 3, 1, 2})
+		wantEnd("half a handshake", half, 3*time.Second)
+		idle := dialTLS(t, ln, nil)
+		idle.want("/", "/")
+		wantEnd("idle", idle.r, 20*time.Second)
+		slow := dialTLS(t, ln, nil)
+		slow.want("/", "/")
+		_, _ = io.WriteString(slow, "GET / HTTP/1.1\r\nHos")
+		wantEnd("half a head", slow.r, 5*time.Second)
+		time.Sleep(10 * time.Second) // in which the server looks whether the client closes, too
+		if n := s.GetOpenConnectionsCount(); n != 0 {
+			t.Errorf("%d connections are left", n)
+		}
+	})
+}
+
+// However a client goes, its connection ends and no other does.
+func TestLoopTLSClientsGo(t *testing.T) {
+	onTLSLoops(t, func() *gallop.Server { return &gallop.Server{Handler: echoBody} }, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+		stays := dialTLS(t, ln, nil)
+		stays.want("/", "/")
+		for name, leave := range map[string]func(raw *wiretest.Conn){
+			"reset":      func(raw *wiretest.Conn) { raw.Reset() },
+			"closed":     func(raw *wiretest.Conn) { _ = raw.Close() },
+			"half shut":  func(raw *wiretest.Conn) { _ = raw.CloseWrite() },
+			"half of it": func(raw *wiretest.Conn) { _, _ = raw.Write([]byte{23, 3, 3, 1, 0, 7}); _ = raw.Close() },
+			"no TLS":     func(raw *wiretest.Conn) { _, _ = raw.Write([]byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n")) },
+		} {
+			var raw *wiretest.Conn
+			c := dialTLS(t, ln, func(c *wiretest.Conn) net.Conn { raw = c; return c })
+			c.want("/x", "/x")
+			leave(raw)
+			synctest.Wait()
+			if n := s.GetOpenConnectionsCount(); n != 1 {
+				t.Errorf("%s: %d connections", name, n)
+			}
+			stays.want("/y", "/y")
+		}
+		nc, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = nc.(*wiretest.Conn).CloseWrite() // before the handshake
+		_, _ = io.ReadAll(nc)
+		synctest.Wait()
+		if n := s.GetOpenConnectionsCount(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// A connection that is taken over is a TLS one still, and Shutdown lets requests finish.
+func TestLoopTLSTakenAndShutDown(t *testing.T) {
+	hijack := func(ctx *gallop.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/take":
+			ctx.SetStatusCode(101)
+			ctx.Response.Header.Set("Connection", "Upgrade")
+			ctx.Response.Header.Set("Upgrade", "echo")
+			ctx.Hijack(func(c net.Conn) { _, _ = io.Copy(c, c) })
+		case "/slow":
+			time.Sleep(time.Minute)
+		}
+		ctx.SetBodyString("done")
+	}
+	onTLSLoops(t, func() *gallop.Server { return &gallop.Server{Handler: hijack} }, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+		taken, slow, idle := dialTLS(t, ln, nil), dialTLS(t, ln, nil), dialTLS(t, ln, nil)
+		idle.want("/", "done")
+		_, _ = io.WriteString(taken, "GET /take HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nfirst ")
+		_, _ = io.WriteString(slow, "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+		time.Sleep(time.Second)
+		begun := time.Now()
+		if err := s.ShutdownWithContext(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(begun); d < 58*time.Second || d > time.Minute {
+			t.Errorf("after %v", d)
+		}
+		if body, err := slow.answer(); body != "done" || err != nil {
+			t.Errorf("%q, %v", body, err)
+		}
+		if b, err := io.ReadAll(idle.r); len(b) > 0 || err != nil {
+			t.Errorf("%q, %v", b, err)
+		}
+		_, _ = io.WriteString(taken, "second")
+		for line := " "; line != "\r\n" && line != ""; {
+			line, _ = taken.r.ReadString('\n')
+		}
+		got := make([]byte, len("first second"))
+		if _, err := io.ReadFull(taken.r, got); err != nil || string(got) != "first second" {
+			t.Errorf("%q, %v", got, err)
+		}
+		_ = taken.Close()
+	})
+}
