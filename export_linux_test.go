@@ -82,3 +82,6 @@ func (t *connTable) awaitEnd(peer net.Addr) {
 		t.ended.Wait()
 	}
 }
+
+// SetLoops has s serve in memory on n loops.
+func SetLoops(s *Server, n int) { s.loops.n = n }

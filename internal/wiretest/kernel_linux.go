@@ -39,6 +39,8 @@ type kernelFile struct {
 	peer     syscall.Sockaddr
 	queue    *kernelQueue
 	listens  bool
+	shut     bool // Close was called
+	uses     int  // calls of Control, for which Close waits
 	backlog  []*kernelFile
 	interest []*interest
 }
@@ -246,7 +248,7 @@ func (ln *KernelListener) Connect(c Pollable) net.Addr {
 	k := ln.k
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.files[ln.f.fd] != ln.f {
+	if ln.f.shut {
 		return nil
 	}
 	k.conns++
@@ -265,24 +267,30 @@ func (ln *KernelListener) Dial() (net.Conn, error) {
 	return client, nil
 }
 
-// Close closes the listener, and resets the connections in its queue.
+// Close closes the listener, when no Control is under way any more, and resets the
+// connections in its queue.
 func (ln *KernelListener) Close() error {
-	k := ln.k
-	k.mu.Lock()
-	open := k.files[ln.f.fd] == ln.f
-	waiting := ln.f.backlog
-	ln.f.backlog = nil
-	if open {
-		k.dropLocked(ln.f.fd)
-	}
-	k.mu.Unlock()
-	if !open {
-		return net.ErrClosed
-	}
+	waiting, err := ln.close()
 	for _, f := range waiting {
 		_ = f.conn.Close()
 	}
-	return nil
+	return err
+}
+
+func (ln *KernelListener) close() (waiting []*kernelFile, err error) {
+	k := ln.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if ln.f.shut {
+		return nil, net.ErrClosed
+	}
+	ln.f.shut = true
+	for ln.f.uses > 0 {
+		k.closed.Wait()
+	}
+	waiting, ln.f.backlog = ln.f.backlog, nil
+	k.dropLocked(ln.f.fd)
+	return waiting, nil
 }
 
 // Addr returns that of a TCP listener.
@@ -299,12 +307,20 @@ func (ln *KernelListener) SyscallConn() (syscall.RawConn, error) { return ln, ni
 
 // Control calls f with the descriptor.
 func (ln *KernelListener) Control(f func(fd uintptr)) error {
-	ln.k.mu.Lock()
-	open := ln.k.files[ln.f.fd] == ln.f
-	ln.k.mu.Unlock()
-	if !open {
+	k := ln.k
+	k.mu.Lock()
+	if ln.f.shut {
+		k.mu.Unlock()
 		return net.ErrClosed
 	}
+	ln.f.uses++
+	k.mu.Unlock()
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		ln.f.uses--
+		k.closed.Broadcast()
+	}()
 	f(uintptr(ln.f.fd))
 	return nil
 }
