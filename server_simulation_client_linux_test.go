@@ -255,6 +255,10 @@ func (c *simClient) understand(err error) {
 		if r.Interim() {
 			continue
 		}
+		if m.timed && r.Status == 408 && m.called(q) == 0 { // its head came too slowly
+			c.ending, c.last, c.in = true, true, nil
+			break
+		}
 		c.due = c.due[1:]
 		c.answered(q, r)
 	}
@@ -271,13 +275,18 @@ func (c *simClient) understand(err error) {
 	}
 }
 
+// called returns how often the handler was called for a request.
+func (m *simulation) called(q *simRequest) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls[q.id]
+}
+
 // answered judges an answer.
 func (c *simClient) answered(q *simRequest, r *wiretest.Response) {
 	m := c.m
 	m.answered++
-	m.mu.Lock()
-	calls := m.calls[q.id]
-	m.mu.Unlock()
+	calls := m.called(q)
 	c.ending = c.ending || r.Get("Connection") == "close"
 	want, body := 200, simBody(q.id, q.n)
 	if q.kind == "/panic" {
@@ -299,13 +308,10 @@ func (c *simClient) answered(q *simRequest, r *wiretest.Response) {
 // left judges the end of a connection that has left requests without an answer. A handler that
 // ends its goroutine takes with it what was not sent yet.
 func (c *simClient) left(err error) {
-	m, q := c.m, c.due[0]
-	m.mu.Lock()
-	calls := m.calls[q.id]
-	end := c.due[len(c.due)-1]
-	died := end.kind == "/goexit" && m.calls[end.id] == 1
-	m.mu.Unlock()
-	if !died && (!(m.ending || c.ending) || calls > 0) {
+	m, q, end := c.m, c.due[0], c.due[len(c.due)-1]
+	calls := m.called(q)
+	died := end.kind == "/goexit" && m.called(end) == 1
+	if !died && (!(m.ending || m.timed || c.ending) || calls > 0) {
 		m.fail("connection %d ends, %v, without an answer to %v, of which the handler was called %d times; half %v, %d to be sent, %.300q came", c.id, err, c.due, calls, c.half, len(c.out), c.in)
 	}
 }

@@ -113,6 +113,7 @@ type simulation struct {
 	k       *wiretest.Kernel
 	ln      *wiretest.KernelListener
 	clients []*simClient
+	timed   bool // clients do not have all the time in the world
 	ending  bool // the server shuts down
 
 	mu       sync.Mutex // for who is at a call
@@ -199,6 +200,9 @@ func (m *simulation) live(t *testing.T) {
 		Dispatch:    []gallop.DispatchType{gallop.DispatchAuto, gallop.DispatchInline, gallop.DispatchGoroutine}[m.rng.IntN(3)],
 		IdleTimeout: -1, ReadHeaderTimeout: -1, MinBodyRate: -1, WriteTimeout: -1,
 		ReadBufferSize: []int{0, 64, 300}[m.rng.IntN(3)], MaxHeaderBytes: 4096,
+	}
+	if m.timed = m.rng.IntN(3) == 0; m.timed {
+		m.s.IdleTimeout, m.s.ReadHeaderTimeout = time.Duration(1+m.rng.IntN(1000))*time.Millisecond, time.Duration(1+m.rng.IntN(300))*time.Millisecond
 	}
 	m.ln = gallop.ListenOnLoop(m.s)
 	gallop.SetLoops(m.s, 1+m.rng.IntN(3))
