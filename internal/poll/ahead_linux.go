@@ -1,5 +1,7 @@
 package poll
 
+import "runtime"
+
 // A loop reads from several connections, one behind the other, before it serves them: that
 // keeps the kernel's way in, and then the server, in the processor's caches.
 
@@ -23,6 +25,9 @@ type early struct {
 const (
 	mostReads = 16
 	readRoom  = 4 << 10 // for each
+
+	// fewStarts is how many workers are started off the loop before they get to run.
+	fewStarts = 4
 )
 
 // readAhead looks at the events that are left up to one that is not a connection's, or
@@ -42,7 +47,9 @@ func (w *Worker) readAhead() bool {
 		l.ahead = a
 	}
 	a.reads, a.served = a.reads[:0], 0
-	for from := 0; l.next < l.n && len(a.reads) < mostReads; l.next++ {
+	l.letOthersRun()
+	handed := 0
+	for from := 0; l.next < l.n && len(a.reads)+handed < mostReads; l.next++ {
 		event := &l.events[l.next]
 		if l.isListener(event) {
 			break
@@ -51,6 +58,7 @@ func (w *Worker) readAhead() bool {
 		case c == nil:
 		case c.Away:
 			c.HandOver()
+			handed++
 		case !c.Ahead:
 			a.reads = append(a.reads, early{c: c})
 		default:
@@ -61,6 +69,19 @@ func (w *Worker) readAhead() bool {
 		}
 	}
 	return true
+}
+
+// letOthersRun gives the processor to workers that the loop has had started lately: who is
+// done with one connection serves the next, while those that have not begun would each have
+// a stack and buffers of their own.
+func (l *Loop) letOthersRun() {
+	away := l.g.away.Load()
+	if away >= l.away+fewStarts {
+		runtime.Gosched()
+		away = l.g.away.Load()
+		l.away = away
+	}
+	l.away = min(l.away, away)
 }
 
 // takeAhead makes w the one who serves the next connection that was read from.

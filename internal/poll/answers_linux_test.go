@@ -2,9 +2,12 @@ package poll
 
 import (
 	"bytes"
+	"runtime"
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
 // later answers what was read from c in capitals, by Later if that may be.
@@ -152,5 +155,31 @@ func TestUnsent(t *testing.T) {
 		c.SetWindow(100)
 		r.wantEcho(c, "2")
 		r.close(c, other)
+	})
+}
+
+// Connections that are all to be served off the loop at once are served by few workers, if
+// that is quickly done.
+func TestFewWorkersForMany(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	h := &hooks{added: func(_ *Worker, c *Conn, _ error) { c.Away = true }}
+	inMemory(t, 1, h, func(r *rig) {
+		var conns []*wiretest.Conn
+		for range 200 {
+			conns = append(conns, r.dial())
+		}
+		synctest.Wait()
+		before := r.g.workers.Load()
+		for _, c := range conns {
+			_, _ = c.Write([]byte("x"))
+		}
+		for _, c := range conns {
+			wantText(t, c, "x")
+		}
+		synctest.Wait()
+		if n := r.g.workers.Load(); n > before+50 {
+			t.Errorf("%d workers for 200 connections", n)
+		}
+		r.close(conns...)
 	})
 }

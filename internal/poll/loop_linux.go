@@ -39,6 +39,7 @@ type Loop struct {
 	events  [256]syscall.EpollEvent
 	n, next int // events there are, and have been looked at
 	ahead   *ahead
+	away    int64 // workers off the loops that had their chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
 	due     []*Conn  // whose time has come
 	again   []*Conn  // that have something to read, though no event says so
