@@ -50,7 +50,7 @@ func TestProcess(t *testing.T) {
 func TestProcessThatHasEnded(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	p := Process(cmd.Process.Pid)
 	for start := time.Now(); p.Alive() && time.Since(start) < 10*time.Second; {

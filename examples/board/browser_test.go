@@ -43,7 +43,7 @@ func openTab(t *testing.T, url string) *tab {
 	browser := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--remote-debugging-port=0", "--user-data-dir="+profile, "about:blank")
 	if err := browser.Start(); err != nil {
-		t.Skipf("%s does not start: %v", program, err)
+		t.Fatalf("%s does not start: %v", program, err)
 	}
 	t.Cleanup(func() {
 		browser.Process.Kill()
