@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -149,6 +150,11 @@ func TestMiddlewareOfNetHTTP(t *testing.T) {
 
 // Middleware may answer by itself, change what comes back, or give up on what is behind it.
 func TestMiddlewareThatInterferes(t *testing.T) {
+	// The time is up when all wait for it, and not before the handler has begun.
+	synctest.Test(t, middlewareThatInterferes)
+}
+
+func middlewareThatInterferes(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Group("/denied", func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusForbidden) })
