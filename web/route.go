@@ -87,6 +87,9 @@ func (r *Route) url(values map[string]string) (string, error) {
 			b.WriteString((&url.URL{Path: p.text}).EscapedPath())
 			continue
 		case restPart:
+			if hasDotSegment(b.String() + value) {
+				return "", r.misread(value, p)
+			}
 			b.WriteString((&url.URL{Path: "/" + value}).EscapedPath()[1:])
 			continue
 		}
@@ -97,10 +100,20 @@ func (r *Route) url(values map[string]string) (string, error) {
 			return "", fmt.Errorf("web: route %s: parameter %q cannot have the value %q", r.spelled, p.name, value)
 		}
 		if p.text != "" && strings.Contains(value, p.text) || value == "." || value == ".." {
-			return "", fmt.Errorf("web: route %s: the value %q of parameter %q would be read as another one", r.spelled, value, p.name)
+			return "", r.misread(value, p)
 		}
 		b.WriteString(url.PathEscape(value))
 		b.WriteString((&url.URL{Path: "/" + p.text}).EscapedPath()[1:])
 	}
 	return b.String(), nil
+}
+
+// misread is the error for a value that a request for the path would not have.
+func (r *Route) misread(value string, p part) error {
+	return fmt.Errorf("web: route %s: the value %q of parameter %q would be read as another one", r.spelled, value, p.name)
+}
+
+// hasDotSegment reports whether a path has a segment that goes when it is read (RFC 3986 §5.2.4).
+func hasDotSegment(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
