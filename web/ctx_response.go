@@ -76,26 +76,10 @@ func (c *Ctx) sendText(mediaType, text string) error {
 }
 
 // JSON sends v as JSON, by Config.JSON.
-func (c *Ctx) JSON(v any) error {
-	body, err := c.app.config.JSON.Marshal(v)
-	if err != nil {
-		return err
-	}
-	c.request.SetContentType(typeJSON)
-	c.request.Response.SetBodyRaw(body)
-	return nil
-}
+func (c *Ctx) JSON(v any) error { return c.sendEncoded(c.app.config.JSON, typeJSON, v) }
 
 // XML sends v as XML, by encoding/xml.
-func (c *Ctx) XML(v any) error {
-	body, err := xmlCodec{}.Marshal(v)
-	if err != nil {
-		return err
-	}
-	c.request.SetContentType(typeXML)
-	c.request.Response.SetBodyRaw(body)
-	return nil
-}
+func (c *Ctx) XML(v any) error { return c.sendEncoded(xmlCodec{}, typeXML, v) }
 
 // Encode sends v in the format of a media type, as the one for it of Config.Codecs does, as JSON, or as XML. It
 // is an error if there is no codec.
@@ -104,6 +88,10 @@ func (c *Ctx) Encode(mediaType string, v any) error {
 	if codec == nil {
 		return fmt.Errorf("web: there is no codec for %s", mediaType)
 	}
+	return c.sendEncoded(codec, mediaType, v)
+}
+
+func (c *Ctx) sendEncoded(codec Codec, mediaType string, v any) error {
 	body, err := codec.Marshal(v)
 	if err != nil {
 		return err
