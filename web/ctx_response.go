@@ -104,7 +104,7 @@ func (c *Ctx) sendEncoded(codec Codec, mediaType string, v any) error {
 // SendStatus sends a status, and its message as plain text if such an answer has a body.
 func (c *Ctx) SendStatus(status int) error {
 	c.Status(status)
-	if status < 200 || status == gallop.StatusNoContent || status == gallop.StatusNotModified {
+	if status < 200 || status == gallop.StatusNoContent || status == gallop.StatusResetContent || status == gallop.StatusNotModified {
 		c.request.ResetBody()
 		return nil
 	}
