@@ -47,7 +47,7 @@ func (c *Ctx) IPs() []string {
 // socket if there are any.
 func (c *Ctx) IsProxyTrusted() bool {
 	peer, local := peerAddr(c.request.RemoteAddr())
-	return len(c.app.config.TrustedProxies) > 0 && (local || c.app.config.trusts(peer))
+	return c.app.config.trustsPeer(peer, local)
 }
 
 // IsFromLocal reports whether the client is on this machine.

@@ -34,7 +34,7 @@ func (o *origin) find(config *Config, request *gallop.RequestCtx) {
 	}
 	h := &request.Request.Header
 	switch {
-	case len(config.TrustedProxies) == 0 || !local && !config.trusts(peer):
+	case !config.trustsPeer(peer, local):
 	case config.Forwarded:
 		o.readForwarded(config, joinLines(h.PeekAll(gallop.HeaderForwarded)))
 	default:
@@ -59,6 +59,11 @@ func peerAddr(addr net.Addr) (ip netip.Addr, local bool) {
 	return known.Addr().Unmap().WithZone(""), false
 }
 
+// trustsPeer reports whether the peer of a connection is a proxy whose word counts.
+func (c *Config) trustsPeer(ip netip.Addr, local bool) bool {
+	return c.trusts(ip) || local && len(c.TrustedProxies) > 0
+}
+
 // trusts reports whether the address is that of a proxy.
 func (c *Config) trusts(ip netip.Addr) bool {
 	for _, p := range c.TrustedProxies {
@@ -69,15 +74,14 @@ func (c *Config) trusts(ip netip.Addr) bool {
 	return false
 }
 
-// next adds the address that the last proxy got the request from. It reports whether that is to be believed, and
-// whether it is a proxy's, too.
-func (o *origin) next(config *Config, node []byte) (ok, more bool) {
+// next adds the address that the last proxy got the request from. It reports whether it is a proxy's, too.
+func (o *origin) next(config *Config, node []byte) (more bool) {
 	ip, ok := parseNode(node)
 	if !ok {
-		return false, false
+		return false
 	}
 	o.hops = append(o.hops, ip)
-	return true, len(o.hops) <= maxHops && config.trusts(ip)
+	return len(o.hops) <= maxHops && config.trusts(ip)
 }
 
 // readXForwarded reads X-Forwarded-For. Of X-Forwarded-Proto and -Host, which may have one value or as many as there were
@@ -85,14 +89,8 @@ func (o *origin) next(config *Config, node []byte) (ok, more bool) {
 func (o *origin) readXForwarded(config *Config, h *gallop.RequestHeader) {
 	list := joinLines(h.PeekAll(gallop.HeaderXForwardedFor))
 	n := 0
-	for more := true; more; n++ {
-		var node []byte
-		if node, list = cutLast(list); node == nil {
-			break
-		}
-		if _, more = o.next(config, node); !more {
-			break
-		}
+	for node, rest := cutLast(list); node != nil && o.next(config, node); n++ {
+		node, rest = cutLast(rest)
 	}
 	o.setScheme(fromEnd(joinLines(h.PeekAll(gallop.HeaderXForwardedProto)), n))
 	o.setHost(fromEnd(joinLines(h.PeekAll(gallop.HeaderXForwardedHost)), n))
@@ -124,7 +122,7 @@ func (o *origin) readForwarded(config *Config, list []byte) {
 		}
 		o.setScheme(f.proto)
 		o.setHost(f.host)
-		_, more = o.next(config, f.node)
+		more = o.next(config, f.node)
 	}
 }
 
