@@ -151,5 +151,5 @@ func isName(s string) bool {
 }
 
 func isNameByte(c byte) bool {
-	return c == '_' || c-'0' <= 9 || c-'a' < 26 || c-'A' < 26
+	return c == '_' || isDigit(c) || isLetter(c)
 }

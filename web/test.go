@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -15,7 +16,8 @@ import (
 func (a *App) Test(request *http.Request) (*http.Response, error) {
 	client, server := net.Pipe()
 	defer client.Close()
-	defer stopWith(request, client)()
+	stop := context.AfterFunc(request.Context(), func() { client.Close() })
+	defer stop()
 
 	request = request.Clone(request.Context())
 	if request.Host == "" && request.URL.Host == "" {
@@ -37,20 +39,6 @@ func (a *App) Test(request *http.Request) (*http.Response, error) {
 		}
 	}
 	return response, err
-}
-
-// stopWith closes the connection when the context of the request ends, until the function that
-// it returns is called.
-func stopWith(request *http.Request, conn net.Conn) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-request.Context().Done():
-			conn.Close()
-		case <-done:
-		}
-	}()
-	return func() { close(done) }
 }
 
 // readAnswer reads a response and its body.
