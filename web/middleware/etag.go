@@ -35,19 +35,15 @@ func (o ETag) Handler() web.Handler {
 
 func (o ETag) tag(r *gallop.RequestCtx) {
 	h := &r.Response.Header
-	tag := h.Peek(gallop.HeaderETag)
-	if len(tag) == 0 {
+	if len(h.Peek(gallop.HeaderETag)) == 0 {
 		if r.Response.IsBodyStream() || len(r.Response.Body()) == 0 {
 			return
 		}
-		tag = o.of(r.Response.Body())
-		h.SetBytesV(gallop.HeaderETag, tag)
+		h.SetBytesV(gallop.HeaderETag, o.of(r.Response.Body()))
 	}
-	for _, line := range r.Request.Header.PeekAll(gallop.HeaderIfNoneMatch) {
-		if hasTag(line, tag) {
-			notModified(r)
-			return
-		}
+	asked := len(r.Request.Header.PeekAll(gallop.HeaderIfNoneMatch)) > 0
+	if asked && r.FailedCondition() == gallop.StatusNotModified {
+		notModified(r)
 	}
 }
 
@@ -74,60 +70,4 @@ func notModified(r *gallop.RequestCtx) {
 	} {
 		r.Response.Header.Del(name)
 	}
-}
-
-// hasTag reports whether a line of If-None-Match is "*" or has the tag, compared weakly (RFC 9110 §8.8.3.2). What is no
-// list of tags ends the search.
-func hasTag(list, tag []byte) bool {
-	tag = opaque(tag)
-	for {
-		list = trimList(list)
-		if len(list) == 0 {
-			return false
-		}
-		if list[0] == '*' {
-			return len(trimList(list[1:])) == 0
-		}
-		member := opaque(list)
-		end := tagEnd(member)
-		if end < 0 {
-			return false
-		}
-		if string(member[:end]) == string(tag) {
-			return true
-		}
-		list = member[end:]
-	}
-}
-
-// opaque returns a tag without the sign that it is weak.
-func opaque(tag []byte) []byte {
-	if len(tag) > 2 && tag[0] == 'W' && tag[1] == '/' {
-		return tag[2:]
-	}
-	return tag
-}
-
-// tagEnd returns where the tag ends that b begins with, -1 if that is none. It has no escapes.
-func tagEnd(b []byte) int {
-	if len(b) == 0 || b[0] != '"' {
-		return -1
-	}
-	for i := 1; i < len(b); i++ {
-		switch {
-		case b[i] == '"':
-			return i + 1
-		case b[i] < 0x21 || b[i] == 0x7F:
-			return -1
-		}
-	}
-	return -1
-}
-
-// trimList cuts white space and commas off the beginning.
-func trimList(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == ',') {
-		b = b[1:]
-	}
-	return b
 }

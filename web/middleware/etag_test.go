@@ -93,6 +93,18 @@ func TestETag(t *testing.T) {
 	}
 }
 
+// A request whose If-Match fails is not told that it has what it asks for (RFC 9110 §13.2.2).
+func TestETagAndIfMatch(t *testing.T) {
+	app := newApp(middleware.ETag{}.Handler())
+	app.Get("/", says("hello"))
+	tag := ask(t, app, "GET", "/").header.Get("ETag")
+	for match, want := range map[string]int{tag: 304, `"other"`: 200} {
+		if a := ask(t, app, "GET", "/", "If-Match: "+match, "If-None-Match: "+tag); a.status != want {
+			t.Errorf("If-Match: %s: %d, want %d", match, a.status, want)
+		}
+	}
+}
+
 func TestETagWeak(t *testing.T) {
 	app := newApp(middleware.ETag{Weak: true}.Handler())
 	app.Get("/", says("hello"))
