@@ -20,12 +20,9 @@ type Compress struct {
 	// default is gallop.CompressDefaultCompression.
 	Level int
 
-	// Brotli is the level of br, 1 to 11; 4 by default.
+	// Brotli is the level of br, 1 to 11. The default is gallop.CompressBrotliDefaultCompression.
 	Brotli int
 }
-
-// defaultBrotli is the level of br that costs about what gzip does by default.
-const defaultBrotli = 4
 
 // Handler returns the middleware.
 func (o Compress) Handler() web.Handler {
@@ -33,7 +30,7 @@ func (o Compress) Handler() web.Handler {
 		o.Level = gallop.CompressDefaultCompression
 	}
 	if o.Brotli == 0 {
-		o.Brotli = defaultBrotli
+		o.Brotli = gallop.CompressBrotliDefaultCompression
 	}
 	compress := gallop.CompressHandlerBrotliLevel(func(*gallop.RequestCtx) {}, o.Brotli, o.Level)
 	return func(c *web.Ctx) error {
