@@ -59,30 +59,34 @@ func TestHealth(t *testing.T) {
 
 // While the server is in its lame-duck time requests are served, but balancers are told to go.
 func TestHealthDrains(t *testing.T) {
-	var h middleware.Health
-	ln := memnet.NewListener()
-	server := &gallop.Server{LameDuck: 200 * time.Millisecond, Logger: newQuiet()}
-	app := web.New(web.Config{Server: server})
-	app.Get("/livez", h.Live)
-	app.Get("/readyz", h.Ready)
-	done := make(chan error, 2)
-	go func() { done <- server.Serve(ln) }()
-	if a := ask(t, app, "GET", "/readyz"); a.status != 200 {
-		t.Errorf("ready: %d", a.status)
-	}
-	go func() { done <- h.Shutdown(t.Context(), app) }()
-	for {
-		a := ask(t, app, "GET", "/readyz")
-		if a.status == 503 && a.body == "draining" {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		var h middleware.Health
+		ln := memnet.NewListener()
+		server := &gallop.Server{LameDuck: 200 * time.Millisecond, Logger: newQuiet()}
+		app := web.New(web.Config{Server: server})
+		app.Get("/livez", h.Live)
+		app.Get("/readyz", h.Ready)
+		done := make(chan error, 2)
+		go func() { done <- server.Serve(ln) }()
+		synctest.Wait()
+		if a := ask(t, app, "GET", "/readyz"); a.status != 200 {
+			t.Errorf("ready: %d", a.status)
 		}
-	}
-	if a := ask(t, app, "GET", "/livez"); a.status != 200 {
-		t.Errorf("alive: %d", a.status)
-	}
-	for range 2 {
-		if err := <-done; err != nil {
-			t.Error(err)
+		go func() { done <- h.Shutdown(t.Context(), app) }()
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Error("there is no lame-duck time")
 		}
-	}
+		if a := ask(t, app, "GET", "/readyz"); a.status != 503 || a.body != "draining" {
+			t.Errorf("ready: %d %q", a.status, a.body)
+		}
+		if a := ask(t, app, "GET", "/livez"); a.status != 200 {
+			t.Errorf("alive: %d", a.status)
+		}
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
