@@ -20,7 +20,6 @@ var assets embed.FS
 // board is the program.
 type board struct {
 	app    *web.App
-	server *gallop.Server
 	health middleware.Health
 	store  middleware.Store // sessions
 	files  *os.Root         // uploads
@@ -45,8 +44,8 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 		return nil, err
 	}
 	b := &board{store: store, files: dir}
-	b.server = &gallop.Server{StreamRequestBody: true, LameDuck: 100 * time.Millisecond}
-	b.app = web.New(web.Config{ErrorHandler: answerError, Server: b.server, Views: views})
+	server := &gallop.Server{StreamRequestBody: true, LameDuck: 100 * time.Millisecond}
+	b.app = web.New(web.Config{ErrorHandler: answerError, Server: server, Views: views})
 	b.app.Use(
 		middleware.RequestID{}.Handler(),
 		middleware.Logger{Skip: isQuiet}.Handler(),

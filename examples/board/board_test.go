@@ -34,9 +34,8 @@ func start(t *testing.T) (base, files string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := b.server
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(ln) }()
+	go func() { done <- b.app.Listener(ln) }()
 	t.Cleanup(func() {
 		if err := b.health.Shutdown(t.Context(), b.app); err != nil && t.Context().Err() == nil {
 			t.Errorf("Shutdown: %v", err)
