@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop"
+	"golang.org/x/net/http/httpguts"
 )
 
 // httpURL is the URL of a proxy.
@@ -22,42 +23,22 @@ const maxWholeBody = 64 << 10
 
 // checkRequest reports what must not be sent. gallop would leave it out.
 func checkRequest(r *http.Request) error {
-	if r.Method != "" && !isToken(r.Method) {
+	if r.Method != "" && !httpguts.ValidHeaderFieldName(r.Method) { // a token as well
 		return fmt.Errorf("nethttp: invalid method %q", r.Method)
 	}
 	for _, h := range []http.Header{r.Header, r.Trailer} {
 		for name, values := range h {
-			if !isToken(name) {
+			if !httpguts.ValidHeaderFieldName(name) {
 				return fmt.Errorf("nethttp: invalid header field name %q", name)
 			}
 			for _, value := range values {
-				if !isFieldValue(value) { // which may be a secret
+				if !httpguts.ValidHeaderFieldValue(value) { // which may be a secret
 					return fmt.Errorf("nethttp: invalid header field value for %q", name)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// isToken reports whether s is a token (RFC 9110 §5.6.2).
-func isToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// isFieldValue reports whether s may be the value of a field (RFC 9110 §5.5).
-func isFieldValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
 }
 
 // fill makes the gallop request that of the call. proxy is asked for whole URIs, if it

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Auth has the credentials of one identity: a client keeps apart what it knows about
@@ -143,7 +145,7 @@ func (c *Client) authorized(next stage) stage {
 
 // credentials checks what an Auth returns.
 func credentials(value string, err error) (string, error) {
-	if err == nil && !isFieldValue(value) {
+	if err == nil && !httpguts.ValidHeaderFieldValue(value) {
 		err = fmt.Errorf("%w: credentials with control characters", ErrHeader)
 	}
 	return value, err

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Client makes requests to one API. It is made by New and may be used by many goroutines.
@@ -207,7 +209,7 @@ func (r *Request) exchange() (*exchange, error) {
 	switch {
 	case r.ctx == nil:
 		return nil, errNoContext
-	case !isToken(r.method):
+	case !httpguts.ValidHeaderFieldName(r.method): // which is a token as well
 		return nil, ErrMethod
 	}
 	to, err := c.base.resolve(r.path, &r.params, &c.params)

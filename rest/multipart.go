@@ -10,6 +10,8 @@ import (
 	"net/textproto"
 	"path"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // file is a part of a form.
@@ -34,7 +36,7 @@ func (r *Request) AddFileAs(field, name, mediaType string, src io.Reader) *Reque
 	switch {
 	case src == nil:
 		r.fail(&EncodeError{Err: errors.New("a file without a reader")})
-	case !isFieldValue(mediaType):
+	case !httpguts.ValidHeaderFieldValue(mediaType):
 		r.fail(fmt.Errorf("%w: a media type with control characters", ErrHeader))
 	}
 	r.ready.release()

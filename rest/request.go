@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Request is a request that is put together, by Client.NewRequest or Client.R, and then
@@ -86,7 +88,7 @@ func (r *Request) check() error {
 	if r.ctx == nil {
 		return errNoContext
 	}
-	if !isToken(r.method) {
+	if !httpguts.ValidHeaderFieldName(r.method) {
 		return ErrMethod
 	}
 	path := r.path
@@ -143,9 +145,9 @@ func (r *Request) acceptsHeader(name, value string) bool {
 // checkHeader reports what is wrong with a header field.
 func checkHeader(name, value string) error {
 	switch {
-	case !isToken(name):
+	case !httpguts.ValidHeaderFieldName(name):
 		return fmt.Errorf("%w: a name that is no token (RFC 9110 §5.1)", ErrHeader)
-	case !isFieldValue(value):
+	case !httpguts.ValidHeaderFieldValue(value):
 		return fmt.Errorf("%w: the value of %s has a control character (RFC 9110 §5.5)", ErrHeader, name)
 	}
 	for _, own := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Host", "Trailer", "Upgrade", "Expect"} {
@@ -191,7 +193,7 @@ func (r *Request) SetCookie(name, value string) *Request {
 }
 
 func checkCookie(name, value string) error {
-	if !isToken(name) || strings.ContainsAny(value, "\";,\\ ") || !isFieldValue(value) {
+	if !httpguts.ValidHeaderFieldName(name) || strings.ContainsAny(value, "\";,\\ ") || !httpguts.ValidHeaderFieldValue(value) {
 		return fmt.Errorf("%w: cookie %q (RFC 6265 §4.1.1)", ErrHeader, name)
 	}
 	return nil
@@ -236,7 +238,7 @@ func (r *Request) Send(method, path string, v any) (*Response, error) {
 
 // SetTarget sets method and path: see Client.NewRequest.
 func (r *Request) SetTarget(method, path string) *Request {
-	if r.method, r.path = method, path; !isToken(method) {
+	if r.method, r.path = method, path; !httpguts.ValidHeaderFieldName(method) {
 		r.fail(ErrMethod)
 	}
 	return r
@@ -259,23 +261,3 @@ func (r *Request) Patch(path string, v any) (*Response, error) { return r.Send("
 
 // Delete is as Get.
 func (r *Request) Delete(path string, v any) (*Response, error) { return r.Send("DELETE", path, v) }
-
-// isToken reports whether s is a token (RFC 9110 §5.6.2).
-func isToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// isFieldValue reports whether s may be the value of a field (RFC 9110 §5.5).
-func isFieldValue(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
