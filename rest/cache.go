@@ -83,12 +83,6 @@ func (x *exchange) isConditional() bool {
 	return false
 }
 
-// lines returns the values of all fields with the name.
-func (f *fields) lines(name string) []string {
-	from, to := f.find(name, foldName)
-	return f.values[from:to]
-}
-
 // fetch asks the server, if it can whether have still holds.
 func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) {
 	before := x.headers

@@ -34,7 +34,7 @@ func (c *Client) answerError(x *exchange, resp *Response) error {
 		return limited
 	}
 	if resp.StatusCode == 401 {
-		return &AuthError{Challenge: strings.Join(resp.all("WWW-Authenticate"), ", "), Err: api}
+		return &AuthError{Challenge: strings.Join(resp.headers.lines("WWW-Authenticate"), ", "), Err: api}
 	}
 	return api
 }

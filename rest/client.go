@@ -246,8 +246,8 @@ func (c *Client) queryOf(to *target, own *fields) string {
 func (x *exchange) setHeaders() {
 	r, c := x.req, x.client
 	n := len(r.headers.names) + len(c.headers.names) + 5
-	room := make([]string, 2*n)
-	x.headers = fields{append(room[:0:n], r.headers.names...), append(room[n:n:2*n], r.headers.values...)}
+	room := roomFor(n)
+	x.headers = fields{append(room.names, r.headers.names...), append(room.values, r.headers.values...)}
 	if x.to.origin == c.base.origin {
 		c.headers.each(foldName, func(name string, values []string) bool {
 			if !x.has(name) {

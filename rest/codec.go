@@ -84,11 +84,11 @@ func (buf *buffer) append(v any) bool {
 
 // Decode implements Codec.
 func (j JSON) Decode(data []byte, v any) error {
-	if !j.RefuseUnknown && plainjson.Decode(data, v) {
-		return nil
-	}
 	if j.RefuseUnknown {
 		return j.decodeOne(j.decoder(bytes.NewReader(data)), v)
+	}
+	if plainjson.Decode(data, v) {
+		return nil
 	}
 	err := json.Unmarshal(data, v)
 	if err == nil {

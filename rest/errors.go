@@ -210,7 +210,7 @@ func (e *RateLimitError) Unwrap() (errs []error) {
 }
 
 // AuthError is returned if credentials are missing, wrong, or could not be had. To errors.As it is
-// also the APIError with the status 401, or what the TokenSource returned.
+// also the APIError with the status 401, or what the Auth returned.
 type AuthError struct {
 	Challenge string // what the server asks for: WWW-Authenticate (RFC 9110 §11.6.1)
 	Err       error

@@ -17,6 +17,12 @@ type fields struct {
 	names, values []string // of equal length
 }
 
+// roomFor returns no fields, with memory for n.
+func roomFor(n int) fields {
+	room := make([]string, 2*n)
+	return fields{room[:0:n], room[n : n : 2*n]}
+}
+
 // equal is how names are compared: header fields fold, the others do not.
 type equal func(a, b string) bool
 
@@ -49,6 +55,12 @@ func (f *fields) get(name string, same equal) (value string, ok bool) {
 		return "", false
 	}
 	return f.values[from], true
+}
+
+// lines returns the values of all header fields with the name.
+func (f *fields) lines(name string) []string {
+	from, to := f.find(name, foldName)
+	return f.values[from:to]
 }
 
 // add puts a value behind the others of the name.

@@ -76,7 +76,7 @@ func (x *exchange) redirect(resp *Response, followed int) error {
 
 // location returns where resp leads, and why that is nowhere.
 func (x *exchange) location(resp *Response) (to target, location, reason string) {
-	switch all := resp.all("Location"); {
+	switch all := resp.headers.lines("Location"); {
 	case len(all) == 0 || all[0] == "":
 		return to, "", "it does not say where to"
 	case len(all) > 1:

@@ -57,7 +57,7 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 
 // Cookies returns the cookies that the answer sets (RFC 6265 §4.1). Those that are malformed are left out.
 func (r *Response) Cookies() (list []*gallop.Cookie) {
-	for _, line := range r.all("Set-Cookie") {
+	for _, line := range r.headers.lines("Set-Cookie") {
 		cookie := &gallop.Cookie{}
 		if cookie.Parse(line) == nil && len(cookie.Key()) > 0 {
 			list = append(list, cookie)
@@ -66,19 +66,13 @@ func (r *Response) Cookies() (list []*gallop.Cookie) {
 	return list
 }
 
-// all returns the values of all fields with the name.
-func (r *Response) all(name string) []string {
-	from, to := r.headers.find(name, foldName)
-	return r.headers.values[from:to]
-}
-
 // URL returns where the answer comes from, behind redirects. It may have secrets in it.
 func (r *Response) URL() string { return r.url.String() }
 
 // Link returns where the link with this relation leads, as a URL: "next" is the next page
 // (RFC 8288). It is "" if there is none.
 func (r *Response) Link(rel string) string {
-	for _, line := range r.all("Link") {
+	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {
 			if link.has(rel) {
 				return r.absolute(link.target)

@@ -107,8 +107,7 @@ func receivedFields(h *gallop.ResponseHeader) (f fields) {
 		n++
 		size += len(name) + len(value)
 	}
-	room := make([]string, 2*n)
-	f = fields{room[:0:n], room[n : n : 2*n]}
+	f = roomFor(n)
 	var text strings.Builder
 	text.Grow(size)
 	cut := func(b []byte) string {

@@ -21,8 +21,7 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 		return nil, err
 	}
 	resp := &Response{StatusCode: from.StatusCode, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
-	room := make([]string, 0, 2*len(from.Header)+4)
-	resp.headers = fields{room[: 0 : cap(room)/2], room[cap(room)/2 : cap(room)/2 : cap(room)]}
+	resp.headers = roomFor(len(from.Header) + 2)
 	names := make([]string, 0, len(from.Header))
 	for name := range from.Header {
 		names = append(names, name)
