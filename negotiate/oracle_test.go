@@ -307,7 +307,7 @@ func oracleLookup(header string, offers []string) string {
 				return tag
 			}
 			subtags = subtags[:len(subtags)-1]
-			if n := len(subtags); n > 0 && len(subtags[n-1]) == 1 {
+			for n := len(subtags); n > 0 && len(subtags[n-1]) == 1; n-- { // each goes with the one behind it
 				subtags = subtags[:n-1]
 			}
 		}
@@ -350,7 +350,7 @@ var vocabulary = [...]struct{ members, offers string }{
 	Encodings:         {"* gzip x-gzip X-GZIP br identity compress x-br g*", "gzip x-gzip br identity Identity compress x-compress zstd"},
 	Languages:         {"* en en-us en-US-x de de-* *-us fr x i-de", "en en-US en-US-x-a de de-CH fr e"},
 	LanguagesExtended: {"* en en-us de de-* de-*-DE *-us *-* de-x-DE x-*", "en en-US en-Latn-US de de-Latn-DE de-x-DE de-DE-x-goethe fr x-a"},
-	LanguagesByLookup: {"* en en-us en-us-x-a de de-ch-1996 fr i-de x-y-z en-x", "en en-US en-US-x de de-CH fr i i-de x-y"},
+	LanguagesByLookup: {"* en en-us en-us-x-a de de-ch-1996 fr i-de x-y-z en-x", "en en-US en-US-x de de-CH fr i i-de x x-y"},
 }
 
 var (
