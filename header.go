@@ -285,6 +285,10 @@ func isFieldName(name []byte) bool {
 // that is changed again and again without Reset does not grow for ever: storage
 // is only appended to, so that views hold, and now and then moved.
 func (h *header) room(n int) bool {
+	return n >= 0 && h.head.Fields.Size()+n <= minCompact || h.makeRoom(n)
+}
+
+func (h *header) makeRoom(n int) bool {
 	if h.head.Fields.Size()+n > max(h.compactAt, minCompact) {
 		h.head.Fields.Compact(&h.head.Method, &h.head.Target, &h.head.Reason, &h.head.Lines)
 		h.trailers.Compact()
@@ -312,10 +316,13 @@ func (h *header) setKnown(id field.ID, value []byte) bool {
 	if !h.room(len(value)) {
 		return false
 	}
-	if len(value) == 0 {
-		field.Del(&h.head.Fields, id, id.String())
-	} else {
-		field.Set(&h.head.Fields, id, id.String(), value)
+	switch l := &h.head.Fields; {
+	case len(value) == 0:
+		field.Del(l, id, id.String())
+	case !l.Has(id):
+		field.Add(l, id, id.String(), value)
+	default:
+		field.Set(l, id, id.String(), value)
 	}
 	return true
 }

@@ -21,6 +21,7 @@ import (
 //	server_body.go      the body of the request: the one owner of its framing
 //	server_output.go    writing, deadlines of writing
 //	server_response.go  how a response becomes bytes
+//	server_plain.go     how most do
 //	server_close.go     refusals, and ways a connection ends
 //
 // All fields belong to the goroutine that serves, but for state and the links.
@@ -178,10 +179,10 @@ func (c *serverConn) serve() (*hijack, error) {
 		if c.taken {
 			return &hijack{}, nil
 		}
-		if _, paused := err.(pause); paused {
-			return nil, err
-		}
 		if err != nil {
+			if _, paused := err.(pause); paused {
+				return nil, err
+			}
 			return nil, c.fail(err)
 		}
 		ctx := c.ctx
@@ -196,6 +197,9 @@ func (c *serverConn) serve() (*hijack, error) {
 			return nil, c.end()
 		}
 		c.recycle()
+		if c.loop.conn != nil && c.input.empty() && c.mayParkLater() {
+			return nil, errLater
+		}
 	}
 }
 
@@ -362,6 +366,9 @@ func (c *serverConn) answerRequest() error {
 		}
 		return c.respond()
 	}
+	if !panicked && c.isPlain() {
+		return c.respondPlain()
+	}
 	if c.taken {
 		return nil
 	}
@@ -476,6 +483,13 @@ func (c *serverConn) dropCtx() {
 // recycleCtx ends the request, and reports whether its RequestCtx is ready for another
 // one. It is not if something panics that is closed with it.
 func (c *serverConn) recycleCtx() (again bool) {
+	if ctx := c.ctx; len(ctx.Request.values) == 0 && ctx.Request.form == nil && !ctx.Request.IsBodyStream() && !ctx.Response.IsBodyStream() {
+		return ctx.recycle(c.set.poison) // it closes nothing
+	}
+	return c.recycleGuarded()
+}
+
+func (c *serverConn) recycleGuarded() (again bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.srv.log.printf("panic in Close of a user value: %v\n%s", v, debug.Stack())

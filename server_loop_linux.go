@@ -250,7 +250,24 @@ func (s *Server) serveNew(w *poll.Worker, lc *loopConn) {
 func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
 	c, lc := h.s.seat(w), pc.Data.(*loopConn)
 	c.board(w, lc)
+	if lc.partial == nil {
+		if p, more, ok := w.TakeBytes(pc); ok {
+			c.startWith(p, more)
+		}
+	}
 	h.s.ride(w, c, lc.tls != nil && !lc.tls.shaken)
+}
+
+// startWith begins a request with what the loop has read, as waitOnLoop would.
+func (c *serverConn) startWith(p []byte, more bool) {
+	c.loop.drained, c.loop.looked, c.loop.resumed = !more, false, false
+	if in := &c.input; len(p) <= cap(in.buf) {
+		in.buf = append(in.buf[:0], p...)
+	} else {
+		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.set.readBuf)), p...)
+	}
+	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
+	c.report(StateActive)
 }
 
 // Expire implements poll.Handler.
@@ -394,16 +411,17 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 	}
 	for {
 		hijack, err := c.serve()
-		switch {
-		case err == errLater:
-			settled = true
-			c.parkLater(w, lc)
-			return
-		case err == errMove:
-			w.Local, settled = nil, true
-			w.Group().Hand(c)
-			return
-		case err == errPark:
+		if why, paused := err.(pause); paused {
+			switch why {
+			case errLater:
+				settled = true
+				c.parkLater(w, lc)
+				return
+			case errMove:
+				w.Local, settled = nil, true
+				w.Group().Hand(c)
+				return
+			}
 			if c, settled = c.park(w, lc); settled {
 				return
 			}
@@ -468,7 +486,11 @@ func (c *serverConn) parkLater(w *poll.Worker, lc *loopConn) {
 	if c.input.r, c.input.headAt, c.input.buf = 0, 0, c.input.buf[:0]; cap(c.input.buf) > keptBuffer {
 		putBuffer(&c.input.buf)
 	}
-	w.Later(&lc.Conn, c.output.buf, c.parkedBy(w, lc))
+	var by poll.Moment
+	if limit := c.set.idle; limit > 0 {
+		by = w.Moment().Add(limit)
+	}
+	w.Later(&lc.Conn, c.output.buf, by)
 	c.output.buf = c.output.buf[:0]
 	c.nc, c.tls, c.entry, c.loop = nil, nil, nil, loopSeat{}
 }
@@ -518,9 +540,6 @@ func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 // waitOnLoop reads the first bytes of a request, if there are any, and returns errPark
 // otherwise.
 func (c *serverConn) waitOnLoop() error {
-	if c.mayParkLater() {
-		return errLater
-	}
 	if err := c.output.flush(); err != nil {
 		return err
 	}

@@ -42,3 +42,5 @@ func (c *serverConn) handleOnLoop() { c.srv.Handler(c.ctx) }
 func (o *output) writeOnLoop(p []byte) error { return nil }
 
 func (c *serverConn) leaveLoop() (net.Conn, error) { return c.nc, nil }
+
+func (c *serverConn) mayParkLater() bool { return false }

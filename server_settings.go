@@ -25,6 +25,7 @@ type settings struct {
 	writeBuf  int
 	server    string // value of the Server field
 	poison    bool
+	plain     bool // a response may be plain, see isPlain
 }
 
 func (c *settings) resolve(s *Server) {
@@ -58,6 +59,7 @@ func (c *settings) resolve(s *Server) {
 		}
 	}
 	c.poison = s.PoisonReleased || raceEnabled
+	c.plain = !s.DisableKeepalive && s.MaxRequestsPerConn <= 0 && !s.NoDefaultDate && !s.NoDefaultContentType
 }
 
 // serverChunkLimits bound chunk lines, extensions and trailers of a request.

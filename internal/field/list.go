@@ -44,13 +44,18 @@ type List struct {
 	buf      []byte // what spans refer to: the lender's bytes, or own
 	own      []byte // storage of the list; len(own) is what is in use
 	borrowed bool
+	lines    int // see Lines: len(own) if own is the fields as lines, and else another number
 	fields   []Field
+	seen     IDs
 	first    [numIDs]uint16 // by ID: 1 + index of its first field, 0 if there is none
 }
 
+// IDs are some of the IDs below 64: the bits 1<<ID.
+type IDs uint64
+
 // Reset empties the list and forgets the lender's bytes.
 func (l *List) Reset() {
-	l.borrowed = false
+	l.borrowed, l.seen = false, 0
 	if l.buf == nil && len(l.fields) == 0 {
 		return
 	}
@@ -58,7 +63,7 @@ func (l *List) Reset() {
 	if cap(l.own) > keepStorage {
 		l.own = nil
 	}
-	l.own = l.own[:0]
+	l.own, l.lines = l.own[:0], 0
 	if len(l.fields) == 0 {
 		return
 	}
@@ -108,6 +113,7 @@ func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
 	f.NameOff, f.NameLen = uint32(name), uint16(nameEnd-name)
 	f.ValueOff, f.ValueLen = uint32(value), uint32(valueEnd-value)
 	f.ID = id
+	l.seen |= 1 << id // nothing, if it is 64 or more
 	if id != Unknown && l.first[id] == 0 && n < 1<<16-1 {
 		l.first[id] = uint16(n + 1)
 	}
@@ -161,7 +167,16 @@ func (l *List) Compact(spans ...*Span) {
 		fresh = append(fresh, b...)
 	}
 	l.own, l.buf, l.borrowed = fresh, fresh, false
+	l.lines = -1
 }
+
+// Lines returns the fields as lines, one behind the other, if that is how they are stored: as
+// long as fields were only added. It holds until the list changes.
+func (l *List) Lines() (lines []byte, ok bool) { return l.own, l.lines == len(l.own) && !l.borrowed }
+
+// HasNone reports that the list has none of these fields. It may report false though they
+// have been removed.
+func (l *List) HasNone(of IDs) bool { return l.seen&of == 0 }
 
 // Len returns the number of field lines.
 func (l *List) Len() int { return len(l.fields) }
@@ -258,7 +273,7 @@ func Store[S ascii.Text](l *List, b S) Span {
 	l.detach(len(b))
 	off := len(l.own)
 	l.own = append(l.own, b...)
-	l.buf = l.own
+	l.buf, l.lines = l.own, -1
 	return Span{uint32(off), uint32(len(b))}
 }
 
@@ -273,17 +288,20 @@ func (l *List) detach(room int) {
 		l.own = make([]byte, 0, need+need/2)
 	}
 	l.own = append(l.own[:0], l.buf...)
-	l.buf, l.borrowed = l.own, false
+	l.buf, l.borrowed, l.lines = l.own, false, -1
 }
 
 // Add appends a field. id is Lookup(name); the name has at most MaxNameLen bytes.
 func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
-	l.detach(len(name) + len(value))
+	l.detach(len(name) + len(value) + len(": \r\n"))
 	start := len(l.own)
-	own := append(append(l.own, name...), value...)
+	own := append(append(l.own, name...), ':', ' ')
+	own = append(append(own, value...), '\r', '\n')
+	if l.lines == start {
+		l.lines = len(own)
+	}
 	l.own, l.buf = own, own
-	middle := start + len(name)
-	l.AppendSpan(id, start, middle, middle, len(own))
+	l.AppendSpan(id, start, start+len(name), start+len(name)+len(": "), len(own)-len("\r\n"))
 }
 
 // Set gives the first field called name this value and removes the others of that
@@ -335,7 +353,7 @@ func (l *List) DelAt(i int) {
 }
 
 func (l *List) reindex() {
-	l.first = [numIDs]uint16{}
+	l.lines, l.first = -1, [numIDs]uint16{}
 	for i := min(len(l.fields), 1<<16-1) - 1; i >= 0; i-- {
 		l.first[l.fields[i].ID] = uint16(i + 1)
 	}
@@ -353,9 +371,9 @@ func SetValueAt[V ascii.Text](l *List, i int, value V) {
 func (l *List) CopyTo(dst *List) {
 	dst.Reset()
 	dst.own = append(dst.own[:0], l.buf...)
-	dst.buf = dst.own
+	dst.buf, dst.lines = dst.own, -1
 	dst.fields = append(dst.fields[:0], l.fields...)
-	dst.first = l.first
+	dst.seen, dst.first = l.seen, l.first
 }
 
 // Equal reports whether l and o have the same fields, and the same bytes in storage.

@@ -167,3 +167,63 @@ func TestListReusesItsStorage(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	names := []string{"Host", "X-A", "X-B", "ETag", "Vary"}
+	lender := []byte("lent: 1\r\n")
+	whole := 0
+	for range 20000 {
+		var l List
+		for range r.IntN(8) {
+			name := names[r.IntN(len(names))]
+			switch id := Lookup(name); r.IntN(12) {
+			case 0:
+				Set(&l, id, name, "set")
+			case 1:
+				Del(&l, id, name)
+			case 2:
+				Store(&l, "stored")
+			case 3:
+				l.Reset()
+			case 4:
+				l.Borrow(lender)
+				l.AppendSpan(Unknown, 0, 4, 6, 7)
+			case 5:
+				if l.Len() > 0 {
+					SetValueAt(&l, 0, []string{"", "at"}[r.IntN(2)])
+				}
+			case 6:
+				if l.Len() > 0 {
+					l.DelAt(0)
+				}
+			case 7:
+				l.Compact()
+			case 8:
+				var other List
+				l.CopyTo(&other)
+				l = other
+			default:
+				Add(&l, id, name, "added")
+			}
+		}
+		var want []byte
+		for i := range l.Len() {
+			name, value := l.At(i)
+			want = append(want, string(name)+": "+string(value)+"\r\n"...)
+			if id := l.ID(i); l.HasNone(1 << id) {
+				t.Fatalf("%v is in %s", id, dump(&l))
+			}
+		}
+		lines, ok := l.Lines()
+		if ok && string(lines) != string(want) {
+			t.Fatalf("%q, want %q", lines, want)
+		}
+		if ok && len(want) > 0 {
+			whole++
+		}
+	}
+	if whole < 1000 {
+		t.Errorf("only %d lists were stored as lines", whole)
+	}
+}

@@ -62,10 +62,12 @@ func (w *Worker) readAhead() bool {
 		case !c.Ahead:
 			a.reads = append(a.reads, early{c: c})
 		default:
-			n, err := c.TryRead(a.buf[from : from+readRoom])
-			to := from + max(n, 0)
-			a.reads = append(a.reads, early{c, from, to, n == readRoom, err})
-			from = to
+			n, err := l.read(int(c.fd), a.buf[from:from+readRoom])
+			if n == 0 {
+				err = c.noRead(err)
+			}
+			a.reads = append(a.reads, early{c, from, from + n, n == readRoom, err})
+			from += n
 		}
 	}
 	return true
@@ -85,8 +87,7 @@ func (l *Loop) letOthersRun() {
 }
 
 // takeAhead makes w the one who serves the next connection that was read from.
-func (w *Worker) takeAhead() *Conn {
-	a := w.loop.ahead
+func (w *Worker) takeAhead(a *ahead) *Conn {
 	w.early, w.owned = &a.reads[a.served], a.buf
 	a.served++
 	return w.early.c
@@ -94,6 +95,16 @@ func (w *Worker) takeAhead() *Conn {
 
 // HasAhead reports whether something was read from c before w serves it.
 func (w *Worker) HasAhead(c *Conn) bool { return w.early != nil && w.early.c == c && c.Ahead }
+
+// TakeBytes is TakeAhead if that returns bytes; else it reports false, and has not been called.
+func (w *Worker) TakeBytes(c *Conn) (p []byte, more, ok bool) {
+	e := w.early
+	if e == nil || e.c != c || e.err != nil || e.to == e.from {
+		return nil, false, false
+	}
+	w.early = nil
+	return w.owned[e.from:e.to], e.full, true
+}
 
 // TakeAhead returns what was read from c, as TryRead does, once, and whether there may be
 // more. HasAhead has to be true. The bytes may be looked at until w has served c.

@@ -90,12 +90,12 @@ func (l *Loop) sendAll() {
 // deliver sends an answer and parks its connection. It reports true if that is to be
 // served instead.
 func (l *Loop) deliver(c *Conn, p []byte, by Moment) (again bool) {
-	n, err := c.loop.write(int(c.fd), p)
-	if err == nil && n == len(p) {
+	n, _ := l.write(int(c.fd), p)
+	if n == len(p) {
 		return !l.g.h.Sent(c) || !c.Park(by)
 	}
 	c.run.Store(0)
-	l.g.Hand(unsent{c, bytes.Clone(p[max(n, 0):])}) // an error comes again
+	l.g.Hand(unsent{c, bytes.Clone(p[n:])}) // an error comes again
 	return false
 }
 

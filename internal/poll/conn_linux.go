@@ -137,13 +137,19 @@ func (c *Conn) leave() {
 // TryRead reads what there is, and returns syscall.EAGAIN if that is nothing.
 func (c *Conn) TryRead(p []byte) (int, error) {
 	n, err := c.loop.read(int(c.fd), p)
-	if n > 0 {
+	if n > 0 || len(p) == 0 && err == nil {
 		return n, nil
 	}
-	if n == 0 && err == nil && len(p) > 0 {
-		err = io.EOF
+	return 0, c.noRead(err)
+}
+
+// noRead makes of what a call returned that read nothing, though there was room, the error of
+// TryRead.
+func (c *Conn) noRead(err error) error {
+	if err == nil {
+		return io.EOF
 	}
-	return n, c.named("read", err)
+	return c.named("read", err)
 }
 
 // TryWrite writes what the socket takes. It returns no error if that is not all.

@@ -249,8 +249,8 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 			}
 		}
 		for w.readAhead() {
-			for l.ahead.served < len(l.ahead.reads) {
-				c := w.takeAhead()
+			for a := l.ahead; a.served < len(a.reads); {
+				c := w.takeAhead(a)
 				if w.begin(c); !w.serve(c, false) {
 					return false
 				}
@@ -292,6 +292,9 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	if c == nil || c.gen != uint32(event.Pad) {
 		return nil
 	}
+	if event.Events == syscall.EPOLLIN && c.state.CompareAndSwap(0, busy) { // as it is nearly always
+		return c
+	}
 	bits := uint32(0)
 	if event.Events&(syscall.EPOLLIN|syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
 		bits |= readable
@@ -327,7 +330,7 @@ func (c *Conn) note(bits uint32) {
 // be overtaken, and may not touch the loop.
 func (w *Worker) begin(c *Conn) {
 	l := w.loop
-	w.run, w.now = l.baton.Load()+1, l.time
+	w.run, w.now, w.at = l.baton.Load()+1, l.time, l.now
 	l.baton.Store(w.run)
 	if w.one = c != nil; w.one {
 		if c.led.Load() != l { // as it hardly ever is

@@ -21,6 +21,7 @@ type Worker struct {
 	owned      []byte        // in here
 	pace       time.Duration // what a run takes, at most, lately
 	now        time.Time     // when its loop last looked at the clock
+	at         Moment        // now
 	tasks      chan task
 	since      uint64 // the reaper's round in which it became idle
 }
@@ -125,6 +126,9 @@ func (w *Worker) Now() time.Time {
 	}
 	return time.Now()
 }
+
+// Moment is Now for a worker that led at the beginning of the run, whether it does still or not.
+func (w *Worker) Moment() Moment { return w.at }
 
 // rest puts w among the idle ones. It reports false if there are no loops any more.
 func (w *Worker) rest() bool {

@@ -1,0 +1,60 @@
+package gallop
+
+import (
+	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// Nearly all responses are plain: a handler has returned and left a 200 with some fields and a
+// body in memory, on a connection that goes on. What respond does for these is a small part of
+// what it can do, but goes through all of its code, which is more than a processor keeps
+// at hand beside the rest of the server. So it is done here once more, in one piece. Whatever is
+// not plain is left to respond; TestPlainResponses holds the two against each other.
+
+// notPlain are the fields that a plain response has not: those that its beginning or its framing
+// depend on.
+const notPlain = field.IDs(1)<<field.ContentLength | 1<<field.TransferEncoding | 1<<field.Connection |
+	1<<field.Trailer | 1<<field.Server | 1<<field.Date
+
+// isPlain reports whether the response, which a handler has left that returned, is plain, and the
+// handler has left nothing else to look after.
+func (c *serverConn) isPlain() bool {
+	ctx, b := c.ctx, &c.body
+	resp := &ctx.Response
+	h := &resp.Header
+	return c.set.plain && c.writeLimit == 0 && c.long && !c.old && !c.close && !c.wantsGo && !c.taken &&
+		c.method != http1.HeadMethod && c.method != http1.Connect &&
+		(h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 && h.head.Body == http1.NoBody &&
+		h.flags&(plainFields|protocolSet|noDefaultContentType|noDefaultDate|announced) == 0 && h.head.Fields.HasNone(notPlain) &&
+		!resp.IsBodyStream() && resp.err == nil && !resp.SkipBody && len(resp.bytes()) <= smallBody &&
+		ctx.hijackHandler == nil && ctx.stream.conn == nil && !ctx.life.used.Load() &&
+		b.handle == nil && b.err == nil && b.ended() &&
+		c.input.byHand.Load() == nil && c.output.byHand.Load() == nil && !c.srv.stopping.Load()
+}
+
+// respondPlain is respond for a plain response.
+func (c *serverConn) respondPlain() error {
+	h, o := &c.ctx.Response.Header, &c.output
+	l, body := &h.head.Fields, c.ctx.Response.bytes()
+	o.limit = time.Time{}
+	start := c.srv.starts.at(c.date(), c.set.server)
+	buf := append(o.room(len(start)+l.Size()+8*l.Len()+headRoom+len(body)), start...)
+	if len(body) > 0 && !l.Has(field.ContentType) {
+		buf = append(buf, "Content-Type: text/plain; charset=utf-8\r\n"...)
+	}
+	if lines, ok := l.Lines(); ok {
+		buf = append(buf, lines...)
+	} else {
+		buf = http1.AppendFields(buf, l)
+	}
+	buf = append(buf, "Content-Length: "...)
+	buf = append(ascii.AppendUint(buf, uint64(len(body))), "\r\n\r\n"...)
+	o.buf = append(buf, body...)
+	if len(o.buf) < max(c.set.writeBuf, smallBody) {
+		return o.err
+	}
+	return o.flush()
+}

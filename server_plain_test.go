@@ -1,0 +1,157 @@
+package gallop
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/internal/http1"
+)
+
+// plainness are handlers with a request, and whether what they leave is a plain response.
+var plainness = map[string]struct {
+	request string
+	handler RequestHandler
+	plain   bool
+}{
+	"nothing":     {"GET / HTTP/1.1", func(*RequestCtx) {}, true},
+	"text":        {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyString("text") }, true},
+	"type":        {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SuccessString("text/css", "a{}") }, true},
+	"type alone":  {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetContentType("text/css") }, true},
+	"raw":         {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.SetBodyRaw([]byte("raw")) }, true},
+	"200":         {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetStatusCode(StatusOK) }, true},
+	"post":        {"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi", func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()) }, true},
+	"chunks":      {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", func(ctx *RequestCtx) { ctx.SetBody(ctx.PostBody()) }, true},
+	"fields":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { addMany(ctx); ctx.SetBodyString("x") }, true},
+	"cookie":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { addMany(ctx); ctx.Response.Header.Add("Set-Cookie", "a=b") }, true},
+	"set twice":   {"GET / HTTP/1.1", func(ctx *RequestCtx) { addMany(ctx); ctx.SetContentType("a/b"); ctx.SetContentType("c/d") }, true},
+	"deleted":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { addMany(ctx); ctx.Response.Header.Del("X-3") }, true},
+	"empty value": {"GET / HTTP/1.1", func(ctx *RequestCtx) { addMany(ctx); ctx.Response.Header.Set("X-3", "") }, true},
+	"no type":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetContentType(""); ctx.SetBodyString("x") }, true},
+	"largest":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBody(make([]byte, smallBody)) }, true},
+	"too large":   {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBody(make([]byte, smallBody+1)) }, false},
+	"head":        {"HEAD / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyString("text") }, false},
+	"1.0":         {"GET / HTTP/1.0\r\nConnection: keep-alive", func(ctx *RequestCtx) { ctx.SetBodyString("text") }, false},
+	"asks to end": {"GET / HTTP/1.1\r\nConnection: close", func(ctx *RequestCtx) { ctx.SetBodyString("text") }, false},
+	"ends":        {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetConnectionClose() }, false},
+	"connection":  {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.Set("Connection", "x") }, false},
+	"404":         {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.NotFound() }, false},
+	"204":         {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetStatusCode(StatusNoContent) }, false},
+	"reason":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.SetStatusMessage([]byte("Fine")) }, false},
+	"protocol":    {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.SetProtocol([]byte("HTTP/1.0")) }, false},
+	"server":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.SetServer("me") }, false},
+	"date":        {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.Set("Date", "Sat, 01 Jan 2000 00:00:00 GMT") }, false},
+	"no date":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.SetNoDefaultDate(true) }, false},
+	"untyped":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.Header.SetNoDefaultContentType(true); ctx.SetBodyString("x") }, false},
+	"length":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyString("x"); ctx.Response.Header.SetContentLength(7) }, false},
+	"until close": {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyString("x"); ctx.Response.Header.SetContentLength(-2) }, false},
+	"trailer":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { _ = ctx.Response.Header.SetTrailer("X-End"); ctx.SetBodyString("x") }, false},
+	"stream":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyStream(strings.NewReader("abc"), 3) }, false},
+	"failed":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Response.fail(errors.New("x")) }, false},
+	"no body":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyString("x"); ctx.Response.SkipBody = true }, false},
+	"late":        {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.TimeoutError("late") }, false},
+	"watched":     {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Done(); ctx.SetBodyString("x") }, false},
+	"deadline":    {"GET / HTTP/1.1", func(ctx *RequestCtx) { _ = ctx.SetWriteDeadline(time.Now().Add(time.Hour)); ctx.SetBodyString("x") }, false},
+	"panics":      {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.SetBodyString("x"); panic("a test") }, false},
+	"switches":    {"GET / HTTP/1.1", func(ctx *RequestCtx) { ctx.Hijack(func(net.Conn) {}); ctx.SetBodyString("x") }, false},
+}
+
+func addMany(ctx *RequestCtx) {
+	for _, name := range []string{"X-1", "X-2", "X-3", "Vary", "Cache-Control", "ETag", "Link", "X-4"} {
+		ctx.Response.Header.Add(name, "value of "+name)
+	}
+}
+
+// TestPlainResponses has each request served with and without the short way, and next to
+// another one, which has to be answered as well or not at all.
+func TestPlainResponses(t *testing.T) {
+	for name, tt := range plainness {
+		t.Run(name, func(t *testing.T) {
+			request := tt.request
+			if !strings.Contains(request, "\r\n\r\n") {
+				request += "\r\n\r\n"
+			}
+			request = strings.Replace(request, "\r\n", "\r\nHost: x\r\n", 1)
+			request += "GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+			short := serveOnce(t, tt.handler, request, tt.plain, false)
+			if long := serveOnce(t, tt.handler, request, false, true); !bytes.Equal(short, long) {
+				t.Errorf("%q the short way, and %q the long way", short, long)
+			}
+		})
+	}
+}
+
+// serveOnce returns what a server answers, at a time that is always the same, and checks whether the
+// first response is plain, unless only the long way is to be gone.
+func serveOnce(t *testing.T, handler RequestHandler, request string, wantPlain, long bool) []byte {
+	t.Helper()
+	s := &Server{Logger: nowhere{}}
+	s.Handler = func(ctx *RequestCtx) {
+		if string(ctx.Path()) == "/next" {
+			ctx.SetBodyString("next")
+			return
+		}
+		handler(ctx)
+		if ctx.conn == nil || long {
+			return
+		}
+		if plain := ctx.timeout.Load() == nil && ctx.conn.isPlain(); plain != wantPlain {
+			t.Errorf("plain: %v", plain)
+		}
+	}
+	s.prepare()
+	if long {
+		s.set.plain = false
+	}
+	client, server := net.Pipe()
+	defer client.Close()
+	go s.ServeConn(server)
+	go io.WriteString(client, request)
+	client.SetReadDeadline(time.Now().Add(5 * time.Second))
+	answer, err := io.ReadAll(client)
+	if err != nil {
+		t.Fatal(err, answer)
+	}
+	return withoutDates(answer)
+}
+
+// withoutDates returns an answer with other letters for the dates in it.
+func withoutDates(answer []byte) []byte {
+	for at := 0; ; {
+		i := bytes.Index(answer[at:], []byte("\r\nDate: "))
+		if i < 0 {
+			return answer
+		}
+		at += i + len("\r\nDate: ")
+		copy(answer[at:], "Day, 00 Mon 0000 00:00:00 GMT")
+	}
+}
+
+type nowhere struct{}
+
+func (nowhere) Printf(string, ...any) {}
+
+// TestPlainOnlyWhereSettingsAllow checks that no setting is forgotten.
+func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
+	for name, s := range map[string]*Server{
+		"DisableKeepalive":     {DisableKeepalive: true},
+		"MaxRequestsPerConn":   {MaxRequestsPerConn: 9},
+		"NoDefaultDate":        {NoDefaultDate: true},
+		"NoDefaultContentType": {NoDefaultContentType: true},
+	} {
+		if s.prepare(); s.set.plain {
+			t.Errorf("with %s responses may be plain", name)
+		}
+	}
+	c := &serverConn{srv: &Server{}, set: &settings{plain: true}, ctx: &RequestCtx{}, long: true, method: http1.Get}
+	if !c.isPlain() {
+		t.Error("an empty response is not plain")
+	}
+	if c.writeLimit = time.Second; c.isPlain() {
+		t.Error("a response with a limit to its time is plain")
+	}
+}
