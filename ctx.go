@@ -47,7 +47,9 @@ type RequestCtx struct {
 
 // begin makes ctx that of the request whose head c has read.
 func (ctx *RequestCtx) begin(c *serverConn) {
-	ctx.conn, ctx.server = c, c.srv
+	if ctx.conn != c {
+		ctx.conn, ctx.server = c, c.srv
+	}
 	ctx.time = c.now
 	ctx.connID, ctx.requestNum = c.id, c.requests
 	ctx.Request.isTLS = c.tls != nil
@@ -149,7 +151,8 @@ func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 // ConnTime returns when the connection began to be served.
 func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.conn != nil {
-		return ctx.conn.since
+		began, _ := ctx.conn.begun()
+		return began
 	}
 	return ctx.time
 }

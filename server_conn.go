@@ -41,7 +41,7 @@ type serverConn struct {
 
 	id       uint64
 	requests uint64
-	since    time.Time // when the connection began
+	since    time.Time // when the connection began, see begun
 	ready    time.Time // when it could bring its first request
 	now      time.Time // when the last bytes arrived
 	began    time.Time // when the first byte of this request was there
@@ -288,7 +288,8 @@ func (c *serverConn) startClock() {
 // the wait for its first byte: a client that delays both may not have it twice.
 func (c *serverConn) headBegan() time.Time {
 	if c.requests == 0 {
-		return c.ready
+		_, ready := c.begun()
+		return ready
 	}
 	return c.began
 }

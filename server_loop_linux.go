@@ -87,6 +87,18 @@ func (lc *loopConn) conn() net.Conn {
 	return lc
 }
 
+// begun returns when the connection began, and when it could bring its first request.
+func (c *serverConn) begun() (began, ready time.Time) {
+	lc := c.loop.conn
+	switch {
+	case lc == nil:
+		return c.since, c.ready
+	case lc.tls != nil:
+		return lc.since, c.ready
+	}
+	return lc.since, lc.since
+}
+
 // loopSeat is where a serverConn sits while it serves a connection of a loop.
 type loopSeat struct {
 	conn    *loopConn
@@ -344,16 +356,23 @@ func (s *Server) vacate(w *poll.Worker) {
 	}
 }
 
-// board takes lc, which w serves.
+// board takes lc, which w serves. c serves none, and its loopSeat is empty.
 func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 	c.nc, c.entry = lc, &lc.entry
-	c.id, c.requests, c.since, c.ready = lc.id, lc.requests, lc.since, lc.since
+	c.id, c.requests = lc.id, lc.requests
 	c.now = w.Now()
-	c.writeLimit = c.set.write
-	c.close = false
-	c.input.deadline, c.output.deadline = time.Time{}, time.Time{}
-	c.loop = loopSeat{conn: lc, worker: w, resumed: true, looked: true}
-	c.tls = nil
+	c.writeLimit, c.close = c.set.write, false
+	if !c.input.deadline.IsZero() {
+		c.input.deadline = time.Time{}
+	}
+	if !c.output.deadline.IsZero() {
+		c.output.deadline = time.Time{}
+	}
+	seat := &c.loop
+	seat.conn, seat.worker, seat.resumed, seat.looked = lc, w, true, true
+	if c.tls != nil {
+		c.tls = nil
+	}
 	if lc.tls != nil {
 		lc.tls.board(c)
 	}
@@ -467,6 +486,7 @@ func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked b
 		c.nc, c.tls, c.entry, c.loop = nil, nil, nil, loopSeat{}
 		return c, true
 	}
+	c.loop = loopSeat{}
 	c.board(w, lc)
 	return c, false
 }
@@ -492,7 +512,7 @@ func (c *serverConn) parkLater(w *poll.Worker, lc *loopConn) {
 	}
 	w.Later(&lc.Conn, c.output.buf, by)
 	c.output.buf = c.output.buf[:0]
-	c.nc, c.tls, c.entry, c.loop = nil, nil, nil, loopSeat{}
+	c.nc, c.entry, c.loop = nil, nil, loopSeat{}
 }
 
 // parkedBy returns when lc expires if it is left to its loop now.
@@ -500,7 +520,7 @@ func (c *serverConn) parkedBy(w *poll.Worker, lc *loopConn) poll.Moment {
 	limit := c.set.idle
 	from := w.Now()
 	if c.requests == 0 {
-		limit, from = shorter(limit, c.set.readHead), c.since
+		limit, from = shorter(limit, c.set.readHead), lc.since
 	}
 	if c.loop.partial {
 		limit, from = c.set.readHead, lc.began
@@ -508,7 +528,7 @@ func (c *serverConn) parkedBy(w *poll.Worker, lc *loopConn) poll.Moment {
 			limit = shorter(limit, c.set.read)
 		}
 		if c.requests == 0 {
-			from = c.since
+			from = lc.since
 		}
 	}
 	if limit > 0 {

@@ -29,6 +29,8 @@ func (s *Server) serveOnLoops(net.Listener) (served bool, err error) { return fa
 // Stats returns what event loops have done, which is nothing here.
 func (s *Server) Stats() ServerStats { return ServerStats{} }
 
+func (c *serverConn) begun() (began, ready time.Time) { return c.since, c.ready }
+
 func (c *serverConn) resumeHead() {}
 
 func (c *serverConn) moreOfHead() (bool, error) { return false, nil }

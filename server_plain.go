@@ -37,11 +37,12 @@ func (c *serverConn) isPlain() bool {
 
 // respondPlain is respond for a plain response.
 func (c *serverConn) respondPlain() error {
-	h, o := &c.ctx.Response.Header, &c.output
-	l, body := &h.head.Fields, c.ctx.Response.bytes()
-	o.limit = time.Time{}
+	o, l, body := &c.output, &c.ctx.Response.Header.head.Fields, c.ctx.Response.bytes()
+	if !o.limit.IsZero() {
+		o.limit = time.Time{}
+	}
 	start := c.srv.starts.at(c.date(), c.set.server)
-	buf := append(o.room(len(start)+l.Size()+8*l.Len()+headRoom+len(body)), start...)
+	buf := append(o.room(len(start)+l.Size()+headRoom+len(body)), start...)
 	if len(body) > 0 && !l.Has(field.ContentType) {
 		buf = append(buf, "Content-Type: text/plain; charset=utf-8\r\n"...)
 	}
