@@ -114,23 +114,45 @@ func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
 
 // ParseBytes is Parse for bytes.
 func (a *Args) ParseBytes(b []byte) {
-	// b may be a view of the arena: decoding writes no further than it has read.
+	if uint64(len(b)) > math.MaxUint32 {
+		panic("gallop: Args of more than 4 GiB")
+	}
 	a.list, a.garbage, a.changed = a.list[:0], 0, true
-	a.arena = slices.Grow(a.arena[:0], len(b))
-	for len(b) > 0 {
-		var pair []byte
-		pair, b = cutByte(b, '&')
-		equals := bytes.IndexByte(pair, '=')
-		switch {
-		case len(pair) == 0 || len(pair) == 1 && equals == 0:
-		case equals < 0:
-			key := a.decode(pair)
-			a.list = append(a.list, arg{key: key, value: span{key.start + key.length, 0}, noValue: true})
-		default:
-			key := a.decode(pair[:equals])
-			a.list = append(a.list, arg{key: key, value: a.decode(pair[equals+1:])})
+	a.arena = append(a.arena[:0], b...) // b may be a view of it
+	start, equals, coded := 0, -1, false
+	for i, c := range a.arena {
+		switch c {
+		case '&':
+			a.parsed(start, equals, i, coded)
+			start, equals, coded = i+1, -1, false
+		case '=':
+			if equals < 0 {
+				equals = i
+			}
+		case '+', '%':
+			coded = true
 		}
 	}
+	a.parsed(start, equals, len(a.arena), coded)
+}
+
+// parsed adds the argument that lies in the arena from start to end, with its first equals sign at
+// equals if that is not negative. If it is coded it is decoded where it lies.
+func (a *Args) parsed(start, equals, end int, coded bool) {
+	last := arg{key: span{uint32(start), uint32(end - start)}, noValue: true}
+	if equals >= 0 {
+		last.key.length = uint32(equals - start)
+		last.value = span{uint32(equals + 1), uint32(end - equals - 1)}
+		last.noValue = false
+	}
+	if last.key.length+last.value.length == 0 {
+		return
+	}
+	if coded {
+		a.decode(&last.key)
+		a.decode(&last.value)
+	}
+	a.list = append(a.list, last)
 }
 
 // cutByte is bytes.Cut for one byte.
@@ -141,11 +163,10 @@ func cutByte(b []byte, sep byte) (before, after []byte) {
 	return b, nil
 }
 
-// decode appends the decoded src to the arena.
-func (a *Args) decode(src []byte) span {
-	start := len(a.arena)
-	a.arena = target.AppendUnescapeArgument(a.arena, src)
-	return a.spanFrom(start)
+// decode decodes what lies at s, which it writes no further than it has read.
+func (a *Args) decode(s *span) {
+	text := a.bytes(*s)
+	s.length = uint32(len(target.AppendUnescapeArgument(text[:0], text)))
 }
 
 // store appends b to the arena.

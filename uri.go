@@ -69,8 +69,14 @@ func ReleaseURI(u *URI) {
 
 // Reset makes u empty and sets DisablePathNormalizing to false.
 func (u *URI) Reset() {
-	for _, b := range u.buffers() {
-		*b = emptied(*b)
+	u.scheme, u.host, u.username, u.password = u.scheme[:0], u.host[:0], u.username[:0], u.password[:0]
+	u.pathOriginal, u.queryString, u.hash = u.pathOriginal[:0], u.queryString[:0], u.hash[:0]
+	u.path, u.fullURI, u.requestURI = u.path[:0], u.fullURI[:0], u.requestURI[:0]
+	if cap(u.scheme)|cap(u.host)|cap(u.username)|cap(u.password)|cap(u.pathOriginal)|cap(u.queryString)|
+		cap(u.hash)|cap(u.path)|cap(u.fullURI)|cap(u.requestURI) > maxKeptBuffer { // one of them is, perhaps
+		for _, b := range u.buffers() {
+			*b = emptied(*b)
+		}
 	}
 	u.queryArgs.Reset()
 	u.argsParsed, u.pathState, u.DisablePathNormalizing = false, pathStale, false

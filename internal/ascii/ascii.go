@@ -84,14 +84,6 @@ func Lower(c byte) byte {
 	return c
 }
 
-// ToLower puts the ASCII letters of b into lower case, in place, and returns b.
-func ToLower(b []byte) []byte {
-	for i, c := range b {
-		b[i] = Lower(c)
-	}
-	return b
-}
-
 // EqualFold reports whether s and t are equal but for the case of ASCII letters.
 func EqualFold[S, T Text](s S, t T) bool {
 	if len(s) != len(t) {

@@ -68,3 +68,18 @@ func IndexControl(b []byte) int {
 	}
 	return len(b)
 }
+
+// ToLower puts the ASCII letters of b into lower case, in place, and returns b.
+func ToLower(b []byte) []byte {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := Word(b, i)
+		low := w &^ highs
+		from, beyond := low+(0x80-'A')*ones, low+(0x7f-'Z')*ones // the high bit of a byte: it is 'A' or more, more than 'Z'
+		binary.LittleEndian.PutUint64(b[i:], w|(from&^beyond&^w&highs)>>2)
+	}
+	for ; i < len(b); i++ {
+		b[i] = Lower(b[i])
+	}
+	return b
+}
