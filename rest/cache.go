@@ -86,30 +86,40 @@ func (x *exchange) isConditional() bool {
 // fetch asks the server, if it can whether have still holds.
 func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) {
 	before := x.headers
-	if have != nil {
-		x.headers = before.clone()
-		if etag, ok := have.headers.get("ETag", foldName); ok {
-			x.headers.set("If-None-Match", etag, foldName)
-		}
-		if modified, ok := have.headers.get("Last-Modified", foldName); ok {
-			x.headers.set("If-Modified-Since", modified, foldName)
-		}
-	}
+	asks := have != nil && have.validate(x)
 	sent := time.Now()
 	resp, err := next(x)
 	x.headers = before
 	switch {
 	case err != nil:
 		return resp, err
-	case resp.StatusCode == 304 && have != nil:
+	case resp.StatusCode == 304 && asks:
 		resp.discard()
-		fresh := have.updated(&resp.headers, sent, time.Now())
-		k.keep(x.to.String(), fresh)
+		fresh, keeps := have.updated(x, &resp.headers, sent, time.Now())
+		k.supersede(x)
+		if keeps {
+			k.keep(x.to.String(), fresh)
+		}
 		return fresh.response(x), nil
 	case resp.StatusCode == 200:
+		k.supersede(x)
 		k.watch(x, resp, sent)
 	}
 	return resp, nil
+}
+
+// validate makes x a question whether the answer still holds, and reports whether it could (RFC 9111 §4.3.1).
+func (s *stored) validate(x *exchange) bool {
+	etag, tagged := s.headers.get("ETag", foldName)
+	modified, dated := s.headers.get("Last-Modified", foldName)
+	x.headers = x.headers.clone() // the caller has the others
+	if tagged {
+		x.headers.set("If-None-Match", etag, foldName)
+	}
+	if dated {
+		x.headers.set("If-Modified-Since", modified, foldName)
+	}
+	return tagged || dated
 }
 
 // find returns what was kept for x, nil if nothing.
@@ -165,12 +175,9 @@ func (s *stored) response(x *exchange) *Response {
 
 // watch keeps resp when its body was read to its end, if it may be kept (RFC 9111 §3).
 func (k *cache) watch(x *exchange, resp *Response, sent time.Time) {
-	s := newStored(x.credential, resp.headers, sent, time.Now())
+	s := newStored(x, resp.headers, sent, time.Now())
 	if s == nil || resp.length > k.most/4 {
 		return
-	}
-	for _, name := range s.vary.names {
-		s.vary.values = append(s.vary.values, strings.Join(x.headers.lines(name), ","))
 	}
 	url := x.to.String()
 	resp.Body = &watchedBody{ReadCloser: resp.Body, most: k.most / 4, ended: func(body []byte) {
@@ -179,19 +186,20 @@ func (k *cache) watch(x *exchange, resp *Response, sent time.Time) {
 	}}
 }
 
-// newStored returns what is to be kept of an answer, without its body, nil if nothing.
-func newStored(credential string, headers fields, sent, now time.Time) *stored {
+// newStored returns what is to be kept of an answer to x, without its body, nil if nothing.
+func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 	said := directives(headers.lines("Cache-Control"))
 	if said.has("no-store") {
 		return nil
 	}
-	s := &stored{credential: credential, headers: headers.clone(), asks: said.has("no-cache")}
+	s := &stored{credential: x.credential, headers: headers.clone(), asks: said.has("no-cache")}
 	for _, line := range headers.lines("Vary") {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = strings.TrimSpace(name); name == "*" {
 				return nil
 			} else if name != "" {
 				s.vary.names = append(s.vary.names, name)
+				s.vary.values = append(s.vary.values, strings.Join(x.headers.lines(name), ","))
 			}
 		}
 	}
@@ -248,12 +256,17 @@ func httpDate(headers *fields, name string) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-// updated returns the answer with the fields of a 304 (RFC 9111 §3.2).
-func (s *stored) updated(news *fields, sent, now time.Time) *stored {
+// updated returns the answer with the fields of a 304 to x (RFC 9111 §3.2), and whether that may be kept: all that
+// decides it for a 200 is asked once more. To x it is the answer in any case.
+func (s *stored) updated(x *exchange, news *fields, sent, now time.Time) (fresh *stored, keeps bool) {
+	if !s.isMeantBy(news) {
+		return s, false
+	}
 	headers := s.headers.clone()
 	headers.del("Age", foldName)
+	headers.set("Date", now.UTC().Format(http.TimeFormat), foldName) // unless the 304 has one (RFC 9110 §6.6.1)
 	news.each(foldName, func(name string, values []string) bool {
-		if isAboutContent(name) {
+		if isAboutContent(name) || foldName(name, "ETag") {
 			return true
 		}
 		headers.del(name, foldName)
@@ -262,44 +275,82 @@ func (s *stored) updated(news *fields, sent, now time.Time) *stored {
 		}
 		return true
 	})
-	fresh := newStored(s.credential, headers, sent, now)
-	if fresh == nil { // it may not be kept any longer, but it holds for this call
-		fresh = &stored{headers: headers, born: now, asks: true}
+	fresh = newStored(x, headers, sent, now)
+	if keeps = fresh != nil; !keeps {
+		fresh = &stored{headers: headers, born: now}
 	}
-	fresh.credential, fresh.vary, fresh.body = s.credential, s.vary, s.body
-	return fresh
+	fresh.body = s.body
+	return fresh, keeps
+}
+
+// isMeantBy reports whether a 304 is about this content, and not another that the server has by now
+// (RFC 9111 §4.3.4). Tags are compared weakly, since some servers weaken them for a 200 alone.
+func (s *stored) isMeantBy(news *fields) bool {
+	have, known := s.headers.get("ETag", foldName)
+	says, said := news.get("ETag", foldName)
+	return !known || !said || strings.TrimPrefix(have, "W/") == strings.TrimPrefix(says, "W/")
 }
 
 // keep puts s in the place of what was kept for the same requests, and forgets what was not used for
 // longest if there is no room.
 func (k *cache) keep(url string, s *stored) {
+	if s.cost() > k.most {
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.urls == nil {
-		k.urls = map[string]*list.Element{}
-	}
+	k.dropSome(k.urls[url], func(old *stored) bool {
+		return old.credential == s.credential && slices.Equal(old.vary.names, s.vary.names) && slices.Equal(old.vary.values, s.vary.values)
+	})
 	at := k.urls[url]
 	if at == nil {
 		at = k.order.PushFront(&cached{url: url})
+		if k.urls == nil {
+			k.urls = map[string]*list.Element{}
+		}
 		k.urls[url] = at
 	}
 	k.order.MoveToFront(at)
 	c := at.Value.(*cached)
-	c.variants = slices.DeleteFunc(c.variants, func(old *stored) bool {
-		same := old.credential == s.credential && slices.Equal(old.vary.names, s.vary.names) && slices.Equal(old.vary.values, s.vary.values)
-		if same {
-			k.used -= old.cost()
-		}
-		return same
-	})
-	if len(c.variants) == maxVariants {
-		k.used -= c.variants[0].cost()
-		c.variants = slices.Delete(c.variants, 0, 1)
-	}
 	c.variants = append(c.variants, s)
 	k.used += s.cost()
-	for k.used > k.most && k.order.Len() > 0 {
-		k.drop(k.order.Back())
+	if len(c.variants) > maxVariants {
+		k.dropOldest(at)
+	}
+	for k.used > k.most {
+		k.dropOldest(k.order.Back())
+	}
+}
+
+// supersede forgets what would have been an answer to x, for there is one that is newer.
+func (k *cache) supersede(x *exchange) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dropSome(k.urls[x.to.String()], func(old *stored) bool { return old.matches(x) })
+}
+
+// dropOldest forgets the oldest answer of a URL. k is locked.
+func (k *cache) dropOldest(at *list.Element) {
+	oldest := at.Value.(*cached).variants[0]
+	k.dropSome(at, func(s *stored) bool { return s == oldest })
+}
+
+// dropSome forgets answers of a URL, and the URL if none is left; nil is none. k is locked.
+func (k *cache) dropSome(at *list.Element, some func(*stored) bool) {
+	if at == nil {
+		return
+	}
+	c := at.Value.(*cached)
+	c.variants = slices.DeleteFunc(c.variants, func(s *stored) bool {
+		if !some(s) {
+			return false
+		}
+		k.used -= s.cost()
+		return true
+	})
+	if len(c.variants) == 0 {
+		k.order.Remove(at)
+		delete(k.urls, c.url)
 	}
 }
 
@@ -313,14 +364,6 @@ func (s *stored) cost() int64 {
 	return int64(n)
 }
 
-func (k *cache) drop(at *list.Element) {
-	c := k.order.Remove(at).(*cached)
-	delete(k.urls, c.url)
-	for _, s := range c.variants {
-		k.used -= s.cost()
-	}
-}
-
 // forget drops what x, which was not safe, may have changed (RFC 9111 §4.4).
 func (k *cache) forget(x *exchange, resp *Response) {
 	k.mu.Lock()
@@ -332,9 +375,7 @@ func (k *cache) forget(x *exchange, resp *Response) {
 		}
 	}
 	for _, url := range urls {
-		if at := k.urls[url]; at != nil {
-			k.drop(at)
-		}
+		k.dropSome(k.urls[url], func(*stored) bool { return true })
 	}
 }
 

@@ -137,7 +137,7 @@ func FuzzCacheControl(f *testing.F) {
 		for name, value := range map[string]string{"Cache-Control": s, "Vary": vary, "Age": s, "Date": vary, "Expires": s, "ETag": `"x"`} {
 			h.add(name, value, foldName)
 		}
-		kept := newStored("", h, now, now)
+		kept := newStored(&exchange{}, h, now, now)
 		switch {
 		case kept == nil:
 		case strings.EqualFold(strings.TrimSpace(s), "no-store") || strings.TrimSpace(vary) == "*":
