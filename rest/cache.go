@@ -58,7 +58,7 @@ func (c *Client) cached(next stage) stage {
 			return resp, err
 		}
 		asked := directives(x.headers.lines("Cache-Control"))
-		if asked.has("no-store") || x.isConditional() {
+		if asked.has("no-store") || x.isConditional() || x.body != nil && !x.body.empty() {
 			return next(x)
 		}
 		have := k.find(x)

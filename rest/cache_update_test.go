@@ -125,6 +125,29 @@ func undated(status int, fields ...string) gallop.RequestHandler {
 	}
 }
 
+// A GET with a body is a question of its own: what was kept for the URL is no answer to it.
+func TestCacheKnowsBodies(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) {
+		answer(ctx, 200, string(ctx.PostBody()), "Cache-Control: max-age=60", `ETag: "x"`)
+	}
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over, rest.WithCache(1<<20))
+		for _, want := range []string{"", "a", "b", ""} {
+			r := c.R().SetContext(t.Context())
+			if want != "" {
+				r.SetBody([]byte(want))
+			}
+			var got bytes.Buffer
+			if _, err := r.Get("search", &got); err != nil || got.String() != want {
+				t.Errorf("got %q, %v, want %q", &got, err, want)
+			}
+		}
+		if n := a.calls.Load(); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
 // What has no room takes it from nobody, and many answers of one URL take it from the oldest of them.
 func TestCacheMakesRoom(t *testing.T) {
 	a := serve(t, func(ctx *gallop.RequestCtx) {
