@@ -161,22 +161,29 @@ func (x *exchange) unauthorized(err error) error {
 // credentialOf returns what tells those apart who ask: the Auth, and whatever in the header
 // may say who it is, hashed.
 func (x *exchange) credentialOf() (id string) {
-	sum := sha256.New()
-	some := false
-	for i, name := range x.headers.names {
-		if !isHarmless(name) {
-			some = true
-			for _, s := range []string{strings.ToLower(name), x.headers.values[i]} {
-				_, _ = sum.Write(strconv.AppendInt(nil, int64(len(s)), 10))
-				_, _ = sum.Write([]byte(":" + s))
-			}
-		}
-	}
 	if a := x.client.authFor(x.to.origin); a != nil && !x.has("Authorization") {
 		id = a.id
 	}
-	if some {
-		id += string(sum.Sum(nil))
+	var told []byte
+	for i, name := range x.headers.names {
+		if !isHarmless(name) {
+			if told == nil {
+				told = make([]byte, 0, 256) // enough for most keys and tokens
+			}
+			told = appendCounted(told, strings.ToLower(name))
+			told = appendCounted(told, x.headers.values[i])
+		}
 	}
-	return id
+	if told == nil {
+		return id
+	}
+	sum := sha256.Sum256(told)
+	return id + string(sum[:])
+}
+
+// appendCounted appends s so that one sees where it ends.
+func appendCounted(b []byte, s string) []byte {
+	b = strconv.AppendInt(b, int64(len(s)), 10)
+	b = append(b, ':')
+	return append(b, s...)
 }

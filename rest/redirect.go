@@ -129,13 +129,18 @@ func isAboutContent(name string) bool {
 	return strings.HasPrefix(name, "content-") || name == "digest" || name == "repr-digest" || name == "last-modified"
 }
 
-// isHarmless reports whether a header field may go to anybody. All others may be, or
-// tell, what is meant for one server only: keys have many names.
+// harmless are the header fields that may go to anybody. All others may be, or tell, what is meant for one server
+// only: keys have many names.
+var harmless = []string{
+	"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "user-agent", "range", "if-none-match", "if-modified-since",
+	"content-type", "content-encoding", "content-language", "prefer", "traceparent", "tracestate", "x-request-id", "idempotency-key",
+}
+
 func isHarmless(name string) bool {
-	switch name = strings.ToLower(name); name {
-	case "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "user-agent", "range", "if-none-match", "if-modified-since",
-		"content-type", "content-encoding", "content-language", "prefer", "traceparent", "tracestate", "x-request-id", "idempotency-key":
-		return true
+	for _, h := range harmless {
+		if foldName(h, name) {
+			return true
+		}
 	}
 	return false
 }

@@ -88,13 +88,13 @@ func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
 		if p.If != nil {
 			return p.If(x.req, resp, nil)
 		}
-		return isPassing(api.StatusCode) && x.isHarmless()
+		return isPassing(api.StatusCode) && x.isRepeatable()
 	case errors.As(err, &network):
 		if p.If != nil {
 			return p.If(x.req, nil, network.Err)
 		}
 		var untrusted *tls.CertificateVerificationError
-		return !errors.As(err, &untrusted) && (x.isHarmless() || neverArrived(err))
+		return !errors.As(err, &untrusted) && (x.isRepeatable() || neverArrived(err))
 	}
 	return false
 }
@@ -104,8 +104,8 @@ func isPassing(status int) bool {
 	return status == 408 || status == 502 || status == 503 || status == 504
 }
 
-// isHarmless reports whether sending x twice is as good as once.
-func (x *exchange) isHarmless() bool {
+// isRepeatable reports whether sending x twice is as good as once.
+func (x *exchange) isRepeatable() bool {
 	switch x.method {
 	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY":
 		return true
