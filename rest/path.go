@@ -93,7 +93,8 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 	path, _, _ = strings.Cut(path, "#")
 	path, query, _ := strings.Cut(path, "?")
 	used := 0
-	if strings.Contains(path, "{") || len(params.names) > 0 {
+	literal, _, isTemplate := strings.Cut(path, "{")
+	if isTemplate || len(params.names) > 0 {
 		var err error
 		if path, used, err = expand(path, params, defaults); err != nil {
 			return target{}, err
@@ -111,7 +112,19 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 	if isPlainPath(path) {
 		return target{t.origin, t.path + strings.TrimPrefix(path, "/"), query}, nil
 	}
+	if isTemplate && !strings.Contains(literal, "://") {
+		return t.below(path, query) // whatever values make it look like
+	}
 	return t.resolveURL(path, query)
+}
+
+// below returns where a path leads that is no URL.
+func (t *target) below(path, query string) (target, error) {
+	u, err := url.Parse(t.origin + "/" + strings.TrimPrefix(path, "/"))
+	if err != nil {
+		return target{}, hideURL(err)
+	}
+	return target{t.origin, t.path + strings.TrimPrefix(u.EscapedPath(), "/"), query}, nil
 }
 
 // resolveURL is resolve for what needs a closer look.
