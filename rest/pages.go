@@ -45,7 +45,7 @@ func Linked[T any](r *Request) iter.Seq2[T, error] {
 // again returns a copy of r for the next page.
 func (r *Request) again() *Request {
 	next := *r
-	next.ready, next.x = payload{}, exchange{} // which are those of r
+	next.ready, next.x = payload{spent: r.ready.spent}, exchange{} // which are those of r
 	next.query = r.query.clone()
 	return &next
 }

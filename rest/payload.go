@@ -33,20 +33,23 @@ func (p *payload) size() int64 {
 	return int64(len(p.data))
 }
 
-// release gives back what the payload has; the next call makes it anew.
+// release gives back what the payload has; the next call makes it anew, unless it is spent.
 func (p *payload) release() {
 	if p.shared != nil {
 		p.shared.release()
 	} else {
 		p.owner.release()
 	}
-	*p = payload{}
+	*p = payload{spent: p.spent}
 }
 
 // from makes p the body of r.
 func (p *payload) from(r *Request) error {
 	if p.made {
 		return nil
+	}
+	if p.spent {
+		return &EncodeError{Err: errSpent}
 	}
 	p.made = true
 	switch body := r.body.(type) {
@@ -114,7 +117,7 @@ func (p *payload) read(src io.Reader, size int64) error {
 	return nil
 }
 
-var errSpent = errors.New("rest: the body was read already, and cannot be sent again")
+var errSpent = errors.New("what it is read from was read already")
 
 // open returns the body, to be sent from the beginning. It has no Close that would be the
 // caller's.

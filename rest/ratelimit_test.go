@@ -252,6 +252,33 @@ func TestSpentBodiesAreNotSentAgain(t *testing.T) {
 	})
 }
 
+// Nor by another call: half a body, or none, would look whole.
+func TestSpentBodiesAreNotSentByTheNextCall(t *testing.T) {
+	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for name, r := range map[string]*rest.Request{
+			"reader": c.R().SetBody(onceReader{strings.NewReader("x")}),
+			"sized":  c.R().SetBodyReader(onceReader{strings.NewReader("x")}, 1),
+			"file":   c.R().AddFile("f", "n", onceReader{strings.NewReader("x")}),
+		} {
+			r.SetContext(t.Context()).SetTarget("POST", "a")
+			if _, err := c.Do(r, nil); err != nil {
+				t.Error(name, err)
+			}
+			_, err := c.Do(r, nil)
+			as[*rest.EncodeError](t, err)
+			if got := said(t, c, r.SetBody([]byte("other"))); !strings.HasSuffix(got, "\n\nother") {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		if n := a.calls.Load(); n != 6 {
+			t.Errorf("%d requests", n)
+		}
+		_, err := c.R().SetContext(t.Context()).SetBodyReader(nil, 5).Post("a", nil)
+		as[*rest.EncodeError](t, err)
+	})
+}
+
 func TestRetryIf(t *testing.T) {
 	eachScript(t, []gallop.RequestHandler{text(500, ""), text(500, ""), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
 		asked := 0

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -215,6 +216,7 @@ func (r *Request) AddForm(name, value string) *Request {
 // SetBody sets the body: see Client.NewRequest.
 func (r *Request) SetBody(body any) *Request {
 	r.ready.release()
+	r.ready.spent = false
 	r.body = body
 	return r
 }
@@ -222,6 +224,9 @@ func (r *Request) SetBody(body any) *Request {
 // SetBodyReader sets a body of size bytes, of unknown size if it is negative, that is read
 // from src. Its Content-Type is application/octet-stream unless SetHeader sets one.
 func (r *Request) SetBodyReader(src io.Reader, size int64) *Request {
+	if src == nil {
+		r.fail(&EncodeError{Err: errors.New("a body without a reader")})
+	}
 	return r.SetBody(sized{src, size})
 }
 
