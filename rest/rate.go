@@ -112,7 +112,7 @@ func rateList(value string, now time.Time) (least Rate) {
 	var old Rate
 	for member := range strings.SplitSeq(value, ",") {
 		member = strings.TrimSpace(member)
-		if name, text, ok := strings.Cut(member, "="); ok && !strings.Contains(name, ";") {
+		if name, text, ok := strings.Cut(member, "="); ok && !strings.ContainsAny(name, `";`) {
 			text, _, _ = strings.Cut(text, ";")
 			old.set(name, text, now)
 			continue

@@ -190,10 +190,11 @@ func (l *limits) note(x *exchange, rate Rate) {
 	b := l.buckets[key]
 	const sameWindow = 2 * time.Second
 	switch apart := rate.Reset.Sub(b.rate.Reset); {
-	case !b.rate.Known() || b.rate.Reset.IsZero() || rate.Reset.IsZero() || apart > sameWindow:
-	case apart < -sameWindow && b.rate.Reset.After(time.Now()):
+	case !b.rate.Known() || rate.Reset.IsZero() || apart > sameWindow:
+	case !b.rate.Reset.After(time.Now()): // that one is over, also if windows are this short
+	case apart < -sameWindow:
 		return
-	case apart >= -sameWindow:
+	default:
 		rate.Remaining = min(rate.Remaining, b.rate.Remaining)
 	}
 	b.rate = rate

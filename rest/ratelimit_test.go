@@ -35,6 +35,7 @@ func TestRateLimits(t *testing.T) {
 		{"429 with nothing left", text(429, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)), nil, true, -1, true},
 		{"200 with nothing left", text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)), nil, false, 0, true},
 		{"the draft's list", text(200, "", `RateLimit: "burst";r=10;t=1, "daily";r=0;t=30`), nil, false, 0, true},
+		{"the draft's list, of a policy with a value", text(200, "", `RateLimit: "user=1";r=0;t=30`), nil, false, 0, true},
 		{"the draft's dictionary", text(200, "", "RateLimit: limit=100, remaining=0, reset=50"), nil, false, 0, true},
 		{"the draft's three fields", text(200, "", "RateLimit-Limit: 100, 100;w=60", "RateLimit-Remaining: 0", "RateLimit-Reset: 50"), nil, false, 0, true},
 		{"some left", text(200, "", "X-RateLimit-Remaining: 1", "X-RateLimit-Reset: "+epoch(time.Minute)), nil, false, 0, false},
@@ -132,6 +133,33 @@ func TestLateAnswersDoNotCount(t *testing.T) {
 			if _, err := c.R().Get("http://api.test/a", nil); (err != nil) != (i < 3) {
 				t.Fatal(i, err)
 			}
+		}
+	})
+}
+
+// Of windows that are as short as clocks differ each counts anew when the one before is over.
+func TestShortWindows(t *testing.T) {
+	const most = 5
+	var window time.Time
+	left := 0
+	h := func(ctx *gallop.RequestCtx) {
+		if now := time.Now().Truncate(time.Second); !now.Equal(window) {
+			window, left = now, most
+		}
+		left--
+		answer(ctx, 200, "", fmt.Sprint("X-RateLimit-Remaining: ", left), fmt.Sprint("X-RateLimit-Reset: ", window.Unix()+1))
+	}
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		window = time.Time{}
+		c := a.client(over, rest.WithRateLimit(rest.RateLimit{Wait: true}))
+		begun := time.Now()
+		for range 10 * most {
+			if _, err := c.R().SetContext(t.Context()).Get("a", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(begun); took > 20*time.Second { // a window, and a second for clocks
+			t.Errorf("10 windows take %v", took)
 		}
 	})
 }
