@@ -126,7 +126,7 @@ func (c *Client) authorized(next stage) stage {
 		}
 		resp, err := next(x)
 		t, renews := a.source.(*tokens)
-		if err != nil || resp.StatusCode != 401 || !renews || !x.body.replayable() {
+		if err != nil || resp.StatusCode != 401 || !renews {
 			return resp, err
 		}
 		renewed, err := credentials(t.get(x.ctx, x.authorization))
@@ -134,7 +134,7 @@ func (c *Client) authorized(next stage) stage {
 			resp.discard()
 			return resp, x.unauthorized(err)
 		}
-		if renewed == x.authorization {
+		if renewed == x.authorization || !x.body.replayable() { // then it is for the next call
 			return resp, nil
 		}
 		resp.discard()

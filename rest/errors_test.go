@@ -222,6 +222,30 @@ func TestAuth(t *testing.T) {
 	})
 }
 
+// A token that is refused is not used again, also if the call whose it was cannot be repeated.
+func TestTokenOfAStream(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) {
+		if string(ctx.Request.Header.Peek("Authorization")) == "Bearer 1" {
+			ctx.SetStatusCode(401)
+		}
+	}
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		n := 0
+		c := a.client(over, rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
+			n++
+			return rest.Token{Value: fmt.Sprint(n)}, nil
+		})))
+		post := func() error {
+			_, err := c.R().SetContext(t.Context()).SetBodyReader(onceReader{strings.NewReader("x")}, 1).Post("a", nil)
+			return err
+		}
+		as[*rest.AuthError](t, post())
+		if err := post(); err != nil || a.calls.Load() != 2 {
+			t.Error(err, a.calls.Load())
+		}
+	})
+}
+
 func TestTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := serve(t, func(ctx *gallop.RequestCtx) {
