@@ -46,7 +46,9 @@ func Linked[T any](r *Request) iter.Seq2[T, error] {
 func (r *Request) again() *Request {
 	next := *r
 	next.ready, next.x = payload{spent: r.ready.spent}, exchange{} // which are those of r
-	next.query = r.query.clone()
+	for _, f := range []*fields{&next.headers, &next.query, &next.form, &next.cookies, &next.params} {
+		*f = f.clone() // hooks may set what they like
+	}
 	return &next
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,30 @@ func TestPages(t *testing.T) {
 		}
 		if a.calls.Load() != before+1 {
 			t.Error("more pages were fetched than wanted")
+		}
+	})
+}
+
+// What a hook does to the request for a page is not done to that which is iterated over.
+func TestPagesAndHooks(t *testing.T) {
+	var got []string
+	eachTransport(t, func(ctx *gallop.RequestCtx) {
+		got = append(got, fmt.Sprint(len(ctx.Request.Header.Peek("X-B")), string(ctx.Request.Header.Peek("X-C"))))
+		answer(ctx, 200, "[]")
+	}, func(t *testing.T, a *api, over rest.Option) {
+		got = nil
+		c := a.client(over, rest.WithRequestHook(func(r *rest.Request) error {
+			r.DelHeader("X-B").SetHeader("X-C", r.Header("X-C")+"c")
+			return nil
+		}))
+		r := c.R().SetContext(t.Context()).SetHeader("X-A", "a").SetHeader("X-B", "b").SetHeader("X-C", "c").SetTarget("GET", "a")
+		for range 2 {
+			if _, err := collected(rest.Linked[int](r)); err != nil {
+				t.Error(err)
+			}
+		}
+		if r.Header("X-B") != "b" || !slices.Equal(got, []string{"0cc", "0cc"}) {
+			t.Errorf("got %q, and then the header is %q", got, slices.Collect(maps.Keys(maps.Collect(r.Headers()))))
 		}
 	})
 }
