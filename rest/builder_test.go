@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -179,6 +180,8 @@ func TestFromStructs(t *testing.T) {
 		At      *time.Time        `url:"at,unix"`
 		Addr    netip.Addr        `url:"addr"`
 		Any     any               `url:"any"`
+		Big     *big.Int          `url:"big"`
+		Bigs    []*big.Int        `url:"bigs,comma"`
 		Left    int               `url:"-"`
 		Map     map[string]string // no tag
 		own     int               `url:"own"`
@@ -194,9 +197,9 @@ func TestFromStructs(t *testing.T) {
 		{
 			options{
 				Paging: Paging{Page: 3}, Text: "a b", Labels: []string{"x", "y"}, Many: []int{1, 2}, Yes: true, Half: 0.5, Complex: 1, Since: begin, At: &begin,
-				Addr: netip.MustParseAddr("::1"), Any: uint8(7), own: 1,
+				Addr: netip.MustParseAddr("::1"), Any: uint8(7), Big: big.NewInt(8), Bigs: []*big.Int{big.NewInt(9), nil, big.NewInt(10)}, own: 1,
 			},
-			"page=3&t=a+b&labels=x%2Cy&many=1&many=2&yes=true&half=0.5&c=%281%2B0i%29&since=2000-01-01T00%3A00%3A00Z&at=946684800&addr=%3A%3A1&any=7",
+			"page=3&t=a+b&labels=x%2Cy&many=1&many=2&yes=true&half=0.5&c=%281%2B0i%29&since=2000-01-01T00%3A00%3A00Z&at=946684800&addr=%3A%3A1&any=7&big=8&bigs=9%2C10",
 		},
 	} {
 		a := serve(t, echo)

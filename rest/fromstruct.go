@@ -135,6 +135,9 @@ func textOf(v reflect.Value, options string) (text string, ok bool, err error) {
 		if v.IsNil() {
 			return "", false, nil
 		}
+		if isTexter(v) && !isTexter(v.Elem()) {
+			break // the method is the pointer's
+		}
 		v = v.Elem()
 	}
 	switch one := v.Interface().(type) {
