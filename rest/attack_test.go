@@ -352,6 +352,27 @@ func TestLyingPages(t *testing.T) {
 	}
 }
 
+// Nor do they lead to where a redirect has led: what the request has in its header is for the origin that it names.
+func TestPagesBehindRedirects(t *testing.T) {
+	for _, next := range []string{"https://evil.test/b", "https://api.test/b"} {
+		var got []string
+		c, err := rest.New("https://api.test/", rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			got = append(got, strings.TrimSpace(r.URL.String()+" "+r.Header.Get("Private-Token")))
+			if r.URL.Host == "api.test" {
+				return &http.Response{StatusCode: 302, Header: http.Header{"Location": {"https://evil.test/a"}}, Body: http.NoBody}, nil
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{"Link": {"<" + next + ">; rel=next"}}, Body: http.NoBody}, nil
+		})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = collected(rest.Linked[int](c.R().SetHeader("Private-Token", "hush").SetTarget("GET", "a")))
+		if err == nil || !slices.Equal(got, []string{"https://api.test/a hush", "https://evil.test/a"}) {
+			t.Errorf("%s: %q, %v", next, got, err)
+		}
+	}
+}
+
 // A call ends with its context, whatever it is about.
 func TestCancellation(t *testing.T) {
 	const tooLong = time.Hour

@@ -15,7 +15,8 @@ import (
 // The request must not be used for anything else meanwhile. It may be iterated over again.
 
 // Linked returns an iterator over the elements of all pages, of which each has a Link
-// field (RFC 8288) that leads to the next. The next page has to be of the same origin.
+// field (RFC 8288) that leads to the next. The next page has to be of the same origin, and that of the request: what
+// its header has is for nobody else.
 func Linked[T any](r *Request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next := r.again()
@@ -58,7 +59,8 @@ func (r *Request) follow(from *Response, to string) error {
 	if err != nil {
 		return hideURL(err)
 	}
-	if origin, err := originOf(u); err != nil || origin != from.url.origin {
+	origin, err := originOf(u)
+	if err != nil || origin != from.url.origin || origin != r.x.to.origin { // a redirect may have led to the first of them
 		return errPageForeign
 	}
 	r.path, r.query, r.params = to, fields{}, fields{}
