@@ -64,6 +64,7 @@ type exchange struct {
 	body       *payload // nil if a redirect has dropped it
 	credential string   // who is asking; see credentialOf
 
+	acted         bool   // a redirect has led to what is known to be the answer only: the request was acted upon
 	authorization string // a field that the auth stage adds
 }
 

@@ -88,7 +88,7 @@ func (c *Client) rateLimited(next stage) stage {
 			return resp, nil
 		}
 		var limited *RateLimitError
-		if !waits || !errors.As(err, &limited) || !x.body.replayable() {
+		if !waits || !errors.As(err, &limited) || !x.body.replayable() || x.acted && !x.isRepeatable() {
 			return resp, err
 		}
 		until, known := limited.until(time.Now())

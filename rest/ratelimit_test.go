@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -265,6 +267,46 @@ func TestRetries(t *testing.T) {
 				}
 				if d := time.Since(begun); d < tc.least || d > tc.most {
 					t.Errorf("took %v", d)
+				}
+			})
+		})
+	}
+}
+
+// What a POST has done is done, and not done again because the answer to it is elsewhere and cannot be had.
+func TestRedirectedPostIsNotSentAgain(t *testing.T) {
+	down := &net.OpError{Op: "dial", Err: errors.New("down")}
+	for _, tc := range []struct {
+		name   string
+		status int // of the redirect
+		end    func() (*http.Response, error)
+		calls  int // to where the call begins
+	}{
+		{"303, to nobody", 303, func() (*http.Response, error) { return nil, down }, 1},
+		{"302, to nobody", 302, func() (*http.Response, error) { return nil, down }, 1},
+		{"307, to nobody", 307, func() (*http.Response, error) { return nil, down }, 3}, // nobody has done anything
+		{"303, to one who is busy", 303, func() (*http.Response, error) {
+			return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"1"}}, Body: http.NoBody}, nil
+		}, 1},
+		{"307, to one who is busy", 307, func() (*http.Response, error) {
+			return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"1"}}, Body: http.NoBody}, nil
+		}, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 0
+				c, err := rest.New("http://api.test/", rest.WithRateLimit(rest.RateLimit{Wait: true}), rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Host != "api.test" {
+						return tc.end()
+					}
+					calls++
+					return &http.Response{StatusCode: tc.status, Header: http.Header{"Location": {"http://other.test/"}}, Body: http.NoBody}, nil
+				})))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err = c.R().SetContext(t.Context()).SetBody([]byte("x")).Post("a", nil); err == nil || calls != tc.calls {
+					t.Errorf("%d calls, %v", calls, err)
 				}
 			})
 		})

@@ -63,6 +63,7 @@ func (x *exchange) redirect(resp *Response, followed int) error {
 	}
 	x.method = method
 	if !keeps {
+		x.acted = true
 		x.body = nil
 		x.keepHeaders(func(name string) bool { return !isAboutContent(name) })
 	}

@@ -94,7 +94,7 @@ func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
 			return p.If(x.req, nil, network.Err)
 		}
 		var untrusted *tls.CertificateVerificationError
-		return !errors.As(err, &untrusted) && (x.isRepeatable() || neverArrived(err))
+		return !errors.As(err, &untrusted) && (x.isRepeatable() || !x.acted && neverArrived(err))
 	}
 	return false
 }
