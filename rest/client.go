@@ -271,7 +271,7 @@ func (x *exchange) setHeaders() {
 		cookies = &all
 	}
 	if len(cookies.names) > 0 {
-		x.headers.set("Cookie", joinCookies(x.header("Cookie"), cookies), foldName)
+		x.headers.set("Cookie", joinCookies(x.headers.lines("Cookie"), cookies), foldName)
 	}
 }
 
@@ -286,15 +286,10 @@ func (x *exchange) has(name string) bool {
 	return ok
 }
 
-func (x *exchange) header(name string) string {
-	value, _ := x.headers.get(name, foldName)
-	return value
-}
-
 // joinCookies returns the value of a Cookie field (RFC 6265 §4.2.1).
-func joinCookies(before string, cookies *fields) string {
+func joinCookies(before []string, cookies *fields) string {
 	var b strings.Builder
-	b.WriteString(before)
+	b.WriteString(strings.Join(before, "; "))
 	for i, name := range cookies.names {
 		if b.Len() > 0 {
 			b.WriteString("; ")

@@ -80,7 +80,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
 	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
+	n, err := l.r.Read(p[:min(int64(len(p))-1, l.left)+1]) // one more than may be, to see it
 	if l.left -= int64(n); l.left < 0 {
 		err = &DecodeError{Err: ErrBodyTooLarge}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -139,6 +140,13 @@ func TestDecodeSizes(t *testing.T) {
 				t.Errorf("%d bytes, %s, at the limit: %v", size, path, err)
 			}
 		}
+	}
+}
+
+func TestNoLimit(t *testing.T) {
+	a := serve(t, text(200, `"a"`))
+	if got, err := rest.Get[string](t.Context(), a.client(rest.WithMaxBody(math.MaxInt64)), "a"); err != nil || got != "a" {
+		t.Error(got, err)
 	}
 }
 

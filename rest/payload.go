@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"os"
 )
 
 // payload is the body of a request.
@@ -92,16 +93,19 @@ func (p *payload) read(src io.Reader, size int64) error {
 	at, isAt := src.(io.ReaderAt)
 	seeker, isSeeker := src.(io.Seeker)
 	if !isAt || !isSeeker {
-		p.once = true
 		if b, ok := src.(*bytes.Buffer); ok && size < 0 {
 			p.length = int64(b.Len())
 		}
-		p.source = func() (io.Reader, error) { return src, nil }
+		p.readOnce(src)
 		return nil
 	}
 	from, err := seeker.Seek(0, io.SeekCurrent)
-	if err != nil {
+	if errors.Is(err, os.ErrClosed) {
 		return &EncodeError{Err: err}
+	}
+	if err != nil { // it is a file, but a pipe or a terminal
+		p.readOnce(src)
+		return nil
 	}
 	if size < 0 {
 		to, err := seeker.Seek(0, io.SeekEnd)
@@ -115,6 +119,12 @@ func (p *payload) read(src io.Reader, size int64) error {
 	}
 	p.source = func() (io.Reader, error) { return io.NewSectionReader(at, from, p.length), nil }
 	return nil
+}
+
+// readOnce makes p a body from src that can be sent once.
+func (p *payload) readOnce(src io.Reader) {
+	p.once = true
+	p.source = func() (io.Reader, error) { return src, nil }
 }
 
 var errSpent = errors.New("what it is read from was read already")

@@ -214,6 +214,21 @@ func TestRequestBodies(t *testing.T) {
 		_, err := c.NewRequest(t.Context(), "POST", "a", struct{ F func() }{})
 		as[*rest.EncodeError](t, err)
 	})
+	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) { // a file in which nobody can go back
+		from, to, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer from.Close()
+		if _, err := to.WriteString("piped"); err != nil {
+			t.Fatal(err)
+		}
+		to.Close()
+		c := a.client(over)
+		if got := said(t, c, newRequest(t, c, "POST", "a", from)); !strings.HasSuffix(got, "\n\npiped") {
+			t.Errorf("a pipe: %q", got)
+		}
+	})
 	open.Close()
 	c, _ := rest.New("http://api.test/")
 	_, err := c.NewRequest(t.Context(), "POST", "a", open)
@@ -303,6 +318,10 @@ func TestBuilder(t *testing.T) {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in %q", want, got)
 			}
+		}
+		got = said(t, c, c.R().AddHeader("Cookie", "a=1").AddHeader("Cookie", "b=2").SetCookie("c", "3").SetTarget("GET", "a"))
+		if !strings.Contains(got, "Cookie: a=1; b=2; c=3\n") {
+			t.Errorf("not all cookies are in %q", got)
 		}
 		var none context.Context
 		for name, r := range map[string]*rest.Request{
