@@ -73,8 +73,8 @@ func (c *Client) retried(next stage) stage {
 // wait returns how long to wait before the next try.
 func (p *Retry) wait(try int) time.Duration {
 	d := p.MaxWait
-	if try < 30 && p.Wait<<try > 0 {
-		d = min(d, p.Wait<<try)
+	if p.Wait <= d>>try {
+		d = p.Wait << try
 	}
 	return d/2 + rand.N(d/2+1)
 }
