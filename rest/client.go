@@ -64,7 +64,7 @@ type exchange struct {
 	body       *payload // nil if a redirect has dropped it
 	credential string   // who is asking; see credentialOf
 
-	acted         bool   // a redirect has led to what is known to be the answer only: the request was acted upon
+	acted         bool   // a redirect has led to the answer of it: it was acted upon, and what fails is only that
 	authorization string // a field that the auth stage adds
 }
 

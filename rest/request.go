@@ -57,7 +57,7 @@ func SetPath(name, value string) RequestOption {
 // NewRequest returns a request that Do sends.
 //
 // path is below the base URL of the client, whether it begins with a slash or not. It may
-// have parameters, {name} for a segment and {name...} for several, whose values are escaped.
+// have parameters, {name} for a segment and {name...} for several, whose values are escaped and never make a URL of it.
 // A segment ".." is refused, however it is written. It may also be a URL: the
 // headers that the client adds to every request, and its credentials, are then only sent if
 // that is of the same origin as the base URL.
