@@ -36,7 +36,7 @@ var layers = map[string]layer{
 	"internal/field":    {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
-	"internal/http1":    {ours: []string{"internal/ascii", "internal/field"}, sansIO: true},
+	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
 	"internal/poll":     {ours: []string{"internal/clock", "internal/bufpool"}},
 	"internal/wiretest": {},
 	"negotiate":         {ours: []string{"internal/ascii"}},

@@ -2,7 +2,6 @@ package field
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -270,25 +269,6 @@ func LookupHead(b []byte) (ID, int) {
 	return lookupHead(b)
 }
 
-// BeginsAt returns the length of the name of a known field if that, whatever its case,
-// and a colon are what stands at b[i], and otherwise 0. It is for parsers that expect a
-// certain field, and cheaper than LookupHead. It may return 0 where fewer than eight bytes
-// follow the name.
-func BeginsAt(b []byte, i int, id ID) int {
-	p := &patterns[id]
-	if len(b)-i < p.reach {
-		return 0
-	}
-	odd := p.differ(b, i, 0)
-	for word := 1; word < p.words; word++ {
-		odd |= p.differ(b, i, word)
-	}
-	if odd != 0 {
-		return 0
-	}
-	return p.length
-}
-
 // headWindow is how much of b lookupHead may look at.
 const headWindow = maxKnown + 8
 
@@ -336,40 +316,35 @@ func colons(w uint64) uint64 {
 const maxKnown = 32
 
 // pattern is a known name and a colon to compare bytes with: the words, and in each the
-// bits that do not count: the case of letters, and all behind the colon.
+// bits that count: not the case of letters, and nothing behind the colon.
 type pattern struct {
-	text, ignore [maxKnown/8 + 1]uint64
-	length       int // of the name
-	words        int // that name and colon take
-	reach        int // the bytes that these are, or for Unknown more than there are
+	text, care [maxKnown/8 + 1]uint64
+	length     uint8 // of the name
+	words      uint8 // that name and colon take
 }
 
 // differ returns what is different, in that word of the pattern, in b from i on.
 func (p *pattern) differ(b []byte, i, word int) uint64 {
-	return (ascii.Word(b, i+8*word) ^ p.text[word]) &^ p.ignore[word]
+	return (ascii.Word(b, i+8*word) ^ p.text[word]) & p.care[word]
 }
 
 var patterns = buildPatterns()
 
 func buildPatterns() (t [numIDs]pattern) {
 	for id, name := range names {
-		var text, ignore [maxKnown + 8]byte
+		var text, care [maxKnown + 8]byte
 		copy(text[:], name+":")
-		for i, c := range text {
-			switch {
-			case i > len(name):
-				ignore[i] = 0xff
-			case ascii.Lower(c) >= 'a' && ascii.Lower(c) <= 'z':
-				ignore[i] = 0x20
+		for i, c := range text[:len(name)+1] {
+			care[i] = 0xff
+			if ascii.Lower(c) >= 'a' && ascii.Lower(c) <= 'z' {
+				care[i] = 0xff - 0x20
 			}
 		}
-		t[id].length, t[id].words = len(name), len(name)/8+1
-		t[id].reach = 8 * t[id].words
+		t[id].length, t[id].words = uint8(len(name)), uint8(len(name)/8+1)
 		for i := range t[id].text {
 			t[id].text[i] = binary.LittleEndian.Uint64(text[8*i:])
-			t[id].ignore[i] = binary.LittleEndian.Uint64(ignore[8*i:])
+			t[id].care[i] = binary.LittleEndian.Uint64(care[8*i:])
 		}
 	}
-	t[Unknown].reach = math.MaxInt
 	return t
 }

@@ -98,6 +98,9 @@ func (l *List) Borrow(b []byte) {
 // perhaps more behind them.
 func (l *List) Rebase(b []byte) { l.buf = b }
 
+// Shorten tells the list that of the borrowed bytes only the first n are used.
+func (l *List) Shorten(n int) { l.buf = l.buf[:n] }
+
 // AppendSpan adds a field whose name and value lie in the borrowed bytes: the
 // name from name to nameEnd, the value from value to valueEnd.
 //
@@ -113,19 +116,15 @@ func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
 	f.NameOff, f.NameLen = uint32(name), uint16(nameEnd-name)
 	f.ValueOff, f.ValueLen = uint32(value), uint32(valueEnd-value)
 	f.ID = id
+	l.note(id, n)
+}
+
+// note takes note of field n, the last one.
+func (l *List) note(id ID, n int) {
 	l.seen |= 1 << id // nothing, if it is 64 or more
 	if id != Unknown && l.first[id] == 0 && n < 1<<16-1 {
 		l.first[id] = uint16(n + 1)
 	}
-}
-
-// Expected returns the ID that the field had, in what the list held before, that stood
-// where the next one will be added. Messages on a connection are alike.
-func (l *List) Expected() ID {
-	if n := len(l.fields); n < cap(l.fields) {
-		return l.fields[: n+1 : cap(l.fields)][n].ID
-	}
-	return Unknown
 }
 
 // Extend makes the borrowed bytes up to end part of the value of field i. start is

@@ -4,22 +4,23 @@ import "github.com/gallop-http/gallop/internal/field"
 
 // frameRequest decides where the body of a request ends and whether the
 // connection may go on behind it: RFC 9112 §6.3 and §9.3. It is the one place
-// that does, and refuses whatever two parsers could read differently.
-func frameRequest(h *Head) error {
+// that does, and refuses whatever two parsers could read differently. n is the length of
+// the head, for the parser to return.
+func frameRequest(h *Head, n int) (int, error) {
 	if h.Minor > 0 && !h.Fields.Has(field.Host) {
-		return ErrNoHost
+		return 0, ErrNoHost
 	}
 	h.Body = NoBody
 	switch {
 	case h.te != teNone:
 		if err := frameEncoded(h); err != nil {
-			return err
+			return 0, err
 		}
 	case h.Length > 0:
 		h.Body = Fixed
 	}
 	h.noteLongConnection()
-	return nil
+	return n, nil
 }
 
 // frameEncoded judges a head with Transfer-Encoding (RFC 9112 §6.1).

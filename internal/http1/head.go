@@ -78,13 +78,16 @@ type Head struct {
 	Body     BodyKind
 	Length   int64 // of a Fixed body; -1 without a Content-Length
 
+	// TargetChecked says that the Target, as it was parsed, is right and of the origin form,
+	// as target.Check would say. Without it nothing is known.
+	TargetChecked bool
+
 	te teState
 
-	// Where an unfinished parse goes on: lines before at are done, bytes before
-	// scanned were there at the last call. 0 ≤ at ≤ scanned ≤ len(b).
+	// Where an unfinished parse goes on: lines before at are done, the first line among them if at
+	// is not 0, and bytes before scanned were there at the last call. 0 ≤ at ≤ scanned ≤ len(b).
 	at      int
 	scanned int
-	started bool // the first line is done
 	inValue bool // the colon of the field line at at is there; known of long lines only
 }
 
@@ -92,8 +95,8 @@ type Head struct {
 func (h *Head) Reset() {
 	h.Fields.Reset()
 	h.Method, h.Target, h.Reason, h.Lines = field.Span{}, field.Span{}, field.Span{}, field.Span{}
-	h.Status, h.MethodID, h.Minor, h.Flags, h.Body, h.Length, h.te = 0, 0, 0, 0, 0, -1, 0
-	h.at, h.scanned, h.started, h.inValue = 0, 0, false, false
+	h.Status, h.MethodID, h.Minor, h.Flags, h.Body, h.Length = 0, 0, 0, 0, 0, -1
+	h.TargetChecked, h.te, h.at, h.scanned, h.inValue = false, 0, 0, 0, false
 }
 
 // Parsed reports whether the head was parsed to its end, and not built.

@@ -19,13 +19,19 @@ const (
 	teBad             // not a list, or chunked not last
 )
 
-// note looks at a field that steers the protocol.
-func (h *Head) note(id field.ID, value []byte) error {
-	switch id {
-	case field.Host:
-		if h.Fields.FindID(field.Host) != h.Fields.Len()-1 {
+// note looks at field i, the last one, which steers the protocol.
+func (h *Head) note(id field.ID, i int) error {
+	if id == field.Host {
+		if h.Fields.FindID(field.Host) != i {
 			return ErrTwoHosts
 		}
+		return nil
+	}
+	return h.noteValue(id, h.Fields.Value(i))
+}
+
+func (h *Head) noteValue(id field.ID, value []byte) error {
+	switch id {
 	case field.ContentLength:
 		n, ok := ascii.ParseUint(value)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 const (
@@ -24,9 +25,37 @@ const (
 // bytes and more behind them. h.Fields borrows b, which therefore must outlive h
 // and not change.
 //
-// The value of Host and the form of the target are not looked into.
+// The value of Host is not looked into, nor the form of the target, unless h.TargetChecked
+// says so.
 func ParseRequest(h *Head, b []byte, lim *Limits) (n int, err error) {
-	return parse(h, b, lim, true)
+	// What nearly every request is comes first: all there, a GET or a POST of HTTP/1.1 for a path
+	// without escapes, and perhaps a query. Of its target each byte is looked at once, for
+	// what parseRequestLine and target.Check are after, one behind the other. All else, right or
+	// wrong, is for parse to tell.
+	const shortest, version = len("GET / HTTP/1.1\r\n"), " HTTP/1.1\r\n"
+	if h.scanned > 0 || len(b) >= lim.Head || len(b) < shortest {
+		return parse(h, b, lim, true)
+	}
+	id, start := Get, len("GET ")
+	if string(b[:len("GET ")]) != "GET " {
+		if string(b[:len("POST ")]) != "POST " {
+			return parse(h, b, lim, true)
+		}
+		id, start = Post, len("POST ")
+	}
+	end := target.Usual(b, start)
+	if end == 0 || end-start > lim.Target || len(b)-end < len(version) || string(b[end:end+len(version)]) != version {
+		return parse(h, b, lim, true)
+	}
+	h.Fields.Borrow(b)
+	h.Method, h.MethodID = field.Span{Len: uint32(start - 1)}, id
+	h.Target, h.TargetChecked = field.Span{Off: uint32(start), Len: uint32(end - start)}, true
+	h.Minor, h.Length = 1, -1
+	if n, err = parseFields(h, b, end+len(version), lim, true); n == 0 {
+		h.scanned = len(b)
+		return 0, err
+	}
+	return frameRequest(h, n)
 }
 
 // ParseResponse parses the response head at the beginning of b into h, as
@@ -36,7 +65,7 @@ func ParseResponse(h *Head, b []byte, lim *Limits) (n int, err error) {
 	return parse(h, b, lim, false)
 }
 
-func parse(h *Head, b []byte, lim *Limits, request bool) (int, error) {
+func parse(h *Head, b []byte, lim *Limits, request bool) (n int, err error) {
 	whole := len(b)
 	if whole > lim.Head {
 		b = b[:lim.Head]
@@ -51,11 +80,21 @@ func parse(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 		}
 		h.Fields.Rebase(b)
 	}
-	n, err := parseLines(h, b, lim, request)
-	if err != nil || n > 0 {
-		return n, err
+	end := h.at
+	if end == 0 {
+		end, err = parseFirstLine(h, b, lim, request)
 	}
-	if whole >= lim.Head {
+	if end > 0 {
+		n, err = parseFields(h, b, end, lim, request)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case n > 0 && request:
+		return frameRequest(h, n)
+	case n > 0:
+		return n, nil
+	case whole >= lim.Head:
 		return 0, ErrHeadTooLarge
 	}
 	h.scanned = len(b)
@@ -71,7 +110,7 @@ const shortLine = 256
 // certain not to be finished, or found wrong, at this one. A request line is always
 // looked at: it is bounded by the limit of its target.
 func (h *Head) unfinished(b []byte) bool {
-	if !h.started || len(b)-h.at < shortLine {
+	if h.at == 0 || len(b)-h.at < shortLine {
 		return false
 	}
 	from := max(h.scanned-1, h.at) // a CR may have been the last byte
@@ -82,30 +121,7 @@ func (h *Head) unfinished(b []byte) bool {
 	return ascii.IndexControl(b[from:]) == len(b)-from
 }
 
-func parseLines(h *Head, b []byte, lim *Limits, request bool) (int, error) {
-	if !h.started {
-		n, err := parseFirstLine(h, b, lim, request)
-		if n == 0 {
-			return 0, err
-		}
-		h.at, h.started = n, true
-		h.Lines.Off = uint32(n)
-	}
-	n, err := parseFields(h, b, lim, request)
-	if n == 0 {
-		return 0, err
-	}
-	h.Lines.Len = uint32(n) - h.Lines.Off
-	h.Fields.Rebase(b[:n]) // a list that copies what it borrowed copies no body
-	if request {
-		err = frameRequest(h)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
-}
-
+// parseFirstLine parses the first line and returns where it ends: 0 if it is not finished, or wrong.
 func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 	skipped := 1
 	if request {
@@ -246,62 +262,70 @@ func parseStatusLine(h *Head, b []byte, i int) (int, error) {
 	return i + end + 2, nil
 }
 
-// parseFields parses field lines from b[h.at:] on, up to the empty line behind
+// parseFields parses field lines from b[i:] on, up to the empty line behind
 // them, and returns the end of that. h.at is left at the first unfinished line.
-func parseFields(h *Head, b []byte, lim *Limits, request bool) (int, error) {
-	for {
-		i := h.at
-		if i >= len(b) {
-			return 0, nil
-		}
-		if b[i] == '\r' {
-			if i+1 == len(b) {
-				return 0, nil
-			}
-			if b[i+1] != '\n' {
-				return 0, ErrLineEnd
-			}
-			return i + 2, nil
-		}
-		end, err := parseField(&h.Fields, b, i)
-		if end == 0 {
-			if err == ErrFold && !request && h.Fields.Len() > 0 {
-				end, err = h.unfold(b, i)
+func parseFields(h *Head, b []byte, i int, lim *Limits, request bool) (int, error) {
+	l := &h.Fields
+	if h.at == 0 {
+		h.at, h.Lines.Off = i, uint32(i)
+	}
+	for i < len(b) && b[i] != '\r' {
+		n, id := l.AddUsual(b, i)
+		if n == 0 {
+			end, err := parseField(l, b, i)
+			if end == 0 && err == ErrFold && !request && l.Len() > 0 {
+				if end, err = h.unfold(b, i); end > 0 {
+					i = end
+					continue
+				}
 			}
 			if end == 0 {
+				h.stopAt(i)
 				return 0, err
 			}
-			h.at, h.inValue = end, false
-			continue
+			n, id = end-i, l.ID(l.Len()-1)
 		}
-		last := h.Fields.Len() - 1
-		if last >= lim.Fields {
+		i += n
+		if l.Len() > lim.Fields {
 			return 0, ErrTooManyFields
 		}
-		h.at, h.inValue = end, false
-		if id := h.Fields.ID(last); id <= lastNoted && id != field.Unknown {
-			if err := h.note(id, h.Fields.Value(last)); err != nil {
+		if id <= lastNoted && id != field.Unknown {
+			if err := h.note(id, l.Len()-1); err != nil {
 				return 0, err
 			}
 		}
+	}
+	if i+1 >= len(b) {
+		h.stopAt(i)
+		return 0, nil
+	}
+	if b[i+1] != '\n' {
+		return 0, ErrLineEnd
+	}
+	i += 2
+	h.Lines.Len = uint32(i) - h.Lines.Off
+	l.Shorten(i) // a list that copies what it borrowed copies no body
+	return i, nil
+}
+
+// stopAt leaves the parser at b[i], where a line begins that is not finished.
+func (h *Head) stopAt(i int) {
+	if h.at != i {
+		h.at, h.inValue = i, false
 	}
 }
 
 // parseField parses the field line that begins at b[i], adds the field to l, which
 // borrows b, and returns where the line ends: 0 if it is not finished, or wrong.
 //
-// This is where the time of parsing goes, so what nearly every line is, a known
-// name and a value of visible ASCII, is done here and without another look;
-// parseName and parseValue do the rest.
+// It is for what List.AddUsual passes over. Many of those lines have a value of visible ASCII,
+// too, which is found here without another look; parseName and parseValue do the rest.
 func parseField(l *field.List, b []byte, i int) (end int, err error) {
-	id := l.Expected()
-	colon := field.BeginsAt(b, i, id)
-	if colon == 0 {
-		line := b[i:]
-		if id, colon = field.LookupHead(line); id == field.Unknown {
-			if colon, err = parseName(line); colon < 0 {
-				return 0, err
-			}
+	line := b[i:]
+	id, colon := field.LookupHead(line)
+	if id == field.Unknown {
+		if colon, err = parseName(line); colon < 0 {
+			return 0, err
 		}
 	}
 	colon += i

@@ -84,6 +84,32 @@ func Check(method, b []byte) (Form, error) {
 	return Origin, err
 }
 
+// Usual returns where the target ends that begins at b[i], if it is a path without
+// escapes, perhaps with a query, of which Check has nothing to say but that it is of the
+// origin form: at the first byte that is not of it, or at len(b). Otherwise it returns 0.
+// It is for parsers, which look for that end anyway.
+func Usual(b []byte, i int) int {
+	if i >= len(b) || b[i] != '/' {
+		return 0
+	}
+	class := pathByte
+	for ; ; i++ {
+		for ; i+4 <= len(b); i += 4 {
+			w := b[i : i+4]
+			if targetClasses[w[0]]&targetClasses[w[1]]&targetClasses[w[2]]&targetClasses[w[3]]&class == 0 {
+				break
+			}
+		}
+		for i < len(b) && targetClasses[b[i]]&class != 0 {
+			i++
+		}
+		if class == queryByte || i == len(b) || b[i] != '?' {
+			return i
+		}
+		class = queryByte
+	}
+}
+
 func parseAuthorityForm(b []byte) (t Target, err error) {
 	if _, port, ok := ParseAuthority(b); !ok || len(port) == 0 {
 		return t, ErrAuthority
@@ -184,8 +210,8 @@ func badByte(c byte) error {
 
 // Classes of a byte in a target.
 const (
-	pathByte  = 1 << iota // pchar without '%', and '/', '[', ']', '|'
-	queryByte             // VCHAR without '"', '<', '>', '#'
+	pathByte  uint8 = 1 << iota // pchar without '%', and '/', '[', ']', '|'
+	queryByte                   // VCHAR without '"', '<', '>', '#'
 	unreserved
 	subDelim
 	hostByte // what a name in a Host field is made of: RFC 3986's unreserved

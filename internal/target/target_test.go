@@ -205,3 +205,50 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What Usual finds is what Check accepts, and as long as it can be.
+func checkUsual(t *testing.T, b []byte) {
+	t.Helper()
+	const before = "GET "
+	end := Usual(append([]byte(before), b...), len(before))
+	if end == 0 {
+		if len(b) > 0 && b[0] == '/' {
+			t.Errorf("%q: nothing is found", b)
+		}
+		return
+	}
+	n := end - len(before)
+	if form, err := Check([]byte("GET"), b[:n]); form != Origin || err != nil {
+		t.Errorf("%q: %q is found, of which Check says %v, %v", b, b[:n], form, err)
+	}
+	if n == len(b) {
+		return
+	}
+	if form, err := Check([]byte("GET"), b[:n+1]); form == Origin && err == nil {
+		t.Errorf("%q: only %q is found", b, b[:n])
+	}
+}
+
+func TestUsual(t *testing.T) {
+	for _, in := range []string{
+		"", "a", "*", "?", "/", "/?", "/??", "/a?b?c", "/abcdefg/hijklmn?opq=rst&uvw=%zz x",
+		"/a%20b", "/a#b", "/a?b#c", "/a b", "/a\tb", "/a\x7fb", "/a\xe9b", "http://a/b", "/a/b/c/d/e/f/g/h/i/j/k",
+	} {
+		checkUsual(t, []byte(in))
+	}
+	for c := range 256 {
+		for at := 1; at < 10; at++ {
+			for _, in := range []string{"/abcdefghijkl", "/?bcdefghijkl"} {
+				b := []byte(in)
+				b[at] = byte(c)
+				checkUsual(t, b)
+			}
+		}
+	}
+}
+
+func FuzzUsual(f *testing.F) {
+	f.Add([]byte("/path?query HTTP/1.1"))
+	f.Add([]byte("/a%20b?c"))
+	f.Fuzz(checkUsual)
+}
