@@ -673,16 +673,18 @@ func (c *serverConn) moreOfHead() (more bool, err error) {
 // cheaper than to pass it on.
 func (c *serverConn) mayRunHere() bool {
 	lc := c.loop.conn
-	lc.partial, lc.stashed = nil, 0
+	if lc.stashed > 0 {
+		lc.partial, lc.stashed = nil, 0
+	}
 	switch c.srv.Dispatch {
 	case DispatchInline:
 		return true
 	case DispatchGoroutine:
 		lc.Away = true
 	default:
-		h := &c.ctx.Request.Header
-		c.loop.place = c.srv.branch.at(h.Method(), h.RequestURI())
-		lc.Away = !isFast(c.loop.place.Load())
+		place := c.srv.branch.at(&c.ctx.Request.Header.head)
+		c.loop.place = place
+		lc.Away = !isFast(place.Load())
 	}
 	return !lc.Away || !c.loop.worker.Leads()
 }

@@ -1,10 +1,13 @@
 package gallop
 
 import (
-	"bytes"
-	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/http1"
 )
 
 // predictor predicts, for each method and path, whether the handler is going to block, by
@@ -53,22 +56,49 @@ const (
 	runsMask   = 1<<proofShift - 1
 )
 
-var predictSeed = maphash.MakeSeed()
+// placeKey makes places secret: which targets share one differs from process to process.
+var placeKey = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
-// at returns the place of a method and a target.
-func (p *predictor) at(method, target []byte) *atomic.Uint32 {
-	if end := bytes.IndexByte(target, '?'); end >= 0 {
-		target = target[:end]
+// at returns the place of the method and the target of a request.
+func (p *predictor) at(h *http1.Head) *atomic.Uint32 {
+	return &p.places[placeOf(&placeKey, h)%predictPlaces]
+}
+
+// placeOf returns a number that stands for the method and the target, up to its query, of a
+// request.
+//
+// It need not be a good hash, only a quick one: with so few places, whoever may choose targets
+// can fill them all, and what comes of that is that handlers run on goroutines, or, until it is
+// seen, once on the loop. But who does not know the key shall not be able to aim at the place of
+// one target. Each word is therefore multiplied, to twice its length, by a number that is
+// secret, and the halves are added without carry: of no two words can it be said
+// beforehand that they come to the same, as of a plain product's low half it could.
+func placeOf(key *[2]uint64, head *http1.Head) uint64 {
+	target := head.Fields.Bytes(head.Target)
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	h, i := key[0], 0
+	for ; i+8 <= len(target); i += 8 {
+		w := ascii.Word(target, i)
+		if x := w ^ ones*'?'; (x-ones)&^x&highs != 0 {
+			break
+		}
+		hi, lo := bits.Mul64(h^w, key[1])
+		h = hi ^ lo
 	}
-	h := maphash.Bytes(predictSeed, target)
-	if len(method) > 0 {
-		h += uint64(method[0])<<3 + uint64(len(method))
+	var rest uint64 // of the path: less than a word
+	for ; i < len(target) && target[i] != '?'; i++ {
+		rest = rest<<8 | uint64(target[i])
 	}
-	return &p.places[h%predictPlaces]
+	hi, lo := bits.Mul64(h^rest, key[1])
+	h = hi ^ lo
+	if head.MethodID == http1.OtherMethod && head.Method.Len > 0 {
+		return h + uint64(head.Fields.Bytes(head.Method)[0])<<3 + uint64(head.Method.Len)
+	}
+	return h + uint64(head.MethodID) // those of one target are kept apart
 }
 
 // isFast reports whether the handler may be called on the loop.
-func isFast(place uint32) bool { return place&runsMask >= 1<<proof(place) }
+func isFast(place uint32) bool { return place&runsMask >= 1<<(proof(place)%32) }
 
 func proof(place uint32) uint32 {
 	if place>>proofShift == 0 {

@@ -2,9 +2,12 @@ package gallop
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/http1"
 )
 
 func TestPredictor(t *testing.T) {
@@ -68,19 +71,71 @@ func TestPredictorAndARareSlowRun(t *testing.T) {
 	}
 }
 
+// headOf parses a request with that method and target.
+func headOf(t testing.TB, method, target string) *http1.Head {
+	t.Helper()
+	var h http1.Head
+	b := []byte(method + " " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")
+	if n, err := http1.ParseRequest(&h, b, &http1.Limits{Target: 1 << 10, Head: 1 << 12, Fields: 10}); n != len(b) {
+		t.Fatalf("%s %s: %d of %d bytes, %v", method, target, n, len(b), err)
+	}
+	return &h
+}
+
 func TestPredictorTellsPathsApart(t *testing.T) {
 	var p predictor
 	seen := map[*atomic.Uint32]int{}
 	for i := range 100 {
-		seen[p.at([]byte("GET"), fmt.Appendf(nil, "/path/%d", i))]++
+		seen[p.at(headOf(t, "GET", fmt.Sprintf("/path/%d", i)))]++
 	}
 	if len(seen) < 85 {
 		t.Errorf("100 paths have %d places", len(seen))
 	}
-	if p.at([]byte("GET"), []byte("/a?b")) != p.at([]byte("GET"), []byte("/a?c")) {
-		t.Error("the query makes a difference")
+	for _, path := range []string{"/a", "/seven.7", "/eight.88", "/fifteen-long.15", "/sixteen-long.-16"} {
+		place := p.at(headOf(t, "GET", path))
+		for _, query := range []string{"?", "?b", "?b=longer/than-a-word", "??"} {
+			if place != p.at(headOf(t, "GET", path+query)) {
+				t.Errorf("the query %s makes a difference to %s", query, path)
+			}
+		}
+		for _, other := range []string{path + "b", path[:len(path)-1], "/" + path, "/A" + path[2:]} {
+			if placeOf(&placeKey, headOf(t, "GET", path)) == placeOf(&placeKey, headOf(t, "GET", other+"?")) && other != path {
+				t.Errorf("%s and %s are the same", path, other)
+			}
+		}
+		for _, method := range []string{"POST", "PUT", "PURGE", "LOCK", "LINK-IT"} {
+			if place == p.at(headOf(t, method, path)) {
+				t.Errorf("%s makes no difference to %s", method, path)
+			}
+		}
 	}
-	if p.at([]byte("GET"), []byte("/a")) == p.at([]byte("POST"), []byte("/a")) {
-		t.Error("the method makes none")
+}
+
+// Two targets have the same place by chance, with one key and not with another: nobody can
+// say which ones do without knowing the key.
+func TestPlacesDependOnTheKey(t *testing.T) {
+	const keys = 20000
+	for _, pair := range [][2]string{
+		{"/a", "/b"},
+		{"/login", "/logio"},
+		{"/login", "/nigol"},
+		{"/aaaaaaa", "/aaaaaab"},
+		{"/aaaaaaa/aaaaaaa", "/aaaaaaA/aaaaaaA"},
+		{"/aaaaaaa/aaaaaaa", "/aaaaaa!/aaaaaa!"},
+		{"/aaaaaaa/bbbbbbb", "/bbbbbbb/aaaaaaa"},
+		{"/aaaaaaa/aaaaaaa/x", "/aaaaaaa/aaaaaaa/p"},
+	} {
+		one, other := headOf(t, "GET", pair[0]), headOf(t, "GET", pair[1])
+		random := rand.New(rand.NewPCG(1, 2))
+		same := 0
+		for range keys {
+			key := [2]uint64{random.Uint64(), random.Uint64() | 1}
+			if placeOf(&key, one)%predictPlaces == placeOf(&key, other)%predictPlaces {
+				same++
+			}
+		}
+		if want := keys / predictPlaces; same > 3*want {
+			t.Errorf("%s and %s have the same place with %d of %d keys, by chance it would be %d", pair[0], pair[1], same, keys, want)
+		}
 	}
 }
