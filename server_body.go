@@ -29,8 +29,7 @@ type requestBody struct {
 }
 
 // begin takes over the body of the request whose head was read.
-func (b *requestBody) begin(c *serverConn) {
-	head := &c.ctx.Request.Header.head
+func (b *requestBody) begin(c *serverConn, head *http1.Head) {
 	if head.Body == http1.NoBody { // the rest is of no account then
 		b.c, b.open, b.kind, b.err = c, true, http1.NoBody, nil
 		return
@@ -55,14 +54,9 @@ func (b *requestBody) ended() bool {
 // failure returns why the body could not be read, if it was tried.
 func (b *requestBody) failure() error { return b.err }
 
-// takeBody reads the body, or arranges that the handler can.
+// takeBody reads the body, of which there is something to read, or arranges that the handler can.
 func (c *serverConn) takeBody() error {
 	b := &c.body
-	b.begin(c)
-	if b.ended() {
-		c.ctx.life.canWatch = true
-		return nil
-	}
 	c.startClock()
 	req := &c.ctx.Request
 	stream := c.srv.StreamRequestBody

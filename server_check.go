@@ -34,9 +34,12 @@ func tooSlow(reason string) *ParseError {
 // checkRequest refuses what is well-formed but wrong, or not wanted here.
 func (c *serverConn) checkRequest() error {
 	head := &c.ctx.Request.Header.head
-	form, err := target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target))
-	if err != nil {
-		return refusing(StatusBadRequest, err.Error())
+	form := target.Origin
+	if !head.TargetChecked {
+		var err error
+		if form, err = target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target)); err != nil {
+			return refusing(StatusBadRequest, err.Error())
+		}
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
 		if host := head.Fields.Value(i); !c.host.isValid(host) && !(len(host) == 0 && form != target.Origin) {
@@ -68,9 +71,11 @@ type knownHost struct {
 
 // isValid is target.ValidHost, which says again what it said last.
 func (k *knownHost) isValid(host []byte) bool {
-	if n := int(k.n); n > 0 && string(host) == string(k.host[:n]) {
-		return true
-	}
+	return k.n > 0 && string(host) == string(k.host[:k.n]) || k.learn(host)
+}
+
+// learn is isValid of another host, which is the known one then if it is valid.
+func (k *knownHost) learn(host []byte) bool {
 	if !target.ValidHost(host) {
 		return false
 	}
@@ -80,10 +85,10 @@ func (k *knownHost) isValid(host []byte) bool {
 	return true
 }
 
-// decideExpectation settles who says 100 (Continue), and when.
+// decideExpectation settles who says 100 (Continue) to a request with an expectation, and when.
 func (c *serverConn) decideExpectation() error {
 	head := &c.ctx.Request.Header.head
-	if head.Flags&(http1.ExpectContinue|http1.ExpectOther) == 0 || head.Minor == 0 {
+	if head.Minor == 0 {
 		return nil
 	}
 	if head.Flags&http1.ExpectOther != 0 {

@@ -233,35 +233,43 @@ func (c *serverConn) readHead() error {
 	if c.ctx == nil {
 		c.ctx = c.srv.acquireCtx()
 	}
-	head := &c.ctx.Request.Header.head
-	for armed := false; ; armed = true {
-		n, err := http1.ParseRequest(head, in.unread(), &c.set.head)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			in.headAt = in.r
-			in.r += n
-			return nil
-		}
-		if c.loop.conn != nil {
-			if more, err := c.moreOfHead(); err != nil {
-				return err
-			} else if more {
-				continue
-			}
-		}
-		if !armed {
-			c.startClock()
-			in.armExactly(earlier(after(c.headBegan(), c.set.readHead), after(c.began, c.set.read)))
-		}
-		if err := in.fill(); err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
-		}
+	n, err := http1.ParseRequest(&c.ctx.Request.Header.head, in.unread(), &c.set.head)
+	if n == 0 && err == nil {
+		n, err = c.readRestOfHead()
 	}
+	if err != nil {
+		return err
+	}
+	in.headAt = in.r
+	in.r += n
+	return nil
+}
+
+// readRestOfHead reads on until the head is there to its end, and returns how long it is.
+func (c *serverConn) readRestOfHead() (n int, err error) {
+	in, head := &c.input, &c.ctx.Request.Header.head
+	for armed := false; n == 0 && err == nil; armed = true {
+		more := false
+		if c.loop.conn != nil {
+			if more, err = c.moreOfHead(); err != nil {
+				return 0, err
+			}
+		}
+		if !more {
+			if !armed {
+				c.startClock()
+				in.armExactly(earlier(after(c.headBegan(), c.set.readHead), after(c.began, c.set.read)))
+			}
+			if err := in.fill(); err != nil {
+				if err == io.EOF {
+					err = io.ErrUnexpectedEOF
+				}
+				return 0, err
+			}
+		}
+		n, err = http1.ParseRequest(head, in.unread(), &c.set.head)
+	}
+	return n, err
 }
 
 // look sets now. Asking how much time has passed is half as dear as asking for the time, which
@@ -351,8 +359,16 @@ func (c *serverConn) takeRequest() error {
 	if f := c.srv.HeaderReceived; f != nil {
 		c.configure(f(&ctx.Request.Header))
 	}
-	if err := c.decideExpectation(); err != nil {
-		return err
+	head := &ctx.Request.Header.head
+	if head.Flags&(http1.ExpectContinue|http1.ExpectOther) != 0 {
+		if err := c.decideExpectation(); err != nil {
+			return err
+		}
+	}
+	c.body.begin(c, head)
+	if c.body.ended() {
+		ctx.life.canWatch = true
+		return nil
 	}
 	return c.takeBody()
 }
