@@ -60,7 +60,7 @@ func (h *RequestHeader) SetMethodBytes(method []byte) {
 	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
 		return
 	}
-	h.head.MethodID = http1.MethodOf(method)
+	h.head.MethodID, h.head.TargetChecked = http1.MethodOf(method), false
 	h.head.Method = field.Store(&h.head.Fields, method)
 }
 
@@ -132,7 +132,7 @@ func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
 		h.scratch = requestURI
 	}
 	if h.room(len(requestURI)) {
-		h.head.Target = field.Store(&h.head.Fields, requestURI)
+		h.head.Target, h.head.TargetChecked = field.Store(&h.head.Fields, requestURI), false
 	}
 }
 

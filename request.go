@@ -155,6 +155,11 @@ func (req *Request) parseURI() error {
 // readURI sets uri to what the header says.
 func (req *Request) readURI(uri *URI) error {
 	host, uriBytes := req.Header.Host(), req.Header.RequestURI()
+	if req.Header.head.TargetChecked {
+		t := target.SplitUsual(uriBytes)
+		uri.setTarget(&t, host, req.isTLS)
+		return nil
+	}
 	if t, err := target.Parse(req.Header.Method(), uriBytes); err == nil {
 		uri.setTarget(&t, host, req.isTLS)
 		return nil

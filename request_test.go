@@ -259,3 +259,27 @@ func TestImmediateHeaderFlush(t *testing.T) {
 		resp.Write(bufio.NewWriter(&out))
 	}
 }
+
+// A target that was checked while it was parsed is looked at again once it is another one.
+func TestURIOfAChangedTarget(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*RequestHeader)
+		want   string
+	}{
+		{"not at all", func(*RequestHeader) {}, "http://a/b?c"},
+		{"target", func(h *RequestHeader) { h.SetRequestURI("http://other/%64?e") }, "http://other/%64?e"},
+		{"method", func(h *RequestHeader) { h.SetMethod("CONNECT"); h.SetRequestURI("b:1") }, "http://b:1/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var req Request
+			if err := req.Read(bufio.NewReader(strings.NewReader("GET /b?c HTTP/1.1\r\nHost: a\r\n\r\n"))); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(&req.Header)
+			if got := req.URI().String(); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}

@@ -110,6 +110,21 @@ func Usual(b []byte, i int) int {
 	}
 }
 
+// SplitUsual is Parse of a target that Usual has found.
+func SplitUsual(b []byte) (t Target) {
+	t.Path = b
+	if end := bytes.IndexByte(b, '?'); end >= 0 {
+		t.Path, t.Query, t.HasQuery = b[:end], b[end+1:], true
+	}
+	t.Plain = hasNoDots(t.Path)
+	return t
+}
+
+// hasNoDots reports whether no segment of the path begins with a dot.
+func hasNoDots(path []byte) bool {
+	return bytes.IndexByte(path, '.') < 0 || !bytes.Contains(path, []byte("/."))
+}
+
 func parseAuthorityForm(b []byte) (t Target, err error) {
 	if _, port, ok := ParseAuthority(b); !ok || len(port) == 0 {
 		return t, ErrAuthority
@@ -153,7 +168,7 @@ func (t *Target) parsePath(b []byte) error {
 		return err
 	}
 	t.Path = b[:end]
-	t.Plain = !escapes && !bytes.Contains(t.Path, []byte("/."))
+	t.Plain = !escapes && hasNoDots(t.Path)
 	if end == len(b) {
 		return nil
 	}

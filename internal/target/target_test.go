@@ -3,6 +3,7 @@ package target
 import (
 	"bytes"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -221,6 +222,10 @@ func checkUsual(t *testing.T, b []byte) {
 	if form, err := Check([]byte("GET"), b[:n]); form != Origin || err != nil {
 		t.Errorf("%q: %q is found, of which Check says %v, %v", b, b[:n], form, err)
 	}
+	split := SplitUsual(b[:n])
+	if parsed, err := Parse([]byte("GET"), b[:n]); err != nil || !reflect.DeepEqual(split, parsed) {
+		t.Errorf("%q: split into %+v, parsed into %+v, %v", b[:n], split, parsed, err)
+	}
 	if n == len(b) {
 		return
 	}
@@ -232,7 +237,7 @@ func checkUsual(t *testing.T, b []byte) {
 func TestUsual(t *testing.T) {
 	for _, in := range []string{
 		"", "a", "*", "?", "/", "/?", "/??", "/a?b?c", "/abcdefg/hijklmn?opq=rst&uvw=%zz x",
-		"/a%20b", "/a#b", "/a?b#c", "/a b", "/a\tb", "/a\x7fb", "/a\xe9b", "http://a/b", "/a/b/c/d/e/f/g/h/i/j/k",
+		"/a%20b", "/a#b", "/a?b#c", "/a b", "/a\tb", "/a\x7fb", "/a\xe9b", "http://a/b", "/a/b/c/d/e/f/g/h/i/j/k", "/a.b", "/a/.b", "/./a?/.",
 	} {
 		checkUsual(t, []byte(in))
 	}
