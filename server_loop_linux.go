@@ -109,6 +109,7 @@ type loopSeat struct {
 	looked  bool      // the clock was looked at when it came
 	ended   time.Time // when a handler off the loop returned, if that is known
 	taken   bool      // a request waits for its handler
+	moved   bool      // and did so until a worker off the loops had time
 	place   *atomic.Uint32
 }
 
@@ -317,7 +318,7 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 	case *serverConn:
 		h.s.vacate(w)
 		w.Local = data
-		data.loop.worker = w
+		data.loop.worker, data.loop.moved = w, true
 		h.s.ride(w, data, false)
 		h.s.vacate(w)
 	case func(*poll.Worker):
@@ -695,8 +696,8 @@ func (c *serverConn) handleOnLoop() {
 	if !seat.worker.Leads() {
 		c.srv.loops.pooled.Add(1)
 		start := c.now // not much before: clocks are dear
-		if c.queued {
-			start = time.Now()
+		if c.queued || seat.moved {
+			start, seat.moved = time.Now(), false
 		}
 		c.srv.Handler(c.ctx)
 		seat.ended = start.Add(time.Since(start))

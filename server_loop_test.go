@@ -34,6 +34,13 @@ func loopServer(t *testing.T, s *gallop.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveOnLoop(t, s, ln)
+	return ln.Addr().String()
+}
+
+// serveOnLoop serves what ln accepts until the test ends.
+func serveOnLoop(t *testing.T, s *gallop.Server, ln net.Listener) {
+	t.Helper()
 	if s.Logger == nil {
 		s.Logger = log.New(io.Discard, "", 0)
 	}
@@ -48,7 +55,6 @@ func loopServer(t *testing.T, s *gallop.Server) string {
 			t.Error(err)
 		}
 	})
-	return ln.Addr().String()
 }
 
 // rawClient is a connection on which requests are written and answers read.
@@ -113,6 +119,40 @@ func TestLoopCallsFastHandlersItself(t *testing.T) {
 	if st := s.Stats(); st.Pooled == 0 || st.UsedPlaces == 0 || st.FastPlaces == 0 {
 		t.Errorf("%+v: it was not proven before", st)
 	}
+}
+
+// A request that waits for a worker off the loop waits long where many come at once. That says
+// nothing about its handler.
+func TestWaitingForAWorkerIsNoSlowness(t *testing.T) {
+	for range 20 { // the machine may be slow itself
+		s := &gallop.Server{
+			Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("fast") },
+			ConnState: func(_ net.Conn, state gallop.ConnState) { // between the first bytes and the handler
+				for start := time.Now(); state == gallop.StateActive && time.Since(start) < 100*time.Microsecond; {
+				}
+			},
+		}
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var clients []*rawClient
+		for range 64 {
+			c := dialRaw(t, ln.Addr().String())
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+			clients = append(clients, c)
+		}
+		serveOnLoop(t, s, ln)
+		for _, c := range clients {
+			if body, err := c.answer(); err != nil || body != "fast" {
+				t.Fatalf("%q, %v", body, err)
+			}
+		}
+		if s.Stats().FastPlaces > 0 {
+			return
+		}
+	}
+	t.Error("the handler is taken for a slow one")
 }
 
 func TestDispatch(t *testing.T) {
