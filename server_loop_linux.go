@@ -3,6 +3,7 @@ package gallop
 import (
 	"io"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -203,7 +204,7 @@ func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) {
 type loopServer struct{ s *Server }
 
 // Accept implements poll.Handler.
-func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer syscall.Sockaddr) *poll.Conn {
+func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip.AddrPort) *poll.Conn {
 	s := h.s
 	lc := &loopConn{id: s.connIDs.Add(1), since: w.Now()}
 	lc.Data = lc

@@ -36,11 +36,12 @@ type Conn struct {
 	// the owner to set before the connection is added.
 	Ahead bool
 
+	port  uint16 // of the peer
 	state atomic.Uint32
 	fd    int32
-	gen   uint32      // tells the event of one connection from those of others with the same descriptor
-	out   atomic.Bool // the loop is told when it can be written to
-	uses  gate        // calls on the descriptor, see use
+	gen   atomic.Uint32 // tells the event of one connection from those of others with the same descriptor
+	out   atomic.Bool   // the loop is told when it can be written to
+	uses  gate          // calls on the descriptor, see use
 	loop  *Loop
 	led   atomic.Pointer[Loop] // that serves it: its own, or the one that has accepted it,
 	run   atomic.Uint64        // in this run; 0 if a goroutine does
@@ -48,8 +49,8 @@ type Conn struct {
 	timer clock.Timer[*Conn]
 	view  atomic.Pointer[view] // only while somebody waits, or has set deadlines
 
-	peer   netip.AddrPort
-	remote atomic.Pointer[net.TCPAddr] // peer, once somebody has asked
+	addr   netip.Addr                  // of the peer; not valid if the socket is a unix one
+	remote atomic.Pointer[net.TCPAddr] // addr and port, once somebody has asked
 }
 
 // Bits of Conn.state.
@@ -548,10 +549,10 @@ func (r rawConn) until(f func(uintptr) bool, bit uint32) error {
 }
 
 // Peer returns the client's address; it is not valid for a unix socket.
-func (c *Conn) Peer() netip.AddrPort { return c.peer }
+func (c *Conn) Peer() netip.AddrPort { return netip.AddrPortFrom(c.addr, c.port) }
 
 func (c *Conn) network() string {
-	if c.peer.IsValid() {
+	if c.addr.IsValid() {
 		return "tcp"
 	}
 	return "unix"
@@ -559,12 +560,12 @@ func (c *Conn) network() string {
 
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr {
-	if !c.peer.IsValid() {
+	if !c.addr.IsValid() {
 		return &net.UnixAddr{Net: "unix"}
 	}
 	a := c.remote.Load()
 	if a == nil {
-		a = net.TCPAddrFromAddrPort(c.peer)
+		a = net.TCPAddrFromAddrPort(c.Peer())
 		c.remote.Store(a)
 	}
 	return a
@@ -581,7 +582,7 @@ func (c *Conn) LocalAddr() net.Addr {
 			return &net.UnixAddr{Net: "unix", Name: u.Name}
 		}
 	}
-	if c.peer.IsValid() {
+	if c.addr.IsValid() {
 		return &net.TCPAddr{}
 	}
 	return &net.UnixAddr{Net: "unix"}
@@ -593,13 +594,18 @@ func addrPort(sa syscall.Sockaddr) netip.AddrPort {
 	case *syscall.SockaddrInet4:
 		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
 	case *syscall.SockaddrInet6:
-		ip := netip.AddrFrom16(sa.Addr).Unmap()
-		if ip.Is6() && sa.ZoneId != 0 {
-			if zone, err := net.InterfaceByIndex(int(sa.ZoneId)); err == nil {
-				ip = ip.WithZone(zone.Name)
-			}
-		}
-		return netip.AddrPortFrom(ip, uint16(sa.Port))
+		return netip.AddrPortFrom(addr6(sa.Addr, sa.ZoneId), uint16(sa.Port))
 	}
 	return netip.AddrPort{}
+}
+
+// addr6 returns an address of IPv6, or one of IPv4 that is mapped to it.
+func addr6(octets [16]byte, zone uint32) netip.Addr {
+	ip := netip.AddrFrom16(octets).Unmap()
+	if ip.Is6() && zone != 0 {
+		if where, err := net.InterfaceByIndex(int(zone)); err == nil {
+			ip = ip.WithZone(where.Name)
+		}
+	}
+	return ip
 }

@@ -300,7 +300,7 @@ func TestAddresses(t *testing.T) {
 		{nil, "unix"},
 	} {
 		c := &Conn{}
-		c.Init(-1, tt.sa)
+		c.Init(-1, addrPort(tt.sa))
 		c.uses.shut()
 		got := c.RemoteAddr().String()
 		if c.RemoteAddr().Network() == "unix" {
@@ -308,6 +308,50 @@ func TestAddresses(t *testing.T) {
 		}
 		if got != tt.want || c.LocalAddr().Network() != c.RemoteAddr().Network() || c.Peer().IsValid() != (got != "unix") {
 			t.Errorf("%#v: %v, %v", tt.sa, got, c.LocalAddr())
+		}
+	}
+}
+
+// The peers of real sockets are who they say.
+func TestAcceptTellsThePeer(t *testing.T) {
+	for _, tt := range []struct{ network, address, client string }{
+		{"tcp4", "127.0.0.1:0", "tcp4"},
+		{"tcp6", "[::1]:0", "tcp6"},
+		{"tcp", ":0", "tcp4"}, // a socket of IPv6 with clients of both
+		{"unix", filepath.Join(t.TempDir(), "s"), "unix"},
+	} {
+		ln, err := net.Listen(tt.network, tt.address)
+		if err != nil {
+			if tt.network == "tcp6" {
+				continue // without IPv6
+			}
+			t.Fatal(err)
+		}
+		client, err := net.Dial(tt.client, ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := ln.(syscall.Conn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &Worker{g: &Group{}}
+		got := w.accept(raw)
+		want := netip.AddrPort{}
+		if a, ok := client.LocalAddr().(*net.TCPAddr); ok {
+			want = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), a.AddrPort().Port())
+		}
+		if got.err != nil || got.peer != want {
+			t.Errorf("%s: %v, %v; want %v", tt.network, got.peer, got.err, want)
+		}
+		_ = syscall.Close(got.fd)
+		if got := w.accept(raw); got.err != syscall.EAGAIN {
+			t.Errorf("%s: %v where nobody waits", tt.network, got)
+		}
+		_ = client.Close()
+		_ = ln.Close()
+		if got := w.accept(raw); got.fd != -1 || got.err != syscall.EBADF {
+			t.Errorf("%s: %v of a listener that is closed", tt.network, got)
 		}
 	}
 }

@@ -2,7 +2,10 @@
 
 package poll
 
-import "syscall"
+import (
+	"net/netip"
+	"syscall"
+)
 
 func writeBoth(fd int, a, b []byte) (int, error) {
 	n, err := Write(fd, a)
@@ -11,6 +14,11 @@ func writeBoth(fd int, a, b []byte) (int, error) {
 	}
 	m, err := Write(fd, b)
 	return n + m, err
+}
+
+func accept4(fd int) (int, netip.AddrPort, error) {
+	conn, peer, err := syscall.Accept4(fd, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+	return conn, addrPort(peer), err
 }
 
 func pollNow(ep int, events []syscall.EpollEvent) (int, error) {

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"errors"
+	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -16,7 +17,7 @@ type Handler interface {
 	// Accept is told of a new connection, which is the handler's to Add or close. With one
 	// that was added and is to be served Begin is called. It must not wait: who ends the
 	// listener waits for it.
-	Accept(w *Worker, ln *Listener, fd int, peer syscall.Sockaddr) *Conn
+	Accept(w *Worker, ln *Listener, fd int, peer netip.AddrPort) *Conn
 
 	// Begin serves such a connection, as Serve does.
 	Begin(w *Worker, c *Conn)
@@ -196,15 +197,20 @@ func (g *Group) ended(l *Loop) {
 	g.idle = nil
 }
 
-// Init makes c the connection with this descriptor.
-func (c *Conn) Init(fd int, peer syscall.Sockaddr) { c.fd, c.peer = int32(fd), addrPort(peer) }
+// Init makes c the connection with this descriptor, of a peer whose address is not valid if
+// the socket is a unix one.
+func (c *Conn) Init(fd int, peer netip.AddrPort) {
+	c.fd, c.addr, c.port = int32(fd), peer.Addr(), peer.Port()
+}
 
 // Add gives c, whose Data is set, to a loop, as that of a listener that w has accepted
 // it from: w serves it until it parks or finishes it, by the moment by. With an error c is
 // closed.
 func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 	l, fd := g.pick(), int(c.fd)
-	c.gen, c.loop = g.gens.Add(1), l
+	gen := g.gens.Add(1)
+	c.gen.Store(gen)
+	c.loop = l
 	c.by.Store(int64(by))
 	c.state.Store(busy)
 	if w.loop != nil {
@@ -214,7 +220,7 @@ func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 	g.users.Add(1)
 	l.conns.Add(1)
 	g.table.put(fd, c)
-	if err := l.control(syscall.EPOLL_CTL_ADD, fd, eventsIn, c.gen); err != nil {
+	if err := l.control(syscall.EPOLL_CTL_ADD, fd, eventsIn, gen); err != nil {
 		g.table.clear(fd)
 		l.conns.Add(-1)
 		g.leave()
@@ -389,6 +395,9 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 			if n++; c != nil {
 				ln.g.h.Begin(w, c)
 			}
+			if !w.again() {
+				return n
+			}
 		case syscall.EINTR, syscall.ECONNABORTED:
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
 			ln.rest(os.NewSyscallError("accept4", err))
@@ -410,19 +419,31 @@ func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
 			close(ln.last)
 		}
 	}()
-	fd, peer, err := ln.accept()
-	if err == nil {
-		c = ln.g.h.Accept(w, ln, fd, peer)
+	got := w.accept(ln.raw)
+	if got.err == nil {
+		c = ln.g.h.Accept(w, ln, got.fd, got.peer)
 	}
-	return c, err
+	return c, got.err
 }
 
-func (ln *Listener) accept() (fd int, peer syscall.Sockaddr, err error) {
-	fd, err = -1, syscall.EBADF
-	_ = ln.raw.Control(func(s uintptr) {
-		fd, peer, err = ln.g.accept4(int(s))
-	})
-	return fd, peer, err
+// accepted is what has come of accepting a connection.
+type accepted struct {
+	fd   int
+	peer netip.AddrPort
+	err  error
+}
+
+// accept accepts a connection. What it takes is kept in w, so that none of it is garbage.
+func (w *Worker) accept(ln syscall.RawConn) accepted {
+	if w.accept4 == nil {
+		w.accept4 = func(fd uintptr) {
+			a := &w.accepted
+			a.fd, a.peer, a.err = w.g.accept4(int(fd))
+		}
+	}
+	w.accepted = accepted{fd: -1, err: syscall.EBADF} // if it is closed
+	_ = ln.Control(w.accept4)
+	return w.accepted
 }
 
 // maxPause is how long accepting rests at most when there are no descriptors.

@@ -2,6 +2,7 @@ package poll
 
 import (
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -36,7 +37,8 @@ type Kernel interface {
 
 func (l *Loop) epollCtl(op, fd int, event *syscall.EpollEvent) error {
 	if l.kernel != nil {
-		return l.kernel.EpollCtl(l.ep, op, fd, event)
+		forKernel := *event // which may keep it, as the system does not
+		return l.kernel.EpollCtl(l.ep, op, fd, &forKernel)
 	}
 	return syscall.EpollCtl(l.ep, op, fd, event)
 }
@@ -101,9 +103,10 @@ func (g *Group) close(fd int) error {
 	return syscall.Close(fd)
 }
 
-func (g *Group) accept4(fd int) (int, syscall.Sockaddr, error) {
+func (g *Group) accept4(fd int) (int, netip.AddrPort, error) {
 	if g.kernel != nil {
-		return g.kernel.Accept(fd)
+		conn, peer, err := g.kernel.Accept(fd)
+		return conn, addrPort(peer), err
 	}
-	return syscall.Accept4(fd, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+	return accept4(fd)
 }

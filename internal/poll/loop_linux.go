@@ -127,7 +127,7 @@ func (l *Loop) control(op, fd int, events uint32, gen uint32) error {
 }
 
 func (l *Loop) modify(c *Conn, events uint32) error {
-	return l.control(syscall.EPOLL_CTL_MOD, int(c.fd), events, c.gen)
+	return l.control(syscall.EPOLL_CTL_MOD, int(c.fd), events, c.gen.Load())
 }
 
 // forget has no more events reported for c, whose descriptor stays open.
@@ -289,7 +289,7 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 		return nil
 	}
 	c := l.g.table.get(fd)
-	if c == nil || c.gen != uint32(event.Pad) {
+	if c == nil || c.gen.Load() != uint32(event.Pad) {
 		return nil
 	}
 	if event.Events == syscall.EPOLLIN && c.state.CompareAndSwap(0, busy) { // as it is nearly always
@@ -348,6 +348,20 @@ func (w *Worker) end() bool {
 		w.settle(leads)
 	}
 	return leads
+}
+
+// again ends a run and begins another one, for who does many things of which none takes long:
+// so nobody takes them for one that does. It reports false if w has led and leads no longer.
+func (w *Worker) again() bool {
+	if w.loop == nil {
+		return true
+	}
+	if !w.end() {
+		return false
+	}
+	w.loop.letOthersRun()
+	w.begin(nil)
+	return true
 }
 
 // serve has c served, which is somebody else's afterwards.

@@ -160,7 +160,7 @@ func TestEventsOfThoseBefore(t *testing.T) {
 		fd, gen := -1, uint32(0)
 		for f := range 2000 {
 			if of := r.g.table.get(f); of != nil {
-				fd, gen = f, of.gen
+				fd, gen = f, of.gen.Load()
 			}
 		}
 		for _, tt := range []struct {

@@ -3,6 +3,7 @@ package poll
 import (
 	"io"
 	"net"
+	"net/netip"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -31,7 +32,7 @@ func (h *hooks) by() Moment {
 	return Now().Add(h.idle)
 }
 
-func (h *hooks) Accept(w *Worker, _ *Listener, fd int, peer syscall.Sockaddr) *Conn {
+func (h *hooks) Accept(w *Worker, _ *Listener, fd int, peer netip.AddrPort) *Conn {
 	c := &Conn{Ahead: h.ahead}
 	c.Init(fd, peer)
 	err := w.Group().Add(w, c, h.by())

@@ -3,6 +3,7 @@
 package poll
 
 import (
+	"net/netip"
 	"syscall"
 	"unsafe"
 )
@@ -32,6 +33,37 @@ func writeBoth(fd int, a, b []byte) (int, error) {
 	vec[1].SetLen(len(b))
 	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&vec)), 2)
 	return result(n, errno)
+}
+
+// accept4 accepts a connection of a listener that is non-blocking.
+func accept4(fd int) (int, netip.AddrPort, error) {
+	var from syscall.RawSockaddrAny
+	size := uint32(syscall.SizeofSockaddrAny)
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(fd), uintptr(unsafe.Pointer(&from)), uintptr(unsafe.Pointer(&size)),
+		syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	if errno != 0 {
+		return -1, netip.AddrPort{}, errno
+	}
+	return int(n), rawAddrPort(&from), nil
+}
+
+// rawAddrPort returns the address of an internet socket.
+func rawAddrPort(a *syscall.RawSockaddrAny) netip.AddrPort {
+	switch a.Addr.Family {
+	case syscall.AF_INET:
+		in := (*syscall.RawSockaddrInet4)(unsafe.Pointer(a))
+		return netip.AddrPortFrom(netip.AddrFrom4(in.Addr), hostOrder(&in.Port))
+	case syscall.AF_INET6:
+		in := (*syscall.RawSockaddrInet6)(unsafe.Pointer(a))
+		return netip.AddrPortFrom(addr6(in.Addr, in.Scope_id), hostOrder(&in.Port))
+	}
+	return netip.AddrPort{}
+}
+
+// hostOrder returns a port that the system has in network order.
+func hostOrder(port *uint16) uint16 {
+	p := (*[2]byte)(unsafe.Pointer(port))
+	return uint16(p[0])<<8 | uint16(p[1])
 }
 
 // pollNow returns the events that there are.

@@ -22,6 +22,8 @@ type Worker struct {
 	pace       time.Duration // what a run takes, at most, lately
 	now        time.Time     // when its loop last looked at the clock
 	at         Moment        // now
+	accepted   accepted      // at last,
+	accept4    func(uintptr) // by this
 	tasks      chan task
 	since      uint64 // the reaper's round in which it became idle
 }
