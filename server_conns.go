@@ -42,17 +42,22 @@ type connTable struct {
 	ended     sync.Cond     // a connection or listener was dropped
 
 	maxPerIP int
-	perIP    map[netip.Addr]int // guarded by mu; only with maxPerIP
+	perIP    map[netip.Addr]*clientConns // guarded by mu; only with maxPerIP
 }
 
 // tableEntry is a connection in a table.
 type tableEntry struct {
 	nc     net.Conn
-	onLoop *loopConn    // nc, if it is one
 	state  atomic.Int32 // a connPhase
-	client netip.Addr   // guarded by the table's lock, like the links
+	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
 
 	next, prev *tableEntry
+}
+
+// clientConns are the connections of a client.
+type clientConns struct {
+	from netip.Addr
+	n    int
 }
 
 func (t *connTable) init(maxPerIP int) {
@@ -61,7 +66,7 @@ func (t *connTable) init(maxPerIP int) {
 	t.conns.next, t.conns.prev = &t.conns, &t.conns
 	t.ended.L = &t.mu
 	if t.maxPerIP = maxPerIP; maxPerIP > 0 {
-		t.perIP = map[netip.Addr]int{}
+		t.perIP = map[netip.Addr]*clientConns{}
 	}
 }
 
@@ -92,16 +97,31 @@ func (t *connTable) add(c *tableEntry) error {
 		return net.ErrClosed
 	}
 	if t.maxPerIP > 0 {
-		c.client = clientNetwork(c.nc.RemoteAddr())
-		if c.client.IsValid() {
-			if t.perIP[c.client] >= t.maxPerIP {
-				return ErrPerIPConnLimit
-			}
-			t.perIP[c.client]++
+		if err := t.count(c); err != nil {
+			return err
 		}
 	}
 	c.prev, c.next = t.conns.prev, &t.conns
 	c.prev.next, c.next.prev = c, c
+	return nil
+}
+
+// count counts c for its client, unless that has too many connections. t is locked.
+func (t *connTable) count(c *tableEntry) error {
+	from := clientNetwork(c.nc.RemoteAddr())
+	if !from.IsValid() {
+		return nil
+	}
+	client := t.perIP[from]
+	if client == nil {
+		client = &clientConns{from: from}
+		t.perIP[from] = client
+	}
+	if client.n >= t.maxPerIP {
+		return ErrPerIPConnLimit
+	}
+	client.n++
+	c.client = client
 	return nil
 }
 
@@ -128,10 +148,11 @@ func (t *connTable) drop(c *tableEntry) {
 	defer t.left()
 	c.prev.next, c.next.prev = c.next, c.prev
 	c.next, c.prev = nil, nil
-	if c.client.IsValid() {
-		if t.perIP[c.client]--; t.perIP[c.client] <= 0 {
-			delete(t.perIP, c.client)
+	if c.client != nil {
+		if c.client.n--; c.client.n == 0 {
+			delete(t.perIP, c.client.from)
 		}
+		c.client = nil
 	}
 }
 

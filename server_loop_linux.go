@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/netip"
@@ -72,10 +73,14 @@ type loopConn struct {
 	requests uint64
 	since    time.Time
 
-	// Of a head that has not come to its end, if partial is not nil.
-	partial []byte
+	partial *partialHead // nil if there is none
+}
+
+// partialHead is a head that has not come to its end.
+type partialHead struct {
+	octets  []byte
 	began   time.Time
-	stashed uint8 // how often it was put there
+	stashed uint8 // how often it was put aside
 }
 
 func (lc *loopConn) kick() { lc.Kick() }
@@ -209,7 +214,7 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip
 	lc := &loopConn{id: s.connIDs.Add(1), since: w.Now()}
 	lc.Data = lc
 	lc.Init(fd, peer)
-	lc.entry.nc, lc.entry.onLoop = lc, lc
+	lc.entry.nc = lc
 	by := poll.MomentOf(lc.since).Add(shorter(s.set.idle, s.set.readHead))
 	if shorter(s.set.idle, s.set.readHead) == 0 {
 		by = 0
@@ -290,7 +295,7 @@ func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
 	c := h.s.seat(w)
 	c.board(w, lc)
 	if lc.partial != nil {
-		lc.stashed = maxStashes // has it wait, and fail
+		lc.partial.stashed = maxStashes // has it wait, and fail
 	} else {
 		lc.entry.state.CompareAndSwap(phaseIdle, phaseEnding)
 	}
@@ -378,8 +383,8 @@ func (c *serverConn) board(w *poll.Worker, lc *loopConn) {
 	if lc.tls != nil {
 		lc.tls.board(c)
 	}
-	if lc.partial != nil {
-		c.input.buf = append(bufpool.Grow(c.input.buf[:0], len(lc.partial)+1), lc.partial...)
+	if head := lc.partial; head != nil {
+		c.input.buf = append(bufpool.Grow(c.input.buf[:0], len(head.octets)+1), head.octets...)
 		c.input.r, c.input.headAt = 0, 0
 		c.loop.partial = true
 		if w.HasAhead(&lc.Conn) {
@@ -525,7 +530,7 @@ func (c *serverConn) parkedBy(w *poll.Worker, lc *loopConn) poll.Moment {
 		limit, from = shorter(limit, c.set.readHead), lc.since
 	}
 	if c.loop.partial {
-		limit, from = c.set.readHead, lc.began
+		limit, from = c.set.readHead, lc.partial.began
 		if c.set.read > 0 {
 			limit = shorter(limit, c.set.read)
 		}
@@ -640,7 +645,7 @@ const maxStashes = 8
 func (c *serverConn) resumeHead() {
 	if c.loop.partial {
 		c.loop.partial, c.loop.resumed, c.queued = false, false, false
-		c.began = c.loop.conn.began
+		c.began = c.loop.conn.partial.began
 	}
 }
 
@@ -648,7 +653,11 @@ func (c *serverConn) resumeHead() {
 // error nor more it is to be waited for.
 func (c *serverConn) moreOfHead() (more bool, err error) {
 	lc := c.loop.conn
-	if lc.stashed >= maxStashes {
+	var stashed uint8
+	if lc.partial != nil {
+		stashed = lc.partial.stashed
+	}
+	if stashed >= maxStashes {
 		return false, nil
 	}
 	if err := c.output.flush(); err != nil {
@@ -661,9 +670,7 @@ func (c *serverConn) moreOfHead() (more bool, err error) {
 		return false, nil // by a read that says so in the usual way
 	}
 	c.startClock()
-	lc.partial = append(lc.partial[:0:0], c.input.unread()...)
-	lc.began = c.began
-	lc.stashed++
+	lc.partial = &partialHead{bytes.Clone(c.input.unread()), c.began, stashed + 1}
 	c.loop.partial = true
 	c.ctx.Request.Header.Reset()
 	return false, errPark
@@ -675,8 +682,8 @@ func (c *serverConn) moreOfHead() (more bool, err error) {
 // cheaper than to pass it on.
 func (c *serverConn) mayRunHere() bool {
 	lc := c.loop.conn
-	if lc.stashed > 0 {
-		lc.partial, lc.stashed = nil, 0
+	if lc.partial != nil {
+		lc.partial = nil
 	}
 	switch c.srv.Dispatch {
 	case DispatchInline:

@@ -14,8 +14,6 @@ type loopGroup struct{}
 
 type loopConn struct{}
 
-func (lc *loopConn) kick() {}
-
 type loopSeat struct {
 	conn                    *loopConn
 	drained, partial, taken bool

@@ -92,11 +92,12 @@ func (t *connTable) endIdle() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.each(func(c *tableEntry) {
-		switch {
-		case !c.state.CompareAndSwap(phaseIdle, phaseEnding):
-		case c.onLoop != nil:
-			c.onLoop.kick()
-		default:
+		if !c.state.CompareAndSwap(phaseIdle, phaseEnding) {
+			return
+		}
+		if lc, ok := c.nc.(interface{ kick() }); ok { // of a loop
+			lc.kick()
+		} else {
 			c.nc.SetReadDeadline(time.Unix(1, 0))
 		}
 	})
