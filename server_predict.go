@@ -75,19 +75,20 @@ func (p *predictor) at(h *http1.Head) *atomic.Uint32 {
 // beforehand that they come to the same, as of a plain product's low half it could.
 func placeOf(key *[2]uint64, head *http1.Head) uint64 {
 	target := head.Fields.Bytes(head.Target)
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	h, i := key[0], 0
-	for ; i+8 <= len(target); i += 8 {
-		w := ascii.Word(target, i)
-		if x := w ^ ones*'?'; (x-ones)&^x&highs != 0 {
-			break
-		}
-		hi, lo := bits.Mul64(h^w, key[1])
-		h = hi ^ lo
+	h := key[0]
+	for len(target) >= 8 && queries(ascii.Word(target, 0)) == 0 {
+		hi, lo := bits.Mul64(h^ascii.Word(target, 0), key[1])
+		h, target = hi^lo, target[8:]
 	}
-	var rest uint64 // of the path: less than a word
-	for ; i < len(target) && target[i] != '?'; i++ {
-		rest = rest<<8 | uint64(target[i])
+	rest := uint64(0) // of the path: less than a word
+	if len(target) >= 8 {
+		rest = ascii.Word(target, 0)
+		query := queries(rest)
+		rest &= query&-query>>7 - 1
+	} else {
+		for i := 0; i < len(target) && target[i] != '?'; i++ {
+			rest |= uint64(target[i]) << (8 * i)
+		}
 	}
 	hi, lo := bits.Mul64(h^rest, key[1])
 	h = hi ^ lo
@@ -95,6 +96,13 @@ func placeOf(key *[2]uint64, head *http1.Head) uint64 {
 		return h + uint64(head.Fields.Bytes(head.Method)[0])<<3 + uint64(head.Method.Len)
 	}
 	return h + uint64(head.MethodID) // those of one target are kept apart
+}
+
+// queries marks, with the high bit of its byte, the first '?' in w, and perhaps others behind it.
+func queries(w uint64) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w ^= ones * '?'
+	return (w - ones) &^ w & highs
 }
 
 // isFast reports whether the handler may be called on the loop.
