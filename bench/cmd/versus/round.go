@@ -54,6 +54,9 @@ type hall struct {
 // fiberServers are programs of their own: the directory fiber with one of two module files.
 var fiberServers = map[string]string{"fiber-fasthttp": "go.mod", "fiber-gallop": "gallop.mod"}
 
+// aloneServers are programs of their own, too, which hold one server each: the directories of these names.
+var aloneServers = map[string]string{"gallop-alone": "./alone/gallop", "fasthttp-alone": "./alone/fasthttp"}
+
 // newHall builds what the comparisons need.
 func newHall(all []comparison) (h *hall, err error) {
 	h = &hall{}
@@ -73,10 +76,16 @@ func (h *hall) furnish(all []comparison) error {
 	}
 	for _, c := range all {
 		for _, r := range c.rivals {
+			args := []string{"build", "-o", h.program(r.server)}
 			if file := fiberServers[r.server]; file != "" {
-				if err := child.Run("go", "build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."); err != nil {
-					return err
-				}
+				args = []string{"build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."}
+			} else if dir := aloneServers[r.server]; dir != "" {
+				args = append(args, dir)
+			} else {
+				continue
+			}
+			if err := child.Run("go", args...); err != nil {
+				return err
 			}
 		}
 	}
@@ -130,7 +139,7 @@ func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
 // serve starts a server.
 func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store}
-	if fiberServers[server] != "" {
+	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
 	}
 	cmd := pinned(c.shared, 0, program, args...)

@@ -27,7 +27,7 @@ type workload struct {
 // rival is a server under a load. The first of a workload is what others are measured by.
 type rival struct {
 	name   string
-	server string // of package peers, or one of fiberServers
+	server string // of package peers, or one of fiberServers or aloneServers
 	load   loader
 }
 
@@ -57,9 +57,13 @@ var workloads = map[string]workload{
 			{user, "gallop", "fasthttp", .35, 64},
 			{cpu, "gallop", "fasthttp", .65, 512},
 			{cpu, "gallop", "fasthttp", .65, 4096},
-			{memory, "gallop", "fasthttp", .1, 8000},
 			{cpu, "gallop", "floor", 1.08, 0},
 		},
+	},
+	"memory": {
+		about:  "hello by programs that hold one server each",
+		rivals: under(wrk{}, "fasthttp-alone", "gallop-alone"),
+		goals:  []goal{{memory, "gallop-alone", "fasthttp-alone", .1, 8000}},
 	},
 	"baseline": {
 		about:  "the arena's baseline: GET, POST and POST in chunks in turn, two or three numbers added",
