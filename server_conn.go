@@ -307,6 +307,10 @@ func (c *serverConn) waitIdle() error {
 	if c.loop.taken { // one was read before the connection was moved here
 		return nil
 	}
+	if c.loop.started {
+		c.loop.started, c.queued = false, false
+		return nil
+	}
 	if c.queued = !c.input.empty(); c.queued {
 		return nil
 	}

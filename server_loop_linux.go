@@ -114,6 +114,7 @@ type loopSeat struct {
 	partial bool      // and has brought a part of a head
 	looked  bool      // the clock was looked at when it came
 	ended   time.Time // when a handler off the loop returned, if that is known
+	started bool      // the first bytes of a request were read before it began to serve
 	taken   bool      // a request waits for its handler
 	moved   bool      // and did so until a worker off the loops had time
 	place   *atomic.Uint32
@@ -279,7 +280,7 @@ func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
 
 // startWith begins a request with what the loop has read, as waitOnLoop would.
 func (c *serverConn) startWith(p []byte, more bool) {
-	c.loop.drained, c.loop.looked, c.loop.resumed = !more, false, false
+	c.loop.drained, c.loop.looked, c.loop.resumed, c.loop.started = !more, false, false, true
 	if in := &c.input; len(p) <= cap(in.buf) {
 		in.buf = append(in.buf[:0], p...)
 	} else {
