@@ -219,3 +219,30 @@ func TestHold(t *testing.T) {
 		t.Error("a connection that the server has closed is said to live")
 	}
 }
+
+// A load that has fallen behind sends as much as it can, however much is due.
+func TestBacklog(t *testing.T) {
+	address, _ := serve(t, ok)
+	plan := Plan{Address: address, Conns: 8, Kinds: []Kind{{Name: "get", Octets: Get("/")}}}
+	rate := func() float64 {
+		l, err := New(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); l.Run() }()
+		time.Sleep(200 * time.Millisecond)
+		l.Take()
+		time.Sleep(300 * time.Millisecond)
+		r := l.Take()
+		l.Stop()
+		<-ended
+		done, _ := r.Sum()
+		return float64(done) / r.Seconds
+	}
+	free := rate()
+	plan.Rate = 1e7
+	if behind := rate(); behind < free/10 {
+		t.Errorf("%.0f requests/s, and %.0f when millions are due", free, behind)
+	}
+}

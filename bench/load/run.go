@@ -22,7 +22,8 @@ type Load struct {
 	conns   map[int32]*conn // by descriptor
 	idle    []*conn         // from at on, the one that has been idle longest first
 	at      int
-	waiting []time.Duration // requests that were due while no connection was idle, oldest first
+	waiting []time.Duration // requests that were due while no connection was idle, from served on, oldest first
+	served  int
 	next    time.Duration   // when the next request is due
 	churn   time.Duration   // when the next connection for one request is
 	made    int             // connections
@@ -132,18 +133,20 @@ func (l *Load) gap(rate float64) time.Duration {
 	return time.Duration(l.random.ExpFloat64() / rate * float64(time.Second))
 }
 
-// serveWaiting gives requests that are due to connections that are idle.
+// serveWaiting gives requests that are due to connections that are idle. Those that wait may be many, if the server, or
+// this, has stood still for a while: what is done for each answer must not grow with their number.
 func (l *Load) serveWaiting() {
-	served := 0
-	for served < len(l.waiting) {
+	for l.served < len(l.waiting) {
 		c := l.takeIdle()
 		if c == nil {
 			break
 		}
-		l.ask(c, l.waiting[served])
-		served++
+		l.served++
+		l.ask(c, l.waiting[l.served-1])
 	}
-	l.waiting = append(l.waiting[:0], l.waiting[served:]...)
+	if l.served >= 1024 && l.served > len(l.waiting)/2 {
+		l.waiting, l.served = append(l.waiting[:0], l.waiting[l.served:]...), 0
+	}
 }
 
 // takeIdle returns the connection that has been idle longest; nil if none is.
