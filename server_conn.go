@@ -60,6 +60,7 @@ type serverConn struct {
 	readTimeout time.Duration // of this request
 	writeLimit  time.Duration // of this response
 
+	plain  bool // the last response was plain
 	shared bool // others were handed something that points here, and may have kept it
 	taken  bool // the handler has the connection, see HijackConn
 
@@ -185,18 +186,24 @@ func (c *serverConn) serve() (*hijack, error) {
 			}
 			return nil, c.fail(err)
 		}
-		ctx := c.ctx
-		if ctx != nil && ctx.hijackHandler != nil {
-			if !c.body.ended() { // nobody may take it for what is behind it
-				c.end()
-				return nil, errHijackBody
+		if c.plain {
+			c.plain = false
+			if !c.recyclePlain() {
+				c.recycle()
 			}
-			return c.hijack()
+		} else {
+			if ctx := c.ctx; ctx != nil && ctx.hijackHandler != nil {
+				if !c.body.ended() { // nobody may take it for what is behind it
+					c.end()
+					return nil, errHijackBody
+				}
+				return c.hijack()
+			}
+			if c.close {
+				return nil, c.end()
+			}
+			c.recycle()
 		}
-		if c.close {
-			return nil, c.end()
-		}
-		c.recycle()
 		if c.loop.conn != nil && c.input.empty() && c.mayParkLater() {
 			return nil, errLater
 		}
@@ -388,6 +395,7 @@ func (c *serverConn) answerRequest() error {
 		return c.respond()
 	}
 	if !panicked && c.isPlain() {
+		c.plain = true
 		return c.respondPlain()
 	}
 	if c.taken {

@@ -41,7 +41,11 @@ func (c *serverConn) respondPlain() error {
 	if !o.limit.IsZero() {
 		o.limit = time.Time{}
 	}
-	start := c.srv.starts.at(c.date(), c.set.server)
+	now := c.now
+	if !c.loop.ended.IsZero() || !c.loop.leads() {
+		now = c.date()
+	}
+	start := c.srv.starts.at(now, c.set.server)
 	buf := append(o.room(len(start)+l.Size()+headRoom+len(body)), start...)
 	if len(body) > 0 && !l.Has(field.ContentType) {
 		buf = append(buf, "Content-Type: text/plain; charset=utf-8\r\n"...)
@@ -58,4 +62,50 @@ func (c *serverConn) respondPlain() error {
 		return o.err
 	}
 	return o.flush()
+}
+
+// recyclePlain is recycle after a plain response. It reports false, and has done nothing, if the
+// request has left more behind than most do. TestRecyclePlain holds the two against each other.
+func (c *serverConn) recyclePlain() bool {
+	ctx, in := c.ctx, &c.input
+	req, resp := &ctx.Request, &ctx.Response
+	keepIn, keepOut := requestBodyKeep.Load(), responseBodyKeep.Load()
+	if c.set.poison || in.pinned != nil || ctx.life.used.Load() || ctx.fakeRemote != nil || resp.remote != nil ||
+		len(req.values) > 0 || req.form != nil || req.sent != nil || req.IsBodyStream() || req.Header.trailing() || resp.Header.trailing() ||
+		keepIn >= 0 && int64(cap(req.buf)) > keepIn || keepOut >= 0 && int64(cap(resp.buf)) > keepOut {
+		return false
+	}
+	c.body.open = false
+	in.headAt = in.r
+	ctx.life.canWatch = false
+	ctx.hijackNoResponse = false
+
+	h := &req.Header.header
+	h.head.Reset()
+	h.flags, h.compactAt = 0, 0
+	req.view, req.err, req.buf = nil, nil, req.buf[:0]
+	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
+	if req.uriUsed {
+		req.uri.Reset()
+		req.uriUsed = false
+	}
+	if req.postArgsParsed {
+		req.postArgs.Reset()
+		req.postArgsParsed = false
+	}
+	req.timeout, req.isTLS = 0, false
+	req.UseHostHeader, req.DisableRedirectPathNormalizing, req.FullDuplex = false, false, false
+
+	h = &resp.Header.header
+	h.head.Reset()
+	h.flags, h.compactAt = 0, 0
+	resp.view, resp.buf = nil, resp.buf[:0]
+	resp.ImmediateHeaderFlush, resp.StreamBody, resp.readWhole = false, false, false
+	return true
+}
+
+// trailing reports whether the header has anything that few have: trailers, or room for what its
+// getters return.
+func (h *header) trailing() bool {
+	return h.trailers.Len()|cap(h.scratch)|cap(h.peeked)|cap(h.keys) != 0
 }

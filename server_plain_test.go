@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"mime/multipart"
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -153,5 +156,79 @@ func TestPlainOnlyWhereSettingsAllow(t *testing.T) {
 	}
 	if c.writeLimit = time.Second; c.isPlain() {
 		t.Error("a response with a limit to its time is plain")
+	}
+}
+
+// TestRecyclePlain has what plain responses leave behind cleared in the short and in the long way.
+func TestRecyclePlain(t *testing.T) {
+	for name, tt := range plainness {
+		if !tt.plain {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			var left [2]*RequestCtx
+			for i := range left {
+				c := &serverConn{srv: &Server{}, set: &settings{plain: true, head: http1.Limits{Target: 99, Head: 999, Fields: 9}}, long: true}
+				c.ctx = &RequestCtx{server: c.srv, conn: c}
+				c.output.c, c.input.c, c.body.c = c, c, c
+				ctx := c.ctx
+				head, body, _ := strings.Cut(tt.request, "\r\n\r\n")
+				text := []byte(strings.Replace(head+"\r\n\r\n", "\r\n", "\r\nHost: x\r\n", 1))
+				if _, err := http1.ParseRequest(&ctx.Request.Header.head, text, &c.set.head); err != nil {
+					t.Fatal(err)
+				}
+				ctx.Request.body.view = []byte(body)
+				ctx.Request.uriShown = true // which nothing takes back
+				ctx.QueryArgs()
+				ctx.PostArgs()
+				ctx.Request.SetTimeout(time.Second)
+				ctx.Request.UseHostHeader, ctx.Request.FullDuplex, ctx.Request.DisableRedirectPathNormalizing = true, true, true
+				ctx.Response.ImmediateHeaderFlush, ctx.Response.StreamBody = true, true
+				tt.handler(ctx)
+				if !c.isPlain() {
+					t.Fatal("not plain")
+				}
+				if i == 0 && !c.recyclePlain() {
+					t.Fatal("left to the long way")
+				} else if i == 1 {
+					c.recycle()
+				}
+				ctx.conn, ctx.server = nil, nil
+				left[i] = ctx
+			}
+			if !reflect.DeepEqual(left[0], left[1]) {
+				t.Errorf("%+v the short way, %+v the long way", left[0], left[1])
+			}
+		})
+	}
+}
+
+// TestRecyclePlainLeavesTheRest lists what is for the long way.
+func TestRecyclePlainLeavesTheRest(t *testing.T) {
+	for name, leave := range map[string]func(*serverConn){
+		"values":    func(c *serverConn) { c.ctx.SetUserValue("a", "b") },
+		"address":   func(c *serverConn) { c.ctx.SetRemoteAddr(zeroAddr) },
+		"a form":    func(c *serverConn) { c.ctx.Request.form = &multipart.Form{} },
+		"context":   func(c *serverConn) { c.ctx.Done() },
+		"trailers":  func(c *serverConn) { field.Add(&c.ctx.Request.Header.trailers, field.Unknown, "a", "b") },
+		"keys":      func(c *serverConn) { c.ctx.Request.Header.PeekKeys() },
+		"all":       func(c *serverConn) { c.ctx.Response.Header.PeekAll("Vary") },
+		"much":      func(c *serverConn) { c.ctx.Request.buf = make([]byte, 0, requestBodyKeep.Load()+1) },
+		"much more": func(c *serverConn) { c.ctx.Response.buf = make([]byte, 0, responseBodyKeep.Load()+1) },
+		"pinned":    func(c *serverConn) { c.input.pinned = []byte("a") },
+		"poison":    func(c *serverConn) { c.set.poison = true },
+		"sent":      func(c *serverConn) { c.ctx.Request.sent = &sentHead{} },
+		"stream":    func(c *serverConn) { c.ctx.Request.SetBodyStream(strings.NewReader("a"), 1) },
+	} {
+		c := &serverConn{srv: &Server{}, set: &settings{}}
+		c.ctx = &RequestCtx{server: c.srv}
+		c.ctx.Request.Header.Set("a", "b")
+		c.ctx.Response.Header.Set("Vary", "b")
+		if leave(c); c.recyclePlain() {
+			t.Errorf("%s: taken the short way", name)
+		}
+		if c.ctx.Request.Header.Len() == 0 {
+			t.Errorf("%s: half of it is done", name)
+		}
 	}
 }

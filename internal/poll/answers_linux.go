@@ -46,57 +46,65 @@ func (w *Worker) Pace(took time.Duration) {
 
 // settle sees to what w was told to send later, by now.
 func (w *Worker) settle(leads bool) {
-	l, c := w.loop, w.later
+	l, c, p := w.loop, w.later, w.laterBytes
 	w.later = nil
 	if !leads {
-		if l.deliver(c, w.laterBytes, w.laterBy) {
+		if n, _ := l.write(int(c.fd), p); n < len(p) {
+			l.handRest(c, p[n:])
+		} else if !l.g.h.Sent(c) || !c.Park(w.laterBy) {
 			c.HandOver()
 		}
 		return
 	}
-	if len(l.bytes)+len(w.laterBytes) > cap(l.bytes) {
-		l.send()
-		if l.bytes == nil {
-			l.bytes = make([]byte, 0, answersRoom)
-		}
+	if len(l.bytes)+len(p) > cap(l.bytes) {
+		l.makeRoom()
 	}
-	l.bytes = append(l.bytes, w.laterBytes...)
-	l.answers = append(l.answers, answer{c, w.laterBy, len(l.bytes)})
-	if n := len(l.answers); n >= mostAnswers || time.Duration(n)*w.pace >= longestWait {
-		l.send()
+	n := len(l.bytes)
+	l.bytes = l.bytes[:n+copy(l.bytes[n:cap(l.bytes)], p)]
+	a := &l.answers[l.waiting%mostAnswers]
+	a.c, a.by, a.end = c, w.laterBy, len(l.bytes)
+	if l.waiting++; l.waiting == mostAnswers || time.Duration(l.waiting)*w.pace >= longestWait {
+		l.sendAll()
+	}
+}
+
+// makeRoom makes room for another answer.
+func (l *Loop) makeRoom() {
+	l.send()
+	if l.bytes == nil {
+		l.bytes = make([]byte, 0, answersRoom)
 	}
 }
 
 // send sends what there is to be sent. It is for the leader.
 func (l *Loop) send() {
-	if len(l.answers) > 0 {
+	if l.waiting > 0 {
 		l.sendAll()
 	}
 }
 
 func (l *Loop) sendAll() {
-	from := 0
-	for i := range l.answers {
-		a := &l.answers[i]
-		if l.deliver(a.c, l.bytes[from:a.end], a.by) {
+	from, h := 0, l.g.h
+	answers := l.answers[:l.waiting]
+	for i := range answers {
+		a := &answers[i]
+		p := l.bytes[from:a.end]
+		from = a.end
+		if n, _ := l.write(int(a.c.fd), p); n < len(p) {
+			l.handRest(a.c, p[n:])
+		} else if !h.Sent(a.c) || !a.c.Park(a.by) {
 			l.again = append(l.again, a.c)
 		}
-		from = a.end
 	}
-	clear(l.answers)
-	l.answers, l.bytes = l.answers[:0], l.bytes[:0]
+	clear(answers)
+	l.waiting, l.bytes = 0, l.bytes[:0]
 }
 
-// deliver sends an answer and parks its connection. It reports true if that is to be
-// served instead.
-func (l *Loop) deliver(c *Conn, p []byte, by Moment) (again bool) {
-	n, _ := l.write(int(c.fd), p)
-	if n == len(p) {
-		return !l.g.h.Sent(c) || !c.Park(by)
-	}
+// handRest has the rest of an answer sent off the loops. If it was an error that kept it from being
+// sent, that comes again.
+func (l *Loop) handRest(c *Conn, rest []byte) {
 	c.run.Store(0)
-	l.g.Hand(unsent{c, bytes.Clone(p[n:])}) // an error comes again
-	return false
+	l.g.Hand(unsent{c, bytes.Clone(rest)})
 }
 
 // unsent is a connection, which is served, and what is left of its answer.

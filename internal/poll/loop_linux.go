@@ -41,10 +41,11 @@ type Loop struct {
 	ahead   *ahead
 	away    int64 // workers off the loops that had their chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
-	due     []*Conn  // whose time has come
-	again   []*Conn  // that have something to read, though no event says so
-	answers []answer // to be sent
-	bytes   []byte   // of the answers
+	due     []*Conn // whose time has come
+	again   []*Conn // that have something to read, though no event says so
+	answers [mostAnswers]answer
+	waiting int    // to be sent, of the answers
+	bytes   []byte // theirs
 	now     Moment
 	time    time.Time // now
 
@@ -237,21 +238,24 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 		for len(l.due) > 0 {
 			c := l.due[len(l.due)-1]
 			l.due = l.due[:len(l.due)-1]
-			if w.begin(c); !w.serve(c, true) {
+			w.begin(c)
+			if w.g.h.Expire(w, c); !w.end() {
 				return false
 			}
 		}
 		for len(l.again) > 0 {
 			c := l.again[len(l.again)-1]
 			l.again = l.again[:len(l.again)-1]
-			if w.begin(c); !w.serve(c, false) {
+			w.begin(c)
+			if w.g.h.Serve(w, c); !w.end() {
 				return false
 			}
 		}
 		for w.readAhead() {
 			for a := l.ahead; a.served < len(a.reads); {
 				c := w.takeAhead(a)
-				if w.begin(c); !w.serve(c, false) {
+				w.begin(c)
+				if w.g.h.Serve(w, c); !w.end() {
 					return false
 				}
 			}
@@ -362,16 +366,6 @@ func (w *Worker) again() bool {
 	w.loop.letOthersRun()
 	w.begin(nil)
 	return true
-}
-
-// serve has c served, which is somebody else's afterwards.
-func (w *Worker) serve(c *Conn, expired bool) bool {
-	if expired {
-		w.g.h.Expire(w, c)
-	} else {
-		w.g.h.Serve(w, c)
-	}
-	return w.end()
 }
 
 // steal takes the baton from who serves the run, and has another worker lead.

@@ -24,22 +24,8 @@ func Quiet(fd int) bool {
 
 // Read reads into p as recv(2) does. With syscall.EAGAIN there is nothing to read yet;
 // no byte and no error is the end.
-func Read(fd int, p []byte) (int, error) {
-	for {
-		n, err := read(fd, p)
-		if err != syscall.EINTR {
-			return max(n, 0), err
-		}
-	}
-}
+func Read(fd int, p []byte) (int, error) { return read(fd, p) }
 
 // Write writes of p what the socket takes, as send(2) does. With syscall.EAGAIN that is
 // nothing.
-func Write(fd int, p []byte) (int, error) {
-	for {
-		n, err := write(fd, p)
-		if err != syscall.EINTR {
-			return max(n, 0), err
-		}
-	}
-}
+func Write(fd int, p []byte) (int, error) { return write(fd, p) }

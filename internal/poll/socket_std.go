@@ -10,6 +10,16 @@ func peek(fd int) (int, error) {
 	return n, err
 }
 
-func read(fd int, p []byte) (int, error) { return syscall.Read(fd, p) }
+func read(fd int, p []byte) (int, error) { return repeat(syscall.Read, fd, p) }
 
-func write(fd int, p []byte) (int, error) { return syscall.Write(fd, p) }
+func write(fd int, p []byte) (int, error) { return repeat(syscall.Write, fd, p) }
+
+// repeat makes a call until it is not interrupted.
+func repeat(call func(int, []byte) (int, error), fd int, p []byte) (int, error) {
+	for {
+		n, err := call(fd, p)
+		if err != syscall.EINTR {
+			return max(n, 0), err
+		}
+	}
+}

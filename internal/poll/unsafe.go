@@ -16,15 +16,29 @@ func peek(fd int) (int, error) {
 }
 
 func read(fd int, p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
-		syscall.MSG_DONTWAIT, 0, 0)
-	return result(n, errno)
+	for {
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+			syscall.MSG_DONTWAIT, 0, 0)
+		if errno == 0 {
+			return int(n), nil
+		}
+		if errno != syscall.EINTR {
+			return 0, errno
+		}
+	}
 }
 
 func write(fd int, p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
-		syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
-	return result(n, errno)
+	for {
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+			syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
+		if errno == 0 {
+			return int(n), nil
+		}
+		if errno != syscall.EINTR {
+			return 0, errno
+		}
+	}
 }
 
 func writeBoth(fd int, a, b []byte) (int, error) {
