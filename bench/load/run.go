@@ -24,10 +24,10 @@ type Load struct {
 	at      int
 	waiting []time.Duration // requests that were due while no connection was idle, from served on, oldest first
 	served  int
-	next    time.Duration   // when the next request is due
-	churn   time.Duration   // when the next connection for one request is
-	made    int             // connections
-	missing int             // connections that could not be made, tried again later
+	next    time.Duration // when the next request is due
+	churn   time.Duration // when the next connection for one request is
+	made    int           // connections
+	missing int           // connections that could not be made, tried again later
 	buf     []byte
 
 	stopped atomic.Bool
