@@ -99,10 +99,7 @@ func (b *body) fail(err error) {
 
 // SetBody makes a copy of p the body. p may be part of the body there was.
 func (b *body) SetBody(p []byte) {
-	if b.drop(); len(p) <= cap(b.buf) {
-		b.buf = append(b.buf[:0], p...)
-		return
-	}
+	b.drop()
 	b.buf = appendBody(b.buf[:0], p)
 }
 

@@ -320,7 +320,7 @@ func (h *header) setKnown(id field.ID, value []byte) bool {
 	case len(value) == 0:
 		field.Del(l, id, id.String())
 	case !l.Has(id):
-		l.AddKnown(id, value)
+		field.Add(l, id, id.String(), value)
 	default:
 		field.Set(l, id, id.String(), value)
 	}

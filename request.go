@@ -89,8 +89,14 @@ func (req *Request) resetSkipHeader() {
 func (req *Request) resetContent() {
 	req.ResetBody()
 	req.shrink(int(requestBodyKeep.Load()))
-	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 	req.forgetSent()
+	req.RemoveMultipartFormFiles()
+	req.resetParsed()
+}
+
+// resetParsed resets what was made of header and body, and the options.
+func (req *Request) resetParsed() {
+	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 	if req.uriUsed {
 		req.uri.Reset()
 		req.uriUsed = false
@@ -99,7 +105,6 @@ func (req *Request) resetContent() {
 		req.postArgs.Reset()
 		req.postArgsParsed = false
 	}
-	req.RemoveMultipartFormFiles()
 	req.timeout, req.isTLS = 0, false
 	req.UseHostHeader, req.DisableRedirectPathNormalizing, req.FullDuplex = false, false, false
 }

@@ -512,13 +512,6 @@ func (c *serverConn) dropCtx() {
 // recycleCtx ends the request, and reports whether its RequestCtx is ready for another
 // one. It is not if something panics that is closed with it.
 func (c *serverConn) recycleCtx() (again bool) {
-	if ctx := c.ctx; len(ctx.Request.values) == 0 && ctx.Request.form == nil && !ctx.Request.IsBodyStream() && !ctx.Response.IsBodyStream() {
-		return ctx.recycle(c.set.poison) // it closes nothing
-	}
-	return c.recycleGuarded()
-}
-
-func (c *serverConn) recycleGuarded() (again bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.srv.log.printf("panic in Close of a user value: %v\n%s", v, debug.Stack())

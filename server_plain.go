@@ -71,7 +71,7 @@ func (c *serverConn) recyclePlain() bool {
 	req, resp := &ctx.Request, &ctx.Response
 	keepIn, keepOut := requestBodyKeep.Load(), responseBodyKeep.Load()
 	if c.set.poison || in.pinned != nil || ctx.life.used.Load() || ctx.fakeRemote != nil || resp.remote != nil ||
-		len(req.values) > 0 || req.form != nil || req.sent != nil || req.IsBodyStream() || req.Header.trailing() || resp.Header.trailing() ||
+		len(req.values) > 0 || req.form != nil || req.sent != nil || req.IsBodyStream() ||
 		keepIn >= 0 && int64(cap(req.buf)) > keepIn || keepOut >= 0 && int64(cap(resp.buf)) > keepOut {
 		return false
 	}
@@ -79,33 +79,11 @@ func (c *serverConn) recyclePlain() bool {
 	in.headAt = in.r
 	ctx.life.canWatch = false
 	ctx.hijackNoResponse = false
-
-	h := &req.Header.header
-	h.head.Reset()
-	h.flags, h.compactAt = 0, 0
+	req.Header.reset()
+	req.resetParsed()
 	req.view, req.err, req.buf = nil, nil, req.buf[:0]
-	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
-	if req.uriUsed {
-		req.uri.Reset()
-		req.uriUsed = false
-	}
-	if req.postArgsParsed {
-		req.postArgs.Reset()
-		req.postArgsParsed = false
-	}
-	req.timeout, req.isTLS = 0, false
-	req.UseHostHeader, req.DisableRedirectPathNormalizing, req.FullDuplex = false, false, false
-
-	h = &resp.Header.header
-	h.head.Reset()
-	h.flags, h.compactAt = 0, 0
+	resp.Header.reset()
 	resp.view, resp.buf = nil, resp.buf[:0]
 	resp.ImmediateHeaderFlush, resp.StreamBody, resp.readWhole = false, false, false
 	return true
-}
-
-// trailing reports whether the header has anything that few have: trailers, or room for what its
-// getters return.
-func (h *header) trailing() bool {
-	return h.trailers.Len()|cap(h.scratch)|cap(h.peeked)|cap(h.keys) != 0
 }

@@ -181,6 +181,9 @@ func TestRecyclePlain(t *testing.T) {
 				ctx.Request.uriShown = true // which nothing takes back
 				ctx.QueryArgs()
 				ctx.PostArgs()
+				field.Add(&ctx.Request.Header.trailers, field.Unknown, "a", "b")
+				ctx.Request.Header.PeekKeys()
+				ctx.Response.Header.PeekAll("Vary")
 				ctx.Request.SetTimeout(time.Second)
 				ctx.Request.UseHostHeader, ctx.Request.FullDuplex, ctx.Request.DisableRedirectPathNormalizing = true, true, true
 				ctx.Response.ImmediateHeaderFlush, ctx.Response.StreamBody = true, true
@@ -210,9 +213,6 @@ func TestRecyclePlainLeavesTheRest(t *testing.T) {
 		"address":   func(c *serverConn) { c.ctx.SetRemoteAddr(zeroAddr) },
 		"a form":    func(c *serverConn) { c.ctx.Request.form = &multipart.Form{} },
 		"context":   func(c *serverConn) { c.ctx.Done() },
-		"trailers":  func(c *serverConn) { field.Add(&c.ctx.Request.Header.trailers, field.Unknown, "a", "b") },
-		"keys":      func(c *serverConn) { c.ctx.Request.Header.PeekKeys() },
-		"all":       func(c *serverConn) { c.ctx.Response.Header.PeekAll("Vary") },
 		"much":      func(c *serverConn) { c.ctx.Request.buf = make([]byte, 0, requestBodyKeep.Load()+1) },
 		"much more": func(c *serverConn) { c.ctx.Response.buf = make([]byte, 0, responseBodyKeep.Load()+1) },
 		"pinned":    func(c *serverConn) { c.input.pinned = []byte("a") },

@@ -303,29 +303,6 @@ func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
 	l.AppendSpan(id, start, start+len(name), start+len(name)+len(": "), len(own)-len("\r\n"))
 }
 
-// AddKnown is Add of a field with a known id, under its usual name.
-func (l *List) AddKnown(id ID, value []byte) {
-	name := names[id]
-	l.detach(len(name) + len(value) + len(": \r\n"))
-	start := len(l.own)
-	own := append(append(append(l.own, lineStarts[id]...), value...), "\r\n"...)
-	if l.lines == start {
-		l.lines = len(own)
-	}
-	l.own, l.buf = own, own
-	l.AppendSpan(id, start, start+len(name), start+len(lineStarts[id]), len(own)-len("\r\n"))
-}
-
-// lineStarts are the known names with what stands between a name and a value.
-var lineStarts = buildLineStarts()
-
-func buildLineStarts() (t [numIDs]string) {
-	for id, name := range names {
-		t[id] = name + ": "
-	}
-	return t
-}
-
 // Set gives the first field called name this value and removes the others of that
 // name; without one it is Add. id is Lookup(name). The field keeps its place.
 func Set[N, V ascii.Text](l *List, id ID, name N, value V) {

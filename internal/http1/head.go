@@ -78,8 +78,8 @@ type Head struct {
 	Body     BodyKind
 	Length   int64 // of a Fixed body; -1 without a Content-Length
 
-	// TargetChecked says that the Target, as it was parsed, is right and of the origin form,
-	// as target.Check would say. Without it nothing is known.
+	// TargetChecked says that the Target, as it was parsed, is one that target.Usual finds, with
+	// which target.Check has nothing to find fault. Without it nothing is known.
 	TargetChecked bool
 
 	te teState

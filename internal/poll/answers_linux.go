@@ -49,9 +49,7 @@ func (w *Worker) settle(leads bool) {
 	l, c, p := w.loop, w.later, w.laterBytes
 	w.later = nil
 	if !leads {
-		if n, _ := l.write(int(c.fd), p); n < len(p) {
-			l.handRest(c, p[n:])
-		} else if !l.g.h.Sent(c) || !c.Park(w.laterBy) {
+		if l.deliver(c, p, w.laterBy) {
 			c.HandOver()
 		}
 		return
@@ -84,27 +82,30 @@ func (l *Loop) send() {
 }
 
 func (l *Loop) sendAll() {
-	from, h := 0, l.g.h
+	from := 0
 	answers := l.answers[:l.waiting]
 	for i := range answers {
 		a := &answers[i]
-		p := l.bytes[from:a.end]
-		from = a.end
-		if n, _ := l.write(int(a.c.fd), p); n < len(p) {
-			l.handRest(a.c, p[n:])
-		} else if !h.Sent(a.c) || !a.c.Park(a.by) {
+		if l.deliver(a.c, l.bytes[from:a.end], a.by) {
 			l.again = append(l.again, a.c)
 		}
+		from = a.end
 	}
 	clear(answers)
 	l.waiting, l.bytes = 0, l.bytes[:0]
 }
 
-// handRest has the rest of an answer sent off the loops. If it was an error that kept it from being
-// sent, that comes again.
-func (l *Loop) handRest(c *Conn, rest []byte) {
+// deliver sends an answer and parks its connection. It reports true if that is to be
+// served instead. What the socket does not take is sent off the loops; if an error was why, it
+// comes again there.
+func (l *Loop) deliver(c *Conn, p []byte, by Moment) (again bool) {
+	n, _ := l.write(int(c.fd), p)
+	if n == len(p) {
+		return !l.g.h.Sent(c) || !c.Park(by)
+	}
 	c.run.Store(0)
-	l.g.Hand(unsent{c, bytes.Clone(rest)})
+	l.g.Hand(unsent{c, bytes.Clone(p[n:])})
+	return false
 }
 
 // unsent is a connection, which is served, and what is left of its answer.
