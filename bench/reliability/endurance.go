@@ -3,6 +3,7 @@
 package reliability
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,18 +76,48 @@ func endurance(t *trial) error {
 	return t.requireBack(s, before, open)
 }
 
-// peak is how many requests a second the server answers as fast as they can be sent, with the faults and the connections
-// besides: without these, whose cost the load shares, 70 % of it may be more than the two can do together.
-func peak(p load.Plan) (rate float64, err error) {
+// peak is the highest rate, within a twentieth, at which requests that are sent when they are due, with the faults and the
+// connections besides, do not have to wait. As fast as answers come, more are answered: then requests come together, and
+// each costs both sides less. 70 % of that can be all that load and server can do at a rate.
+func peak(p load.Plan) (float64, error) {
 	p.Rate = 0
-	l, err := startLoad(p)
+	most, _, err := try(p)
 	if err != nil {
 		return 0, err
+	}
+	least := .0
+	for most > 1 && most > 1.05*least {
+		p.Rate = (least + most) / 2
+		rate, wait, err := try(p)
+		if err != nil {
+			return 0, err
+		}
+		if wait < longWait && rate > .98*p.Rate {
+			least = p.Rate
+		} else {
+			most = p.Rate
+		}
+	}
+	if least == 0 {
+		return 0, errors.New("requests wait at any rate")
+	}
+	return least, nil
+}
+
+// longWait is how long half of the requests wait for their answers if more come than can be answered.
+const longWait = 20 * time.Millisecond
+
+// try puts the server under load for a while, and returns how many requests a second it has answered, and how long half of the good
+// ones have taken.
+func try(p load.Plan) (rate float64, half time.Duration, err error) {
+	l, err := startLoad(p)
+	if err != nil {
+		return 0, 0, err
 	}
 	defer l.Stop()
 	time.Sleep(2 * time.Second)
 	if _, err := l.Take(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	time.Sleep(3 * time.Second)
 	r, err := l.Take()
@@ -94,7 +125,7 @@ func peak(p load.Plan) (rate float64, err error) {
 	if err == nil && done == 0 {
 		err = fmt.Errorf("no request was answered: %v", r.Errors)
 	}
-	return float64(done) / r.Seconds, err
+	return float64(done) / r.Seconds, r.Kinds["good"].P50, err
 }
 
 func startLoad(p load.Plan) (l load.Process, err error) {
