@@ -86,6 +86,7 @@ func compareAll(o options, names []string) (met bool, err error) {
 	if err := raiseLimit(); err != nil {
 		return false, err
 	}
+	commit()
 	h, err := newHall(all)
 	if err != nil {
 		return false, err
