@@ -42,6 +42,7 @@ type options struct {
 	rounds  int
 	length  time.Duration
 	servers string
+	commit  string // what the tree is called before results are written into it
 	save    bool
 }
 
@@ -86,7 +87,7 @@ func compareAll(o options, names []string) (met bool, err error) {
 	if err := raiseLimit(); err != nil {
 		return false, err
 	}
-	commit()
+	o.commit = output("git", "describe", "--always", "--dirty")
 	h, err := newHall(all)
 	if err != nil {
 		return false, err

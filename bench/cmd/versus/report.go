@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop/bench/measure"
@@ -24,9 +23,6 @@ type report struct {
 
 func newReport(w io.Writer, c comparison) *report { return &report{w, c, map[string][]sample{}} }
 
-// commit is what the tree is called, asked for before results are written into it.
-var commit = sync.OnceValue(func() string { return output("git", "describe", "--always", "--dirty") })
-
 // head says what is measured, where and how.
 func (r *report) head(o options) {
 	servers := ""
@@ -34,7 +30,7 @@ func (r *report) head(o options) {
 		servers = " -servers " + o.servers
 	}
 	fmt.Fprintf(r, "command: go run ./cmd/versus -n %d -d %v%s %s\n", o.rounds, o.length, servers, r.name)
-	fmt.Fprintf(r, "date: %s  commit: %s  %s  %s\n", time.Now().UTC().Format(time.DateOnly), commit(), runtime.Version(),
+	fmt.Fprintf(r, "date: %s  commit: %s  %s  %s\n", time.Now().UTC().Format(time.DateOnly), o.commit, runtime.Version(),
 		output("go", "list", "-m", "-f", "fasthttp {{.Version}}", "github.com/valyala/fasthttp"))
 	fmt.Fprintf(r, "cpu: %s, %d cores  kernel: %s\n", processor(), runtime.NumCPU(), output("uname", "-r"))
 	where := "server on core 0 with GOMAXPROCS=1, load on core 1"
