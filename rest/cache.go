@@ -2,48 +2,12 @@ package rest
 
 import (
 	"bytes"
-	"container/list"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-)
-
-// cache is a private cache in memory (RFC 9111). It keeps answers to GET with the status 200, as long as
-// they are fresh or can be asked for again with a validator, for who has asked: what is kept for one
-// credential is never shown to another.
-type cache struct {
-	most int64 // bytes
-
-	mu    sync.Mutex
-	used  int64
-	urls  map[string]*list.Element // of *cached
-	order list.List                // the one that was used last first
-}
-
-// cached are the answers of one URL: one for each credential and each set of the header fields that Vary names.
-type cached struct {
-	url      string
-	variants []*stored // the newest last
-}
-
-// stored is an answer. It is never changed.
-type stored struct {
-	credential string
-	vary       fields // names, and the values of the request
-	headers    fields
-	body       []byte
-	born       time.Time     // when it was made, by our clock
-	fresh      time.Duration // for how long it is fresh from then on
-	asks       bool          // whether it must not be used without asking
-}
-
-const (
-	maxVariants = 16
-	entryCost   = 1 << 10 // what an answer costs beside its body and fields
 )
 
 // cached is the stage that answers from memory.
@@ -52,21 +16,34 @@ func (c *Client) cached(next stage) stage {
 	return func(x *exchange) (*Response, error) {
 		if x.method != "GET" {
 			resp, err := next(x)
-			if err == nil && isUnsafe(x.method) && resp.StatusCode < 400 {
+			if isUnsafe(x.method) && (err != nil || resp.StatusCode < 400) { // which may have been done though the answer is lost
 				k.forget(x, resp)
 			}
 			return resp, err
 		}
 		asked := directives(x.headers.lines("Cache-Control"))
-		if asked.has("no-store") || x.isConditional() || x.body != nil && !x.body.empty() {
-			return next(x)
+		usual := !asked.has("no-store") && !x.isConditional() && (x.body == nil || x.body.empty())
+		var have *stored
+		if usual {
+			have = k.find(x)
 		}
-		have := k.find(x)
-		if have != nil && have.serves(asked, time.Now()) {
+		switch {
+		case have != nil && have.serves(asked, time.Now()):
 			return have.response(x), nil
+		case asked.has("only-if-cached"):
+			return notKept(x), nil
+		case usual:
+			return k.fetch(x, have, next)
 		}
-		return k.fetch(x, have, next)
+		return next(x)
 	}
+}
+
+// notKept is the answer to x if it may not be asked for (RFC 9111 §5.2.1.7).
+func notKept(x *exchange) *Response {
+	resp := &Response{StatusCode: 504, FromCache: true, method: x.method, url: x.to}
+	resp.empty()
+	return resp
 }
 
 func isUnsafe(method string) bool {
@@ -85,7 +62,8 @@ func (x *exchange) isConditional() bool {
 
 // fetch asks the server, if it can whether have still holds.
 func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) {
-	before := x.headers
+	before, url := x.headers, x.to.String()
+	era := k.now(url)
 	asks := have != nil && have.validate(x)
 	sent := time.Now()
 	resp, err := next(x)
@@ -98,12 +76,12 @@ func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) 
 		fresh, keeps := have.updated(x, &resp.headers, sent, time.Now())
 		k.supersede(x)
 		if keeps {
-			k.keep(x.to.String(), fresh)
+			k.keep(url, fresh, era)
 		}
 		return fresh.response(x), nil
 	case resp.StatusCode == 200:
 		k.supersede(x)
-		k.watch(x, resp, sent)
+		k.watch(x, resp, sent, era)
 	}
 	return resp, nil
 }
@@ -122,23 +100,6 @@ func (s *stored) validate(x *exchange) bool {
 	return tagged || dated
 }
 
-// find returns what was kept for x, nil if nothing.
-func (k *cache) find(x *exchange) *stored {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	at := k.urls[x.to.String()]
-	if at == nil {
-		return nil
-	}
-	k.order.MoveToFront(at)
-	for _, s := range slices.Backward(at.Value.(*cached).variants) {
-		if s.matches(x) {
-			return s
-		}
-	}
-	return nil
-}
-
 // matches reports whether the answer is one to x, too (RFC 9111 §4.1).
 func (s *stored) matches(x *exchange) bool {
 	if s.credential != x.credential {
@@ -155,14 +116,23 @@ func (s *stored) matches(x *exchange) bool {
 // serves reports whether the answer may be used without asking (RFC 9111 §4.2, §5.2.1).
 func (s *stored) serves(asked directive, now time.Time) bool {
 	age := now.Sub(s.born)
-	if s.asks || age >= s.fresh || asked.has("no-cache") {
+	if s.asks || asked.has("no-cache") || age >= s.fresh && !s.servesStale(asked, age-s.fresh) {
 		return false
 	}
 	if most, ok := asked.seconds("max-age"); ok && age > most {
 		return false
 	}
-	least, _ := asked.seconds("min-fresh")
-	return s.fresh-age > least
+	least, ok := asked.seconds("min-fresh")
+	return !ok || s.fresh-age > least
+}
+
+// servesStale reports whether the answer may be used though it has been stale for that long (RFC 9111 §5.2.1.2, §4.2.4).
+func (s *stored) servesStale(asked directive, since time.Duration) bool {
+	if s.strict || !asked.has("max-stale") {
+		return false
+	}
+	most, limited := asked.seconds("max-stale")
+	return limited && since <= most || asked["max-stale"] == ""
 }
 
 // response returns the answer as one to x.
@@ -174,7 +144,7 @@ func (s *stored) response(x *exchange) *Response {
 }
 
 // watch keeps resp when its body was read to its end, if it may be kept (RFC 9111 §3).
-func (k *cache) watch(x *exchange, resp *Response, sent time.Time) {
+func (k *cache) watch(x *exchange, resp *Response, sent time.Time, asked era) {
 	s := newStored(x, resp.headers, sent, time.Now())
 	if s == nil || resp.length > k.most/4 {
 		return
@@ -182,7 +152,7 @@ func (k *cache) watch(x *exchange, resp *Response, sent time.Time) {
 	url := x.to.String()
 	resp.Body = &watchedBody{ReadCloser: resp.Body, most: k.most / 4, ended: func(body []byte) {
 		s.body = body
-		k.keep(url, s)
+		k.keep(url, s, asked)
 	}}
 }
 
@@ -192,7 +162,7 @@ func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 	if said.has("no-store") {
 		return nil
 	}
-	s := &stored{credential: x.credential, headers: headers.clone(), asks: said.has("no-cache")}
+	s := &stored{credential: x.credential, headers: headers.clone(), asks: said.has("no-cache"), strict: said.has("must-revalidate")}
 	for _, line := range headers.lines("Vary") {
 		for name := range strings.SplitSeq(line, ",") {
 			if name = strings.TrimSpace(name); name == "*" {
@@ -289,94 +259,6 @@ func (s *stored) isMeantBy(news *fields) bool {
 	have, known := s.headers.get("ETag", foldName)
 	says, said := news.get("ETag", foldName)
 	return !known || !said || strings.TrimPrefix(have, "W/") == strings.TrimPrefix(says, "W/")
-}
-
-// keep puts s in the place of what was kept for the same requests, and forgets what was not used for
-// longest if there is no room.
-func (k *cache) keep(url string, s *stored) {
-	if s.cost() > k.most {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.dropSome(k.urls[url], func(old *stored) bool {
-		return old.credential == s.credential && slices.Equal(old.vary.names, s.vary.names) && slices.Equal(old.vary.values, s.vary.values)
-	})
-	at := k.urls[url]
-	if at == nil {
-		at = k.order.PushFront(&cached{url: url})
-		if k.urls == nil {
-			k.urls = map[string]*list.Element{}
-		}
-		k.urls[url] = at
-	}
-	k.order.MoveToFront(at)
-	c := at.Value.(*cached)
-	c.variants = append(c.variants, s)
-	k.used += s.cost()
-	if len(c.variants) > maxVariants {
-		k.dropOldest(at)
-	}
-	for k.used > k.most {
-		k.dropOldest(k.order.Back())
-	}
-}
-
-// supersede forgets what would have been an answer to x, for there is one that is newer.
-func (k *cache) supersede(x *exchange) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.dropSome(k.urls[x.to.String()], func(old *stored) bool { return old.matches(x) })
-}
-
-// dropOldest forgets the oldest answer of a URL. k is locked.
-func (k *cache) dropOldest(at *list.Element) {
-	oldest := at.Value.(*cached).variants[0]
-	k.dropSome(at, func(s *stored) bool { return s == oldest })
-}
-
-// dropSome forgets answers of a URL, and the URL if none is left; nil is none. k is locked.
-func (k *cache) dropSome(at *list.Element, some func(*stored) bool) {
-	if at == nil {
-		return
-	}
-	c := at.Value.(*cached)
-	c.variants = slices.DeleteFunc(c.variants, func(s *stored) bool {
-		if !some(s) {
-			return false
-		}
-		k.used -= s.cost()
-		return true
-	})
-	if len(c.variants) == 0 {
-		k.order.Remove(at)
-		delete(k.urls, c.url)
-	}
-}
-
-func (s *stored) cost() int64 {
-	n := entryCost + len(s.body)
-	for _, texts := range [][]string{s.headers.names, s.headers.values, s.vary.names, s.vary.values} {
-		for _, text := range texts {
-			n += len(text) + 16 // and what a string is
-		}
-	}
-	return int64(n)
-}
-
-// forget drops what x, which was not safe, may have changed (RFC 9111 §4.4).
-func (k *cache) forget(x *exchange, resp *Response) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	urls := []string{x.to.String()}
-	for _, name := range []string{"Location", "Content-Location"} {
-		if to := resp.absolute(resp.Header(name)); strings.HasPrefix(to, x.to.origin+"/") {
-			urls = append(urls, to)
-		}
-	}
-	for _, url := range urls {
-		k.dropSome(k.urls[url], func(*stored) bool { return true })
-	}
 }
 
 // watchedBody calls ended with all of the body when it was read to its end.

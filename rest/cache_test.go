@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +52,18 @@ func TestCache(t *testing.T) {
 		{"Expires is no date", []string{"Expires: 0"}, []cacheStep{miss(0, "1"), miss(0, "2")}},
 		{"nothing said", nil, []cacheStep{miss(0, "1"), miss(0, "2")}},
 		{"malformed", []string{"Cache-Control: max-age=x", "Expires: " + begin.Add(time.Minute).Format(http.TimeFormat)}, []cacheStep{miss(0, "1"), miss(0, "2")}},
+		{
+			"stale, which will do", []string{"Cache-Control: max-age=60", `ETag: "x"`},
+			[]cacheStep{
+				miss(0, "1"), with(hit(70*time.Second, "1"), "Cache-Control: max-stale"), with(hit(0, "1"), "Cache-Control: max-stale=10"),
+				with(revalidated(time.Second, "1"), "Cache-Control: max-stale=10"), with(revalidated(70*time.Second, "1"), "Cache-Control: max-stale=x"),
+				with(revalidated(70*time.Second, "1"), "Cache-Control: max-stale, min-fresh=1"),
+			},
+		},
+		{
+			"stale, which must not do", []string{"Cache-Control: max-age=60, must-revalidate", `ETag: "x"`},
+			[]cacheStep{miss(0, "1"), with(hit(50*time.Second, "1"), "Cache-Control: max-stale"), with(revalidated(10*time.Second, "1"), "Cache-Control: max-stale")},
+		},
 		{"no-store", []string{"Cache-Control: no-store, max-age=60", `ETag: "x"`}, []cacheStep{miss(0, "1"), miss(0, "2")}},
 		{"no-cache", []string{"Cache-Control: no-cache, max-age=60", `ETag: "x"`}, []cacheStep{miss(0, "1"), revalidated(0, "1")}},
 		{"validated", []string{`ETag: "x"`}, []cacheStep{miss(0, "1"), revalidated(0, "1"), revalidated(time.Hour, "1")}},
@@ -168,5 +182,74 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	if _, err := c.R().Get("a?n=1", failingWriter{}); !errors.Is(err, errFull) {
 		t.Error(err)
+	}
+}
+
+// What may only come from the cache is not asked for, not even by who tries again (RFC 9111 §5.2.1.7).
+func TestOnlyIfCached(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) { answer(ctx, 200, `"x"`, "Cache-Control: max-age=60") }
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over, rest.WithCache(1<<20), rest.WithRetry(rest.Retry{Max: 3}))
+		get := func(path, control string) (resp *rest.Response, err error) {
+			return c.R().SetContext(t.Context()).SetHeader("Cache-Control", control).Get(path, new(string))
+		}
+		before := a.calls.Load()
+		for _, control := range []string{"only-if-cached", "max-age=5, only-if-cached", "only-if-cached, no-store"} {
+			resp, err := get("a", control)
+			var api *rest.APIError
+			if !errors.As(err, &api) || api.StatusCode != 504 || !resp.FromCache || a.calls.Load() != before {
+				t.Errorf("%s: got %v, %d requests", control, err, a.calls.Load()-before)
+			}
+		}
+		if _, err := get("a", ""); err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := get("a", "only-if-cached"); err != nil || !resp.FromCache || a.calls.Load() != before+1 {
+			t.Errorf("got %v, %d requests", err, a.calls.Load()-before)
+		}
+	})
+}
+
+// An answer that was under way while a request changed what it is about may be from before the change. So it is not
+// kept, whether the change is known to be done, or its answer was lost.
+func TestChangedMeanwhile(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		asked, changed := make(chan struct{}), make(chan struct{})
+		var gets atomic.Int32
+		a := serve(t, func(ctx *gallop.RequestCtx) {
+			if ctx.IsPost() {
+				if lost {
+					ctx.HijackSetNoResponse(true)
+					ctx.Hijack(func(net.Conn) {})
+				}
+				return
+			}
+			n := gets.Add(1)
+			if n == 1 {
+				close(asked)
+				<-changed
+			}
+			answer(ctx, 200, fmt.Sprint(n), "Cache-Control: max-age=60")
+		})
+		c := a.client(rest.WithCache(1<<20), rest.WithRetry(rest.Retry{}))
+		var n int
+		first := make(chan error)
+		go func() {
+			_, err := c.R().Get("a", new(int))
+			first <- err
+		}()
+		<-asked
+		if _, err := c.R().Post("a", nil); (err != nil) != lost {
+			t.Fatal(err)
+		}
+		close(changed)
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time it is kept
+			if _, err := c.R().Get("a", &n); err != nil || n != 2 {
+				t.Errorf("lost %v: got %d, %v", lost, n, err)
+			}
+		}
 	}
 }

@@ -10,7 +10,7 @@
 //	retry        retry.go       sends again what may be sent again
 //	check        check.go       makes errors of answers that are no success
 //	redirect     redirect.go    follows, without credentials where they do not belong
-//	cache        cache.go       answers from memory, or asks whether that still holds
+//	cache        cache.go       answers from memory (cache_store.go), or asks whether that still holds
 //	auth         auth.go        adds the credentials of the origin
 //	transport    transport.go   gallop's Client, or any http.RoundTripper
 package rest

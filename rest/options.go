@@ -147,13 +147,14 @@ func WithRateLimit(policy RateLimit) Option {
 
 // WithCache makes the client keep answers in memory, this many bytes of them at most, and none that is longer
 // than a quarter of that: a private cache (RFC 9111). It is the client's own, and what it
-// keeps for one credential is not shown to another. Response.FromCache says where an answer comes from.
+// keeps for one credential is not shown to another. Response.FromCache says where an answer comes from. What a request says in
+// Cache-Control holds; one with only-if-cached never reaches the server, and gets a 504 if there is no answer.
 func WithCache(size int64) Option {
 	return func(c *Client) error {
 		if size <= 0 {
 			return fmt.Errorf("%w: WithCache wants a positive size", errOption)
 		}
-		c.cache = &cache{most: size}
+		c.cache = newCache(size)
 		return nil
 	}
 }

@@ -85,6 +85,9 @@ func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
 	var network *RequestError
 	switch {
 	case errors.As(err, &api):
+		if resp.FromCache { // which was not asked
+			return false
+		}
 		if p.If != nil {
 			return p.If(x.req, resp, nil)
 		}
