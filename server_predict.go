@@ -12,9 +12,9 @@ import (
 
 // predictor predicts, for each method and path, whether the handler is going to block, by
 // what its last runs did, as a processor predicts branches. A place in its table, which
-// several of them may share, has to be proven by a number of short runs in a row on
-// goroutines before handlers are called on the loop. Each time that turns out wrong it
-// takes more of them.
+// several of them may share, has to be proven by a number of short runs on goroutines before
+// handlers are called on the loop. Each time that turns out wrong too soon it takes more of
+// them.
 //
 // Places are read and written without care for what others do to them: a count that is
 // lost costs a run on a goroutine.
@@ -32,24 +32,30 @@ const (
 	// longRun is how long a single run on the loop may take at most.
 	longRun = 500 * time.Microsecond
 
-	// firstProof is how many short runs in a row it takes at first, and secondProof after
-	// the first time that the prediction was wrong; then it grows to four times as much
-	// each time up to quickProof, and to twice as much up to lastProof. All are powers of
-	// two. A place that has been right for longTime, in samples, is forgiven a step, and
-	// takes no more than before if it was right for rareTime: machines pause now and then,
-	// and what is that rare costs less than goroutines do.
+	// firstProof is how many short runs it takes at first, and secondProof after the first
+	// time that the prediction was wrong; then it grows to four times as much each time up
+	// to quickProof, and to twice as much up to lastProof. All are powers of two.
 	firstProof  = 3
 	secondProof = 6
 	quickProof  = 10
 	lastProof   = 20
-	longTime    = 1 << 14
-	rareTime    = 1 << 10
+
+	// slowCost is how many short runs make up for one that was not: so many on goroutines
+	// cost about what a loop that stands still for a millisecond does. A handler that is slow
+	// as often is better not called on the loop; but where more threads want processors than
+	// there are, any handler is interrupted now and then, and has not to be suspected for that.
+	slowCost = 1 << 10
+
+	// A place that was right for rareTime, in samples, takes no more than before, as nothing
+	// was lost; for four times that, or for longTime and still right, it is forgiven a step.
+	rareTime = slowCost / sampled
+	longTime = 1 << 14
 
 	// sampled is the part of the runs on a loop whose time is taken.
 	sampled = 16
 )
 
-// A place holds how many short runs there have been, in the lower bits, and how many it
+// A place holds how many short runs there have been, less slowCost for each that was not, in the lower bits, and how many it
 // takes, as a power of two, above them; 0 there is firstProof.
 const (
 	proofShift = 24
@@ -127,7 +133,7 @@ func ran(place *atomic.Uint32, took time.Duration) {
 		}
 		place.Store(was)
 	case took > shortRun:
-		place.Store(was &^ runsMask)
+		place.Store(was - min(was&runsMask, slowCost))
 	default:
 		place.Store(was + 1)
 	}
@@ -135,14 +141,18 @@ func ran(place *atomic.Uint32, took time.Duration) {
 
 // mispredicted takes note of a run on the loop that should not have been there.
 func mispredicted(place *atomic.Uint32) {
-	next := uint32(secondProof)
-	switch was := place.Load(); {
-	case was&runsMask >= 1<<proof(was)+rareTime:
-		next = proof(was)
-	case was>>proofShift >= quickProof:
-		next = min(was>>proofShift+1, lastProof)
-	case was>>proofShift != 0:
-		next = was>>proofShift + 2
+	was := place.Load()
+	next, right := proof(was), int(was&runsMask)-1<<proof(was)
+	switch {
+	case right >= 4*rareTime:
+		next = max(next-1, firstProof)
+	case right >= rareTime:
+	case was>>proofShift == 0:
+		next = secondProof
+	case next >= quickProof:
+		next = min(next+1, lastProof)
+	default:
+		next += 2
 	}
 	place.Store(next << proofShift)
 }

@@ -36,6 +36,11 @@ func TestPredictor(t *testing.T) {
 		{"wrong too often", []runs{{8, short}, {1, slow}, {64 + rareTime - 1, short}, {1, slow}, {255, short}}, false},
 		{"rarely wrong", []runs{{8, short}, {1, slow}, {64 + rareTime, short}, {1, slow}, {64, short}}, true},
 		{"rarely wrong but not yet proven again", []runs{{8, short}, {1, slow}, {64 + rareTime, short}, {1, slow}, {63, short}}, false},
+		{"wrong more rarely still", []runs{{8, short}, {1, slow}, {64 + 4*rareTime, short}, {1, slow}, {32, short}}, true},
+		{"wrong more rarely still but not yet proven again", []runs{{8, short}, {1, slow}, {64 + 4*rareTime, short}, {1, slow}, {31, short}}, false},
+		{"never takes less than at first", []runs{{8 + 4*rareTime, short}, {1, slow}, {7, short}}, false},
+		{"made up for", []runs{{8, short}, {1, slow}, {64, short}, {1, slow}, {256, short}, {1, slow}, {1024, short}, {1, slow}, {2000, short}, {1, slow}, {48 + slowCost, short}}, true},
+		{"not yet made up for", []runs{{8, short}, {1, slow}, {64, short}, {1, slow}, {256, short}, {1, slow}, {1024, short}, {1, slow}, {2000, short}, {1, slow}, {47 + slowCost, short}}, false},
 		{"forgiven", []runs{{8, short}, {1, slow}, {64 + longTime, short}, {1, slow}, {128, short}}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,22 +57,47 @@ func TestPredictor(t *testing.T) {
 	}
 }
 
-// One slow run in a hundred, as it comes: that has to be wrong ever more seldom.
-func TestPredictorAndARareSlowRun(t *testing.T) {
-	var place atomic.Uint32
-	wrong := 0
-	for i := range 1_000_000 {
-		took := time.Microsecond
-		if int64(i)*2654435761%100 == 0 {
-			took = time.Millisecond
-		}
-		if isFast(place.Load()) && took == time.Millisecond {
-			wrong++
-		}
-		ran(&place, took)
-	}
-	if wrong > 30 {
-		t.Errorf("wrong %d times", wrong)
+// A handler that is slow in one run of a few hundred is hardly ever called on the loop; one that is interrupted in one of
+// many thousands is called there nearly always, however long that goes on.
+func TestPredictorSettles(t *testing.T) {
+	for _, tt := range []struct {
+		slow        int     // one run in so many, by chance
+		least, most float64 // of the runs, on the loop
+	}{
+		{10, 0, .0001},
+		{100, 0, .002},
+		{300, 0, .01},
+		{10_000, .9, 1},
+		{30_000, .98, 1},
+		{1_000_000, .999, 1},
+	} {
+		t.Run(fmt.Sprint(tt.slow), func(t *testing.T) {
+			const runs = 10_000_000
+			random := rand.New(rand.NewPCG(1, uint64(tt.slow)))
+			var place atomic.Uint32
+			there, wrong := 0, 0
+			for i := range runs {
+				slow := random.IntN(tt.slow) == 0
+				fast := isFast(place.Load())
+				if fast {
+					there++
+				}
+				switch {
+				case fast && slow:
+					wrong++
+					mispredicted(&place)
+				case slow:
+					ran(&place, time.Millisecond)
+				case !fast || i%sampled == 0:
+					ran(&place, time.Microsecond)
+				}
+			}
+			share := float64(there) / runs
+			t.Logf("%.5f of the runs on the loop, wrong %d times", share, wrong)
+			if share < tt.least || share > tt.most {
+				t.Errorf("%.5f of the runs are on the loop, want %g to %g", share, tt.least, tt.most)
+			}
+		})
 	}
 }
 
