@@ -17,8 +17,8 @@ import (
 
 // Handler returns a gallop handler that calls h with a request and a ResponseWriter that do
 // what those of net/http's own server do. The ResponseWriter is also an http.Flusher, an
-// http.Hijacker, an io.ReaderFrom and an io.StringWriter, and http.ResponseController
-// works with it; it is no http.Pusher, for there is no push.
+// http.Hijacker, an http.CloseNotifier, an io.ReaderFrom and an io.StringWriter, and
+// http.ResponseController works with it; it is no http.Pusher, for there is no push.
 //
 // Both are h's for ever, as in net/http: a request, its header, its URL and strings in
 // them never change. Used after h has returned, the body yields an error, what is written
@@ -69,7 +69,7 @@ func serve(ctx *gallop.RequestCtx, h http.Handler, server *http.Server) {
 		ctx.SetConnectionClose()
 		return
 	}
-	x.resp.init(ctx)
+	x.resp.init(ctx, &x.ctx)
 	returned := false
 	defer func() { x.end(returned, recover()) }()
 	h.ServeHTTP(&x.resp, &x.req)

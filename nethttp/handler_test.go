@@ -629,3 +629,29 @@ func TestPresetStatus(t *testing.T) {
 		}
 	}
 }
+
+// http.CloseNotifier tells of a client that goes away, once.
+func TestCloseNotify(t *testing.T) {
+	waits := make(chan struct{}, 1)
+	gone := make(chan bool, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		//lint:ignore SA1019 programs still ask for it
+		notifier, ok := w.(http.CloseNotifier)
+		waits <- struct{}{}
+		if !ok {
+			gone <- false
+			return
+		}
+		<-notifier.CloseNotify()
+		gone <- r.Context().Err() != nil
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		p := dial(t, addr)
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		<-waits
+		p.Close()
+		if !<-gone {
+			t.Error("the ResponseWriter is no http.CloseNotifier, or told of a client that is there")
+		}
+	})
+}

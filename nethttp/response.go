@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,8 @@ const sniffed = 512
 type response struct {
 	mu       sync.Mutex
 	ctx      *gallop.RequestCtx // nil once the handler has returned
+	life     *requestContext    // of the request
+	gone     chan bool          // made by the first call of CloseNotify
 	stream   *gallop.ResponseStream
 	header   http.Header
 	status   int   // 0 before WriteHeader
@@ -44,8 +47,8 @@ type response struct {
 
 var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")
 
-func (w *response) init(ctx *gallop.RequestCtx) {
-	w.ctx, w.length = ctx, -1
+func (w *response) init(ctx *gallop.RequestCtx, life *requestContext) {
+	w.ctx, w.life, w.length = ctx, life, -1
 }
 
 // Header implements http.ResponseWriter.
@@ -282,6 +285,20 @@ func (w *response) setDeadline(set func(*gallop.RequestCtx, time.Time) error, t 
 		return errOver
 	}
 	return set(w.ctx, t)
+}
+
+// CloseNotify implements http.CloseNotifier, which programs from before there were contexts take for
+// granted, and gin's Context.Stream still does. The channel gets a value when the context of the request
+// ends, which is when the client has gone away or the handler has returned.
+func (w *response) CloseNotify() <-chan bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone == nil {
+		gone := make(chan bool, 1)
+		w.gone = gone
+		context.AfterFunc(w.life, func() { gone <- true })
+	}
+	return w.gone
 }
 
 // EnableFullDuplex is what http.ResponseController.EnableFullDuplex calls. It always is.
