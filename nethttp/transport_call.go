@@ -16,6 +16,7 @@ type call struct {
 	ctx     context.Context
 	cancel  context.CancelFunc // of Request.Cancel, or nil
 	unzip   bool               // a gzip body is what this package asked for
+	sends   *sentTrailers      // the body, if trailers follow it
 	request *gallop.Request
 
 	mu       sync.Mutex
@@ -112,6 +113,9 @@ func (c *call) end() {
 	defer c.mu.Unlock()
 	if c.response == nil {
 		return
+	}
+	if c.sends != nil {
+		c.sends.end()
 	}
 	gallop.ReleaseResponse(c.response)
 	gallop.ReleaseRequest(c.request)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/gallop-http/gallop"
 	"golang.org/x/net/http/httpguts"
@@ -140,7 +141,8 @@ func (c *call) setBody() error {
 			return err
 		}
 		length = -1
-		body = &sentTrailers{body, r, &req.Header}
+		c.sends = &sentTrailers{ReadCloser: body, r: r, to: &req.Header}
+		body = c.sends
 	}
 	req.SetBodyStream(body, int(max(length, -1)))
 	req.FullDuplex = true
@@ -195,23 +197,42 @@ func (c *call) announceTrailers() error {
 	return nil
 }
 
-// sentTrailers is the body of r, at the end of which r has its trailers.
+// sentTrailers is the body of r, at the end of which r has its trailers. It may be read when
+// the call has ended already, and the header is another request's.
 type sentTrailers struct {
 	io.ReadCloser
-	r  *http.Request
-	to *gallop.RequestHeader
+	r *http.Request
+
+	mu sync.Mutex
+	to *gallop.RequestHeader // nil when they are there, or the call has ended
 }
 
 // Read implements io.Reader.
 func (b *sentTrailers) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF && b.to != nil {
-		for name, values := range b.r.Trailer {
-			for _, value := range values {
-				b.to.Add(name, value)
-			}
-		}
-		b.to = nil
+	if err == io.EOF {
+		b.send()
 	}
 	return n, err
+}
+
+func (b *sentTrailers) send() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.to == nil {
+		return
+	}
+	for name, values := range b.r.Trailer {
+		for _, value := range values {
+			b.to.Add(name, value)
+		}
+	}
+	b.to = nil
+}
+
+// end is called when the call has ended.
+func (b *sentTrailers) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.to = nil
 }

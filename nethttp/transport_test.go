@@ -23,6 +23,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -822,3 +823,38 @@ func TestTransportDialError(t *testing.T) {
 		}
 	})
 }
+
+// A body that a call has left behind may end when the request is another one: its trailers go nowhere.
+func TestTransportLateTrailers(t *testing.T) {
+	addr := answering(t, "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	sentByUs(t, func(t *testing.T, client *http.Client) {
+		goOn := make(chan struct{})
+		body := counted(io.MultiReader(strings.NewReader("x"), readerFunc(func([]byte) (int, error) {
+			<-goOn
+			return 0, io.EOF
+		})))
+		r := requestTo(t, "POST", "http://"+addr, body)
+		r.Trailer = http.Header{"X-Sum": {"1"}}
+		resp, err := client.Do(r)
+		if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		resp.Body.Close()
+		var others []*gallop.Request // one of them was that of the call
+		for range 100 {
+			others = append(others, gallop.AcquireRequest())
+		}
+		close(goOn)
+		<-body.closed
+		for _, req := range others {
+			if req.Header.Len() > 0 {
+				t.Errorf("another request got %q", req.Header.String())
+			}
+			gallop.ReleaseRequest(req)
+		}
+	})
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
