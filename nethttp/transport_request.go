@@ -1,12 +1,14 @@
 package nethttp
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"golang.org/x/net/http/httpguts"
@@ -121,10 +123,10 @@ func (c *call) setBody() error {
 		return r.Body.Close()
 	}
 	length, body := r.ContentLength, r.Body
-	if length == 0 {
+	if length <= 0 {
 		length = -1
 		if usuallyLacksBody(r.Method) {
-			some, err := probe(body)
+			some, err := probe(c.ctx, body)
 			if err != nil || some == nil {
 				closeBody(r)
 				return err
@@ -144,7 +146,7 @@ func (c *call) setBody() error {
 		c.sends = &sentTrailers{ReadCloser: body, r: r, to: &req.Header}
 		body = c.sends
 	}
-	req.SetBodyStream(body, int(max(length, -1)))
+	req.SetBodyStream(body, int(length))
 	req.FullDuplex = true
 	return nil
 }
@@ -172,20 +174,65 @@ func usuallyLacksBody(method string) bool {
 	return false
 }
 
-// probe returns a body that is like body, nil if there is nothing in it.
-func probe(body io.ReadCloser) (io.ReadCloser, error) {
-	first := make([]byte, 1)
-	switch n, err := io.ReadFull(body, first); {
-	case n == 1:
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(strings.NewReader(string(first)), body), body}, nil
-	case err == io.EOF:
-		return nil, nil
-	default:
-		return nil, err
+// maxProbe is how long a request waits to see whether there is anything in its body.
+const maxProbe = 200 * time.Millisecond
+
+// probe returns a body that is like body, nil if there is nothing in it. One that takes its
+// time, or longer than ctx lasts, counts as one with something in it.
+func probe(ctx context.Context, body io.ReadCloser) (io.ReadCloser, error) {
+	b := &probedBody{ReadCloser: body, done: make(chan struct{})}
+	go b.readFirst()
+	timer := time.NewTimer(maxProbe)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+	case <-timer.C:
+		return b, nil
+	case <-ctx.Done():
+		return b, nil
 	}
+	switch {
+	case b.panicked != nil:
+		panic(b.panicked)
+	case b.n == 1:
+		return b, nil
+	case b.err == io.EOF:
+		return nil, nil
+	}
+	return nil, b.err
+}
+
+// probedBody is a body of which the first byte is, or was, read by another goroutine.
+type probedBody struct {
+	io.ReadCloser
+	done chan struct{} // closed when what follows is there
+
+	first    [1]byte
+	n        int // 1 until first is handed out
+	err      error
+	panicked any // what Read has panicked with
+}
+
+func (b *probedBody) readFirst() {
+	defer close(b.done)
+	defer func() { b.panicked = recover() }()
+	b.err = io.ErrUnexpectedEOF // for who ends the goroutine
+	b.n, b.err = io.ReadFull(b.ReadCloser, b.first[:])
+}
+
+// Read implements io.Reader.
+func (b *probedBody) Read(p []byte) (int, error) {
+	<-b.done
+	switch {
+	case b.panicked != nil:
+		panic(b.panicked)
+	case b.err != nil:
+		return 0, b.err
+	case b.n == 1 && len(p) > 0:
+		b.n = 0
+		return copy(p, b.first[:]), nil
+	}
+	return b.ReadCloser.Read(p)
 }
 
 func (c *call) announceTrailers() error {

@@ -137,6 +137,7 @@ func TestTransportRequest(t *testing.T) {
 		{"stream of known length", request("POST", "/", stream(big), func(r *http.Request) { r.ContentLength = int64(len(big)) })},
 		{"empty stream", request("POST", "/", stream(""))},
 		{"get with an empty stream", request("GET", "/", stream(""))},
+		{"get with an empty stream of no known length", request("GET", "/", stream(""), func(r *http.Request) { r.ContentLength = -1 })},
 		{"get with a stream", request("GET", "/", stream("x"))},
 		{"no body", request("POST", "/", func() io.Reader { return http.NoBody })},
 		{"put", request("PUT", "/", text("put"))},
@@ -858,3 +859,46 @@ func TestTransportLateTrailers(t *testing.T) {
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A body that may be empty and does not say so holds up neither the call nor its end.
+func TestTransportSilentBody(t *testing.T) {
+	sentByUs(t, func(t *testing.T, client *http.Client) {
+		body, w := io.Pipe()
+		defer w.Close()
+		addr := answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+		resp, err := client.Do(requestTo(t, "GET", "http://"+addr, body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bodyOf(t, resp); got != "x" {
+			t.Errorf("got %q", got)
+		}
+
+		body, w = io.Pipe()
+		defer w.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = client.Do(requestTo(t, "DELETE", "http://"+addr, body).WithContext(ctx))
+		checkEnd(t, err, "deadline", nil)
+	})
+}
+
+// A body whose first bytes took their time arrives whole.
+func TestTransportSlowBody(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	sent(t, func(t *testing.T, client *http.Client) {
+		body, w := io.Pipe()
+		go func() {
+			time.Sleep(300 * time.Millisecond)
+			io.WriteString(w, "late")
+			w.Close()
+		}()
+		resp, err := client.Do(requestTo(t, "GET", s.URL, body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bodyOf(t, resp); got != "late" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
