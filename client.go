@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -200,7 +201,7 @@ func (c *Client) addHost(host string, isTLS bool) (hc *HostClient, isNew bool, e
 
 func (c *Client) newHost(host string, isTLS bool) *HostClient {
 	return &HostClient{
-		Addr: AddMissingPort(host, isTLS), IsTLS: isTLS, TLSConfig: c.TLSConfig,
+		Addr: AddMissingPort(strings.TrimSuffix(host, ":"), isTLS), IsTLS: isTLS, TLSConfig: c.TLSConfig,
 		Name: c.Name, NoDefaultUserAgentHeader: c.NoDefaultUserAgentHeader,
 		DialContext: c.DialContext, DialTimeout: c.DialTimeout, Dial: c.Dial, DialDualStack: c.DialDualStack,
 		Proxy:    c.Proxy,

@@ -115,3 +115,31 @@ func TestDialInternationalHosts(t *testing.T) {
 		}
 	}
 }
+
+// The zone of an address is for the dial, and nobody else gets to see it (RFC 6874 §4). An empty port is none.
+func TestClientDialsZonesAndEmptyPorts(t *testing.T) {
+	for _, tc := range []struct{ uri, dialed, host string }{
+		{"http://[fe80::1%25eth0]/", "[fe80::1%eth0]:80", "[fe80::1]"},
+		{"http://[fe80::1%25eth0]:8080/", "[fe80::1%eth0]:8080", "[fe80::1]:8080"},
+		{"http://[fe80::1]:8080/", "[fe80::1]:8080", "[fe80::1]:8080"},
+		{"http://a.test:/", "a.test:80", "a.test:"},
+	} {
+		var dialed, host string
+		s := &Server{Handler: func(ctx *RequestCtx) { host = string(ctx.Request.Header.Host()) }}
+		c := &Client{Dial: func(addr string) (net.Conn, error) {
+			dialed = addr
+			client, server := memnet.Pipe()
+			go s.ServeConn(server)
+			return client, nil
+		}}
+		for range 3 { // the head is kept from the second time on
+			if status, _, err := c.Get(nil, tc.uri); status != 200 || err != nil {
+				t.Errorf("%s: %d, %v", tc.uri, status, err)
+			}
+			if dialed != tc.dialed || host != tc.host {
+				t.Errorf("%s: dialed %q, Host %q", tc.uri, dialed, host)
+			}
+		}
+		c.CloseIdleConnections()
+	}
+}

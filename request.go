@@ -255,7 +255,7 @@ func (req *Request) updateHeader() error {
 	if err := req.parseURI(); err != nil {
 		return err
 	}
-	host := req.uri.Host()
+	host := withoutZone(req.uri.Host())
 	switch has := req.Header.Host(); {
 	case len(has) == 0 && len(host) == 0:
 		return errNoHost
@@ -267,6 +267,16 @@ func (req *Request) updateHeader() error {
 		req.setBasicAuth()
 	}
 	return nil
+}
+
+// withoutZone returns host without the zone of an IPv6 address, which means something on this
+// machine only and is not sent (RFC 6874 §4).
+func withoutZone(host []byte) []byte {
+	zone, end := bytes.IndexByte(host, '%'), bytes.IndexByte(host, ']')
+	if zone < 0 || end < zone {
+		return host
+	}
+	return append(bytes.Clone(host[:zone]), host[end:]...)
 }
 
 // setBasicAuth sends the userinfo of the URI as RFC 7617 has it.

@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,17 +51,35 @@ func (c *call) fill(t *Transport, proxy *url.URL) error {
 	r, h := c.r, &c.request.Header
 	h.SetNoDefaultContentType(true)
 	h.SetMethod(r.Method)
-	host := r.Host
-	if host == "" {
-		host = r.URL.Host
+	host, err := sentHost(cmp.Or(r.Host, r.URL.Host))
+	if err == nil {
+		err = c.setTarget(proxy)
 	}
-	h.SetHost(strings.TrimSuffix(host, ":"))
-	c.setTarget(proxy)
+	if err != nil {
+		closeBody(r)
+		return err
+	}
+	h.SetHost(host)
 	c.setFields(t)
 	return c.setBody()
 }
 
-func (c *call) setTarget(proxy *url.URL) {
+// sentHost returns a host as servers get it: in ASCII (RFC 5891), without the zone of an
+// IPv6 address, which means something on this machine only (RFC 6874 §4), and without an empty port.
+func sentHost(host string) (string, error) {
+	host, err := httpguts.PunycodeHostPort(host)
+	if err != nil {
+		return "", fmt.Errorf("nethttp: invalid host: %w", err)
+	}
+	if end := strings.LastIndexByte(host, ']'); end > 0 && host[0] == '[' {
+		if zone := strings.IndexByte(host[:end], '%'); zone > 0 {
+			host = host[:zone] + host[end:]
+		}
+	}
+	return strings.TrimSuffix(host, ":"), nil
+}
+
+func (c *call) setTarget(proxy *url.URL) error {
 	r, h := c.r, &c.request.Header
 	switch {
 	case r.Method == http.MethodConnect && r.URL.Path == "":
@@ -70,7 +89,11 @@ func (c *call) setTarget(proxy *url.URL) {
 		}
 		h.SetRequestURI(target)
 	case proxy != nil && r.URL.Opaque == "":
-		h.SetRequestURI(r.URL.Scheme + "://" + r.URL.Host + r.URL.RequestURI())
+		host, err := sentHost(r.URL.Host)
+		if err != nil {
+			return err
+		}
+		h.SetRequestURI(r.URL.Scheme + "://" + host + r.URL.RequestURI())
 		if user := proxy.User; user != nil && r.Header.Get("Proxy-Authorization") == "" {
 			password, _ := user.Password()
 			h.Set("Proxy-Authorization", basicAuth(user.Username(), password))
@@ -78,6 +101,7 @@ func (c *call) setTarget(proxy *url.URL) {
 	default:
 		h.SetRequestURI(r.URL.RequestURI())
 	}
+	return nil
 }
 
 // basicAuth is the value of a field with credentials as RFC 7617 has it.

@@ -119,6 +119,8 @@ func TestTransportRequest(t *testing.T) {
 		{"escapes", request("GET", "/a%2Fb/../c//d/%C3%BC", nil)},
 		{"opaque", request("GET", "/", nil, func(r *http.Request) { r.URL.Opaque = "/a%2fb" })},
 		{"another host", request("GET", "/", nil, func(r *http.Request) { r.Host = "other.example" })},
+		{"host beyond ASCII", request("GET", "/", nil, func(r *http.Request) { r.Host = "b\u00fccher.example:80" })},
+		{"host with a zone", request("GET", "/", nil, func(r *http.Request) { r.Host = "[fe80::1%eth0]:80" })},
 		{"head", request("HEAD", "/", nil)},
 		{"options", request("OPTIONS", "/x", nil)},
 		{"method of its own", request("BREW", "/x", text("x"))},
