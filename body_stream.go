@@ -60,10 +60,17 @@ func (b *body) BodyStream() io.Reader {
 
 // TakeBodyStream returns the stream that the body is, which is the caller's to read and to
 // close from now on, and how many bytes of it are the body, -1 for all. The body is
-// empty then. It returns nil if the body is no stream.
+// empty then. It returns nil if the body is no stream. Trailers that have not come yet
+// are dropped: the response may be another one when they do.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
-	if r = resp.BodyStream(); r == nil {
+	r = resp.BodyStream()
+	switch s := r.(type) {
+	case nil:
 		return nil, -1
+	case *clientStream:
+		s.dropTrailers()
+	case *bufferedBody:
+		s.trailers = nil
 	}
 	size = max(resp.size, -1)
 	resp.stream, resp.source, resp.writer = nil, nil, nil

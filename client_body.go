@@ -171,6 +171,15 @@ func (s *clientStream) end(err error) {
 	cc.release()
 }
 
+// dropTrailers makes the stream one without trailers.
+func (s *clientStream) dropTrailers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cc != nil {
+		s.cc.body.trailers = nil
+	}
+}
+
 // interrupt makes a Read that waits return.
 func (s *clientStream) interrupt() {
 	s.guard.Lock()

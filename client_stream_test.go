@@ -328,3 +328,37 @@ func TestClientSeesStaleSockets(t *testing.T) {
 		}
 	}
 }
+
+// The trailers of a stream that was taken are nobody's: the response may be another one when they come.
+func TestTakenStreamLeavesTrailers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+			serveEach(c, func(int, *gallop.Request) string { return chunked })
+		}}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+		defer c.CloseIdleConnections()
+		var resp gallop.Response
+		streaming(t, c, &resp)
+		r, size := resp.TakeBodyStream()
+		resp.Reset()
+		if b, err := io.ReadAll(r); err != nil || string(b) != "hello world" || size != -1 {
+			t.Errorf("%q, %v, size %d", b, err, size)
+		}
+		if sum := resp.Header.PeekTrailer("X-Sum"); sum != nil {
+			t.Errorf("another response got the trailer %q", sum)
+		}
+		if n := c.IdleConnsCount(); n != 1 {
+			t.Errorf("%d idle connections", n)
+		}
+
+		resp.StreamBody = true
+		if err := resp.Read(bufio.NewReader(strings.NewReader(chunked))); err != nil {
+			t.Fatal(err)
+		}
+		r, _ = resp.TakeBodyStream()
+		resp.Reset()
+		if b, err := io.ReadAll(r); err != nil || string(b) != "hello world" || resp.Header.PeekTrailer("X-Sum") != nil {
+			t.Errorf("%q, %v, trailer %q", b, err, resp.Header.PeekTrailer("X-Sum"))
+		}
+	})
+}
