@@ -674,3 +674,66 @@ func TestWhatDialGets(t *testing.T) {
 		})
 	}
 }
+
+// With a retry the timeout begins anew if RetryIfErr says so, whoever has set it, and a deadline does not.
+func TestClientRetriesResetTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		call func(c *gallop.Client, h *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error
+		took time.Duration
+		err  error
+	}{
+		{"SetTimeout", func(_ *gallop.Client, h *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			req.SetTimeout(time.Second)
+			return h.Do(req, resp)
+		}, 2 * time.Second, nil},
+		{"HostClient.DoTimeout", func(_ *gallop.Client, h *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			return h.DoTimeout(req, resp, time.Second)
+		}, 2 * time.Second, nil},
+		{"Client.DoTimeout", func(c *gallop.Client, _ *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			return c.DoTimeout(req, resp, time.Second)
+		}, 2 * time.Second, nil},
+		{"the shorter of two", func(c *gallop.Client, _ *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			req.SetTimeout(time.Second)
+			return c.DoTimeout(req, resp, time.Minute)
+		}, 2 * time.Second, nil},
+		{"SetTimeout within a deadline", func(_ *gallop.Client, h *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			req.SetTimeout(time.Second)
+			return h.DoDeadline(req, resp, time.Now().Add(1500*time.Millisecond))
+		}, 1500 * time.Millisecond, gallop.ErrTimeout},
+		{"a deadline", func(_ *gallop.Client, h *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			return h.DoDeadline(req, resp, time.Now().Add(time.Second))
+		}, time.Second, gallop.ErrTimeout},
+		{"no time", func(_ *gallop.Client, h *gallop.HostClient, req *gallop.Request, resp *gallop.Response) error {
+			return h.DoTimeout(req, resp, 0)
+		}, 0, gallop.ErrTimeout},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := &upstream{serve: func(n int, c *wiretest.Conn) {
+					r := bufio.NewReader(c)
+					takeRequest(t, r)
+					if n == 3 {
+						io.WriteString(c, ok5)
+					}
+					takeRequest(t, r)
+				}}
+				retry := func(*gallop.Request, int, error) (resetTimeout, retry bool) { return true, true }
+				c := &gallop.Client{Dial: u.dial, RetryIfErr: retry}
+				h := &gallop.HostClient{Addr: "a", Dial: u.dial, RetryIfErr: retry}
+				defer c.CloseIdleConnections()
+				defer h.CloseIdleConnections()
+				req := getRequest("/")
+				var resp gallop.Response
+				begun := time.Now()
+				err := tt.call(c, h, req, &resp)
+				if took := time.Since(begun); !errors.Is(err, tt.err) || took != tt.took {
+					t.Errorf("%v after %v", err, took)
+				}
+				if own := req.GetTimeOut(); own != 0 && own != time.Second {
+					t.Errorf("the request has a timeout of %v", own)
+				}
+			})
+		})
+	}
+}

@@ -232,7 +232,9 @@ func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response
 
 // DoTimeout is Do that fails with ErrTimeout after timeout.
 func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
-	return c.do(context.Background(), time.Now().Add(timeout), req, resp)
+	own := req.timeout
+	defer func() { req.timeout = own }()
+	return c.do(context.Background(), req.limit(timeout), req, resp)
 }
 
 // DoDeadline is Do that fails with ErrTimeout at the deadline.

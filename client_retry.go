@@ -34,17 +34,30 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 	if at, ok := ctx.Deadline(); ok {
 		deadline = earlier(deadline, at)
 	}
+	limit := deadline
 	if req.timeout > 0 {
-		deadline = earlier(deadline, time.Now().Add(req.timeout))
+		deadline = earlier(limit, time.Now().Add(req.timeout))
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
 	replayable := !req.IsBodyStream()
 	err := c.attempt(ctx, deadline, c.Transport, req, resp, false)
 	if err != nil {
-		err = c.again(ctx, deadline, req, resp, replayable, err)
+		err = c.again(ctx, deadline, limit, req, resp, replayable, err)
 	}
 	return err
+}
+
+// limit makes timeout that of req, which may begin anew with another attempt, unless that has
+// a shorter one. A timeout that is over already is returned as a deadline.
+func (req *Request) limit(timeout time.Duration) (deadline time.Time) {
+	if timeout <= 0 {
+		return time.Now()
+	}
+	if req.timeout <= 0 || timeout < req.timeout {
+		req.timeout = timeout
+	}
+	return time.Time{}
 }
 
 // checkURI reports whether req can be sent to this host.
@@ -65,15 +78,15 @@ func (c *HostClient) checkURI(req *Request) error {
 }
 
 // again sends req, of which an attempt has failed with err, until that has worked, or it
-// makes no sense to send it again.
-func (c *HostClient) again(ctx context.Context, deadline time.Time, req *Request, resp *Response, replayable bool, err error) error {
+// makes no sense to send it again. The deadline moves with a timeout that begins anew, up to limit.
+func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *Request, resp *Response, replayable bool, err error) error {
 	for n := 1; err != nil; n++ {
 		resetTimeout, retry := false, false
 		if replayable && n < c.set.attempts && ctx.Err() == nil {
 			resetTimeout, retry = c.wantsRetry(req, resp, n, err)
 		}
 		if retry && resetTimeout && req.timeout > 0 {
-			deadline = time.Now().Add(req.timeout)
+			deadline = earlier(limit, time.Now().Add(req.timeout))
 		}
 		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
 			return unmarked(err)
