@@ -737,3 +737,45 @@ func TestClientRetriesResetTimeout(t *testing.T) {
 		})
 	}
 }
+
+// What is asked of a proxy is what the header says, whoever looks at the URI.
+func TestProxyIsAskedForWholeURIs(t *testing.T) {
+	for name, setup := range map[string]func(c *gallop.HostClient, req *gallop.Request){
+		"plain":             func(*gallop.HostClient, *gallop.Request) {},
+		"paths as they are": func(c *gallop.HostClient, _ *gallop.Request) { c.DisablePathNormalizing = true },
+		"URI was looked at": func(_ *gallop.HostClient, req *gallop.Request) { req.URI() },
+		"RetryIf looks at it": func(c *gallop.HostClient, req *gallop.Request) {
+			c.RetryIf = func(req *gallop.Request) bool { return string(req.URI().Path()) == "/b" }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				u := &upstream{serve: func(n int, c *wiretest.Conn) {
+					serveEach(c, func(_ int, req *gallop.Request) string {
+						got = append(got, string(req.Header.RequestURI())+" "+string(req.Header.Host()))
+						if name == "RetryIf looks at it" && n == 1 {
+							return ""
+						}
+						return ok5
+					})
+				}}
+				c := &gallop.HostClient{Addr: "proxy.test:80", IsProxy: true, Dial: u.dial}
+				defer c.CloseIdleConnections()
+				var req gallop.Request
+				req.Header.SetRequestURI("http://a.test/a/../b")
+				req.Header.SetHost("a.test")
+				setup(c, &req)
+				err := c.Do(&req, nil)
+				for _, asked := range got {
+					if asked != "http://a.test/a/../b a.test" {
+						t.Errorf("asked for %q", asked)
+					}
+				}
+				if err != nil || len(got) == 0 {
+					t.Errorf("%v, asked %q", err, got)
+				}
+			})
+		})
+	}
+}

@@ -62,10 +62,13 @@ func (req *Request) limit(timeout time.Duration) (deadline time.Time) {
 
 // checkURI reports whether req can be sent to this host.
 func (c *HostClient) checkURI(req *Request) error {
+	if c.sendsVerbatim(req) {
+		return nil
+	}
 	if c.DisablePathNormalizing {
 		req.URI().DisablePathNormalizing = true
 	}
-	if !req.uriParsed && len(req.Header.Host()) > 0 && (c.IsProxy || req.Header.RequestURI()[0] == '/') {
+	if !req.uriParsed && len(req.Header.Host()) > 0 && req.Header.RequestURI()[0] == '/' {
 		return nil
 	}
 	if err := req.settleURI(); err != nil {
@@ -75,6 +78,12 @@ func (c *HostClient) checkURI(req *Request) error {
 		return ErrHostClientRedirectToDifferentScheme
 	}
 	return nil
+}
+
+// sendsVerbatim reports whether target and Host of req are sent as they are in its header,
+// because the host is a proxy.
+func (c *HostClient) sendsVerbatim(req *Request) bool {
+	return c.IsProxy && len(req.Header.Host()) > 0 && req.Header.RequestURI()[0] != '/'
 }
 
 // again sends req, of which an attempt has failed with err, until that has worked, or it
@@ -120,6 +129,9 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 	}
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
+	}
+	if c.sendsVerbatim(req) { // also if somebody has looked at its URI
+		req.uriParsed, req.uriProof = false, uriUnproven
 	}
 	for set := c.set.of(ctx); ; {
 		cc, err := c.pool.get(ctx, deadline, set.trace, fresh, true)
