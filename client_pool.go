@@ -54,6 +54,10 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 			if cc, err = p.await(ctx, deadline); err != nil { // unlocks
 				return nil, err
 			}
+			if cc != nil && fresh { // its place as well
+				cc.close()
+				cc = nil
+			}
 			if cc == nil {
 				return p.dial(ctx, deadline)
 			}

@@ -412,3 +412,24 @@ func (*answeringConn) SetReadDeadline(time.Time) error { return nil }
 func (*answeringConn) SetWriteDeadline(time.Time) error {
 	return nil
 }
+
+// Whoever wants a new connection gets one also if it had to wait: in the place of one that was given back.
+func TestHostClientAcquireConnAfresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log traceLog
+		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns = 1 })
+		old, err := c.AcquireConn(0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { c.ReleaseConn(old) })
+		fresh, err := c.AcquireConn(0, true)
+		if err != nil || fresh == old || c.ConnsCount() != 1 {
+			t.Fatalf("the same connection: %v, of %d; %v", fresh == old, c.ConnsCount(), err)
+		}
+		if _, err := old.Conn().Write([]byte("x")); err == nil {
+			t.Error("the old connection is still open")
+		}
+		c.CloseConn(fresh)
+	})
+}
