@@ -263,7 +263,7 @@ func (req *Request) updateHeader() error {
 		req.Header.SetHostBytes(host)
 	}
 	req.updateTarget()
-	if len(req.uri.Username()) > 0 {
+	if len(req.uri.Username())+len(req.uri.Password()) > 0 {
 		req.setBasicAuth()
 	}
 	return nil
@@ -279,10 +279,12 @@ func withoutZone(host []byte) []byte {
 	return append(bytes.Clone(host[:zone]), host[end:]...)
 }
 
-// setBasicAuth sends the userinfo of the URI as RFC 7617 has it.
+// setBasicAuth sends the userinfo of the URI as RFC 7617 has it, with its escapes decoded
+// (RFC 3986 §2.4).
 func (req *Request) setBasicAuth() {
 	var pairRoom, valueRoom [128]byte
-	pair := append(append(append(pairRoom[:0], req.uri.Username()...), ':'), req.uri.Password()...)
+	pair := append(target.AppendUnescape(pairRoom[:0], req.uri.Username()), ':')
+	pair = target.AppendUnescape(pair, req.uri.Password())
 	value := base64.StdEncoding.AppendEncode(append(valueRoom[:0], "Basic "...), pair)
 	req.Header.SetBytesV(HeaderAuthorization, value)
 }

@@ -45,6 +45,8 @@ func TestRequestWrite(t *testing.T) {
 			r.URI().QueryArgs().Set("x", "2")
 		}, "GET /b%20c?x=2 HTTP/1.1\r\nHost: a\r\n\r\n"},
 		{"userinfo", func(r *Request) { r.SetRequestURI("http://u:p@a/") }, "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic dTpw\r\n\r\n"},
+		{"userinfo with escapes", func(r *Request) { r.SetRequestURI("http://u%40b:p%3A%2f%zz@a/") }, "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic dUBiOnA6LyV6eg==\r\n\r\n"},
+		{"password alone", func(r *Request) { r.SetRequestURI("http://:p@a/") }, "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic OnA=\r\n\r\n"},
 		{"CONNECT", func(r *Request) {
 			r.Header.SetMethod("CONNECT")
 			r.SetRequestURI("a:443")
