@@ -106,8 +106,9 @@ type clientStream struct {
 
 	upload *upload // that goes on while the answer is read, or nil
 
-	guard  sync.Mutex
-	reader *clientConn // cc, for whoever interrupts a Read that holds mu
+	guard   sync.Mutex
+	reader  *clientConn // cc, for whoever interrupts a Read that holds mu
+	closing bool        // somebody has, to close it
 }
 
 func newClientStream(cc *clientConn) *clientStream {
@@ -164,10 +165,13 @@ func (s *clientStream) end(err error) {
 		cc.broken = true
 		err = cc.explain(s.ctx, err)
 	}
-	s.cc, s.rest, s.err = nil, nil, err
 	s.guard.Lock() // before cc is somebody else's
 	s.reader = nil
+	if s.closing && err != io.EOF {
+		err = ErrBodyClosed
+	}
 	s.guard.Unlock()
+	s.cc, s.rest, s.err = nil, nil, err
 	cc.release()
 }
 
@@ -180,10 +184,11 @@ func (s *clientStream) dropTrailers() {
 	}
 }
 
-// interrupt makes a Read that waits return.
+// interrupt makes a Read that waits return ErrBodyClosed.
 func (s *clientStream) interrupt() {
 	s.guard.Lock()
 	defer s.guard.Unlock()
+	s.closing = true
 	if s.reader != nil {
 		s.reader.interrupt()
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -119,8 +120,8 @@ func TestClientStreamEnds(t *testing.T) {
 			}()
 			time.Sleep(time.Second)
 			resp.CloseBodyStream()
-			if err := <-done; err == nil {
-				return errors.New("reading went well")
+			if err := <-done; err != gallop.ErrBodyClosed {
+				return fmt.Errorf("reading ended with %v", err)
 			}
 			return nil
 		}, 0},
