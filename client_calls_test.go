@@ -779,3 +779,23 @@ func TestProxyIsAskedForWholeURIs(t *testing.T) {
 		})
 	}
 }
+
+// A request that cannot be sent is not tried again, and RetryIf not asked.
+func TestClientDoesNotRetryWhatCannotBeSent(t *testing.T) {
+	for _, transport := range []gallop.RoundTripper{nil, gallop.DefaultTransport} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{serve: answering(t, ok5)}
+			c := &gallop.HostClient{Addr: "a", Dial: u.dial, Transport: transport, RetryIf: func(*gallop.Request) bool {
+				t.Error("RetryIf is asked")
+				return true
+			}}
+			defer c.CloseIdleConnections()
+			req := getRequest("/")
+			req.UseHostHeader = true
+			req.Header.SetHost("not a host")
+			if err := c.Do(req, nil); err == nil || u.dials.Load() != 1 {
+				t.Errorf("%v after %d connections", err, u.dials.Load())
+			}
+		})
+	}
+}

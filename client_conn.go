@@ -366,8 +366,8 @@ func (cc *clientConn) explain(ctx context.Context, err error) error {
 	if err == errStale {
 		return err
 	}
-	if e, ok := err.(requestError); ok {
-		return e.error
+	if e, ok := err.(requestError); ok { // for wantsRetry to see
+		return e
 	}
 	if e, ok := err.(bodyFailure); ok && ctx.Err() == nil {
 		return e.error

@@ -34,7 +34,7 @@ func (transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry 
 	}
 	err = hc.attempt(ctx, deadline, nil, req, resp, false)
 	_, unsent := err.(requestError)
-	return err != nil && !unsent, err
+	return err != nil && !unsent, unmarked(err)
 }
 
 // transport lets t make an attempt, which gets the deadline as a timeout, and
