@@ -28,13 +28,13 @@ func follow(c caller, deadline time.Time, req *Request, resp *Response, maxRedir
 // is meant for another one to the same address.
 type sameHost struct {
 	*HostClient
-	host string
+	host string // without the port that is the default one
 }
 
 func (c *sameHost) rules(maxRedirects int) redirectRules { return redirectRules{max: maxRedirects} }
 
 func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
-	host := string(req.URI().Host())
+	host := string(withoutDefaultPort(req.URI()))
 	if c.host == "" {
 		c.host = host
 	}
