@@ -69,14 +69,20 @@ type clientConn struct {
 
 func newClientConn(p *connPool, nc net.Conn, addr string) *clientConn {
 	cc := &clientConn{nc: nc, pool: p, addr: addr, created: time.Now()}
-	cc.remote, cc.local = nc.RemoteAddr(), nc.LocalAddr()
-	if tc, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
-		state := tc.ConnectionState()
-		cc.tls = &state
-	}
+	cc.remote, cc.local, cc.tls = nc.RemoteAddr(), nc.LocalAddr(), tlsStateOf(nc)
 	cc.probe.init(nc)
 	cc.asker.init(nc)
 	return cc
+}
+
+// tlsStateOf returns the state of a TLS connection, nil of another one.
+func tlsStateOf(nc net.Conn) *tls.ConnectionState {
+	tc, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
+	if !ok {
+		return nil
+	}
+	state := tc.ConnectionState()
+	return &state
 }
 
 // Conn returns the connection itself, to be used only by a RoundTripper that has

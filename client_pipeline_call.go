@@ -7,6 +7,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // pipelineCall is a call of a PipelineClient. Until it is over it belongs to the
@@ -55,6 +56,12 @@ func (c *PipelineClient) newCall(req *Request) (*pipelineCall, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !target.ValidHost(req.Header.Host()) {
+		return nil, errSentHost
+	}
+	if err = req.checkTarget(); err != nil {
+		return nil, err
+	}
 	call := c.acquireCall()
 	call.out = req.Header.appendHead(bufpool.Get(defaultClientBuffer), &out)
 	call.out = append(bufpool.Grow(call.out, len(content)), content...)
@@ -82,7 +89,7 @@ func (call *pipelineCall) handOver(resp *Response) {
 	resp.Header.Reset()
 	resp.resetSkipHeader()
 	call.resp.Header.CopyTo(&resp.Header)
-	resp.remote, resp.local = call.resp.remote, call.resp.local
+	resp.remote, resp.local, resp.tls = call.resp.remote, call.resp.local, call.resp.tls
 	switch {
 	case skip:
 	case resp.StreamBody: // of what is there

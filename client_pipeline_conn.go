@@ -139,7 +139,7 @@ func (pc *pipelineConn) use(nc net.Conn, addr string) {
 	c := pc.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr()}
+	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr(), tls: tlsStateOf(nc)}
 	pc.conn.set, pc.conn.buf = c.host.set, bufpool.Get(c.host.set.readBuf)
 	pc.conn.answered, pc.opened = true, true // first bytes are told of in read
 }
@@ -291,7 +291,7 @@ func (pc *pipelineConn) read() error {
 		if err != nil {
 			err = cc.explain(context.Background(), err)
 		}
-		call.resp.remote, call.resp.local = cc.remote, cc.local
+		call.resp.remote, call.resp.local, call.resp.tls = cc.remote, cc.local, cc.tls
 		if pc.answer(call, err, !cc.long); err != nil {
 			return errPipelineBefore
 		}

@@ -3,6 +3,7 @@ package gallop
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -645,5 +646,44 @@ func BenchmarkPipelineClient(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
+	})
+}
+
+// What cannot be sent is refused before it could spoil the connection for others.
+func TestPipelineRefusesWhatIsNoRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &pipelineServer{answer: func(int, int, *Request) (string, bool) { return named(new(Request)), true }}
+		c := &PipelineClient{Addr: "a", Dial: s.dial}
+		defer c.CloseIdleConnections()
+		for _, spoil := range []func(req *Request){
+			func(req *Request) { req.UseHostHeader = true; req.Header.SetHost("a b") },
+			func(req *Request) { req.UseHostHeader = true; req.Header.SetHost("a/b") },
+			func(req *Request) { req.Header.SetHost("a"); req.Header.SetRequestURI("/\u00fc") },
+			func(req *Request) { req.Header.SetHost("a"); req.Header.SetRequestURI("/a#b") },
+		} {
+			var req Request
+			req.Header.SetRequestURI("http://a/")
+			spoil(&req)
+			if err := c.Do(&req, nil); err == nil || s.conns.Load() > 0 {
+				t.Errorf("%q: %v, sent %q", req.Header.String(), err, s.log())
+			}
+		}
+	})
+}
+
+func TestPipelineTellsOfTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := newTLSPeer(t, "host.test")
+		dial := wiretest.Dialer(servePanicking(host.cfg))
+		c := &PipelineClient{Addr: "host.test", IsTLS: true, TLSConfig: &tls.Config{RootCAs: host.pool},
+			Dial: func(string) (net.Conn, error) { return dial() }}
+		var req Request
+		var resp Response
+		req.SetRequestURI("https://host.test/")
+		err := c.Do(&req, &resp)
+		if s := resp.TLSConnectionState(); err != nil || s == nil || s.ServerName != "host.test" {
+			t.Errorf("%v, %+v", err, s)
+		}
+		c.CloseIdleConnections()
 	})
 }
