@@ -121,6 +121,9 @@ func (cc *clientConn) readRest(a *answer) error {
 	cc.body = clientBody{kind: head.Body, left: head.Length, trailers: &resp.Header.trailers}
 	streams := (cc.set.stream || resp.StreamBody) && !resp.readWhole
 	if streams && !endsByItself(head.Status, a.method) {
+		if a.upload != nil {
+			a.upload.end() // while the deadlines are ours
+		}
 		return cc.handOver(resp)
 	}
 	streams = streams && head.Body != http1.NoBody

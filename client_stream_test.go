@@ -363,3 +363,36 @@ func TestTakenStreamLeavesTrailers(t *testing.T) {
 		}
 	})
 }
+
+// The connection behind a 101 is the caller's as it is, also while the upload of the request is still ending.
+func TestClientUpgradesBehindAnUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+			r := bufio.NewReader(c)
+			takeRequest(t, r)
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
+			io.Copy(c, r)
+		}}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, ReadTimeout: time.Minute,
+			Trace: &gallop.ClientTrace{WroteRequest: func(error) { time.Sleep(10 * time.Millisecond) }}}
+		req := getRequest("/")
+		req.Header.SetMethod("POST")
+		req.Header.Set("Connection", "Upgrade")
+		req.Header.Set("Upgrade", "echo")
+		req.SetBodyStream(strings.NewReader("body"), -1)
+		resp := gallop.Response{StreamBody: true}
+		if err := c.Do(req, &resp); err != nil {
+			t.Fatal(err)
+		}
+		conn := resp.BodyStream().(io.ReadWriteCloser)
+		time.Sleep(time.Hour)
+		if _, err := io.WriteString(conn, "hello"); err != nil {
+			t.Error(err)
+		}
+		got := make([]byte, 5)
+		if _, err := io.ReadFull(conn, got); err != nil || string(got) != "hello" {
+			t.Errorf("%q, %v", got, err)
+		}
+		conn.Close()
+	})
+}

@@ -98,6 +98,7 @@ func (u *upload) run() {
 	}
 	u.cc.set.trace.wroteRequest(u.err)
 	switch timeout := u.cc.set.readTimeout; {
+	case u.state.Load() == uploadAbandoned:
 	case u.err == nil && timeout > 0:
 		u.cc.nc.SetReadDeadline(earlier(time.Now().Add(timeout), u.cc.deadline))
 		u.cc.heedInterrupt()
