@@ -61,7 +61,7 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 	if err == nil && nc == nil {
 		err = errDialNothing
 	}
-	if err != nil || !c.IsTLS {
+	if err != nil || !c.IsTLS || c.isSecured(nc) {
 		return nc, err
 	}
 	timeout := maxClientHandshake
@@ -69,6 +69,13 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 		timeout = min(timeout, limit)
 	}
 	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, timeout)
+}
+
+// isSecured reports whether Dial or DialTimeout have shaken hands themselves, as those do that
+// bring a TLS of their own: what they return can then do that.
+func (c *HostClient) isSecured(nc net.Conn) bool {
+	_, can := nc.(interface{ Handshake() error })
+	return can && c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
 }
 
 // reach connects to addr, through a proxy if there is one for it.

@@ -21,6 +21,9 @@ type probe struct {
 
 func (p *probe) init(nc net.Conn) {
 	p.secured, _ = nc.(*tls.Conn)
+	if t, ok := nc.(*tunnelConn); ok {
+		p.secured = t.probe.secured
+	}
 	for {
 		if p.asked, _ = nc.(interface{ Stale() bool }); p.asked != nil {
 			return

@@ -57,7 +57,8 @@ type HostClient struct {
 
 	// DialTimeout makes connections within the time there is for the call. With it, and with
 	// Dial, Addr may also be empty, or the path of a socket: they get it as it is, without a
-	// port that is missing.
+	// port that is missing. With IsTLS they may return a connection that speaks TLS already, which
+	// is known by its method Handshake() error, and its certificate theirs to check.
 	DialTimeout DialFuncWithTimeout
 
 	// Dial makes connections. One that takes longer than the call may is closed when

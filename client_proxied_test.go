@@ -330,3 +330,56 @@ func TestClientOneLiners(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// Dial and DialTimeout may bring a TLS of their own, which is not put into TLS again; that with a proxy is
+// another matter.
+func TestClientDialsTLS(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proxy, host := newTLSPeer(t, "proxy.test"), newTLSPeer(t, "host.test")
+		roots := x509.NewCertPool()
+		roots.AddCert(leafOf(t, proxy))
+		roots.AddCert(leafOf(t, host))
+		toHost := wiretest.Dialer(servePanicking(host.cfg))
+		shaken := func(string) (net.Conn, error) {
+			nc, err := toHost()
+			if err != nil {
+				return nil, err
+			}
+			tc := tls.Client(nc, &tls.Config{RootCAs: roots, ServerName: "host.test"})
+			return tc, tc.Handshake()
+		}
+		toProxy := wiretest.Dialer(func(nc net.Conn) error {
+			serveTunnel(tls.Server(nc, proxy.cfg), func(nc net.Conn, _ *bufio.Reader) {
+				_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
+				_ = servePanicking(host.cfg)(nc)
+			})
+			return nil
+		})
+		through := &ProxyDialer{
+			URL: &url.URL{Scheme: "https", Host: "proxy.test"}, TLSConfig: &tls.Config{RootCAs: roots},
+			Connect: func(context.Context, string, string) (net.Conn, error) { return toProxy() },
+		}
+		for name, setup := range map[string]func(c *HostClient){
+			"Dial": func(c *HostClient) { c.Dial = shaken },
+			"DialTimeout": func(c *HostClient) {
+				c.DialTimeout = func(addr string, _ time.Duration) (net.Conn, error) { return shaken(addr) }
+			},
+			"Dial of a connection without TLS":     func(c *HostClient) { c.Dial = func(string) (net.Conn, error) { return toHost() } },
+			"Dial through a proxy":                 func(c *HostClient) { c.Dial = through.Dial },
+			"DialTimeout through a proxy":          func(c *HostClient) { c.DialTimeout = through.DialTimeout },
+			"DialContext, which has no say in TLS": func(c *HostClient) { c.DialContext = through.DialContext },
+		} {
+			c := &HostClient{Addr: "host.test:443", IsTLS: true, TLSConfig: &tls.Config{RootCAs: roots}}
+			setup(c)
+			var req Request
+			var resp Response
+			req.SetRequestURI("https://host.test/")
+			err := c.DoTimeout(&req, &resp, time.Minute)
+			if err != nil || string(resp.Body()) != "hello" || resp.TLSConnectionState() == nil || resp.TLSConnectionState().ServerName != "host.test" {
+				t.Errorf("%s: %v, %q, %+v", name, err, resp.Body(), resp.TLSConnectionState())
+			}
+			c.CloseIdleConnections()
+		}
+		time.Sleep(time.Hour)
+	})
+}

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 )
@@ -31,9 +32,11 @@ func (t *tunnel) fill() error {
 }
 
 // conn returns the connection behind what the proxy said. If more than that has come
-// already, it belongs to the tunnel.
+// already, it belongs to the tunnel. TLS with the proxy does not show: it is not that of who is
+// at the other end.
 func (t *tunnel) conn() net.Conn {
-	if len(t.buf) == 0 {
+	_, secured := t.nc.(*tls.Conn)
+	if len(t.buf) == 0 && !secured {
 		return t.nc
 	}
 	c := &tunnelConn{Conn: t.nc, early: t.buf}
@@ -41,7 +44,7 @@ func (t *tunnel) conn() net.Conn {
 	return c
 }
 
-// tunnelConn is a connection of which something has been read already.
+// tunnelConn is a connection of which something has been read already, or that is secured.
 type tunnelConn struct {
 	net.Conn
 	early []byte
