@@ -30,6 +30,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		closeBody(r)
 		return nil, err
 	}
+	asked := r
 	for again := false; ; again = true {
 		c := newCall(r)
 		err := c.fill(t, proxy)
@@ -37,7 +38,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			err = hc.DoContext(c.ctx, c.request, c.response)
 		}
 		if err == nil {
-			return c.answer(), nil
+			resp := c.answer()
+			resp.Request = asked
+			return resp, nil
 		}
 		err = c.explain(err)
 		c.end()

@@ -12,16 +12,15 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// answer returns the answer to the call, which ends with its body.
+// answer returns the answer to the call, which ends with its body. Request is not set.
 func (c *call) answer() *http.Response {
 	from := c.response
 	h := &from.Header
 	resp := &http.Response{
 		StatusCode: from.StatusCode(),
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Request: c.r,
-		TLS:     from.TLSConnectionState(),
-		Close:   h.ConnectionClose(),
+		TLS:   from.TLSConnectionState(),
+		Close: h.ConnectionClose(),
 	}
 	resp.Status = strconv.Itoa(resp.StatusCode) + " " + string(h.StatusMessage())
 	if !h.IsHTTP11() {

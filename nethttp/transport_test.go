@@ -786,8 +786,8 @@ func TestTransportRetry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := bodyOf(t, resp); got != body {
-				t.Errorf("got %.20q, want %.20q", got, body)
+			if got := bodyOf(t, resp); got != body || resp.Request != r {
+				t.Errorf("got %.20q, want %.20q; for that request: %v", got, body, resp.Request == r)
 			}
 		}
 	})
