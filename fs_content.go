@@ -165,7 +165,8 @@ func streamSize(n int64) int {
 	return int(n)
 }
 
-// sendEncoded sends the representation in its coding, made in memory.
+// sendEncoded sends the representation in its coding, made in memory, or as it is if it
+// does not get smaller by that.
 func (r *representation) sendEncoded(ctx *RequestCtx) {
 	resp := &ctx.Response
 	r.sendAll(ctx)
@@ -173,8 +174,9 @@ func (r *representation) sendEncoded(ctx *RequestCtx) {
 		r.fail(ctx, resp.BodyErr())
 		return
 	}
-	resp.Header.SetContentEncoding(r.coding.String())
-	resp.encodeBytes(r.coding, fileLevel(r.coding))
+	if resp.encodeBytes(r.coding, fileLevel(r.coding)) {
+		resp.Header.SetContentEncoding(r.coding.String())
+	}
 }
 
 // sendRanges sends the parts that are asked for, or says that there are none. It

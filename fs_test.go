@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -381,7 +382,9 @@ func (u unseekable) Open(name string) (fs.File, error) {
 
 func TestFSCompression(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 100)
-	dir := tree(t, map[string]string{
+	dense := make([]byte, 300)
+	rand.NewChaCha8([32]byte{}).Read(dense)
+	dir := tree(t, map[string]string{"dense.css": string(dense),
 		"stored.css": text, "stored.css.br": "BR", "stored.css.gz": "GZ", "stored.css.zst": "ZST",
 		"old.css": text, "old.css.gz": "OLD", "plain.css": text, "small.css": "x", "named.css": text, "named.css.fasthttp.gz": "NAMED",
 		"picture.png": text, "picture.png.gz": "PNG", "trick.css": text, "trick.css.gz/": "", "link.css": text, "link.css.gz": "-> /etc/passwd",
@@ -408,6 +411,9 @@ func TestFSCompression(t *testing.T) {
 		{"older than the file", "/old.css", "gzip", all, "gzip", ""},
 		{"in memory", "/plain.css", "gzip", all, "gzip", ""},
 		{"too small", "/small.css", "gzip", all, "", "x"},
+		{"not smaller by it, gzip", "/dense.css", "gzip", all, "", string(dense)},
+		{"not smaller by it, br", "/dense.css", "br", all, "", string(dense)},
+		{"not smaller by it, zstd", "/dense.css", "zstd", all, "", string(dense)},
 		{"other suffix", "/named.css", "gzip", all, "gzip", "NAMED"},
 		{"type that does not gain", "/picture.png", "gzip", all, "", text},
 		{"directory in its place", "/trick.css", "gzip", all, "gzip", ""},
