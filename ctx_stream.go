@@ -108,6 +108,8 @@ func (c *serverConn) streamedLength(none bool) int64 {
 	resp := &c.ctx.Response
 	length := resp.Header.sentLength()
 	switch {
+	case resp.StatusCode() == StatusResetContent:
+		return 0
 	case length >= 0 && resp.StatusCode() != StatusNoContent:
 		return length
 	case none && c.method != http1.HeadMethod:

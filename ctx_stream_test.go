@@ -56,6 +56,10 @@ func TestStreamResponse(t *testing.T) {
 				"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nConnection: close\r\n\r\na"},
 			{"to HEAD", head, func(ctx *gallop.RequestCtx) { plain(ctx).WriteString("a") },
 				"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n"},
+			{"in a 205", get, func(ctx *gallop.RequestCtx) {
+				ctx.SetStatusCode(gallop.StatusResetContent)
+				plain(ctx).WriteString("a")
+			}, "HTTP/1.1 205 Reset Content\r\nContent-Type: a/b\r\nContent-Length: 0\r\n\r\n"},
 			{"trailers", get, func(ctx *gallop.RequestCtx) {
 				plain(ctx).WriteString("a")
 				ctx.Response.Header.AddTrailer("X-Sum")

@@ -134,7 +134,9 @@ func (resp *Response) LocalAddr() net.Addr { return resp.local }
 // to be changed.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
-// mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1).
+// mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1). That of a 205,
+// which is framed like others, has to be empty (§15.3.6).
 func (resp *Response) mayHaveBody() bool {
-	return !resp.SkipBody && http1.MayHaveBody(resp.StatusCode(), http1.OtherMethod)
+	status := resp.StatusCode()
+	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
 }

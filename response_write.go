@@ -53,12 +53,14 @@ func (resp *Response) frame(out *outgoing, http10 bool) {
 }
 
 // absentLength returns what frames a body that is not there: nothing for 1xx and
-// 204, for 304 the length that was set, and for HEAD what would frame the body
-// (RFC 9110 §8.6, RFC 9112 §6.1).
+// 204, 0 for 205, for 304 the length that was set, and for HEAD what would frame the body
+// (RFC 9110 §8.6 and §15.3.6, RFC 9112 §6.1).
 func (resp *Response) absentLength(http10 bool) int64 {
 	switch code := resp.StatusCode(); {
 	case code < 200 || code == StatusNoContent:
 		return lengthNone
+	case code == StatusResetContent:
+		return 0
 	case code == StatusNotModified:
 		return max(resp.Header.sentLength(), lengthNone)
 	case resp.IsBodyStream():

@@ -51,6 +51,9 @@ func TestResponseFraming(t *testing.T) {
 			"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 7\r\n\r\n"},
 		{"204 of bytes", func(r *Response) { r.SetStatusCode(204); r.SetBodyString("abc") }, "HTTP/1.1 204 No Content\r\n\r\n"},
 		{"204 of a stream", func(r *Response) { r.SetStatusCode(204); r.SetBodyStream(strings.NewReader("abc"), -1) }, "HTTP/1.1 204 No Content\r\n\r\n"},
+		{"205 of bytes", func(r *Response) { r.SetStatusCode(205); r.SetBodyString("abc") }, "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"},
+		{"205 of a stream", func(r *Response) { r.SetStatusCode(205); r.SetBodyStream(strings.NewReader("abc"), -1) },
+			"HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n"},
 		{"103", func(r *Response) { r.SetStatusCode(103); r.Header.Set("Link", "</a>") }, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"},
 		{"304", func(r *Response) {
 			r.SetStatusCode(304)
