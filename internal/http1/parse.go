@@ -398,7 +398,8 @@ func parseName(line []byte) (colon int, err error) {
 // returns where the line ends. Framing is not guessed from folded lines.
 func (h *Head) unfold(b []byte, i int) (end int, err error) {
 	last := h.Fields.Len() - 1
-	if id := h.Fields.ID(last); id <= lastNoted && id != field.Unknown {
+	switch h.Fields.ID(last) {
+	case field.ContentLength, field.TransferEncoding, field.Connection:
 		return 0, ErrFold
 	}
 	start := skipBlanks(b, i)
