@@ -54,6 +54,14 @@ func TestRequestWrite(t *testing.T) {
 			r.URI()
 		}, "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n"},
 		{"OPTIONS *", func(r *Request) { r.Header.SetMethod("OPTIONS"); r.SetRequestURI("*"); r.Header.SetHost("a"); r.URI() }, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"},
+		{"OPTIONS * of a copy", func(r *Request) {
+			var from Request
+			from.Header.SetMethod("OPTIONS")
+			from.SetRequestURI("*")
+			from.Header.SetHost("a")
+			from.URI()
+			from.CopyTo(r)
+		}, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"},
 
 		{"POST without a body", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"},
 		{"POST", func(r *Request) { r.Header.SetMethod("POST"); r.SetRequestURI("http://a/"); r.SetBodyString("abc") }, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\nContent-Length: 3\r\n\r\nabc"},

@@ -105,7 +105,7 @@ func (u *URI) CopyTo(dst *URI) {
 	dst.host = append(dst.host, u.host...)
 	dst.username = append(dst.username, u.username...)
 	dst.password = append(dst.password, u.password...)
-	dst.pathOriginal = append(dst.pathOriginal, u.pathOriginal...)
+	dst.setPathOriginal(u.pathOriginal)
 	dst.queryString = append(dst.queryString, u.queryString...)
 	dst.hash = append(dst.hash, u.hash...)
 	if u.argsParsed {
