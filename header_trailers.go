@@ -80,7 +80,7 @@ func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 
 // announces reports whether Trailer names the field.
 func (h *header) announces(name []byte) bool {
-	return ascii.HasToken(h.head.Fields.PeekID(field.Trailer), name)
+	return anyLineHasToken(&h.head.Fields, field.Trailer, UnsafeString(name))
 }
 
 // withdrawTrailers undoes what was announced: its fields are ordinary ones again.
