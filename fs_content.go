@@ -19,7 +19,8 @@ import (
 // What the handler has set before stays: Content-Type, else it is found by the
 // extension of name, or by the first bytes; ETag, by which conditions are judged;
 // and a status other than 200, which makes the answer the whole content without
-// conditions. modtime, unless it is zero or the Unix epoch, is sent as Last-Modified.
+// conditions. modtime, unless it is zero or the Unix epoch, is sent as Last-Modified, or
+// the present time if that is earlier.
 //
 // content is read after the handler has returned, from its start wherever it
 // stands now, and is closed then if it is an io.Closer.
@@ -98,7 +99,7 @@ func (r *representation) describe(h *ResponseHeader) (v validator) {
 		h.SetBytesV(HeaderETag, v.tag)
 	}
 	if !r.modified.IsZero() && r.modified.Unix() != 0 {
-		v.modified = r.modified.Truncate(time.Second)
+		v.modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
 		h.SetLastModified(v.modified)
 	}
 	return v

@@ -238,6 +238,25 @@ func TestFSWithoutRanges(t *testing.T) {
 	}
 }
 
+// Nothing was modified after the time at which that is said (RFC 9110 §8.8.2.1).
+func TestFSFileFromTheFuture(t *testing.T) {
+	dir := tree(t, map[string]string{"a.txt": "hello"})
+	future := time.Now().Add(24 * time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "a.txt"), future, future); err != nil {
+		t.Fatal(err)
+	}
+	handler := (&gallop.FS{Root: dir, AcceptByteRange: true}).NewRequestHandler()
+	resp := serveOnce(t, handler, "GET", "/a.txt")
+	modified, err := gallop.ParseHTTPDate(resp.Header.Peek("Last-Modified"))
+	if err != nil || modified.After(time.Now()) {
+		t.Errorf("Last-Modified: %q", peek(resp, "Last-Modified"))
+	}
+	resp = serveOnce(t, handler, "GET", "/a.txt", "If-Modified-Since: "+future.UTC().Format(http.TimeFormat))
+	if resp.StatusCode() != 304 {
+		t.Errorf("not modified since then: %d", resp.StatusCode())
+	}
+}
+
 func TestFSTagIsWeakWhileTheFileIsNew(t *testing.T) {
 	dir := tree(t, map[string]string{"a.txt": "hello"})
 	now := time.Now()
