@@ -17,6 +17,10 @@ type compressor struct {
 // The answer to HEAD gets the fields that the answer to GET would have, except for
 // the length, which nobody knows without the work (RFC 9110 §9.3.2).
 func (c *compressor) compress(req *Request, resp *Response) {
+	if resp.StatusCode() == StatusNotModified {
+		resp.noteVaries() // as the answer may do for which it stands: RFC 9110 §15.4.5
+		return
+	}
 	head := req.Header.IsHead()
 	if !resp.allowsCoding() || !head && !resp.isEncodable() || head && !resp.isBigEnoughForHead() {
 		return
