@@ -8,7 +8,7 @@ import "runtime"
 // ahead is what one worker, the owner, has read from connections. If it is overtaken, who
 // leads instead serves those that it has not come to.
 type ahead struct {
-	owner  *Worker
+	owner  *Worker // nil when another worker has served of it, who may still look at it
 	reads  []early
 	served int // of them
 	buf    []byte
@@ -88,6 +88,9 @@ func (l *Loop) letOthersRun() {
 
 // takeAhead makes w the one who serves the next connection that was read from.
 func (w *Worker) takeAhead(a *ahead) *Conn {
+	if a.owner != w {
+		a.owner = nil
+	}
 	w.early, w.owned = &a.reads[a.served], a.buf
 	a.served++
 	return w.early.c

@@ -183,3 +183,62 @@ func TestFewWorkersForMany(t *testing.T) {
 		r.close(conns...)
 	})
 }
+
+// The bytes that one worker has read for another stay as they are until that one has served them,
+// also if the first leads again meanwhile.
+func TestAheadWhenOvertakenTwice(t *testing.T) {
+	var owner, heir, shut, goOn chan struct{}
+	h := &hooks{ahead: true}
+	var first, second *Conn
+	h.serve = func(w *Worker, c *Conn) {
+		switch c {
+		case first:
+			first = nil
+			w.loop.steal(w.run)
+			<-owner
+		case second:
+			second = nil
+			close(owner)
+			for idle := false; !idle; runtime.Gosched() { // until who has read them may lead again
+				w.g.mu.Lock()
+				idle = len(w.g.idle) > 0
+				w.g.mu.Unlock()
+			}
+			w.loop.steal(w.run)
+			close(heir)
+			<-goOn
+		}
+		if p := received(w, c); p != nil {
+			later(w, c, p)
+		}
+	}
+	var conns []*Conn
+	h.added = func(_ *Worker, c *Conn, _ error) { conns = append(conns, c) }
+	var gate func()
+	h.step = func(call string, _ int) {
+		if g := gate; g != nil && call == "read" {
+			gate = nil
+			g()
+		}
+	}
+	inMemory(t, 1, h, func(r *rig) {
+		owner, heir, shut, goOn = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+		a, b, c := r.dial(), r.dial(), r.dial()
+		synctest.Wait()
+		first, second = conns[1], conns[2]
+		gate = func() { <-shut } // the events of the two others come together
+		_, _ = a.Write([]byte("a"))
+		synctest.Wait()
+		_, _ = b.Write([]byte("b"))
+		_, _ = c.Write([]byte("c"))
+		shut <- struct{}{}
+		wantText(t, a, "A")
+		wantText(t, b, "B")
+		<-heir
+		_, _ = a.Write([]byte("xxx")) // where c's byte is, if that could be
+		wantText(t, a, "XXX")
+		close(goOn)
+		wantText(t, c, "C")
+		r.close(a, b, c)
+	})
+}
