@@ -401,6 +401,28 @@ func TestTestEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// What Test returns is the answer, and not what comes before it.
+func TestTestPassesOverInterimAnswers(t *testing.T) {
+	app := New(Config{})
+	app.Get("/", func(c *Ctx) error { return errors.Join(c.EarlyHints("</a.css>; rel=preload"), c.SendString("final")) })
+	app.Post("/", func(c *Ctx) error { return c.Send(c.Body()) })
+	if status, body, header := ask(t, app, "GET", "/"); status != 200 || body != "final" || header.Get("Link") == "" {
+		t.Errorf("behind 103: %d %q %v", status, body, header)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader("text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Expect", "100-continue")
+	response, err := app.Test(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, _ := io.ReadAll(response.Body); response.StatusCode != 200 || string(body) != "text" {
+		t.Errorf("behind 100: %d %q", response.StatusCode, body)
+	}
+}
+
 func TestBodies(t *testing.T) {
 	app := New(Config{})
 	app.Post("/", func(c *Ctx) error { return c.Send(c.Body()) })

@@ -11,8 +11,8 @@ import (
 
 // Test serves one request without a socket and returns the answer, for tests. The request
 // goes through Config.Server, as it would from the network; its URL needs no host. The answer
-// is read to its end, and its body need not be closed. When the context of the request ends,
-// so does Test.
+// is read to its end, and its body need not be closed; interim ones before it (RFC 9110 §15.2) are
+// passed over. When the context of the request ends, so does Test.
 func (a *App) Test(request *http.Request) (*http.Response, error) {
 	client, server := net.Pipe()
 	defer client.Close()
@@ -41,9 +41,13 @@ func (a *App) Test(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// readAnswer reads a response and its body.
+// readAnswer reads a final response and its body. 101 is final: what follows is another protocol.
 func readAnswer(conn net.Conn, request *http.Request) (*http.Response, error) {
-	response, err := http.ReadResponse(bufio.NewReader(conn), request)
+	r := bufio.NewReader(conn)
+	response, err := http.ReadResponse(r, request)
+	for err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols {
+		response, err = http.ReadResponse(r, request)
+	}
 	if err != nil {
 		return nil, err
 	}
