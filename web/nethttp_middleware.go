@@ -90,8 +90,21 @@ func next(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.over, l.w, l.r = true, w, r
+	defer passAbort()
 	if a := l.run(c); a != nil {
 		a.writeTo(w)
+	}
+}
+
+// passAbort, deferred, makes net/http's ErrAbortHandler of gallop's: middleware that recovers lets that one pass, and
+// would take the other for a failure, and an answer that broke off for a whole one.
+func passAbort() {
+	switch v := recover(); v {
+	case nil:
+	case gallop.ErrAbortHandler:
+		panic(http.ErrAbortHandler)
+	default:
+		panic(v)
 	}
 }
 

@@ -255,6 +255,38 @@ func TestMiddlewareThatRecovers(t *testing.T) {
 	}
 }
 
+// Middleware that recovers, as chi's Recoverer, lets http.ErrAbortHandler pass; so a stream that breaks off behind it does not
+// look whole, and a handler can end the connection.
+func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() {
+				if v := recover(); v == http.ErrAbortHandler {
+					panic(v)
+				} else if v != nil {
+					w.WriteHeader(500)
+				}
+			}()
+			next.ServeHTTP(w, r)
+		})
+	})
+	app.Get("/breaks", func(c *Ctx) error {
+		return c.SendStreamWriter(func(w *bufio.Writer) error { w.WriteString("half"); w.Flush(); return errors.New("no") })
+	})
+	app.Get("/aborts", func(*Ctx) error { panic(gallop.ErrAbortHandler) })
+	app.Get("/panics", func(*Ctx) error { panic("no") })
+	for _, target := range []string{"/breaks", "/aborts"} {
+		request, _ := http.NewRequest("GET", target, nil)
+		if response, err := app.Test(request); err == nil {
+			t.Errorf("%s: answered %s", target, response.Status)
+		}
+	}
+	if status, _, _ := ask(t, app, "GET", "/panics"); status != 500 {
+		t.Errorf("another panic: %d", status)
+	}
+}
+
 // Nothing runs behind middleware that has returned, and nothing is begun then.
 func TestMiddlewareThatDoesNotWait(t *testing.T) {
 	app := New(Config{Server: quiet()})
