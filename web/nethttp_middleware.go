@@ -16,7 +16,8 @@ import (
 
 // FromMiddleware returns net/http's middleware as a Handler. What it passes on runs the handlers behind it; their answer, as the
 // error handler has left it if there was an error, is written to the ResponseWriter that it passes on. A handler of net/http
-// that is one of them writes there itself.
+// that is one of them writes there itself. Fields of the answer take the place of those that the middleware has set, but for
+// Set-Cookie, Vary and others to which both add.
 //
 // Fields that it sets in the request or removes from it, and the request's context, are seen by the handlers behind it. Another
 // method, path, body or remote address is seen by those of net/http only. If it returns while what it has passed the
@@ -202,14 +203,23 @@ func (c *Ctx) takeAnswer() *answer {
 	return a
 }
 
-// writeHead writes what comes before the body.
+// writeHead writes what comes before the body. Fields take the place of those that middleware has set, as if the handler had
+// set them in w, but for those that both add to.
 func (a *answer) writeHead(w http.ResponseWriter) {
 	h := w.Header()
+	for _, field := range a.fields {
+		if !slices.Contains(joint, field[0]) {
+			delete(h, field[0])
+		}
+	}
 	for _, field := range a.fields {
 		h.Add(field[0], field[1])
 	}
 	w.WriteHeader(a.status)
 }
+
+// joint are the fields of an answer to which middleware and handlers add.
+var joint = []string{"Link", "Server-Timing", "Set-Cookie", "Vary", "Www-Authenticate"}
 
 // writeTo writes a to w.
 func (a *answer) writeTo(w http.ResponseWriter) {

@@ -287,6 +287,40 @@ func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
 	}
 }
 
+// What a handler sets takes the place of what middleware has set before, as among handlers of net/http.
+func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for name, value := range map[string]string{
+				"Content-Type": "text/html", "Cache-Control": "no-cache", "Vary": "Origin", "Set-Cookie": "a=b", "X-Kept": "k",
+			} {
+				w.Header().Set(name, value)
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	set := func(c *Ctx) {
+		c.Set("Cache-Control", "public").Vary("Accept")
+		c.SetCookie(Cookie{Name: "c"})
+		c.RequestCtx().Response.Header.Add("X-Two", "1")
+		c.RequestCtx().Response.Header.Add("X-Two", "2")
+	}
+	app.Get("/json", func(c *Ctx) error { set(c); return c.JSON(1) })
+	app.Get("/stream", func(c *Ctx) error {
+		set(c)
+		c.Type("json")
+		return c.SendStreamWriter(func(w *bufio.Writer) error { return w.WriteByte('1') })
+	})
+	for _, target := range []string{"/json", "/stream"} {
+		_, body, h := ask(t, app, "GET", target)
+		got := fmt.Sprint(body, h["Content-Type"], h["Cache-Control"], h["Vary"], len(h["Set-Cookie"]), h["X-Kept"], h["X-Two"])
+		if want := "1[application/json] [public] [Origin Accept] 2 [k] [1 2]"; got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+}
+
 // Nothing runs behind middleware that has returned, and nothing is begun then.
 func TestMiddlewareThatDoesNotWait(t *testing.T) {
 	app := New(Config{Server: quiet()})
