@@ -93,8 +93,8 @@ func (s Static) serve(c *web.Ctx, files gallop.RequestHandler, name []byte) (fou
 	return true, nil
 }
 
-// try has a file served, and reports whether it is there. A directory without the slash at its end is redirected to
-// the one with it.
+// try has a file served, and reports whether it is there. A directory that has an index.html is redirected to its path with a
+// slash at the end.
 func try(c *web.Ctx, files gallop.RequestHandler, name []byte) bool {
 	r := c.RequestCtx()
 	if len(name) == 0 || name[len(name)-1] == '/' {
@@ -104,13 +104,29 @@ func try(c *web.Ctx, files gallop.RequestHandler, name []byte) bool {
 	files(r)
 	r.RemoveUserValue(staticKey{})
 	switch r.Response.StatusCode() {
+	case gallop.StatusMovedPermanently:
+		if exists(files, append(bytes.Clone(name), "/index.html"...)) {
+			return true
+		}
+		r.Response.Header.Del(gallop.HeaderLocation)
 	case gallop.StatusNotFound, gallop.StatusForbidden: // which is not to be told apart from outside
-		r.ResetBody()
-		r.Response.Header.Del(gallop.HeaderContentType)
-		r.SetStatusCode(gallop.StatusOK)
-		return false
+	default:
+		return true
 	}
-	return true
+	r.ResetBody()
+	r.Response.Header.Del(gallop.HeaderContentType)
+	r.SetStatusCode(gallop.StatusOK)
+	return false
+}
+
+// exists reports whether there is a file of this name.
+func exists(files gallop.RequestHandler, name []byte) bool {
+	var probe gallop.RequestCtx
+	probe.Request.Header.SetMethod(gallop.MethodHead)
+	probe.SetUserValue(staticKey{}, name)
+	files(&probe)
+	defer probe.Response.CloseBodyStream()
+	return probe.Response.StatusCode() == gallop.StatusOK
 }
 
 // setCache sets Cache-Control if what is answered is a file.

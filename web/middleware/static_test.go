@@ -191,6 +191,34 @@ func TestStaticMiddleware(t *testing.T) {
 	ask(t, app, "GET", "/api/orders").want(t, "Content-Type", "text/plain; charset=utf-8")
 }
 
+// A directory without index.html is not there, whether its path ends in a slash or not: routes and Fallback come into play.
+func TestStaticDirectories(t *testing.T) {
+	files := fstest.MapFS{"index.html": {Data: []byte("shell")}, "api/users": {Data: []byte("a file")}, "docs/index.html": {Data: []byte("docs")}}
+	app := newApp(middleware.Static{FS: files}.Middleware())
+	app.Get("/api", says("route"))
+	page := newApp()
+	page.Get("/*", middleware.Static{FS: files, Fallback: "index.html"}.Handler())
+	for _, tc := range []struct {
+		app      *web.App
+		target   string
+		status   int
+		body     string
+		location string
+	}{
+		{app, "/api", 200, "route", ""},
+		{app, "/api/", 404, "Not Found", ""},
+		{app, "/docs?q", 301, "Moved Permanently", "./docs/?q"},
+		{page, "/api", 200, "shell", ""},
+		{page, "/docs", 301, "Moved Permanently", "./docs/"},
+	} {
+		a := ask(t, tc.app, "GET", tc.target, "Accept: text/html")
+		if a.status != tc.status || a.body != tc.body {
+			t.Errorf("%s: %d %q", tc.target, a.status, a.body)
+		}
+		a.want(t, "Location", tc.location)
+	}
+}
+
 // Without a route, or one with such a parameter, it is the path.
 func TestStaticWithoutAParameter(t *testing.T) {
 	files := fstest.MapFS{"app.js": {Data: []byte("let a")}}
