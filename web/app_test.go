@@ -132,6 +132,29 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
+// Prefix and path may both have the slash between them.
+func TestSlashesOfPrefixes(t *testing.T) {
+	app := New(Config{})
+	app.Group("/").Get("/x", says("x"))
+	api := app.Group("/api/")
+	api.Get("/y", says("y"))
+	api.Get("z", says("z"))
+	api.Group("/v1/").Get("/", says("v1"))
+	shop := New(Config{})
+	shop.Get("/s", says("s"))
+	api.Mount("/", shop)
+	show := func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) }
+	app.Group("/files").Mount("/", http.HandlerFunc(show))
+	app.Group("/").Mount("/", http.HandlerFunc(show))
+	for target, want := range map[string]string{
+		"/x": "x", "/api/y": "y", "/api/z": "z", "/api/v1/": "v1", "/api/s": "s", "/files": "/", "/files/": "/", "/files/a": "/a", "/": "/", "/a/b": "/a/b",
+	} {
+		if status, body, _ := ask(t, app, "GET", target); status != 200 || body != want {
+			t.Errorf("%s: %d %q, want %q", target, status, body, want)
+		}
+	}
+}
+
 // A group that grows does not change what was made of it.
 func TestGroupsDoNotShareMemory(t *testing.T) {
 	app := New(Config{})

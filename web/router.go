@@ -89,11 +89,11 @@ func (g *Router) All(path string, handlers ...any) *Route { return g.Add("", pat
 func (g *Router) Add(method, path string, handlers ...any) *Route {
 	own := handlersOf(handlers)
 	if len(own) == 0 {
-		panic("web: route " + g.prefix + path + " has no handlers")
+		panic("web: route " + joinPath(g.prefix, path) + " has no handlers")
 	}
 	chain := slices.Concat(g.use, own)
 	return g.app.add(&Route{
-		app: g.app, method: method, host: g.host, spelled: g.prefix + path,
+		app: g.app, method: method, host: g.host, spelled: joinPath(g.prefix, path),
 		handlers: chain, onError: g.onError, known: g.app.config.Constraints,
 	})
 }
@@ -109,12 +109,20 @@ func (g *Router) Use(middleware ...any) {
 }
 
 // Group returns a group within g, whose paths begin with the prefix, and which has the middleware that g
-// has now and what is given.
+// has now and what is given. Between prefix and path there is one slash where both have it.
 func (g *Router) Group(prefix string, middleware ...any) *Router {
 	within := *g
-	within.prefix += prefix
+	within.prefix = joinPath(g.prefix, prefix)
 	within.use = slices.Concat(g.use, handlersOf(middleware))
 	return &within
+}
+
+// joinPath returns the path below a prefix.
+func joinPath(prefix, path string) string {
+	if strings.HasPrefix(path, "/") {
+		prefix = strings.TrimSuffix(prefix, "/")
+	}
+	return prefix + path
 }
 
 // Route calls register with a group for the prefix.
@@ -142,13 +150,13 @@ func (g *Router) OnError(h ErrorHandler) { g.onError = h }
 // prefixes, as routes see it: without dot segments, and with %2F as it is. One that needs the whole path is no matter
 // for Mount but for All.
 func (g *Router) Mount(prefix string, what any) {
-	prefix = strings.TrimSuffix(prefix, "/") // both have routes that begin with one
+	prefix = strings.TrimSuffix(prefix, "/") // it is a route of its own
 	switch what := what.(type) {
 	case *App:
 		g.mountApp(prefix, what)
 	case http.Handler:
 		h := FromHTTP(withoutPrefix(what))
-		if prefix != "" {
+		if strings.Trim(g.prefix+prefix, "/") != "" {
 			g.All(prefix, h)
 		}
 		g.All(prefix+"/*", h)
@@ -167,7 +175,7 @@ func (g *Router) mountApp(prefix string, other *App) {
 		mounted := *r
 		mounted.known = known
 		mounted.app = g.app
-		mounted.spelled = g.prefix + prefix + r.spelled
+		mounted.spelled = joinPath(joinPath(g.prefix, prefix), r.spelled)
 		mounted.handlers = append(append([]Handler(nil), g.use...), r.handlers...)
 		if mounted.host == "" {
 			mounted.host = g.host
