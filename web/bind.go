@@ -45,7 +45,8 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //
 // An empty value counts as none, except for a string. Of several values a field takes the
 // first. A field without any keeps what it has, or, if that is zero, gets what the tag
-// default says. With "required" behind the name it is an error if it stays zero.
+// default says. With "required" behind the name an empty string counts as none, too, and it is an
+// error if there is none and the field stays zero.
 //
 // A request that does not fit is an *Error with the status 400, whose cause is a
 // *BindError. Its message is for clients and names the field. At most 10,000 values are

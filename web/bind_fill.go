@@ -68,7 +68,7 @@ func (f *filler) fillField(fd *field, v reflect.Value, scopes []scope, absent bo
 // fillFrom fills a field from a scope.
 func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (found bool, err error) {
 	if fd.shape.kind == leafShape {
-		if e := fd.shape.find(s.entries, name); e != nil {
+		if e := find(s.entries, name, fd.shape.empty && !fd.required); e != nil {
 			return true, fd.shape.setTo(fieldAt(v, fd.index), e.value)
 		}
 		return false, nil
@@ -101,7 +101,7 @@ func (f *filler) fillAbsent(fd *field, v reflect.Value, s source, absent bool) e
 func (f *filler) fill(s *shape, v reflect.Value, from scope) (found bool, err error) {
 	switch s.kind {
 	case leafShape:
-		if e := s.find(from.entries, ""); e != nil {
+		if e := find(from.entries, "", s.empty); e != nil {
 			return true, s.setTo(v, e.value)
 		}
 	case fileShape:
@@ -222,10 +222,10 @@ func firstPart(name []byte) []byte {
 	return first
 }
 
-// find returns the entry that a leaf of this name is made of, nil if there is none.
-func (s *shape) find(entries []entry, name string) *entry {
+// find returns the entry that a leaf of this name is made of, nil if there is none. empty says that an empty one will do.
+func find(entries []entry, name string, empty bool) *entry {
 	for i := range entries {
-		if e := &entries[i]; string(e.name) == name && e.file == nil && (s.empty || len(e.value) > 0) {
+		if e := &entries[i]; string(e.name) == name && e.file == nil && (empty || len(e.value) > 0) {
 			return e
 		}
 	}

@@ -276,6 +276,27 @@ func TestBindKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+// A field of a form that was left empty is sent all the same. What is required is missing then.
+func TestBindRequiresMoreThanAnEmptyString(t *testing.T) {
+	for query, want := range map[string]string{
+		"need=": "missing", "": "missing", "need=&need=x": "{x  default}", "need=x&may=&else=": "{x  default}", "need=x&may=y&else=z": "{x y z}",
+	} {
+		v := struct {
+			Need string `query:"need,required"`
+			May  string `query:"may"`
+			Else string `query:"else,required" default:"default"`
+		}{}
+		err := bound(t, Config{}, query, "", nil, func(c *Ctx) error { return c.Bind().Query(&v) })
+		got := fmt.Sprint(v)
+		if errors.Is(err, errMissing) {
+			got = "missing"
+		}
+		if got != want {
+			t.Errorf("%q: %s (%v), want %s", query, got, err, want)
+		}
+	}
+}
+
 func TestBindErrors(t *testing.T) {
 	type item struct {
 		Price int `query:"price,required" form:"price"`
