@@ -199,6 +199,12 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%s %s%s: %q, want %q", tc.method, tc.host, tc.target, got, tc.want)
 		}
 	}
+	app.Host(":userID.Example.org").Get("/", func(c *Ctx) error { return c.SendString(c.Params("userID")) })
+	if _, body, _ := ask(t, app, "GET", "/", "Host: Ann.EXAMPLE.org"); body != "ann" {
+		t.Errorf("a parameter in mixed case: %q", body)
+	}
+	mustPanic(t, "two parameters of the name", func() { app.Host(":x.example.com").Get("/:x", says("")) })
+	mustPanic(t, "two parameters of the name", func() { app.Host(":x.:x.com").Get("/", says("")) })
 	mustPanic(t, "neither a label nor a parameter", func() { app.Host("a..b").Get("/", says("")) })
 	mustPanic(t, "neither a label nor a parameter", func() { app.Host(":.b").Get("/", says("")) })
 	mustPanic(t, "match the same requests", func() { app.Host(":other.example.com").Get("/:x", says("")) })

@@ -25,6 +25,9 @@ func parseHost(s string) (p hostPattern, err error) {
 		if isParam && !isName(name) || !isParam && (label == "" || strings.ContainsAny(label, ":/*")) {
 			return nil, fmt.Errorf("web: host %q: %q is neither a label nor a parameter", s, label)
 		}
+		if !isParam {
+			name = strings.ToLower(name)
+		}
 		p = append(p, hostLabel{name, isParam})
 	}
 	return p, nil

@@ -34,6 +34,11 @@ func (r *Route) parse() error {
 		return err
 	}
 	r.pattern, r.params, r.ofHost = path, append(host.names(), path.names()...), len(host.names())
+	for i, name := range r.params {
+		if slices.Contains(r.params[:i], name) {
+			return fmt.Errorf("web: route %s%s has two parameters of the name %q", r.host, r.spelled, name)
+		}
+	}
 	if len(r.params) > maxParams {
 		return fmt.Errorf("web: route %s%s has more than %d parameters", r.host, r.spelled, maxParams)
 	}

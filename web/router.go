@@ -129,10 +129,10 @@ func joinPath(prefix, path string) string {
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
 // Host returns a group within g for one host. The pattern is a name, without port, in which a label
-// may be a parameter, as ":tenant.example.com". Names without parameters come first.
+// may be a parameter, as ":tenant.example.com"; case does not matter but in names of parameters. Names without parameters come first.
 func (g *Router) Host(pattern string, middleware ...any) *Router {
 	within := g.Group("", middleware...)
-	within.host = strings.ToLower(pattern)
+	within.host = pattern
 	return within
 }
 
