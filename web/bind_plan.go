@@ -189,12 +189,24 @@ func readTags(sf reflect.StructField) (f field, tagged bool) {
 		for option := range strings.SplitSeq(options, ",") {
 			f.required = f.required || option == "required"
 		}
+		if source(s).nests() {
+			name = dottedTag(name)
+		}
 		f.names[s], tagged = name, true
 	}
 	f.otherwise = sf.Tag.Get("default")
 	_, f.json = sf.Tag.Lookup("json")
 	_, f.xml = sf.Tag.Lookup("xml")
 	return f, tagged
+}
+
+// dottedTag returns a name in a tag as those of a request are compared with it: "ids[]" is "ids", "filter[name]" is "filter.name".
+func dottedTag(name string) string {
+	dotted, err := new(filler).dotted([]byte(name))
+	if err != nil { // nothing will match it
+		return name
+	}
+	return strings.TrimSuffix(string(dotted), ".")
 }
 
 // complete finds the shape of a field, and sees whether its sources and its default fit it.

@@ -297,6 +297,18 @@ func TestBindRequiresMoreThanAnEmptyString(t *testing.T) {
 	}
 }
 
+// Tags may have names as they are sent.
+func TestBindTagsWithBrackets(t *testing.T) {
+	var v struct {
+		IDs  []int  `query:"ids[]"`
+		Name string `query:"filter[name]"`
+	}
+	err := bound(t, Config{}, "ids[]=1&ids[]=2&ids=3&filter[name]=n", "", nil, func(c *Ctx) error { return c.Bind().Query(&v) })
+	if got := fmt.Sprint(v); got != "{[1 2 3] n}" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func TestBindErrors(t *testing.T) {
 	type item struct {
 		Price int `query:"price,required" form:"price"`
