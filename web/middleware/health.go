@@ -23,7 +23,8 @@ import (
 // It must not be copied or changed once it is in use. The zero value has no checks: it is ready until it is shut down.
 type Health struct {
 	// Checks say by their error that something is missing without which requests cannot be served. They
-	// run at the same time, for each request to Ready.
+	// run at the same time, for each request to Ready. Their context has none of its values, since they may
+	// outlive it.
 	Checks map[string]func(ctx context.Context) error
 
 	// Timeout is the time for the checks together; 2 seconds by default. Those that do not look at their
@@ -46,7 +47,7 @@ func (h *Health) Ready(c *web.Ctx) error {
 	if h.draining.Load() {
 		return c.Status(gallop.StatusServiceUnavailable).SendString("draining")
 	}
-	failed := h.failed(c)
+	failed := h.failed()
 	if len(failed) == 0 {
 		return c.SendString("ok")
 	}
@@ -59,7 +60,7 @@ func (h *Health) Ready(c *web.Ctx) error {
 }
 
 // failed runs the checks and returns the errors of those that fail.
-func (h *Health) failed(c *web.Ctx) map[string]error {
+func (h *Health) failed() map[string]error {
 	if len(h.Checks) == 0 {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (h *Health) failed(c *web.Ctx) map[string]error {
 	if timeout <= 0 {
 		timeout = 2 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	type result struct {
 		name string

@@ -3,6 +3,8 @@ package middleware_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +57,32 @@ func TestHealth(t *testing.T) {
 		}
 		time.Sleep(time.Hour) // for the deaf one
 	})
+}
+
+// A check that is late does not see the requests that come behind its own.
+func TestHealthChecksOutliveTheirRequest(t *testing.T) {
+	type key struct{}
+	late, seen := make(chan struct{}), make(chan any)
+	app := newApp(func(c *web.Ctx) error { c.SetLocal(key{}, c.Path()); return c.Next() })
+	h := middleware.Health{Timeout: time.Millisecond, Checks: map[string]func(context.Context) error{"deaf": func(ctx context.Context) error {
+		<-late
+		seen <- ctx.Value(key{})
+		return nil
+	}}}
+	app.Get("/readyz", h.Ready)
+	app.Get("/", func(c *web.Ctx) error { close(late); return c.SendString(fmt.Sprint(<-seen)) })
+	client, base := serve(t, app)
+	for _, target := range []string{"/readyz", "/"} {
+		response, err := client.Do(get(t.Context(), base+target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if target == "/" && string(body) != "<nil>" {
+			t.Errorf("it sees %s", body)
+		}
+	}
 }
 
 // While the server is in its lame-duck time requests are served, but balancers are told to go.
