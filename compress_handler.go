@@ -19,9 +19,10 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // no-transform, and bodies that do not get smaller.
 //
 // Compressed or not, what could have been gets Vary: Accept-Encoding, and so does a 304, which
-// may stand for it. Compression makes a strong ETag weak and removes Content-Length and
-// Accept-Ranges. A stream is compressed as it goes out, and what it passes on piece by piece,
-// or flushes, arrives piece by piece. The answer to HEAD gets the same fields, and no length.
+// may stand for it. Compression makes a strong ETag weak, also in a 304 for who has the weak
+// one, and removes Content-Length and Accept-Ranges. A stream is compressed as it goes out,
+// and what it passes on piece by piece, or flushes, arrives piece by piece. The answer to HEAD
+// gets the same fields, and no length.
 //
 // Compressing a secret beside text that an attacker chooses tells its length to
 // whoever sees the traffic: leave such responses out.

@@ -19,6 +19,7 @@ type compressor struct {
 func (c *compressor) compress(req *Request, resp *Response) {
 	if resp.StatusCode() == StatusNotModified {
 		resp.noteVaries() // as the answer may do for which it stands: RFC 9110 §15.4.5
+		resp.weakenFor(&req.Header)
 		return
 	}
 	head := req.Header.IsHead()
@@ -34,6 +35,22 @@ func (c *compressor) compress(req *Request, resp *Response) {
 		resp.noteEncoded(to)
 	default:
 		resp.encode(to, c.levels[to])
+	}
+}
+
+// weakenFor makes the tag of a 304 the weak one of a compressed answer, if that is what the client has: a strong one would
+// be that of another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
+func (resp *Response) weakenFor(h *RequestHeader) {
+	tag := resp.Header.Peek(HeaderETag)
+	if len(tag) == 0 || tag[0] != '"' {
+		return
+	}
+	weak := "W/" + string(tag)
+	for _, line := range h.PeekAll(HeaderIfNoneMatch) {
+		if hasEntityTag(line, weak) {
+			resp.Header.Set(HeaderETag, weak)
+			return
+		}
 	}
 }
 

@@ -130,6 +130,17 @@ func cutEntityTag(b []byte) (tag, rest []byte) {
 	return nil, b
 }
 
+// hasEntityTag reports whether a list of entity tags has one that is spelled like this.
+func hasEntityTag(list []byte, spelled string) bool {
+	for {
+		tag, rest := cutEntityTag(bytes.TrimLeft(list, " \t,"))
+		if tag == nil || string(tag) == spelled {
+			return tag != nil
+		}
+		list = rest
+	}
+}
+
 // allowsRange reports whether If-Range lets a Range field count: there is none, or what it
 // has is strong and exactly v (RFC 9110 §13.1.5).
 func (v *validator) allowsRange(h *RequestHeader) bool {

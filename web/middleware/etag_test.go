@@ -142,6 +142,12 @@ func TestETagAndCompress(t *testing.T) {
 				t.Errorf("%d with %d bytes", again.status, len(again.body))
 			}
 			again.want(t, "Content-Encoding", "")
+			again.want(t, "ETag", tag) // or caches do not know what it is about: RFC 9111 §4.3.4
+			if tc.weak {
+				again.want(t, "Vary", "Accept-Encoding")
+			}
+			tag = plain.header.Get("ETag")
+			ask(t, tc.app, "GET", "/", "If-None-Match: "+tag).want(t, "ETag", tag)
 		})
 	}
 }
