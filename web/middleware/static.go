@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"unicode"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/web"
@@ -40,8 +41,9 @@ type Static struct {
 	Dotfiles bool
 }
 
-// Handler returns the end of a route: it serves the file that the last parameter stands for, as in
-// app.Get("/assets/*", Static{Root: "assets"}.Handler()), and what is not there is web.ErrNotFound.
+// Handler returns the end of a route: it serves the file that the parameter at the end of the pattern stands for, as in
+// app.Get("/assets/*", Static{Root: "assets"}.Handler()), or, without one, the path. What is not there is
+// web.ErrNotFound.
 func (s Static) Handler() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {
@@ -158,9 +160,41 @@ func wantsPage(c *web.Ctx, name []byte) bool {
 // lastParam returns the value of the parameter at the end of the route, or the path if there is none.
 func lastParam(c *web.Ctx) []byte {
 	if r := c.Route(); r != nil {
-		if i := strings.LastIndexByte(r.Pattern(), '*'); i >= 0 {
-			return c.ParamsBytes(cmp.Or(r.Pattern()[i+1:], "*"))
+		if name := nameAtEnd(r.Pattern()); name != "" {
+			return c.ParamsBytes(name)
 		}
 	}
 	return c.PathBytes()
+}
+
+// nameAtEnd returns the name of the parameter that a pattern ends in, "" if that is text.
+func nameAtEnd(pattern string) string {
+	pattern = withoutConstraints(pattern)
+	i := strings.LastIndexAny(pattern, ":*/")
+	if i <= 0 || pattern[i] == '/' || pattern[i-1] == '\\' {
+		return ""
+	}
+	name := pattern[i+1:]
+	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		return ""
+	}
+	if pattern[i] == '*' {
+		return cmp.Or(name, "*")
+	}
+	return name
+}
+
+// withoutConstraints cuts the constraints off the end of a pattern. Angle brackets in them are in pairs.
+func withoutConstraints(pattern string) string {
+	for i, open := len(pattern)-1, 0; i >= 0 && strings.HasSuffix(pattern, ">"); i-- {
+		switch pattern[i] {
+		case '>':
+			open++
+		case '<':
+			if open--; open == 0 {
+				return pattern[:i]
+			}
+		}
+	}
+	return pattern
 }

@@ -219,6 +219,23 @@ func TestStaticDirectories(t *testing.T) {
 	}
 }
 
+// The parameter at the end of the route is the file, of whatever kind it is.
+func TestStaticParameters(t *testing.T) {
+	files := fstest.MapFS{"a.txt": {Data: []byte("a")}, "7": {Data: []byte("seven")}, "index.html": {Data: []byte("home")}, "x/y*": {Data: []byte("star")}, "d/7.txt": {Data: []byte("text")}}
+	serve := middleware.Static{FS: files}.Handler()
+	app := newApp()
+	for _, pattern := range []string{"/a/:name", "/b/:n<int;regex(^.*$)>", "/c/*rest", "/c/:x/*", "/d/:n.txt", `/x/y\*`} {
+		app.Get(pattern, serve)
+	}
+	for target, want := range map[string]string{
+		"/a/a.txt": "a", "/a/none": "Not Found", "/b/7": "seven", "/c/a.txt": "a", "/c/x/": "home", "/c/x/7": "seven", "/d/7.txt": "text", "/x/y*": "star",
+	} {
+		if a := ask(t, app, "GET", target); a.body != want {
+			t.Errorf("%s: %d %q, want %q", target, a.status, a.body, want)
+		}
+	}
+}
+
 // Without a route, or one with such a parameter, it is the path.
 func TestStaticWithoutAParameter(t *testing.T) {
 	files := fstest.MapFS{"app.js": {Data: []byte("let a")}}
