@@ -194,7 +194,10 @@ func fieldOf(field *reflect.StructField, tag string) (one recordField, ok bool) 
 	case zero && field.Type == timeType:
 		one.omit = func(v reflect.Value) bool { t, ok := timeIn(v); return ok && t.IsZero() }
 	case zero:
-		_, own := reflect.PointerTo(field.Type).MethodByName("IsZero")
+		_, own := field.Type.MethodByName("IsZero") // a pointer to a pointer has none of its methods
+		if !own {
+			_, own = reflect.PointerTo(field.Type).MethodByName("IsZero")
+		}
 		if one.omit = reflect.Value.IsZero; own {
 			return one, false
 		}
