@@ -152,9 +152,13 @@ func (l *limits) bucketOf(x *exchange) bucketKey {
 }
 
 // routeKey returns what is likely to be counted together: the path with its parameters left open,
-// or its first two segments.
+// or its first two segments. Of a URL, as the next page has, it is what is below the base.
 func (x *exchange) routeKey() routeKey {
 	route, _, _ := strings.Cut(x.req.path, "?")
+	if _, rest, isURL := strings.Cut(route, "://"); isURL {
+		_, route, _ = strings.Cut(rest, "/")
+		route = strings.TrimPrefix(route, x.client.base.path[1:])
+	}
 	if route = strings.TrimPrefix(route, "/"); !strings.Contains(route, "{") {
 		first, rest, _ := strings.Cut(route, "/")
 		second, _, _ := strings.Cut(rest, "/")
@@ -247,7 +251,7 @@ func (c *Client) limitError(x *exchange, api *APIError) *RateLimitError {
 	if most := c.limits.policy.MaxPause; most > 0 {
 		after = min(after, most)
 	}
-	if after >= 0 {
+	if after >= 0 && resp.url.origin == x.to.origin { // a redirect may have led to somebody else, whose limit is not that of x
 		c.limits.pause(x, rate, after)
 	}
 	return &RateLimitError{Rate: rate, RetryAfter: after, Sent: true, api: api}

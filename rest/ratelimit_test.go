@@ -119,6 +119,62 @@ func TestRateResources(t *testing.T) {
 	})
 }
 
+// A URL, as pages are linked by, belongs to the resource of its path, and not to that of another URL.
+func TestRateResourcesOfURLs(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) {
+		if strings.Contains(string(ctx.Path()), "/search/") {
+			answer(ctx, 200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search")
+			return
+		}
+		answer(ctx, 200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: core")
+	}
+	for _, path := range []string{"search/code", "/search/code?page=1", "http://api.test/v1/search/code?page=3"} {
+		eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+			c := a.client(over)
+			for _, url := range []string{"http://api.test/v1/search/code?page=2", "http://api.test/v1/repos/x?page=2", "http://api.test", "http://other.test/search/code"} {
+				if _, err := c.R().SetContext(t.Context()).Get(url, nil); err != nil {
+					t.Errorf("%s: %v", url, err)
+				}
+			}
+			_, err := c.R().SetContext(t.Context()).Get(path, nil)
+			if e := as[*rest.RateLimitError](t, err); e.Rate.Resource != "search" || e.Sent {
+				t.Errorf("%s: %+v", path, e)
+			}
+		})
+	}
+}
+
+// Whom a redirect leads to may have had enough: that is no limit of the API's.
+func TestLimitBehindARedirect(t *testing.T) {
+	h := func(ctx *gallop.RequestCtx) {
+		switch {
+		case string(ctx.Host()) == "files.test":
+			answer(ctx, 429, "", "Retry-After: 60")
+		case string(ctx.Path()) == "/v1/archive":
+			answer(ctx, 302, "", "Location: http://files.test/x")
+		case string(ctx.Path()) == "/v1/busy":
+			answer(ctx, 302, "", "Location: limited")
+		case string(ctx.Path()) == "/v1/limited":
+			answer(ctx, 429, "", "Retry-After: 60")
+		}
+	}
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for _, tc := range []struct {
+			path    string
+			refused bool // whether the next call is
+		}{{"archive", false}, {"busy", true}} {
+			_, err := c.R().SetContext(t.Context()).Get(tc.path, nil)
+			if e := as[*rest.RateLimitError](t, err); e.RetryAfter != time.Minute || !e.Sent {
+				t.Errorf("%s: %+v", tc.path, e)
+			}
+			if _, err = c.R().SetContext(t.Context()).Get("other", nil); (err != nil) != tc.refused {
+				t.Errorf("behind %s: %v", tc.path, err)
+			}
+		}
+	})
+}
+
 func TestLateAnswersDoNotCount(t *testing.T) {
 	h := []gallop.RequestHandler{
 		text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)),
