@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -139,6 +140,21 @@ func TestDecodeSizes(t *testing.T) {
 			if _, err := rest.Get[string](t.Context(), exact, path); err != nil {
 				t.Errorf("%d bytes, %s, at the limit: %v", size, path, err)
 			}
+		}
+	}
+}
+
+// An http.Response that somebody has put together may have a body and say nothing of its length.
+func TestLengthNotSet(t *testing.T) {
+	for _, timeout := range []time.Duration{0, time.Minute} {
+		c, err := rest.New("http://api.test/", rest.WithTimeout(timeout), rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"login":"x"}`))}, nil
+		})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := rest.Get[gopher](t.Context(), c, "a"); err != nil || got.Login != "x" {
+			t.Error(got, err)
 		}
 	}
 }

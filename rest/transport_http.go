@@ -32,6 +32,9 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 			resp.headers.add(name, value, foldName)
 		}
 	}
+	if resp.length == 0 && from.Body != http.NoBody {
+		resp.length = -1 // who puts answers together may have left it out
+	}
 	if x.method == "HEAD" || from.Body == nil {
 		if from.Body != nil {
 			from.Body.Close()
