@@ -329,6 +329,26 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// An answer that is not to the request, but to whoever asks for its token, is why there is none, and no response.
+func TestRetryIfWithoutToken(t *testing.T) {
+	eachTransport(t, text(400, `{"error":"invalid_client"}`), func(t *testing.T, a *api, over rest.Option) {
+		issuer := a.client(over)
+		asked := 0
+		c := a.client(over, rest.WithRetry(rest.Retry{Max: 1, If: func(_ *rest.Request, resp *rest.Response, err error) bool {
+			asked++
+			if resp != nil || as[*rest.AuthError](t, err) == nil {
+				t.Errorf("%v, %v", resp, err)
+			}
+			return false
+		}}), rest.WithAuth(rest.Tokens(func(ctx context.Context) (rest.Token, error) {
+			return rest.Post[string, rest.Token](ctx, issuer, "token", "x")
+		})))
+		if err := get(t.Context(), c); err == nil || asked != 1 {
+			t.Error(asked, err)
+		}
+	})
+}
+
 // What a POST has done is done, and not done again because the answer to it is elsewhere and cannot be had.
 func TestRedirectedPostIsNotSentAgain(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("down")}

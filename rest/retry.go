@@ -27,7 +27,7 @@ type Retry struct {
 	MaxWait time.Duration
 
 	// If decides instead, if it is not nil. Exactly one of the response, which has no body
-	// any more, and the network's error says what happened.
+	// any more, and the error, of the network or of the source of a token, says what happened.
 	If func(r *Request, resp *Response, err error) bool
 }
 
@@ -85,8 +85,11 @@ func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
 	var network *RequestError
 	switch {
 	case errors.As(err, &api):
-		if resp.FromCache { // which was not asked
+		if resp != nil && resp.FromCache { // the server was not asked
 			return false
+		}
+		if p.If != nil && resp == nil { // what was answered so is the source of a token
+			return p.If(x.req, nil, err)
 		}
 		if p.If != nil {
 			return p.If(x.req, resp, nil)
