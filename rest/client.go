@@ -307,5 +307,5 @@ func (x *exchange) failed(err error) error {
 			err = errors.Join(ended, cause)
 		}
 	}
-	return &RequestError{x.method, redacted(x.to.String()), err}
+	return &RequestError{x.method, redacted(x.to.String()), hideURL(err)}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -93,6 +95,16 @@ func TestSecretsAreNotShown(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), "http://api.test/x?"+want+": ") || strings.Contains(fmt.Sprintf("%+v", err), "secret=secret") {
 			t.Errorf("%s: %v", query, err)
 		}
+	}
+	c, err = rest.New("http://api.test/", rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: errors.New("refused")} // as an http.Client has it
+	})), rest.WithRetry(rest.Retry{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.R().Get("a?token=hush", nil)
+	if as[*url.Error](t, err); strings.Contains(err.Error(), "hush") {
+		t.Error(err)
 	}
 	if _, err := rest.New("http://user:hush@ho st/?token=hush"); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Error(err)

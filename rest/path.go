@@ -60,7 +60,7 @@ func parseBase(base string) (target, error) {
 	return target{origin: origin, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/"}, nil
 }
 
-// hideURL returns err, from url.Parse, without the URL, in which there may be secrets.
+// hideURL returns err, from url.Parse or an http.Client, with what may be secret in its URL redacted.
 func hideURL(err error) error {
 	if e, ok := err.(*url.Error); ok {
 		return &url.Error{Op: e.Op, URL: redacted(e.URL), Err: e.Err}
