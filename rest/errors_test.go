@@ -140,6 +140,7 @@ func TestRedirects(t *testing.T) {
 			{"307 of a POST", "POST", "to/307?where=/x", "POST /x", "", true},
 			{"308 of a PUT", "PUT", "to/308?where=http://api.test:80/x", "PUT /x", "", true},
 			{"HEAD", "HEAD", "to/303?where=/x", "", "", true},
+			{"to a query beyond ASCII", "GET", "to/302?where=/x%3Fq=%C3%BC", "GET /x?q=%C3%BC\n", "", true},
 			{"to another host", "GET", "to/302?where=http://elsewhere.test/x", "GET /x", "", false},
 			{"to another port", "POST", "to/307?where=//api.test:81/x", "POST /x", "", false},
 			{"with credentials in it", "GET", "to/302?where=http://a:b@elsewhere.test/x", "GET /x", "", false},

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // target is what a request is sent to.
@@ -109,6 +110,7 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 	if !isQuery(query) {
 		return target{}, fmt.Errorf("%w: a query with blanks or control characters", ErrURL)
 	}
+	query = escapedQuery(query)
 	if isPlainPath(path) {
 		return target{t.origin, t.path + strings.TrimPrefix(path, "/"), query}, nil
 	}
@@ -170,6 +172,22 @@ func isQuery(query string) bool {
 		}
 	}
 	return true
+}
+
+// escapedQuery returns a query with what is not of ASCII escaped (RFC 3986 §3.4), as it is in paths.
+func escapedQuery(query string) string {
+	if strings.IndexFunc(query, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return query
+	}
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // expand puts the values of the parameters into a path: {name} is one segment, in which

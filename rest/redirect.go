@@ -99,6 +99,7 @@ func (x *exchange) location(resp *Response) (to target, location, reason string)
 	if !isQuery(to.query) {
 		return to, location, "its Location is malformed"
 	}
+	to.query = escapedQuery(to.query)
 	return to, location, ""
 }
 
