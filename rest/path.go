@@ -195,6 +195,7 @@ func escapedQuery(query string) string {
 func expand(template string, params, defaults *fields) (path string, used int, err error) {
 	var b strings.Builder
 	b.Grow(len(template) + 32)
+	whole := template
 	for {
 		before, rest, found := strings.Cut(template, "{")
 		b.WriteString(before)
@@ -208,7 +209,9 @@ func expand(template string, params, defaults *fields) (path string, used int, e
 		name, many := strings.CutSuffix(name, "...")
 		value, ok := params.get(name, sameName)
 		if ok {
-			used++
+			if !hasParameter(whole[:len(whole)-len(rest)], name) {
+				used++
+			}
 		} else if defaults != nil {
 			value, ok = defaults.get(name, sameName)
 		}
@@ -220,6 +223,10 @@ func expand(template string, params, defaults *fields) (path string, used int, e
 		}
 		template = after
 	}
+}
+
+func hasParameter(template, name string) bool {
+	return strings.Contains(template, "{"+name+"}") || strings.Contains(template, "{"+name+"...}")
 }
 
 func writeSegments(b *strings.Builder, value string, many bool) error {

@@ -156,6 +156,8 @@ func TestPathParameters(t *testing.T) {
 		{"is empty", "u/{id}", []string{"id", ""}, "", rest.ErrPath},
 		{"is missing", "u/{id}", nil, "", rest.ErrPath},
 		{"is not in the path", "u", []string{"id", "7"}, "", rest.ErrPath},
+		{"is not in the path, where another is twice", "{id}/{id}", []string{"id", "7", "other", "8"}, "", rest.ErrPath},
+		{"twice, once as several segments", "{id}/{id...}/{other}", []string{"id", "a/b", "other", "8"}, "/v1/a%2Fb/a/b/8", nil},
 		{"is open", "u/{id", []string{"id", "7"}, "", rest.ErrPath},
 		{"climbs before", "../{id}", []string{"id", "7"}, "", rest.ErrPathForbidden},
 	} {
