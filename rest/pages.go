@@ -31,6 +31,7 @@ func Linked[T any](r *Request) iter.Seq2[T, error] {
 			if to == "" {
 				return
 			}
+			seen[resp.URL()] = true
 			if err = next.follow(resp, to); err == nil && seen[to] {
 				err = ErrPagesRepeat
 			}
