@@ -102,5 +102,5 @@ func (f *sizeFlag) Set(s string) error {
 		}
 		break
 	}
-	return errors.New("is a size up to 2 GiB such as 500k, 4MiB or 1G, not " + strconv.Quote(s))
+	return errors.New("is a size below 2 GiB such as 500k, 4MiB or 1G, not " + strconv.Quote(s))
 }
