@@ -174,17 +174,18 @@ func isQuery(query string) bool {
 	return true
 }
 
-// escapedQuery returns a query with what is not of ASCII escaped (RFC 3986 §3.4), as it is in paths.
+// escapedQuery returns a query with what browsers escape in it escaped: quotes, angle brackets, and what is not of ASCII.
 func escapedQuery(query string) string {
-	if strings.IndexFunc(query, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+	odd := func(r rune) bool { return r >= utf8.RuneSelf || r == '"' || r == '<' || r == '>' }
+	if strings.IndexFunc(query, odd) < 0 {
 		return query
 	}
 	var b strings.Builder
 	for i := range len(query) {
-		if c := query[i]; c < utf8.RuneSelf {
-			b.WriteByte(c)
-		} else {
+		if c := query[i]; odd(rune(c)) {
 			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
 		}
 	}
 	return b.String()

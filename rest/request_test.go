@@ -78,6 +78,7 @@ func TestNewRequestPaths(t *testing.T) {
 			{"file%2e%2etxt", "/v1/file%2e%2etxt", nil},
 			{"a?q=a..b", "/v1/a?q=a..b", nil},
 			{"a?q=ü&r=%C3%BC", "/v1/a?q=%C3%BC&r=%C3%BC", nil},
+			{`a?q={"b":[<c>]}|`, "/v1/a?q={%22b%22:[%3Cc%3E]}|", nil},
 			{"a?q=../b", "/v1/a?q=../b", nil},
 			{"a#../section", "/v1/a", nil},
 			{"http://api.test/v2/x", "/v2/x", nil},
