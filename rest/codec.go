@@ -95,8 +95,11 @@ func (j JSON) Decode(data []byte, v any) error {
 		return nil
 	}
 	var syntax *json.SyntaxError
-	if !j.Strict && errors.As(err, &syntax) && j.decodeOne(j.decoder(bytes.NewReader(data)), v) == nil {
-		err = nil // it is only what is behind the value
+	if !j.Strict && errors.As(err, &syntax) {
+		again := j.decodeOne(j.decoder(bytes.NewReader(data)), v)
+		if !errors.As(again, &syntax) && !errors.Is(again, io.ErrUnexpectedEOF) {
+			return again // nil, or what is wrong with the value: the rest is only behind it
+		}
 	}
 	return decodeError(err, 0, 0)
 }

@@ -144,6 +144,21 @@ func TestDecodeSizes(t *testing.T) {
 	}
 }
 
+// What is behind the value is not why a value does not fit.
+func TestMistypedBeforeTrailing(t *testing.T) {
+	for _, text := range []string{`{"login":1}`, `{"login":1} x`, `{"login":1}{}`} {
+		var v gopher
+		var mistyped *json.UnmarshalTypeError
+		if err := (rest.JSON{}).Decode([]byte(text), &v); !errors.As(err, &mistyped) || as[*rest.DecodeError](t, err).Path != "login" {
+			t.Errorf("%s: %v", text, err)
+		}
+		var syntax *json.SyntaxError
+		if err := (rest.JSON{}).Decode([]byte(text[:len(text)-1]+"]"), &v); !errors.As(err, &syntax) && !errors.As(err, &mistyped) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // An http.Response that somebody has put together may have a body and say nothing of its length.
 func TestLengthNotSet(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Minute} {
