@@ -78,7 +78,7 @@ func climbs(path string) bool {
 	for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if plain, err := url.PathUnescape(segment); err == nil {
 			for part := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
-				if part == ".." {
+				if part, _, _ = strings.Cut(part, ";"); part == ".." { // what some servers take out before they look (RFC 3986 §3.3)
 					return true
 				}
 			}
