@@ -245,6 +245,22 @@ func TestRequestBodies(t *testing.T) {
 	}
 }
 
+// A body that is known to have no bytes has the length 0, over whatever it is sent: servers refuse chunks for it.
+func TestEmptyBodies(t *testing.T) {
+	file := opened(t, "")
+	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for name, r := range map[string]*rest.Request{
+			"a file": c.R().SetBody(file), "no text": c.R().SetBody(strings.NewReader("")), "none of a text": c.R().SetBodyReader(strings.NewReader("text"), 0), "no bytes": c.R().SetBody([]byte{}),
+		} {
+			got := said(t, c, r.SetContext(t.Context()).SetTarget("PUT", "a"))
+			if !strings.Contains(got, "Content-Length: 0\n") || strings.Contains(got, "Transfer-Encoding") || !strings.HasSuffix(got, "\n\n") {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+	})
+}
+
 // lateReader answers at once, and reads bodies when it is asked to.
 type lateReader struct{ bodies []io.ReadCloser }
 

@@ -69,8 +69,8 @@ func (x *exchange) httpRequest() (*http.Request, error) {
 	if !x.has("User-Agent") {
 		req.Header["User-Agent"] = nil // or net/http would add its own
 	}
-	if x.body == nil || x.body.empty() {
-		return req, nil
+	if x.body == nil || x.body.empty() || x.body.size() == 0 && !x.body.once {
+		return req, nil // a body of length 0 would be one of unknown length
 	}
 	if req.Body, err = x.body.reader(); err != nil {
 		return nil, err
