@@ -336,6 +336,29 @@ func TestGzip(t *testing.T) {
 	as[*rest.RequestError](t, err)
 }
 
+// What nobody wants is not waited for: neither a stream behind an answer nor one behind a redirect.
+func TestUnwantedStreams(t *testing.T) {
+	eachTransport(t, func(ctx *gallop.RequestCtx) {
+		if string(ctx.Path()) == "/v1/moved" {
+			ctx.SetStatusCode(302)
+			ctx.Response.Header.Set("Location", "stream")
+		}
+		ctx.SetBodyStream(&dripping{}, -1)
+	}, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for _, path := range []string{"stream", "moved"} {
+			begun := time.Now()
+			if _, err := c.R().SetContext(t.Context()).Get(path, nil); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(begun); took > 500*time.Millisecond {
+				t.Errorf("%s: %v", path, took)
+			}
+		}
+		time.Sleep(time.Minute) // what the server sends meanwhile is for nobody
+	})
+}
+
 // Connections are used again whatever became of the body.
 func TestConnectionsAreKept(t *testing.T) {
 	eachTransport(t, text(200, `{"login":"a"} `+strings.Repeat(" ", 30000)), func(t *testing.T, a *api, over rest.Option) {

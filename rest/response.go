@@ -27,6 +27,7 @@ type Response struct {
 	headers fields
 	length  int64 // of Body, -1 if it is not known
 	native  nativeBody
+	cut     io.Closer // what ends a Read of Body that waits, nil if nothing does
 }
 
 // Header returns the first field with the name, "" if there is none.
@@ -94,16 +95,21 @@ func (noBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (noBody) Close() error { return nil }
 
 const (
-	maxDrain = 64 << 10 // how much of a body is read that nobody wants, so that the connection can be used again
-	maxError = 1 << 20  // how much of the body of an error is kept
+	maxDrain     = 64 << 10              // how much of a body is read that nobody wants, so that the connection can be used again
+	maxDrainTime = 50 * time.Millisecond // and for how long
+	maxError     = 1 << 20               // how much of the body of an error is kept
 )
 
-// discard ends the body. A short rest of it is read, for the sake of the connection.
+// discard ends the body. A short rest of it is read if it comes soon, for the sake of the connection.
 func (r *Response) discard() {
 	if _, none := r.Body.(noBody); none || r.Body == nil {
 		return
 	}
 	if r.length <= maxDrain {
+		if cut := r.cut; cut != nil {
+			timer := time.AfterFunc(maxDrainTime, func() { cut.Close() })
+			defer timer.Stop()
+		}
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain+1)
 	}
 	r.Body.Close()

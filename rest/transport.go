@@ -89,6 +89,7 @@ func (x *exchange) received(from *gallop.Response, unzip bool) *Response {
 	}
 	resp.length = int64(max(from.Header.ContentLength(), -1))
 	resp.native = nativeBody{from: from, stream: stream}
+	resp.cut, _ = stream.(io.Closer)
 	resp.Body = &resp.native
 	if unzip && strings.EqualFold(resp.Header("Content-Encoding"), "gzip") {
 		resp.headers.del("Content-Encoding", foldName)

@@ -32,6 +32,9 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 			resp.headers.add(name, value, foldName)
 		}
 	}
+	if _, ok := t.rt.(*http.Transport); ok { // whose bodies may be closed while they are read
+		resp.cut = from.Body
+	}
 	if resp.length == 0 && from.Body != http.NoBody {
 		resp.length = -1 // who puts answers together may have left it out
 	}
