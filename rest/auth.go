@@ -155,7 +155,7 @@ func (x *exchange) unauthorized(err error) error {
 	if x.ctx.Err() != nil {
 		return x.failed(err)
 	}
-	return &AuthError{Err: err}
+	return &AuthError{Err: hideURL(err)}
 }
 
 // credentialOf returns what tells those apart who ask: the Auth, and whatever in the header

@@ -96,15 +96,23 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	c, err = rest.New("http://api.test/", rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-		return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: errors.New("refused")} // as an http.Client has it
-	})), rest.WithRetry(rest.Retry{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.R().Get("a?token=hush", nil)
-	if as[*url.Error](t, err); strings.Contains(err.Error(), "hush") {
-		t.Error(err)
+	refused := errors.New("refused")
+	for name, option := range map[string]rest.Option{ // what an http.Client says
+		"a transport": rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: refused}
+		})),
+		"tokens": rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
+			return rest.Token{}, &url.Error{Op: "Post", URL: "https://auth.test/?client_secret=hush", Err: refused}
+		})),
+	} {
+		c, err := rest.New("http://api.test/", rest.WithRetry(rest.Retry{}), option)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.R().Get("a?token=hush", nil)
+		if as[*url.Error](t, err); !errors.Is(err, refused) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if _, err := rest.New("http://user:hush@ho st/?token=hush"); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Error(err)
