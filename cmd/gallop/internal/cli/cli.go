@@ -49,9 +49,10 @@ func run(args []string, env Env) error {
 	if len(args) == 0 {
 		return writeHelp(env, nil)
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
+	if isHelp(args[0]) {
 		return help(args[1:], env)
+	}
+	switch args[0] {
 	case "-v", "-version", "--version":
 		args = append([]string{"version"}, args[1:]...)
 	}
@@ -62,8 +63,12 @@ func run(args []string, env Env) error {
 	return c.main(args[1:], env)
 }
 
+func isHelp(word string) bool {
+	return word == "help" || word == "-h" || word == "-help" || word == "--help"
+}
+
 func help(args []string, env Env) error {
-	if len(args) == 0 {
+	if len(args) == 0 || isHelp(args[0]) {
 		return writeHelp(env, nil)
 	}
 	c, err := find(args[0])

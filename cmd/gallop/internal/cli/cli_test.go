@@ -21,7 +21,7 @@ func printed(args ...string) (stdout, stderr string, status int) {
 
 func TestHelp(t *testing.T) {
 	for golden, lines := range map[string][]string{
-		"help.txt":         {"", "help", "--help", "-h"},
+		"help.txt":         {"", "help", "--help", "-h", "help help", "help --help"},
 		"help-serve.txt":   {"help serve", "serve --help", "serve -h", "serve dir --echo --help"},
 		"help-version.txt": {"help version", "version --help"},
 	} {
