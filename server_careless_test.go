@@ -252,3 +252,31 @@ func TestExtremeSettings(t *testing.T) {
 		}
 	})
 }
+
+// The same for a hook that is told of the first bytes of a request, when these come late.
+func TestConnStatePanicsLater(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		var log logged
+		s := &gallop.Server{Logger: &log, Handler: func(*gallop.RequestCtx) {}}
+		calls := 0
+		s.ConnState = func(_ net.Conn, state gallop.ConnState) {
+			if state == gallop.StateActive {
+				if calls++; calls == 2 {
+					panic("on purpose")
+				}
+			}
+		}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/")).Want(200)
+			c.Pause(time.Second).Send(wiretest.Get("/")).WantEnd()
+			c.Conn().Close()
+			synctest.Wait()
+			if n := s.GetOpenConnectionsCount(); n != 0 {
+				t.Errorf("%d connections are open", n)
+			}
+		})
+		if !strings.Contains(log.String(), "on purpose") {
+			t.Errorf("logged %q", log.String())
+		}
+	})
+}

@@ -316,6 +316,7 @@ func (c *serverConn) waitIdle() error {
 	}
 	if c.loop.started {
 		c.loop.started, c.queued = false, false
+		c.report(StateActive)
 		return nil
 	}
 	if c.queued = !c.input.empty(); c.queued {

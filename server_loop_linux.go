@@ -287,7 +287,6 @@ func (c *serverConn) startWith(p []byte, more bool) {
 		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.set.readBuf)), p...)
 	}
 	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
-	c.report(StateActive)
 }
 
 // Expire implements poll.Handler.
