@@ -494,6 +494,9 @@ func (c *serverConn) release() {
 		c.abandonCtx()
 	default:
 		c.stopWatching()
+		if c.ctx.stream.conn != nil { // its handler has ended its goroutine
+			c.ctx.stream.abort(&c.output)
+		}
 		c.dropCtx()
 	}
 	c.input.release()

@@ -141,3 +141,35 @@ func TestHijackWithABodyThatIsTooLong(t *testing.T) {
 		}
 	})
 }
+
+// A handler that exits in the middle of its response leaves nothing of it to other requests.
+func TestGoexitInTheMiddleOfAResponse(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+				if string(ctx.Path()) == "/exit" {
+					stream, err := ctx.StreamResponse()
+					if err != nil {
+						t.Error(err)
+					}
+					stream.WriteString("part")
+					runtime.Goexit()
+				}
+				ctx.SetBodyString("whole")
+			}}
+			for range 20 { // pools may forget
+				client, server := wiretest.Pipe()
+				go on.serve(s)(server)
+				io.WriteString(client, wiretest.Get("/exit"))
+				b, _ := io.ReadAll(client)
+				client.Close()
+				if !strings.HasSuffix(string(b), "\r\n\r\n4\r\npart\r\n") {
+					t.Errorf("%q", b)
+				}
+				c := wiretest.Start(t, on.serve(s))
+				c.Send(wiretest.Get("/", "Connection: close")).Want(200)
+				c.WantBody("whole").WantEOF()
+			}
+		})
+	})
+}
