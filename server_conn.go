@@ -117,7 +117,7 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	defer func() {
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
-			if !hijacked {
+			if !hijacked && !c.taken {
 				nc.Close()
 				c.report(StateClosed)
 			}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,6 +170,51 @@ func TestGoexitInTheMiddleOfAResponse(t *testing.T) {
 				c := wiretest.Start(t, on.serve(s))
 				c.Send(wiretest.Get("/", "Connection: close")).Want(200)
 				c.WantBody("whole").WantEOF()
+			}
+		})
+	})
+}
+
+// A connection that a handler has taken is its own, also if it exits then.
+func TestGoexitBehindHijackConn(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			taken := make(chan net.Conn, 1)
+			var mu sync.Mutex
+			var states []string
+			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+				ctx.HijackSetNoResponse(true)
+				c, err := ctx.HijackConn()
+				if err != nil {
+					t.Error(err)
+				}
+				taken <- c
+				runtime.Goexit()
+			}}
+			s.ConnState = func(_ net.Conn, state gallop.ConnState) {
+				mu.Lock()
+				defer mu.Unlock()
+				states = append(states, state.String())
+			}
+			client, server := wiretest.Pipe()
+			go on.serve(s)(server)
+			io.WriteString(client, wiretest.Get("/"))
+			c := <-taken
+			synctest.Wait()
+			if _, err := io.WriteString(c, "mine"); err != nil {
+				t.Error(err)
+			}
+			c.Close()
+			if b, err := io.ReadAll(client); string(b) != "mine" || err != nil {
+				t.Errorf("%q, %v", b, err)
+			}
+			if n := s.GetOpenConnectionsCount(); n != 0 {
+				t.Errorf("%d connections are open", n)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if got := strings.Join(states, " "); got != "new active hijacked" {
+				t.Error(got)
 			}
 		})
 	})

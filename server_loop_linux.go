@@ -418,7 +418,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 		if v := recover(); v != nil { // in a hook: handlers are looked after
 			s.log.printf("panic ends a connection: %v\n%s", v, debug.Stack())
 		}
-		s.alight(w, c, lc, false, false)
+		s.alight(w, c, lc, false, c.taken)
 	}()
 	if isNew {
 		c.report(StateNew)
