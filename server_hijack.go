@@ -99,15 +99,15 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	if c == nil {
 		return nil, errNotServed
 	}
-	ctx.life.used.Store(true) // so that nobody begins to watch it later
-	c.stopWatching()
-	c.body.sever()
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := ctx.owned(); err != nil {
 		return nil, err
 	}
+	ctx.life.used.Store(true) // so that nobody begins to watch it later
+	c.stopWatching()
+	c.body.sever()
 	if !c.body.drain() {
 		return nil, errHijackBody
 	}

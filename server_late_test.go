@@ -269,3 +269,33 @@ func TestInitAfterDone(t *testing.T) {
 		ctx.TimeoutError("late")
 	}
 }
+
+// A handler that is late may not take the connection, and is told so.
+func TestLateHijackConn(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, after := range map[string]time.Duration{"at the last request": 2 * time.Second, "at the end": time.Hour} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					tried := make(chan error, 1)
+					s := &gallop.Server{Logger: quiet, Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+						time.Sleep(after)
+						defer func() {
+							if v := recover(); v != nil {
+								t.Error(v)
+								tried <- nil
+							}
+						}()
+						_, err := ctx.HijackConn()
+						tried <- err
+					}, time.Second, "late")}
+					c := wiretest.Start(t, on.serve(s))
+					c.Patience = 2 * time.Hour
+					c.Send(wiretest.Get("/"), "GET / HTTP/1.1\r\n").Want(408) // the server waits for the end
+					if err := <-tried; err != context.DeadlineExceeded {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	})
+}
