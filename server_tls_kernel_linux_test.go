@@ -208,3 +208,29 @@ func TestLoopTLSTakenAndShutDown(t *testing.T) {
 		_ = taken.Close()
 	})
 }
+
+// A large answer to a client that does not take it at once is not cut short because of a write long
+// before, by a handler that was overtaken.
+func TestLoopTLSLargeAnswersBehindSlowHandlers(t *testing.T) {
+	large := strings.Repeat("x", 1<<18)
+	s := func() *gallop.Server {
+		return &gallop.Server{IdleTimeout: time.Hour, Handler: func(ctx *gallop.RequestCtx) {
+			switch string(ctx.Path()) {
+			case "/slow":
+				time.Sleep(10 * time.Millisecond)
+			case "/large":
+				ctx.SetBodyString(large)
+			}
+		}}
+	}
+	onTLSLoops(t, s, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+		c := dialTLS(t, ln, func(nc *wiretest.Conn) net.Conn { nc.SetWindow(8 << 10); return nc })
+		for range 5 { // all workers take turns
+			c.want("/slow", "")
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		c.want("/large", large)
+		c.want("/large", large)
+	})
+}
