@@ -20,7 +20,7 @@ type loopTLS struct {
 	shaken  bool      // that was so
 	hasty   bool      // the present read may not wait
 	drained bool      // the socket was empty when it was last read from
-	out     *output   // sets the deadline of a write that has to wait; nil while nobody serves
+	out     *output   // sets the deadline of a write that has to wait; nil while nobody serves, and for who sets it himself
 	taken   net.Conn  // what the connection has become when it was hijacked
 }
 
@@ -35,10 +35,10 @@ func newLoopTLS(lc *loopConn, config *tls.Config) *loopTLS {
 
 // board prepares for being served by c, after an event.
 func (t *loopTLS) board(c *serverConn) {
-	t.out, t.drained = &c.output, false
+	t.drained = false
 	c.nc, c.tls = t.conn, t.conn
 	if t.shaken {
-		c.ready = t.ready
+		t.out, c.ready = &c.output, t.ready
 	}
 }
 
@@ -53,7 +53,7 @@ func (c *serverConn) handshakeOffLoop() (over bool, err error) {
 	if next != nil {
 		return true, next(t.conn)
 	}
-	t.shaken, t.ready, c.ready = true, c.now, c.now
+	t.shaken, t.ready, c.ready, t.out = true, c.now, c.now, &c.output
 	return false, nil
 }
 

@@ -234,3 +234,35 @@ func TestLoopTLSLargeAnswersBehindSlowHandlers(t *testing.T) {
 		c.want("/large", large)
 	})
 }
+
+// The handler of another protocol has the deadlines of its connection to itself.
+func TestLoopTLSDeadlinesOfOtherProtocols(t *testing.T) {
+	var took chan time.Duration
+	s := func() *gallop.Server {
+		took = make(chan time.Duration, 1)
+		s := &gallop.Server{}
+		s.NextProto("other", func(c net.Conn) error {
+			_ = c.SetWriteDeadline(time.Now().Add(3 * time.Second))
+			begun := time.Now()
+			_, err := c.Write(make([]byte, 1<<20))
+			took <- time.Since(begun)
+			return err
+		})
+		return s
+	}
+	onTLSLoops(t, s, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+		nc, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc.(*wiretest.Conn).SetWindow(8 << 10)
+		c := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"other"}})
+		if err := c.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = nc.Close() })
+		if d := <-took; d != 3*time.Second {
+			t.Errorf("a write that shall take 3s took %v", d)
+		}
+	})
+}
