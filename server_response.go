@@ -122,6 +122,9 @@ func (c *serverConn) writeResponse() error {
 		return o.write(resp.body.bytes())
 	}
 	o.now = time.Time{} // the stream may take its time
+	if resp.ImmediateHeaderFlush {
+		o.flush() // an error is what the stream meets with, too
+	}
 	err := c.writeStream(out.length)
 	if err == nil {
 		return o.err

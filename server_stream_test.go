@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,6 +97,52 @@ func TestBodyBudget(t *testing.T) {
 	for _, rate := range []int64{1, 240, 1 << 40, math.MaxInt64} {
 		if got := bodyBudget(math.MaxInt64, rate); got < bodyRateGrace {
 			t.Errorf("at %d: %v", rate, got)
+		}
+	}
+}
+
+// The head goes out before a stream has yielded anything if that was asked for.
+func TestImmediateHeaderFlushOnServer(t *testing.T) {
+	bodies := map[string]func(resp *Response, wait func()){
+		"written": func(resp *Response, wait func()) {
+			resp.SetBodyStreamWriter(func(w *bufio.Writer) { wait(); w.WriteString("body") })
+		},
+		"read": func(resp *Response, wait func()) {
+			body := strings.NewReader("body")
+			resp.SetBodyStream(readerFunc(func(p []byte) (int, error) { wait(); return body.Read(p) }), 4)
+		},
+	}
+	for name, serve := range servers {
+		for kind, set := range bodies {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				arrived := make(chan struct{})
+				arrive := sync.OnceFunc(func() { close(arrived) })
+				s := &Server{Handler: func(ctx *RequestCtx) {
+					ctx.Response.ImmediateHeaderFlush = true
+					set(&ctx.Response, func() { <-arrived })
+				}}
+				conn, server := wiretest.Pipe()
+				done := make(chan error, 1)
+				go func() { done <- serve(s, server) }()
+				defer func() {
+					arrive()
+					conn.Close()
+					<-done
+				}()
+				io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+				conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+				r := bufio.NewReader(conn)
+				for line := ""; line != "\r\n"; {
+					var err error
+					if line, err = r.ReadString('\n'); err != nil {
+						t.Fatalf("no head before the body: %v", err)
+					}
+				}
+				arrive()
+				if body, err := io.ReadAll(r); !strings.Contains(string(body), "body") {
+					t.Errorf("%q, %v", body, err)
+				}
+			})
 		}
 	}
 }
