@@ -57,6 +57,9 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 		ctx.Request.Header.flags |= namesAsGiven
 		ctx.Response.Header.flags |= namesAsGiven
 	}
+	if c.srv.NoDefaultContentType {
+		ctx.Response.Header.flags |= noDefaultContentType
+	}
 }
 
 // recycle ends the request, and reports whether ctx is ready for another one. If it

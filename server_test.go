@@ -405,3 +405,21 @@ func TestLogIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// A handler sees that there is no default for Content-Type, and may set one of its own.
+func TestNoDefaultContentTypeShows(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{NoDefaultContentType: true, Handler: func(ctx *gallop.RequestCtx) {
+			if h := &ctx.Response.Header; len(h.ContentType()) == 0 && h.Peek("Content-Type") == nil {
+				ctx.SetContentType("text/x")
+			}
+			ctx.WriteString("x")
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			for range 2 {
+				c.Send(wiretest.Get("/")).Want(200)
+				c.WantField("Content-Type", "text/x")
+			}
+		})
+	})
+}
