@@ -13,7 +13,7 @@ import (
 var handler = nethttp.Handler(http.HandlerFunc(serve))
 
 // Handler answers what is below /debug/pprof/ as net/http/pprof does: a list of the profiles, profiles by their
-// names, cmdline, profile, symbol and trace. Any other path is answered with 404.
+// names, cmdline, profile, symbol and trace. /debug/pprof is redirected to the list, and any other path answered with 404.
 //
 // Profiles show the inside of a program, and cost it time, so not everybody should reach them. Importing this package
 // registers them with http.DefaultServeMux too, as net/http/pprof does.
@@ -22,6 +22,8 @@ func Handler(ctx *gallop.RequestCtx) { handler(ctx) }
 func serve(w http.ResponseWriter, r *http.Request) {
 	name, below := strings.CutPrefix(r.URL.Path, "/debug/pprof/")
 	switch {
+	case r.URL.Path == "/debug/pprof":
+		http.Redirect(w, r, "/debug/pprof/", http.StatusMovedPermanently)
 	case !below || strings.HasSuffix(name, "/"):
 		http.NotFound(w, r)
 	case name == "cmdline":

@@ -19,6 +19,7 @@ func TestHandler(t *testing.T) {
 		{"profile for tools", "/debug/pprof/heap", 200, "application/octet-stream", "\x1f\x8b"},
 		{"command line", "/debug/pprof/cmdline", 200, "text/plain; charset=utf-8", "pprofhandler"},
 		{"symbols", "/debug/pprof/symbol", 200, "text/plain; charset=utf-8", "num_symbols"},
+		{"list without its slash", "/debug/pprof", 301, "text/html; charset=utf-8", `"/debug/pprof/"`},
 		{"no such profile", "/debug/pprof/no-such-profile", 404, "text/plain; charset=utf-8", "Unknown profile"},
 		{"slash behind a profile", "/debug/pprof/heap/", 404, "text/plain; charset=utf-8", ""},
 		{"another path", "/debug/", 404, "text/plain; charset=utf-8", ""},
