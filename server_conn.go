@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -29,7 +28,7 @@ type serverConn struct {
 	srv   *Server
 	set   *settings
 	nc    net.Conn
-	tls   *tls.Conn // nc, if that is one
+	tls   secured // nc, if that is one
 	ctx   *RequestCtx
 	entry *tableEntry
 	own   tableEntry // entry, if a goroutine serves the connection to its end

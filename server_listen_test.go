@@ -392,3 +392,54 @@ func TestPerHandlerLogger(t *testing.T) {
 		}
 	})
 }
+
+// embedded is a TLS connection of a listener that has put something around it.
+type embedded struct{ *tls.Conn }
+
+type embeddingListener struct{ net.Listener }
+
+func (l embeddingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return embedded{c.(*tls.Conn)}, nil
+}
+
+// What embeds a TLS connection is one: its URIs are https, and its protocol is the one that was agreed on.
+func TestEmbeddedTLS(t *testing.T) {
+	cert, key, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		if !ctx.IsTLS() || string(ctx.URI().Scheme()) != "https" {
+			t.Errorf("IsTLS %v, %s", ctx.IsTLS(), ctx.URI())
+		}
+	}}
+	s.NextProto("shout/1", func(c net.Conn) error {
+		_, err := io.WriteString(c, "HELLO\r")
+		return err
+	})
+	addr := listen(t, s, func(ln net.Listener) error {
+		return s.Serve(embeddingListener{tls.NewListener(ln, &tls.Config{
+			Certificates: []tls.Certificate{pair}, NextProtos: []string{"shout/1", "http/1.1"},
+		})})
+	})
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(cert)
+	for proto, want := range map[string]string{"shout/1": "HELLO", "http/1.1": "HTTP/1.1 200 OK"} {
+		c, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: pool, ServerName: "localhost", NextProtos: []string{proto}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := firstLine(t, c, wiretest.Get("/")); got != want {
+			t.Errorf("%q: %q", proto, got)
+		}
+		c.Close()
+	}
+}

@@ -213,10 +213,17 @@ func (f *certFiles) stat() (stamp [2]fileStamp, err error) {
 	return stamp, nil
 }
 
+// secured is a TLS connection: a *tls.Conn, or what embeds one.
+type secured interface {
+	net.Conn
+	Handshake() error
+	ConnectionState() tls.ConnectionState
+}
+
 // handshake does the TLS handshake, if c is a TLS connection, and returns the handler
 // of the protocol that it ended in, nil for HTTP/1.
 func (c *serverConn) handshake() (ServeHandler, error) {
-	tc, ok := c.nc.(*tls.Conn)
+	tc, ok := c.nc.(secured)
 	if !ok {
 		return nil, nil
 	}
