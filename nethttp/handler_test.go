@@ -655,3 +655,20 @@ func TestCloseNotify(t *testing.T) {
 		}
 	})
 }
+
+// A handler that answers nothing, as middleware may, leaves the answer to whoever comes next, with the default for
+// Content-Type that there was.
+func TestNothingAnswered(t *testing.T) {
+	nothing := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", "1") }))
+	for _, noDefault := range []bool{false, true} {
+		var ctx gallop.RequestCtx
+		ctx.Request.SetRequestURI("/")
+		ctx.Request.SetHost("h")
+		ctx.Response.Header.SetNoDefaultContentType(noDefault)
+		nothing(&ctx)
+		ctx.WriteString("x")
+		if got := string(ctx.Response.Header.ContentType()); (got == "") != noDefault {
+			t.Errorf("Content-Type %q, without a default: %v", got, noDefault)
+		}
+	}
+}

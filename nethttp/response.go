@@ -41,6 +41,7 @@ type response struct {
 	written  int64
 	typed    bool // no Content-Type is to be guessed
 	trailers bool // some were announced
+	untyped  bool // ctx.Response had no default Content-Type before
 	alone    bool // there is no server: nothing can be streamed
 	hijacked bool
 }
@@ -370,8 +371,11 @@ func (w *response) finish() {
 	} else if w.stream == nil {
 		w.guessType(nil)
 	}
-	if w.stream != nil {
+	switch {
+	case w.stream != nil:
 		w.copyTrailers()
+	case w.written == 0 && w.length < 0: // who answers instead has the default that there was
+		w.ctx.Response.Header.SetNoDefaultContentType(w.untyped)
 	}
 }
 

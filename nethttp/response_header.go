@@ -12,6 +12,7 @@ import (
 // copyHeader copies the handler's header into the response.
 func (w *response) copyHeader() {
 	h := &w.ctx.Response.Header
+	w.untyped = h.ContentType() == nil
 	h.SetNoDefaultContentType(true)
 	var room [16]string
 	for _, name := range sortedNames(room[:0], w.header) {
