@@ -41,13 +41,20 @@ import (
 //
 // Without a server, as in tests with a RequestCtx alone, the whole answer is in
 // ctx.Response, and it can neither be flushed nor hijacked.
-func Handler(h http.Handler) gallop.RequestHandler {
+func Handler(h http.Handler) gallop.RequestHandler { return handler(h, false) }
+
+// GatheringHandler is Handler for answers that others look at, or change, when h has returned, as gallop.CompressHandler
+// does: they are in ctx.Response then, up to 16 MiB. Larger ones, those that h flushes, and those that have trailers,
+// are streams all the same.
+func GatheringHandler(h http.Handler) gallop.RequestHandler { return handler(h, true) }
+
+func handler(h http.Handler, gathers bool) gallop.RequestHandler {
 	server := &http.Server{Handler: h}
 	return func(ctx *gallop.RequestCtx) {
 		if ctx.IsOptions() && string(ctx.RequestURI()) == "*" {
 			return
 		}
-		serve(ctx, h, server)
+		serve(ctx, h, server, gathers)
 	}
 }
 
@@ -62,14 +69,14 @@ type exchange struct {
 }
 
 // serve calls h for the request of ctx.
-func serve(ctx *gallop.RequestCtx, h http.Handler, server *http.Server) {
+func serve(ctx *gallop.RequestCtx, h http.Handler, server *http.Server, gathers bool) {
 	x := new(exchange)
 	if err := x.read(ctx, server); err != nil {
 		ctx.Error(gallop.StatusMessage(gallop.StatusBadRequest), gallop.StatusBadRequest)
 		ctx.SetConnectionClose()
 		return
 	}
-	x.resp.init(ctx, &x.ctx)
+	x.resp.init(ctx, &x.ctx, gathers)
 	returned := false
 	defer func() { x.end(returned, recover()) }()
 	h.ServeHTTP(&x.resp, &x.req)

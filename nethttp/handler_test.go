@@ -672,3 +672,48 @@ func TestNothingAnswered(t *testing.T) {
 		}
 	}
 }
+
+// GatheringHandler leaves the whole answer in ctx.Response, however it is written, unless it is flushed or very large.
+func TestGathering(t *testing.T) {
+	big := strings.Repeat("0123456789abcdef", 1<<12)
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(big), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		handle http.HandlerFunc
+		there  bool // in ctx.Response, when the handler has returned
+		times  int  // big
+	}{
+		{"at once", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, big) }, true, 1},
+		{"of a file", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) }, true, 1},
+		{"flushed", func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush()
+			io.WriteString(w, big)
+		}, false, 1},
+		{"over 16 MiB", func(w http.ResponseWriter, _ *http.Request) {
+			for range 257 {
+				io.WriteString(w, big)
+			}
+		}, false, 257},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := nethttp.GatheringHandler(tc.handle)
+			ln := listen(t)
+			s := &gallop.Server{Logger: quietLog, Handler: func(ctx *gallop.RequestCtx) {
+				h(ctx)
+				if there := string(ctx.Response.Body()) == big; there != tc.there || ctx.Streaming() == tc.there {
+					t.Errorf("%d bytes in the response, streaming %v", len(ctx.Response.Body()), ctx.Streaming())
+				}
+			}}
+			go s.Serve(ln)
+			t.Cleanup(func() { s.Close() })
+			p := dial(t, ln.Addr().String())
+			p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			if got := bodyOf(t, p.answer("GET")); got != strings.Repeat(big, tc.times) {
+				t.Errorf("got %d bytes", len(got))
+			}
+		})
+	}
+}

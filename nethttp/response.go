@@ -20,6 +20,9 @@ import (
 // Content-Length, before the answer begins.
 const smallAnswer = 4 << 10
 
+// largeAnswer is how many bytes GatheringHandler gathers.
+const largeAnswer = 16 << 20
+
 // sniffed is how many bytes http.DetectContentType looks at.
 const sniffed = 512
 
@@ -43,13 +46,14 @@ type response struct {
 	trailers bool // some were announced
 	untyped  bool // ctx.Response had no default Content-Type before
 	alone    bool // there is no server: nothing can be streamed
+	gathers  bool // nothing is streamed unless it has to be
 	hijacked bool
 }
 
 var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")
 
-func (w *response) init(ctx *gallop.RequestCtx, life *requestContext) {
-	w.ctx, w.life, w.length = ctx, life, -1
+func (w *response) init(ctx *gallop.RequestCtx, life *requestContext, gathers bool) {
+	w.ctx, w.life, w.length, w.gathers = ctx, life, -1, gathers
 }
 
 // Header implements http.ResponseWriter.
@@ -196,7 +200,11 @@ func (w *response) gather(p []byte) {
 
 // fits reports whether n more bytes are gathered rather than sent.
 func (w *response) fits(n int) bool {
-	return w.alone || w.stream == nil && w.written+int64(n) <= smallAnswer
+	most := int64(smallAnswer)
+	if w.gathers {
+		most = largeAnswer
+	}
+	return w.alone || w.stream == nil && w.written+int64(n) <= most
 }
 
 // send writes p to the stream, which it begins.
@@ -419,7 +427,7 @@ func (w *response) readAll(r io.Reader) (n int64, err error, ok bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ready(0) != nil || w.length < 0 || !w.mayHaveBody() || w.begin(nil) != nil || w.alone {
+	if w.ready(0) != nil || w.length < 0 || !w.mayHaveBody() || w.gathers && w.length <= largeAnswer || w.begin(nil) != nil || w.alone {
 		return 0, nil, false
 	}
 	n, err = w.stream.ReadFrom(r)
