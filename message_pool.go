@@ -33,6 +33,7 @@ func AcquireRequest() *Request { return requests.Get().(*Request) }
 // may be used afterwards; race builds overwrite what views refer to.
 func ReleaseRequest(req *Request) {
 	if bufpool.Poisons {
+		req.values.reset() // what is closed may look at the request
 		req.poison()
 	}
 	req.Reset()

@@ -62,8 +62,8 @@ type Request struct {
 // Reset makes the request empty, closes its stream and its user values, and removes
 // the temporary files of its form.
 func (req *Request) Reset() {
-	req.Header.Reset()
-	req.resetSkipHeader()
+	req.values.reset() // first: what is closed may look at the request
+	req.resetButValues()
 }
 
 // resetButValues is Reset that leaves the user values alone.
@@ -79,11 +79,6 @@ func (req *Request) poison() {
 	req.body.poison()
 	req.uri.poison()
 	req.postArgs.poison()
-}
-
-func (req *Request) resetSkipHeader() {
-	req.resetContent()
-	req.values.reset()
 }
 
 func (req *Request) resetContent() {

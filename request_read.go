@@ -7,7 +7,7 @@ import (
 )
 
 // Read reads a whole request from r, without a limit on the body. The limits of heads
-// are those of RequestHeader.Read.
+// are those of RequestHeader.Read. Of what req was before, its user values stay.
 //
 // If MayContinue reports true afterwards, the body is not read yet: answer 100, and
 // call ContinueReadBody. io.EOF says that r ended before the first byte.
@@ -17,7 +17,7 @@ func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0)
 // positive. A larger body is ErrBodyTooLarge; memory is used for what arrives and not for
 // what is announced. After an error the rest of the body is left in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
-	req.resetSkipHeader()
+	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
 		return err
 	}

@@ -184,3 +184,17 @@ func TestRequestReadForm(t *testing.T) {
 		})
 	}
 }
+
+// What a program has hung on a request stays there when another one is read into it: for those who serve requests
+// themselves, and set values before they read.
+func TestReadKeepsUserValues(t *testing.T) {
+	var req Request
+	var closed countCloser
+	req.SetUserValue("k", &closed)
+	if err := req.Read(bufio.NewReader(strings.NewReader("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if req.UserValue("k") == nil || closed != 0 {
+		t.Errorf("%v, closed %d times", req.UserValue("k"), closed)
+	}
+}

@@ -283,3 +283,18 @@ func TestURIOfAChangedTarget(t *testing.T) {
 		})
 	}
 }
+
+// A user value that is closed by Reset may look at its request.
+func TestResetClosesValuesFirst(t *testing.T) {
+	var req Request
+	req.SetRequestURI("/path")
+	seen := ""
+	req.SetUserValue("k", closeFunc(func() error { seen = string(req.RequestURI()); return nil }))
+	if req.Reset(); seen != "/path" {
+		t.Errorf("saw %q", seen)
+	}
+}
+
+type closeFunc func() error
+
+func (f closeFunc) Close() error { return f() }
