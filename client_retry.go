@@ -40,7 +40,7 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
-	replayable := !req.IsBodyStream()
+	replayable := !req.IsBodyStream() || req.size == 0 // nothing of it has to be sent again
 	err := c.attempt(ctx, deadline, c.Transport, req, resp, false)
 	if err != nil {
 		err = c.again(ctx, deadline, limit, req, resp, replayable, err)

@@ -73,7 +73,8 @@ func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns the body as a stream with Server.StreamRequestBody, and
 // also for a request that expects 100 (Continue), which the first Read sends. It is nil
-// if the body is in memory already: see PostBody.
+// without a body, which is not one of zero bytes, and if that is in memory already: see
+// PostBody.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.

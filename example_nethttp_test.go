@@ -25,7 +25,7 @@ func ExampleRequestCtx_PostBody() {
 	// 5 bytes: hello
 }
 
-// r.Body, read as it comes. RequestBodyStream is nil for a body that is in memory, as an empty one is.
+// r.Body, read as it comes. RequestBodyStream is nil for a body that is in memory, and where there is none.
 func ExampleRequestCtx_RequestBodyStream() {
 	s := &gallop.Server{
 		StreamRequestBody: true,

@@ -372,6 +372,11 @@ func (b *requestBody) cutOff() {
 	b.handle = nil
 }
 
+// emptyBody is a body that was announced and of which nothing comes.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+
 // bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
 // too long reads nothing: it is cut off when its request ends.
 type bodyHandle struct {

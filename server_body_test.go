@@ -494,3 +494,28 @@ func TestEchoWhileTheRequestIsStillComing(t *testing.T) {
 		})
 	})
 }
+
+// A body that was announced is a stream where bodies are streams, also if nothing comes of it: a handler that reads it need
+// not know before that the file is empty. Without a body there is none.
+func TestEmptyBodyAsAStream(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+			r := ctx.RequestBodyStream()
+			if announced := ctx.Request.Header.Peek("Content-Length") != nil; (r != nil) != announced {
+				t.Errorf("%s: announced %v, stream %v", ctx.Method(), announced, r)
+			}
+			if r != nil {
+				body, err := io.ReadAll(r)
+				fmt.Fprintf(ctx, "%q %v %q", body, err, ctx.PostBody())
+			}
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			for range 2 {
+				c.Send(post("Content-Length: 0", "")).Want(200)
+				c.WantBody(`"" <nil> ""`)
+				c.Send(wiretest.Get("/")).Want(200)
+				c.WantBody("")
+			}
+		})
+	})
+}

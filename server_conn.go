@@ -379,6 +379,9 @@ func (c *serverConn) takeRequest() error {
 	c.body.begin(c, head)
 	if c.body.ended() {
 		ctx.life.canWatch = true
+		if head.Length == 0 && c.srv.StreamRequestBody {
+			ctx.Request.setStream(emptyBody{}, 0)
+		}
 		return nil
 	}
 	return c.takeBody()

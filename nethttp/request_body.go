@@ -35,7 +35,7 @@ func (x *exchange) readBody(ctx *gallop.RequestCtx) {
 	}
 	if length == -1 {
 		r.TransferEncoding = []string{"chunked"}
-	} else if b.stream == nil && len(b.data) == 0 {
+	} else if b.stream == nil && len(b.data) == 0 || b.stream != nil && length == 0 {
 		r.Body = http.NoBody
 		return
 	}
