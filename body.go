@@ -23,6 +23,7 @@ type body struct {
 	writer StreamWriter // run by whoever writes the message
 	source bodySource   // the body is still on its connection
 	err    error
+	formed bool // the form that its request has is made of it
 }
 
 // bodySource is a body that is still on its connection, whose owner implements it.
@@ -161,6 +162,7 @@ func (b *body) ReleaseBody(size int) {
 
 // own makes the body the bytes in buf, whatever it was.
 func (b *body) own() {
+	b.formed = false
 	if b.view != nil {
 		b.buf = appendBody(b.buf[:0], b.view)
 		b.view = nil
@@ -171,7 +173,7 @@ func (b *body) own() {
 
 // drop forgets all but buf.
 func (b *body) drop() {
-	b.view, b.err = nil, nil
+	b.view, b.err, b.formed = nil, nil, false
 	if b.IsBodyStream() {
 		b.dropStream(nil)
 	}

@@ -68,7 +68,7 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 }
 
 // MultipartFormWithLimit returns the form in a multipart/form-data body, parsed once
-// and then kept. A body in a content coding is decoded.
+// and kept as long as the body is. A body in a content coding is decoded.
 //
 // A form over maxBodySize bytes, if that is positive, is ErrBodyTooLarge. Whatever the
 // limit, at most 2 MiB of its files stay in memory and 12 MiB of it in all; the rest
@@ -80,6 +80,9 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // are asked for it.
 // The error is ErrNoMultipartForm if the body is not of that type.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
+	if req.form != nil && !req.formed { // it is that of another body
+		req.dropForm()
+	}
 	if req.form != nil {
 		return req.form, nil
 	}
@@ -96,7 +99,7 @@ func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, er
 		}
 		return nil, err
 	}
-	req.form = form
+	req.form, req.formed = form, true
 	if !streamed {
 		return form, nil
 	}

@@ -107,6 +107,39 @@ func TestMultipartForm(t *testing.T) {
 	}
 }
 
+// The form is that of the body there is, and not of one before.
+func TestMultipartFormOfAnotherBody(t *testing.T) {
+	for name, change := range map[string]func(req *Request, other []byte){
+		"SetBody":       (*Request).SetBody,
+		"SetBodyRaw":    (*Request).SetBodyRaw,
+		"SetBodyStream": func(req *Request, other []byte) { req.SetBodyStream(bytes.NewReader(other), len(other)) },
+		"SwapBody":      func(req *Request, other []byte) { req.SwapBody(other) },
+		"AppendBody": func(req *Request, other []byte) {
+			req.ResetBody()
+			req.AppendBody(other)
+		},
+	} {
+		for _, how := range []string{"bytes", "stream"} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				dir := t.TempDir()
+				t.Setenv("TMPDIR", dir)
+				req := formRequest(how, form("v", maxFormFiles+1))
+				if _, err := req.MultipartForm(); err != nil {
+					t.Fatal(err)
+				}
+				change(req, form("w"))
+				got, err := req.MultipartForm()
+				if err != nil || got.Value["value"][0] != "w" || len(got.File) != 0 {
+					t.Errorf("form %+v, %v", got, err)
+				}
+				if left := leftFiles(t, dir); len(left) > 0 {
+					t.Errorf("files of the other form are left: %v", left)
+				}
+			})
+		}
+	}
+}
+
 // Whatever is wrong is an error, and nothing stays behind.
 func TestMultipartFormErrors(t *testing.T) {
 	good := form("v", maxFormFiles+1)
