@@ -20,6 +20,7 @@ type body struct {
 	view   []byte       // bytes of somebody else, never written to, never given back
 	stream io.Reader    // read, and closed if it can be, exactly once
 	size   int          // of stream in bytes; negative if it is not known
+	whole  int64        // how many bytes of stream Body reads; 0 is maxDrainedBody
 	writer StreamWriter // run by whoever writes the message
 	source bodySource   // the body is still on its connection
 	err    error
@@ -39,7 +40,8 @@ type bodySource interface {
 // Body returns the body. It is a view, valid until the message is changed, reset or
 // released, or the request handler returns; it must not be written to.
 //
-// A body that is a stream is read to its end and kept, at most 64 MiB of it, and the
+// A body that is a stream is read to its end and kept, at most 64 MiB of it, or, if it was set
+// in place of a request's that a server had not read, what that might have had, and the
 // stream closed. If that fails, Body returns nil and BodyErr what went wrong.
 func (b *body) Body() []byte {
 	if b.view != nil {
@@ -77,7 +79,11 @@ func (b *body) load() {
 		buf, err = b.source.readAll(buf)
 		b.source = nil
 	case b.stream != nil && writerTo(b.stream, nil) == nil:
-		buf, err = appendStream(buf, b.stream, b.size)
+		limit := int64(maxDrainedBody)
+		if b.whole > 0 {
+			limit = min(limit, b.whole)
+		}
+		buf, err = appendStream(buf, b.stream, b.size, limit)
 		err = b.closed(err)
 	default:
 		sink := limitedSink{buf: buf}

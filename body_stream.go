@@ -81,10 +81,15 @@ func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 // CloseBodyStream closes the stream, if the body is one; the body is then empty.
 func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 
-// setStream makes r the body. A negative size is one that is not known.
+// setStream makes r the body. A negative size is one that is not known. In place of a body that is still on its connection,
+// around which r may be, it is read whole within the same limit.
 func (b *body) setStream(r io.Reader, size int) {
+	whole := b.whole
+	if h, ok := b.source.(*bodyHandle); ok {
+		whole = h.whole
+	}
 	b.ResetBody()
-	b.stream, b.size = r, max(size, -1)
+	b.stream, b.size, b.whole = r, max(size, -1), whole
 }
 
 // setStreamWriter makes what sw writes the body.
@@ -97,7 +102,7 @@ func (b *body) setStreamWriter(sw StreamWriter) {
 // end. A source is its owner's, who finds its end.
 func (b *body) dropStream(cause error) (err error) {
 	r := b.stream
-	b.stream, b.source, b.writer = nil, nil, nil
+	b.stream, b.source, b.writer, b.whole = nil, nil, nil, 0
 	if r == nil {
 		return nil
 	}
@@ -305,9 +310,9 @@ func newStreamWritePanic(v any) *ErrBodyStreamWritePanic {
 // maxEmptyReads is how often in a row a reader may return nothing and no error.
 const maxEmptyReads = 100
 
-// appendStream appends what r yields to dst, at most maxDrainedBody bytes. If size is
-// not negative r has to yield that many.
-func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
+// appendStream appends what r yields to dst, at most limit bytes. If size is not negative
+// r has to yield that many.
+func appendStream(dst []byte, r io.Reader, size int, limit int64) ([]byte, error) {
 	start, empty := len(dst), 0
 	for {
 		dst = bufpool.Grow(dst, 1)
@@ -316,7 +321,7 @@ func appendStream(dst []byte, r io.Reader, size int) ([]byte, error) {
 		switch got := len(dst) - start; {
 		case size >= 0 && got > size:
 			return dst, errBodyLong
-		case got > maxDrainedBody:
+		case int64(got) > limit:
 			return dst, ErrBodyTooLarge
 		case err == io.EOF && got < size:
 			return dst, errBodyShort

@@ -64,7 +64,7 @@ func (c *serverConn) takeBody() error {
 		return ErrBodyTooLarge
 	}
 	if stream || c.wantsGo {
-		b.handle, c.shared = &bodyHandle{body: b}, true
+		b.handle, c.shared = &bodyHandle{body: b, whole: c.maxBody}, true
 		b.whole = !stream // a handler that does not know of streams makes forms of it
 		req.body.source, req.body.size = b.handle, streamSize(req.Header.head.Length)
 		return nil
@@ -380,10 +380,11 @@ func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
 // bodyHandle is the body as a handler sees it, an io.Reader. One that is kept for
 // too long reads nothing: it is cut off when its request ends.
 type bodyHandle struct {
-	mu   sync.Mutex
-	body *requestBody // nil once the request has ended
-	rest []byte       // read, and not yet handed out
-	cut  atomic.Bool  // who reads is to stop
+	mu    sync.Mutex
+	body  *requestBody // nil once the request has ended
+	rest  []byte       // read, and not yet handed out
+	whole int64        // how many bytes the body may have to be read whole
+	cut   atomic.Bool  // who reads is to stop
 
 	shown atomic.Bool // the handler has it, and may have left it to others
 }

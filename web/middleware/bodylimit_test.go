@@ -90,3 +90,31 @@ func TestBodyLimitDefaults(t *testing.T) {
 		}
 	}
 }
+
+// Who reads a body as a whole keeps to the server's limit for that, though BodyLimit allows streams that are longer.
+func TestBodyLimitLeavesTheServersLimit(t *testing.T) {
+	app := web.New(web.Config{Server: &gallop.Server{StreamRequestBody: true, MaxRequestBodySize: 1000, Logger: newQuiet()}})
+	limit := middleware.BodyLimit{Size: 1 << 20}.Handler()
+	app.Use(limit, limit)
+	app.Post("/whole", func(c *web.Ctx) error {
+		var v struct{ A string }
+		return c.Bind().JSON(&v)
+	})
+	app.Post("/stream", func(c *web.Ctx) error {
+		_, err := io.Copy(io.Discard, c.RequestCtx().RequestBodyStream())
+		return err
+	})
+	for _, tc := range []struct {
+		target       string
+		size, status int
+	}{{"/whole", 500, 200}, {"/whole", 5000, 413}, {"/stream", 5000, 200}, {"/stream", 2 << 20, 413}} {
+		body := strings.NewReader(`{"A":"` + strings.Repeat("x", tc.size) + `"}`)
+		request, err := http.NewRequestWithContext(t.Context(), "POST", tc.target, struct{ io.Reader }{body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := send(t, app, request); a.status != tc.status {
+			t.Errorf("%s of %d bytes: %d, want %d", tc.target, tc.size, a.status, tc.status)
+		}
+	}
+}
