@@ -527,7 +527,8 @@ func (c *serverConn) parkedBy(w *poll.Worker, lc *loopConn) poll.Moment {
 	limit := c.set.idle
 	from := w.Now()
 	if c.requests == 0 {
-		limit, from = shorter(limit, c.set.readHead), lc.since
+		_, ready := c.begun()
+		limit, from = shorter(limit, c.set.readHead), ready
 	}
 	if c.loop.partial {
 		limit, from = c.set.readHead, lc.partial.began
@@ -535,7 +536,7 @@ func (c *serverConn) parkedBy(w *poll.Worker, lc *loopConn) poll.Moment {
 			limit = shorter(limit, c.set.read)
 		}
 		if c.requests == 0 {
-			from = lc.since
+			_, from = c.begun()
 		}
 	}
 	if limit > 0 {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -264,5 +265,28 @@ func TestLoopTLSDeadlinesOfOtherProtocols(t *testing.T) {
 		if d := <-took; d != 3*time.Second {
 			t.Errorf("a write that shall take 3s took %v", d)
 		}
+	})
+}
+
+// slowToShake waits before it sends anything.
+type slowToShake struct {
+	net.Conn
+	once sync.Once
+}
+
+func (c *slowToShake) Write(p []byte) (int, error) {
+	c.once.Do(func() { time.Sleep(4 * time.Second) })
+	return c.Conn.Write(p)
+}
+
+// The time for the first head begins when it can be sent, which is behind the handshake.
+func TestLoopTLSSlowHandshake(t *testing.T) {
+	s := func() *gallop.Server {
+		return &gallop.Server{Handler: echoBody, TLSHandshakeTimeout: 10 * time.Second, ReadHeaderTimeout: 3 * time.Second}
+	}
+	onTLSLoops(t, s, func(t *testing.T, s *gallop.Server, ln *wiretest.KernelListener) {
+		c := dialTLS(t, ln, func(nc *wiretest.Conn) net.Conn { return &slowToShake{Conn: nc} })
+		time.Sleep(2 * time.Second)
+		c.want("/", "/")
 	})
 }
