@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -737,6 +738,9 @@ func (c *serverConn) handleOnLoop() {
 
 // writeOnLoop writes what was gathered and then p, at once as far as that goes.
 func (o *output) writeOnLoop(p []byte) error {
+	if !o.limit.IsZero() && !o.hasDeadline() && !time.Now().Before(o.limit) {
+		return os.ErrDeadlineExceeded // which a write that does not wait would not notice
+	}
 	if o.c.tls != nil {
 		if err := o.writeAll(o.buf); err != nil || len(p) == 0 {
 			return err

@@ -3,8 +3,10 @@ package gallop_test
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -231,4 +233,53 @@ func TestTurningAwayOverTLS(t *testing.T) {
 			t.Fatal("not turned away: ", err)
 		}
 	}
+}
+
+// A response may take no longer than WriteTimeout, also if its client takes all of it at once.
+func TestWriteTimeoutOfAStream(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, handle := range map[string]func(ctx *gallop.RequestCtx, ended chan<- error){
+			"StreamResponse": func(ctx *gallop.RequestCtx, ended chan<- error) {
+				s, err := ctx.StreamResponse()
+				for range 100 {
+					if err == nil {
+						_, err = s.WriteString("x")
+					}
+					if err == nil {
+						err = s.Flush()
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				ended <- err
+			},
+			"SetBodyStreamWriter": func(ctx *gallop.RequestCtx, ended chan<- error) {
+				ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+					var err error
+					for range 100 {
+						w.WriteString("x")
+						err = w.Flush()
+						time.Sleep(100 * time.Millisecond)
+					}
+					ended <- err
+				})
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ended := make(chan error, 1)
+					s := &gallop.Server{Logger: quiet, WriteTimeout: time.Second, Handler: func(ctx *gallop.RequestCtx) { handle(ctx, ended) }}
+					client, server := wiretest.Pipe()
+					go on.serve(s)(server)
+					io.WriteString(client, wiretest.Get("/"))
+					b, _ := io.ReadAll(client)
+					if n := strings.Count(string(b), "\r\nx\r\n"); n < 5 || n > 10 {
+						t.Errorf("%d pieces in a second", n)
+					}
+					if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	})
 }
