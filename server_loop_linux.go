@@ -505,7 +505,7 @@ func (c *serverConn) mayParkLater() bool {
 	o, seat := &c.output, &c.loop
 	return len(o.buf) > 0 && len(o.buf) <= poll.MaxLater && o.err == nil && o.byHand.Load() == nil && !o.cut.Load() &&
 		seat.drained && !seat.resumed && seat.conn.tls == nil && seat.worker.MayLater() && !seat.conn.Ended() &&
-		!c.shared && c.body.handle == nil && c.srv.ConnState == nil && !c.srv.ending.Load()
+		!c.shared && c.body.handle == nil && c.srv.ConnState == nil && !c.srv.ending.Load() && c.writeLimit == c.set.write
 }
 
 // parkLater leaves lc to its loop, which sends it what there is for it first.

@@ -283,3 +283,32 @@ func TestWriteTimeoutOfAStream(t *testing.T) {
 		}
 	})
 }
+
+// What HeaderReceived says about a response holds, also if that is short.
+func TestWriteTimeoutOfHeaderReceived(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString(strings.Repeat("x", 1000)) }}
+			s.HeaderReceived = func(*gallop.RequestHeader) gallop.RequestConfig {
+				return gallop.RequestConfig{WriteTimeout: 2 * time.Second}
+			}
+			client, server := wiretest.Pipe()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				on.serve(s)(server)
+			}()
+			io.WriteString(client, wiretest.Get("/"))
+			io.ReadFull(client, make([]byte, 1000))
+			time.Sleep(time.Second) // the connection is idle
+			client.SetWindow(10)
+			begun := time.Now()
+			io.WriteString(client, wiretest.Get("/"))
+			<-ended
+			if d := time.Since(begun); d > 3*time.Second {
+				t.Errorf("given up after %v", d)
+			}
+			client.Close()
+		})
+	})
+}
