@@ -47,7 +47,7 @@ func isTemporary(err error) bool {
 	return errors.As(err, &t) && t.Temporary()
 }
 
-// sleep waits for d or until the server is stopped.
+// sleep waits for d or until no more is to be accepted.
 func (s *Server) sleep(d time.Duration) {
 	if d <= 0 {
 		return
@@ -56,7 +56,7 @@ func (s *Server) sleep(d time.Duration) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-s.stopped.Done():
+	case <-s.conns.closingC:
 	}
 }
 

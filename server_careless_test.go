@@ -280,3 +280,33 @@ func TestConnStatePanicsLater(t *testing.T) {
 		}
 	})
 }
+
+// Nor does Shutdown wait for the end of a pause in accepting.
+func TestShutdownInAPauseOfAccepting(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		synctest.Test(t, func(t *testing.T) {
+			s := &gallop.Server{Logger: quiet, Handler: say, Concurrency: 1, SleepWhenConcurrencyLimitsExceeded: time.Hour}
+			ln := on.listen(s)
+			served := make(chan error, 1)
+			go func() { served <- s.Serve(ln) }()
+			for range 2 {
+				c, err := ln.Dial()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				synctest.Wait()
+			}
+			begun := time.Now()
+			if err := s.Shutdown(); err != nil {
+				t.Error(err)
+			}
+			if err := <-served; err != nil {
+				t.Error(err)
+			}
+			if d := time.Since(begun); d > time.Second {
+				t.Errorf("after %v", d)
+			}
+		})
+	})
+}
