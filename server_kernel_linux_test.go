@@ -228,3 +228,58 @@ func TestLoopStats(t *testing.T) {
 		})
 	}
 }
+
+// With one connection too many accepting pauses: those behind it in the queue are not refused
+// before the pause is over, but they are when the server shuts down.
+func TestLoopPausesAtTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &gallop.Server{Handler: say, Concurrency: 1, SleepWhenConcurrencyLimitsExceeded: time.Second}
+		ln, k := serveInMemory(t, s)
+		first := callIn(t, ln, wiretest.Get("/"))
+		synctest.Wait()
+		var queue []net.Conn
+		call := func() { queue = append(queue, callIn(t, ln, wiretest.Get("/", "Connection: close"))) }
+		newGate(k, "accept").while(call, func() {
+			for range 5 {
+				call()
+			}
+		})
+		for i := range 3 {
+			synctest.Wait()
+			if n := s.GetRejectedConnectionsCount(); n != uint32(i+1) {
+				t.Errorf("%d connections refused after %d pauses", n, i)
+			}
+			time.Sleep(1100 * time.Millisecond)
+		}
+		_ = first.Close()
+		time.Sleep(2 * time.Second) // in which there is room
+		if n := s.GetRejectedConnectionsCount(); n != 4 {
+			t.Errorf("%d connections refused", n)
+		}
+		for _, c := range queue[4:] {
+			wantAll(t, c, "HTTP/1.1 200 OK")
+		}
+	})
+}
+
+func TestLoopShutdownInAPauseAtTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &gallop.Server{Concurrency: 1, SleepWhenConcurrencyLimitsExceeded: time.Hour, Handler: func(ctx *gallop.RequestCtx) {
+			time.Sleep(time.Minute)
+		}}
+		ln, _ := serveInMemory(t, s)
+		_ = callIn(t, ln, wiretest.Get("/"))
+		synctest.Wait()
+		var queue []net.Conn
+		for range 3 {
+			queue = append(queue, callIn(t, ln, ""))
+			synctest.Wait()
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		for _, c := range queue {
+			wantAll(t, c, "HTTP/1.1 503")
+		}
+	})
+}

@@ -157,7 +157,9 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 			done := make(chan struct{})
 			g.Hand(func(w *poll.Worker) {
 				defer close(done)
-				pl.Accept(w, DefaultConcurrency)
+				for left, n := DefaultConcurrency, 1; n > 0; left -= n {
+					n = pl.Accept(w, left)
+				}
 			})
 			<-done
 			return true, nil

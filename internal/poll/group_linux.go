@@ -386,7 +386,7 @@ func (g *Group) accept(w *Worker, index int) {
 }
 
 // Accept accepts what waits in the listener's queue, at most so many, and returns how
-// many that was.
+// many that was. It does not go on behind one that Pause was called for.
 func (ln *Listener) Accept(w *Worker, most int) (n int) {
 	for n < most {
 		c, err := ln.acceptOne(w)
@@ -394,6 +394,8 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 		case nil:
 			if n++; c != nil {
 				ln.g.h.Begin(w, c)
+			} else if ln.rests() {
+				return n
 			}
 			if !w.again() {
 				return n
@@ -477,6 +479,13 @@ func (ln *Listener) Pause(d time.Duration) {
 		defer ln.mu.Unlock()
 		ln.stop(d)
 	}
+}
+
+// rests reports whether accepting has stopped for a while.
+func (ln *Listener) rests() bool {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	return ln.paused
 }
 
 // stop stops accepting for a while, unless it has stopped already. ln is locked.
