@@ -89,6 +89,7 @@ func (in *input) lastChance() error {
 		grace = newConnGrace
 	}
 	in.armExactly(time.Now().Add(grace))
+	in.c.loop.drained = false
 	return in.wait()
 }
 

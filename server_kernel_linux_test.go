@@ -1,6 +1,7 @@
 package gallop_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
@@ -281,5 +282,45 @@ func TestLoopShutdownInAPauseAtTheLimit(t *testing.T) {
 		for _, c := range queue {
 			wantAll(t, c, "HTTP/1.1 503")
 		}
+	})
+}
+
+// A request that comes in the last moment of its connection is read to its end, whatever its size.
+func TestLoopLongRequestInTheLastMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		large := strings.Repeat("x", 64<<10)
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/large" {
+				ctx.SetBodyString(large)
+			}
+		}}
+		ln, _ := serveInMemory(t, s)
+		nc, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &rawClient{t, nc, bufio.NewReader(nc)}
+		c.want("/", "")
+		nc.(*wiretest.Conn).SetWindow(1 << 10)
+		_, _ = io.WriteString(c, wiretest.Get("/large"))
+		synctest.Wait()
+		begun, down := time.Now(), make(chan error, 1)
+		go func() { down <- s.Shutdown() }()
+		synctest.Wait() // for a client that does not read
+		if body, err := c.answer(); body != large || err != nil {
+			t.Fatalf("%d bytes, %v", len(body), err)
+		}
+		synctest.Wait() // for another request, though not for long
+		_, _ = io.WriteString(c, wiretest.Get("/", "X-Long: "+strings.Repeat("y", 10<<10)))
+		if body, err := c.answer(); body != "" || err != nil {
+			t.Errorf("%q, %v", body, err)
+		}
+		if err := <-down; err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(begun); d > time.Second {
+			t.Errorf("shutting down took %v", d)
+		}
+		_ = c.Close()
 	})
 }
