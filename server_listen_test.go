@@ -443,3 +443,37 @@ func TestEmbeddedTLS(t *testing.T) {
 		c.Close()
 	}
 }
+
+// Clients of a unix socket have the address that package net gives them.
+func TestUnixSocketAddresses(t *testing.T) {
+	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+		if runtime.GOOS == "windows" {
+			t.Skip("clients bind no names there")
+		}
+		dir := t.TempDir()
+		ln, err := net.Listen("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyString(ctx.RemoteAddr().Network() + " " + ctx.RemoteAddr().String())
+		}}
+		go s.Serve(ln)
+		defer s.Close()
+		named := filepath.Join(dir, "client")
+		for _, tt := range []struct {
+			from *net.UnixAddr
+			want string
+		}{{nil, "unix @"}, {&net.UnixAddr{Net: "unix", Name: named}, "unix " + named}} {
+			c, err := net.DialUnix("unix", tt.from, ln.Addr().(*net.UnixAddr))
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(c, wiretest.Get("/", "Connection: close"))
+			if b, _ := io.ReadAll(c); runtime.GOOS == "linux" && !strings.HasSuffix(string(b), "\r\n\r\n"+tt.want) {
+				t.Errorf("%q, want %q", b, tt.want)
+			}
+			c.Close()
+		}
+	})
+}

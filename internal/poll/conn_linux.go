@@ -561,7 +561,7 @@ func (c *Conn) network() string {
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr {
 	if !c.addr.IsValid() {
-		return &net.UnixAddr{Net: "unix"}
+		return &net.UnixAddr{Net: "unix", Name: c.peerName()}
 	}
 	a := c.remote.Load()
 	if a == nil {
@@ -569,6 +569,19 @@ func (c *Conn) RemoteAddr() net.Addr {
 		c.remote.Store(a)
 	}
 	return a
+}
+
+// peerName returns what the peer has bound its unix socket to. One without a name is "@", as package
+// net has it.
+func (c *Conn) peerName() string {
+	name := "@"
+	_ = (rawConn{c}).Control(func(fd uintptr) {
+		sa, _ := c.loop.peer(int(fd))
+		if u, ok := sa.(*syscall.SockaddrUnix); ok {
+			name = u.Name
+		}
+	})
+	return name
 }
 
 // LocalAddr implements net.Conn.

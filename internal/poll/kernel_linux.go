@@ -86,6 +86,14 @@ func (l *Loop) name(fd int) (syscall.Sockaddr, error) {
 	return syscall.Getsockname(fd)
 }
 
+// peer returns the address of the other end. It is asked of unix sockets only, which a Kernel has none of.
+func (l *Loop) peer(fd int) (syscall.Sockaddr, error) {
+	if l.kernel != nil {
+		return nil, syscall.EOPNOTSUPP
+	}
+	return syscall.Getpeername(fd)
+}
+
 // take makes a connection of package net of a descriptor, which is closed.
 func (l *Loop) take(fd int) (net.Conn, error) {
 	if l.kernel != nil {
