@@ -49,6 +49,7 @@ func (c *Ctx) Vary(fields ...string) {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
 	switch {
+	case len(fields) == 0:
 	case len(lines) == 0 && len(fields) == 1:
 		h.Set(gallop.HeaderVary, fields[0])
 	case len(lines) == 1 && len(fields) == 1 && string(lines[0]) == fields[0]:

@@ -173,8 +173,9 @@ func TestVary(t *testing.T) {
 		c.Vary("C")
 		return nil
 	})
-	for path, want := range map[string]string{"/": "Origin, Accept-Encoding, Accept", "/star": "*", "/lines": "A,B, C"} {
-		if _, _, header := ask(t, app, "GET", path); strings.Join(header.Values("Vary"), "|") != want {
+	app.Get("/none", func(c *Ctx) error { c.Vary(); return nil })
+	for path, want := range map[string]string{"/none": "", "/": "Origin, Accept-Encoding, Accept", "/star": "*", "/lines": "A,B, C"} {
+		if _, _, header := ask(t, app, "GET", path); strings.Join(header.Values("Vary"), "|") != want || (want == "") != (header["Vary"] == nil) {
 			t.Errorf("%s: %q, want %q", path, header.Values("Vary"), want)
 		}
 	}

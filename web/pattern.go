@@ -107,6 +107,9 @@ func parseParam(s string, known map[string]Constraint) (p part, rest string, err
 			return p, "", err
 		}
 	}
+	if strings.HasPrefix(rest, "?") { // as it is written elsewhere, and in no path
+		return p, "", fmt.Errorf("parameter %q cannot be left out: that is another route", p.name)
+	}
 	segment := rest
 	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
 		segment = rest[:slash]

@@ -147,6 +147,8 @@ func TestPatternsThatAreNone(t *testing.T) {
 		":a":                     "begin with a slash",
 		"/:":                     "without a name",
 		"/:/x":                   "without a name",
+		"/:a?":                   "another route",
+		"/:a<int>?/b":            "another route",
 		"/:a:b":                  "nothing separates",
 		"/:a*b":                  "nothing separates",
 		"/:a/:a":                 "same name",
