@@ -521,7 +521,7 @@ func TestDialLoopback(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			ln, err := net.Listen(tc.network, tc.listen)
 			if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
-				t.Skip("this machine has no such address")
+				t.Skipf("this machine has not both IPv4 and IPv6: %v", err)
 			}
 			if err != nil {
 				t.Fatal(err)

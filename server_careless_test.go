@@ -105,17 +105,23 @@ func TestHooksThatPanic(t *testing.T) {
 					c.Send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
 					io.Copy(io.Discard, c.Conn())
 					c.Conn().Close()
-					synctest.Wait()
-					if n := s.GetOpenConnectionsCount(); n != 0 {
-						t.Errorf("%d connections are open", n)
-					}
+					wantBoom(t, s, &log)
 				})
-				if !strings.Contains(log.String(), "on purpose") {
-					t.Errorf("logged %q", log.String())
-				}
 			})
 		}
 	})
+}
+
+// wantBoom checks that a panic on purpose was logged, and has left no connection behind.
+func wantBoom(t *testing.T, s *gallop.Server, log *logged) {
+	t.Helper()
+	synctest.Wait()
+	if n := s.GetOpenConnectionsCount(); n != 0 {
+		t.Errorf("%d connections are open", n)
+	}
+	if !strings.Contains(log.String(), "on purpose") {
+		t.Errorf("logged %q", log.String())
+	}
 }
 
 func TestServerWithoutAHandler(t *testing.T) {
@@ -270,14 +276,8 @@ func TestConnStatePanicsLater(t *testing.T) {
 			c.Send(wiretest.Get("/")).Want(200)
 			c.Pause(time.Second).Send(wiretest.Get("/")).WantEnd()
 			c.Conn().Close()
-			synctest.Wait()
-			if n := s.GetOpenConnectionsCount(); n != 0 {
-				t.Errorf("%d connections are open", n)
-			}
+			wantBoom(t, s, &log)
 		})
-		if !strings.Contains(log.String(), "on purpose") {
-			t.Errorf("logged %q", log.String())
-		}
 	})
 }
 

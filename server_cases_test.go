@@ -33,7 +33,7 @@ func TestServerCases(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.long && !long() {
-				t.Skip("GALLOP_LONG is not set")
+				t.Skip("it takes long, and others like it run: set GALLOP_LONG, as CI does, to run it")
 			}
 			wiretest.CheckLeaks(t)
 			s := newEchoServer(tt.stream)

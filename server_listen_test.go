@@ -199,6 +199,12 @@ func TestNextProto(t *testing.T) {
 		return err
 	})
 	addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
+	wantProtos(t, addr, cert)
+}
+
+// wantProtos talks to a server that has HTTP and shout/1.
+func wantProtos(t *testing.T, addr string, cert []byte) {
+	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(cert)
 	for proto, want := range map[string]string{"shout/1": "HELLO", "http/1.1": "HTTP/1.1 200 OK", "": "HTTP/1.1 200 OK"} {
@@ -430,25 +436,14 @@ func TestEmbeddedTLS(t *testing.T) {
 			Certificates: []tls.Certificate{pair}, NextProtos: []string{"shout/1", "http/1.1"},
 		})})
 	})
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(cert)
-	for proto, want := range map[string]string{"shout/1": "HELLO", "http/1.1": "HTTP/1.1 200 OK"} {
-		c, err := tls.Dial("tcp", addr, &tls.Config{RootCAs: pool, ServerName: "localhost", NextProtos: []string{proto}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := firstLine(t, c, wiretest.Get("/")); got != want {
-			t.Errorf("%q: %q", proto, got)
-		}
-		c.Close()
-	}
+	wantProtos(t, addr, cert)
 }
 
 // Clients of a unix socket have the address that package net gives them.
 func TestUnixSocketAddresses(t *testing.T) {
 	onSockets(t, func(t *testing.T, over gallop.TransportType) {
 		if runtime.GOOS == "windows" {
-			t.Skip("clients bind no names there")
+			t.Skip("clients of unix sockets have no names on Windows")
 		}
 		dir := t.TempDir()
 		ln, err := net.Listen("unix", filepath.Join(dir, "s"))

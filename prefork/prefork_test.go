@@ -39,7 +39,7 @@ var errDone = errors.New("the test is done")
 // parent returns a Prefork whose children run this program, and what its listener's address will be in.
 func parent(t *testing.T, children int) (p *prefork.Prefork, addr *string) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs a listener that children inherit")
+		t.Skip("children inherit no listeners on Windows")
 	}
 	before := runtime.GOMAXPROCS(children)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

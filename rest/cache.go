@@ -81,7 +81,7 @@ func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) 
 		return fresh.response(x), nil
 	case resp.StatusCode == 200:
 		k.supersede(x)
-		k.watch(x, resp, sent, era)
+		k.watch(x, url, resp, sent, era)
 	}
 	return resp, nil
 }
@@ -144,12 +144,11 @@ func (s *stored) response(x *exchange) *Response {
 }
 
 // watch keeps resp when its body was read to its end, if it may be kept (RFC 9111 §3).
-func (k *cache) watch(x *exchange, resp *Response, sent time.Time, asked era) {
+func (k *cache) watch(x *exchange, url string, resp *Response, sent time.Time, asked era) {
 	s := newStored(x, resp.headers, sent, time.Now())
 	if s == nil || resp.length > k.most/4 {
 		return
 	}
-	url := x.to.String()
 	resp.Body = &watchedBody{ReadCloser: resp.Body, most: k.most / 4, ended: func(body []byte) {
 		s.body = body
 		k.keep(url, s, asked)

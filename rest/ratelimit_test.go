@@ -96,15 +96,17 @@ func TestRateLimits(t *testing.T) {
 	}
 }
 
-func TestRateResources(t *testing.T) {
-	h := func(ctx *gallop.RequestCtx) {
-		if strings.HasPrefix(string(ctx.Path()), "/v1/search") {
-			answer(ctx, 200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search")
-			return
-		}
-		answer(ctx, 200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: core")
+// twoResources counts what is below search apart from the rest, and has nothing left of it.
+func twoResources(ctx *gallop.RequestCtx) {
+	if strings.Contains(string(ctx.Path()), "/search/") {
+		answer(ctx, 200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search")
+		return
 	}
-	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+	answer(ctx, 200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: core")
+}
+
+func TestRateResources(t *testing.T) {
+	eachTransport(t, twoResources, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		get := func(path string) error {
 			_, err := c.R().SetPath("x", "y").Get(path, nil)
@@ -121,15 +123,8 @@ func TestRateResources(t *testing.T) {
 
 // A URL, as pages are linked by, belongs to the resource of its path, and not to that of another URL.
 func TestRateResourcesOfURLs(t *testing.T) {
-	h := func(ctx *gallop.RequestCtx) {
-		if strings.Contains(string(ctx.Path()), "/search/") {
-			answer(ctx, 200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search")
-			return
-		}
-		answer(ctx, 200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: core")
-	}
 	for _, path := range []string{"search/code", "/search/code?page=1", "http://api.test/v1/search/code?page=3"} {
-		eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		eachTransport(t, twoResources, func(t *testing.T, a *api, over rest.Option) {
 			c := a.client(over)
 			for _, url := range []string{"http://api.test/v1/search/code?page=2", "http://api.test/v1/repos/x?page=2", "http://api.test", "http://other.test/search/code"} {
 				if _, err := c.R().SetContext(t.Context()).Get(url, nil); err != nil {

@@ -88,11 +88,11 @@ func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
 		if resp != nil && resp.FromCache { // the server was not asked
 			return false
 		}
-		if p.If != nil && resp == nil { // what was answered so is the source of a token
-			return p.If(x.req, nil, err)
-		}
 		if p.If != nil {
-			return p.If(x.req, resp, nil)
+			if resp != nil { // which says it all; without it what was answered so is the source of a token
+				err = nil
+			}
+			return p.If(x.req, resp, err)
 		}
 		return isPassing(api.StatusCode) && x.isRepeatable()
 	case errors.As(err, &network):

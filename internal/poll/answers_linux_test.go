@@ -86,6 +86,18 @@ func TestLaterWhenOvertaken(t *testing.T) {
 	}
 }
 
+// gateReads has what gate is set to called once, before the next read.
+func gateReads(h *hooks) (gate *func()) {
+	gate = new(func())
+	h.step = func(call string, _ int) {
+		if g := *gate; g != nil && call == "read" {
+			*gate = nil
+			g()
+		}
+	}
+	return gate
+}
+
 // What a worker has read before it was overtaken stays as it is, and whose it was is served
 // by the next leader.
 func TestAheadWhenOvertaken(t *testing.T) {
@@ -105,19 +117,13 @@ func TestAheadWhenOvertaken(t *testing.T) {
 	}
 	var conns []*Conn
 	h.added = func(_ *Worker, c *Conn, _ error) { conns = append(conns, c) }
-	var gate func()
-	h.step = func(call string, _ int) {
-		if g := gate; g != nil && call == "read" {
-			gate = nil
-			g()
-		}
-	}
+	gate := gateReads(h)
 	inMemory(t, 1, h, func(r *rig) {
 		goOn, held, shut = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
 		a, b, c := r.dial(), r.dial(), r.dial()
 		synctest.Wait()
 		first = conns[1]
-		gate = func() { <-shut } // the events of the two others come together
+		*gate = func() { <-shut } // the events of the two others come together
 		_, _ = a.Write([]byte("a"))
 		synctest.Wait()
 		_, _ = b.Write([]byte("bbb"))
@@ -214,19 +220,13 @@ func TestAheadWhenOvertakenTwice(t *testing.T) {
 	}
 	var conns []*Conn
 	h.added = func(_ *Worker, c *Conn, _ error) { conns = append(conns, c) }
-	var gate func()
-	h.step = func(call string, _ int) {
-		if g := gate; g != nil && call == "read" {
-			gate = nil
-			g()
-		}
-	}
+	gate := gateReads(h)
 	inMemory(t, 1, h, func(r *rig) {
 		owner, heir, shut, goOn = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 		a, b, c := r.dial(), r.dial(), r.dial()
 		synctest.Wait()
 		first, second = conns[1], conns[2]
-		gate = func() { <-shut } // the events of the two others come together
+		*gate = func() { <-shut } // the events of the two others come together
 		_, _ = a.Write([]byte("a"))
 		synctest.Wait()
 		_, _ = b.Write([]byte("b"))
