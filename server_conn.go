@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
+	"github.com/gallop-http/gallop/internal/clock"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -63,7 +64,7 @@ type serverConn struct {
 	shared bool // others were handed something that points here, and may have kept it
 	taken  bool // the handler has the connection, see HijackConn
 
-	looked time.Time // when the clock was asked what time it is, see look
+	clock clock.Watch // for look
 }
 
 // connPhase is what Shutdown has to know of a connection.
@@ -278,16 +279,8 @@ func (c *serverConn) readRestOfHead() (n int, err error) {
 	return n, err
 }
 
-// look sets now. Asking how much time has passed is half as dear as asking for the time, which
-// is done once a second, as the wall clock may be set.
-func (c *serverConn) look() {
-	if passed := time.Since(c.looked); passed >= 0 && passed < time.Second {
-		c.now = c.looked.Add(passed)
-		return
-	}
-	c.looked = time.Now()
-	c.now = c.looked
-}
+// look sets now.
+func (c *serverConn) look() { c.now = c.clock.Now() }
 
 // startClock makes the time in which the server could not look at the request not count.
 func (c *serverConn) startClock() {

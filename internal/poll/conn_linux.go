@@ -102,7 +102,9 @@ func (c *Conn) claim(bits uint32) bool {
 // already: then the caller goes on.
 func (c *Conn) Park(by Moment) bool {
 	early := c.by.Load()
-	c.by.Store(int64(by))
+	if by = by.tick(); int64(by) != early {
+		c.by.Store(int64(by))
+	}
 	if v := c.view.Load(); v != nil {
 		v.stop()
 		c.view.Store(nil)

@@ -46,6 +46,7 @@ type Loop struct {
 	answers [mostAnswers]answer
 	waiting int    // to be sent, of the answers
 	bytes   []byte // theirs
+	watch   clock.Watch
 	now     Moment
 	time    time.Time // now
 
@@ -74,11 +75,9 @@ const (
 	exclusive     = 1 << 28
 )
 
-// wheelTick is how exactly connections expire.
-const wheelTick = 100 * time.Millisecond
-
 func newLoop(g *Group) (*Loop, error) {
-	l := &Loop{g: g, kernel: g.kernel, time: time.Now()}
+	l := &Loop{g: g, kernel: g.kernel}
+	l.time = l.watch.Now()
 	l.now = MomentOf(l.time)
 	l.wheel = clock.NewWheel[*Conn](wheelTick, 1024, int64(l.now))
 	var err error
@@ -416,7 +415,7 @@ func (l *Loop) look() {
 
 // tick looks at the clock, and does what is to be done by now.
 func (l *Loop) tick() {
-	l.time = time.Now()
+	l.time = l.watch.Now()
 	l.now = MomentOf(l.time)
 	l.takePosts()
 	l.wheel.Advance(int64(l.now), l.fire)

@@ -21,6 +21,18 @@ func MomentOf(t time.Time) Moment { return Moment(t.Sub(epoch)) }
 // Add returns m plus d, which is not negative, or the last moment there is.
 func (m Moment) Add(d time.Duration) Moment { return m + min(Moment(d), math.MaxInt64-m) }
 
+// wheelTick is how exactly connections expire.
+const wheelTick = 100 * time.Millisecond
+
+// tick returns the moment at which a wheel fires what is due at m, so that moments that
+// come to the same are the same.
+func (m Moment) tick() Moment {
+	if over := m % Moment(wheelTick); over > 0 {
+		return m.Add(wheelTick - time.Duration(over))
+	}
+	return m
+}
+
 // past is a deadline that has passed, whatever the time is.
 const past = 1
 
