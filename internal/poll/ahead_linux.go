@@ -1,17 +1,21 @@
 package poll
 
-import "runtime"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // A loop reads from several connections, one behind the other, before it serves them: that
 // keeps the kernel's way in, and then the server, in the processor's caches.
 
-// ahead is what one worker, the owner, has read from connections. If it is overtaken, who
-// leads instead serves those that it has not come to.
+// ahead is what was read from connections. If the worker that serves them is overtaken, who leads
+// instead goes on with those that it has not come to.
 type ahead struct {
-	owner  *Worker // nil when another worker has served of it, who may still look at it
 	reads  []early
 	served int // of them
 	buf    []byte
+	lost   atomic.Int32 // how many workers were overtaken that may still look at it, see letGo
+	left   bool         // the loop has gone on to another one; Loop.mu guards it
 }
 
 // early is what was read from a connection before it is served.
@@ -42,8 +46,8 @@ func (w *Worker) readAhead() bool {
 	if l.next == l.n {
 		return false
 	}
-	if a == nil || a.owner != w { // who may still look at its own
-		a = &ahead{owner: w, reads: make([]early, 0, mostReads), buf: make([]byte, mostReads*readRoom)}
+	if a == nil || a.lost.Load() > 0 {
+		a = l.freshAhead()
 		l.ahead = a
 	}
 	a.reads, a.served = a.reads[:0], 0
@@ -73,6 +77,34 @@ func (w *Worker) readAhead() bool {
 	return true
 }
 
+// freshAhead returns an ahead that nobody looks at.
+func (l *Loop) freshAhead() *ahead {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.ahead; a != nil {
+		if a.lost.Load() == 0 {
+			return a
+		}
+		a.left = true
+	}
+	if a := l.spare; a != nil {
+		l.spare = nil
+		return a
+	}
+	return &ahead{reads: make([]early, 0, mostReads), buf: make([]byte, mostReads*readRoom)}
+}
+
+// letGo is called by a worker that has been overtaken, and looks at a no more. Where more threads
+// want processors than there are that happens a hundred times a second, so a is kept.
+func (l *Loop) letGo(a *ahead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.lost.Add(-1) == 0 && a.left {
+		clear(a.reads)
+		a.left, l.spare = false, a
+	}
+}
+
 // letOthersRun gives the processor to workers that the loop has had started lately: who is
 // done with one connection serves the next, while those that have not begun would each have
 // a stack and buffers of their own.
@@ -88,10 +120,7 @@ func (l *Loop) letOthersRun() {
 
 // takeAhead makes w the one who serves the next connection that was read from.
 func (w *Worker) takeAhead(a *ahead) *Conn {
-	if a.owner != w {
-		a.owner = nil
-	}
-	w.early, w.owned = &a.reads[a.served], a.buf
+	w.early = &a.reads[a.served]
 	a.served++
 	return w.early.c
 }
@@ -106,7 +135,7 @@ func (w *Worker) TakeBytes(c *Conn) (p []byte, more, ok bool) {
 		return nil, false, false
 	}
 	w.early = nil
-	return w.owned[e.from:e.to], e.full, true
+	return w.ahead.buf[e.from:e.to], e.full, true
 }
 
 // TakeAhead returns what was read from c, as TryRead does, once, and whether there may be
@@ -114,5 +143,5 @@ func (w *Worker) TakeBytes(c *Conn) (p []byte, more, ok bool) {
 func (w *Worker) TakeAhead() (p []byte, more bool, err error) {
 	e := w.early
 	w.early = nil
-	return w.owned[e.from:e.to], e.full, e.err
+	return w.ahead.buf[e.from:e.to], e.full, e.err
 }

@@ -242,3 +242,51 @@ func TestAheadWhenOvertakenTwice(t *testing.T) {
 		r.close(a, b, c)
 	})
 }
+
+// Workers that are overtaken all the time, as where others want the processors too, do not each
+// leave the loop to make another buffer to read into.
+func TestAheadIsKept(t *testing.T) {
+	var slow *Conn
+	var goOn chan struct{}
+	used := make(map[*ahead]int)
+	h := &hooks{ahead: true}
+	h.serve = func(w *Worker, c *Conn) {
+		if w.HasAhead(c) {
+			used[w.ahead]++
+		}
+		if c == slow {
+			w.loop.steal(w.run)
+			<-goOn
+		}
+		if p := received(w, c); p != nil {
+			later(w, c, p)
+		}
+	}
+	var conns []*Conn
+	h.added = func(_ *Worker, c *Conn, _ error) { conns = append(conns, c) }
+	inMemory(t, 1, h, func(r *rig) {
+		goOn = make(chan struct{})
+		a, b := r.dial(), r.dial()
+		synctest.Wait()
+		slow = conns[0]
+		const rounds = 100
+		for range rounds {
+			_, _ = a.Write([]byte("a"))
+			synctest.Wait()
+			_, _ = b.Write([]byte("b"))
+			wantText(t, b, "B") // while who serves a may still look at what was read
+			goOn <- struct{}{}
+			wantText(t, a, "A")
+		}
+		synctest.Wait()
+		reads := 0
+		for _, n := range used {
+			reads += n
+		}
+		if len(used) > 2 || reads < 2*rounds {
+			t.Errorf("%d buffers for %d reads", len(used), reads)
+		}
+		slow = nil
+		r.close(a, b)
+	})
+}

@@ -39,7 +39,8 @@ type Loop struct {
 	events  [256]syscall.EpollEvent
 	n, next int // events there are, and have been looked at
 	ahead   *ahead
-	away    int64 // workers off the loops that had their chance to run, see letOthersRun
+	spare   *ahead // nil, or one that nobody looks at; mu guards it
+	away    int64  // workers off the loops that had their chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
 	due     []*Conn // whose time has come
 	again   []*Conn // that have something to read, though no event says so
@@ -333,7 +334,7 @@ func (c *Conn) note(bits uint32) {
 // be overtaken, and may not touch the loop.
 func (w *Worker) begin(c *Conn) {
 	l := w.loop
-	w.run, w.now, w.at = l.baton.Load()+1, l.time, l.now
+	w.run, w.now, w.at, w.ahead = l.baton.Load()+1, l.time, l.now, l.ahead
 	l.baton.Store(w.run)
 	if w.one = c != nil; w.one {
 		if c.led.Load() != l { // as it hardly ever is
@@ -347,6 +348,10 @@ func (w *Worker) begin(c *Conn) {
 func (w *Worker) end() bool {
 	leads := w.loop.baton.CompareAndSwap(w.run, w.run+1)
 	w.early = nil
+	if !leads && w.ahead != nil {
+		w.loop.letGo(w.ahead)
+		w.ahead = nil
+	}
 	if w.later != nil {
 		w.settle(leads)
 	}
@@ -371,6 +376,9 @@ func (w *Worker) again() bool {
 func (l *Loop) steal(run uint64) bool {
 	if !l.baton.CompareAndSwap(run, run+1) {
 		return false
+	}
+	if l.ahead != nil {
+		l.ahead.lost.Add(1)
 	}
 	l.g.away.Add(1) // who served goes on, off the loop
 	l.g.start(task{lead: l})

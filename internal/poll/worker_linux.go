@@ -17,8 +17,8 @@ type Worker struct {
 	later      *Conn         // what it shall send to after the run,
 	laterBytes []byte        // this
 	laterBy    Moment        // and then park
-	early      *early        // what was read before from what it serves,
-	owned      []byte        // in here
+	ahead      *ahead        // its loop's, for the run
+	early      *early        // what of that was read from what it serves
 	pace       time.Duration // what a run takes, at most, lately
 	now        time.Time     // when its loop last looked at the clock
 	at         Moment        // now
