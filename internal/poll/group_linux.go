@@ -402,7 +402,7 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 			}
 		case syscall.EINTR, syscall.ECONNABORTED:
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
-			ln.rest(os.NewSyscallError("accept4", err))
+			ln.rest(os.NewSyscallError("accept4", err), n > 0)
 			return n
 		default: // it is empty, or closed
 			return n
@@ -451,10 +451,14 @@ func (w *Worker) accept(ln syscall.RawConn) accepted {
 // maxPause is how long accepting rests at most when there are no descriptors.
 const maxPause = 250 * time.Millisecond
 
-// rest stops accepting until others may have given back what is missing.
-func (ln *Listener) rest(err error) {
+// rest stops accepting until others may have given back what is missing: not for long if they have
+// lately, as accepting went well up to now.
+func (ln *Listener) rest(err error, went bool) {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
+	if went && !ln.paused {
+		ln.pause = 0
+	}
 	ln.restLocked(err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -75,6 +76,34 @@ func TestAcceptRests(t *testing.T) {
 			})
 		})
 	}
+}
+
+// If descriptors come back a few at a time, each few are taken soon, however long there were none.
+func TestAcceptRestsNotForLongWhenItGoesOn(t *testing.T) {
+	h := &hooks{}
+	inMemory(t, 1, h, func(r *rig) {
+		var some atomic.Bool // every other call succeeds
+		calls := 0
+		r.k.Refuse = func(call string) error {
+			if call != "accept" {
+				return nil
+			}
+			if calls++; some.Load() && calls%2 == 0 {
+				return nil
+			}
+			return syscall.EMFILE
+		}
+		conns := []*wiretest.Conn{r.dialRefused(h, syscall.EMFILE)}
+		for range 9 {
+			conns = append(conns, r.dial())
+		}
+		some.Store(true)
+		time.Sleep(2*maxPause + time.Duration(len(conns))*6*time.Millisecond)
+		for _, c := range conns {
+			r.wantEcho(c, "x")
+		}
+		r.close(conns...)
+	})
 }
 
 // dialRefused connects while something fails, and wants to be told so for 10 s.
