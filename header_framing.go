@@ -165,17 +165,21 @@ func (h *header) setConnection(option string) {
 }
 
 // appendOptions appends option, unless it is empty, and the members of all
-// Connection fields but close and keep-alive, with commas between.
+// Connection fields but close and keep-alive, with commas between. An upgrade that
+// does not count where it comes from, HTTP/1.0, is left out: in the HTTP/1.1 that we
+// send it would.
 func (h *header) appendOptions(dst []byte, option string) []byte {
 	start := len(dst)
 	dst = append(dst, option...)
+	upgrade := h.ConnectionUpgrade()
 	l := &h.head.Fields
 	for i := l.FindID(field.Connection); i >= 0; i = field.Next(l, i, field.Connection, "") {
 		for list := l.Value(i); len(list) > 0; {
 			var member []byte
 			member, list = ascii.Cut(list, ',')
 			member = ascii.TrimOWS(member)
-			if len(member) == 0 || ascii.EqualFold(member, "close") || ascii.EqualFold(member, "keep-alive") {
+			if len(member) == 0 || ascii.EqualFold(member, "close") || ascii.EqualFold(member, "keep-alive") ||
+				!upgrade && ascii.EqualFold(member, "upgrade") {
 				continue
 			}
 			if len(dst) > start {

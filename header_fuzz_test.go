@@ -34,6 +34,8 @@ func FuzzRequestHeaderRead(f *testing.F) {
 		"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close, X\r\nconnection: upgrade\r\n\r\nabcde",
 		"PUT * HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
+		"GET / HTTP/1.0\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+		"GET / HTTP/1.0\r\nHost: a\r\nConnection: Upgrade, keep-alive\r\nUpgrade: x\r\n\r\n",
 		"PATCH / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\nCookie: a=b\r\nCookie: c\r\nX: \t y\t \r\n\r\n",
 		"\r\nOPTIONS http://a/ HTTP/1.7\r\nhost:a\r\nExpect: 100-continue\r\n\r\n",
 	} {
@@ -72,6 +74,7 @@ func FuzzResponseHeaderRead(f *testing.F) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\n\r\nabcde",
 		"HTTP/1.0 404\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
+		"HTTP/1.0 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
 		"HTTP/1.1 304 \r\nContent-Length: 7\r\nX: a\r\n  b\r\n\r\n",
 		"HTTP/1.1 799 \xff\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\n\r\n",
 		"HTTP/1.1 200 until close\r\n\r\n",
