@@ -72,10 +72,12 @@ func endurance(t *trial) error {
 	chance := byChance(thirds(e.slowest))
 	small, large := medians(e.resident)
 	cheap, dear := medians(e.cost)
+	quick, slow := medians(e.yardstick)
 	grown := 100 * (large/small - 1)
 	t.count("%d requests, %d lost", e.done, e.lost)
 	t.count("memory %+.1f %% at %.0f MiB", grown, small/(1<<20))
 	t.count("CPU %.1f µs a request, in the end %.1f", cheap/1000, dear/1000)
+	t.count("yardstick %.0f µs, in the end %.0f", quick/1000, slow/1000)
 	t.count("p99.9 %v, in the end %v, p = %.3f", round(time.Duration(early)), round(time.Duration(late)), chance)
 	t.require(e.lost == 0, "%d requests lost", e.lost)
 	t.require(grown < float64(t.pick(10, 2)), "memory grew by %.1f %%", grown)
@@ -162,6 +164,7 @@ type endured struct {
 	slowest    []float64 // 99.9th percentile of the good requests, in nanoseconds
 	resident   []float64 // octets
 	cost       []float64 // CPU time of the server a request, in nanoseconds
+	yardstick  []float64 // CPU time of a piece of work that has nothing to do with the server, in nanoseconds
 }
 
 func (t *trial) endure(s *server, p load.Plan, windows int, window time.Duration) (e endured, err error) {
@@ -170,9 +173,17 @@ func (t *trial) endure(s *server, p load.Plan, windows int, window time.Duration
 		return e, err
 	}
 	defer l.Stop()
+	var before, after dispatchStat
+	if err := s.Ask("dispatch", &before); err != nil {
+		return e, err
+	}
 	for i := range windows {
 		cpu := s.cpu()
-		time.Sleep(window)
+		yardstick, err := sleepMeasuring(window)
+		if err != nil {
+			return e, err
+		}
+		e.yardstick = append(e.yardstick, float64(yardstick))
 		r, err := l.Take()
 		if err != nil {
 			return e, err
@@ -186,13 +197,38 @@ func (t *trial) endure(s *server, p load.Plan, windows int, window time.Duration
 		e.slowest = append(e.slowest, float64(good.P999))
 		e.resident = append(e.resident, float64(s.rss()))
 		e.cost = append(e.cost, float64(s.cpu()-cpu)/float64(max(done, 1)))
-		t.logf("%2d: %.0f requests/s, %d lost, p50 %v, p99 %v, p99.9 %v, CPU %.1fµs, resident %d MiB, %d descriptors", i, float64(done)/r.Seconds,
-			lost, round(good.P50), round(good.P99), round(good.P999), e.cost[i]/1000, s.rss()>>20, s.descriptors())
+		if err := s.Ask("dispatch", &after); err != nil {
+			return e, err
+		}
+		t.logf("%2d: %.0f requests/s, %d lost, p50 %v, p99 %v, p99.9 %v, CPU %.1fµs, yardstick %.0fµs, %s, resident %d MiB, %d descriptors", i,
+			float64(done)/r.Seconds, lost, round(good.P50), round(good.P99), round(good.P999), e.cost[i]/1000, e.yardstick[i]/1000,
+			after.since(before), s.rss()>>20, s.descriptors())
+		before = after
 		for _, kind := range slices.Sorted(maps.Keys(r.Errors)) {
 			t.logf("    %d× %s", r.Errors[kind], kind)
 		}
 	}
 	return e, nil
+}
+
+// sleepMeasuring sleeps, and returns the median of what the yardstick took meanwhile.
+func sleepMeasuring(d time.Duration) (time.Duration, error) {
+	const times = 32
+	y, err := measure.NewYardstick()
+	if err != nil {
+		return 0, err
+	}
+	defer y.Close()
+	took := make([]float64, times)
+	for i := range took {
+		time.Sleep(d / times)
+		t, err := y.Take()
+		if err != nil {
+			return 0, err
+		}
+		took[i] = float64(t)
+	}
+	return time.Duration(measure.Median(took)), nil
 }
 
 // requireBack holds the server's goroutines and descriptors against those that it had before. A server may keep the

@@ -40,6 +40,15 @@ type serverStat struct {
 	OnLoops    bool   // event loops have served requests
 }
 
+// dispatchStat is how event loops have called handlers since the server started; all 0 without loops.
+type dispatchStat struct{ Inline, Pooled, Overtaken uint64 }
+
+// since says how handlers were called after before.
+func (d dispatchStat) since(before dispatchStat) string {
+	inline, pooled, overtaken := d.Inline-before.Inline, d.Pooled-before.Pooled, d.Overtaken-before.Overtaken
+	return fmt.Sprintf("%.2f %% on goroutines, %d overtaken", 100*float64(pooled)/float64(max(inline+pooled, 1)), overtaken)
+}
+
 // drainStat is what a shutdown came to.
 type drainStat struct {
 	serverStat
@@ -125,6 +134,9 @@ func serverMain(raw []byte) error {
 			return drain(s, logger)
 		case "trim":
 			debug.FreeOSMemory()
+		case "dispatch":
+			stats, _ := peers.OnLoops(s)
+			return dispatchStat{stats.Inline, stats.Pooled, stats.Overtaken}
 		}
 		return statNow(s, logger)
 	})
