@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 )
 
 const (
@@ -53,6 +54,17 @@ func Command(role string, config any, env ...string) (*exec.Cmd, error) {
 	cmd.Stderr = os.Stderr
 	DieWithParent(cmd)
 	return cmd, nil
+}
+
+// Pin has the command run on one processor, of those that there are, and on no other.
+func Pin(cmd *exec.Cmd, processor int) error {
+	taskset, err := exec.LookPath("taskset")
+	if err != nil {
+		return err
+	}
+	cmd.Args = append([]string{taskset, "-c", strconv.Itoa(processor), cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = taskset
+	return nil
 }
 
 // Obey is the main loop of a role: it answers each line of the standard input with what answer returns, until that

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
+	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/load"
 	"github.com/gallop-http/gallop/bench/measure"
 )
@@ -38,11 +39,14 @@ func enduranceKinds() []load.Kind {
 
 // endurance is R8: a steady load of 70 % of what the server can do, on many connections, with others that come and go,
 // and with faults. Nothing may grow: neither memory nor latency; nothing may be lost; and in the end everything has to
-// come back. What happens in the first window, in which buffers and tables grow to what they need, is not judged.
+// come back. What happens in the first window, in which buffers and tables grow to what they need, is not judged. Server and
+// load have a processor each: on a shared one what is measured is how they wait for each other.
 func endurance(t *trial) error {
 	windows := t.pick(24, 60)
 	window := time.Duration(t.pick(8, 60)) * time.Second
-	s, err := t.serveAlone(0)
+	config := t.config(0)
+	config.Pinned = true
+	s, err := startAlone(config)
 	if err != nil {
 		return err
 	}
@@ -152,6 +156,9 @@ func try(p load.Plan) (rate float64, half time.Duration, err error) {
 
 func startLoad(p load.Plan) (l load.Process, err error) {
 	cmd, err := load.Command(p)
+	if err == nil {
+		err = child.Pin(cmd, loadProcessor)
+	}
 	if err != nil {
 		return l, err
 	}

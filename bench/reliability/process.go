@@ -46,9 +46,19 @@ type server struct {
 	address string
 }
 
+// Where a scenario that looks at a server alone has it run, and what asks it.
+const (
+	serverProcessor = iota
+	loadProcessor
+)
+
 // serve starts a server on the listener and waits until it accepts. env is added to its environment.
 func (t *trial) serve(ln *listener, noFile uint64, env ...string) (*server, error) {
-	return startServer(ln, serverConfig{t.Server, t.Timeouts, noFile}, env...)
+	return startServer(ln, t.config(noFile), env...)
+}
+
+func (t *trial) config(noFile uint64) serverConfig {
+	return serverConfig{Kind: t.Server, Timeouts: t.Timeouts, NoFile: noFile}
 }
 
 func startServer(ln *listener, config serverConfig, env ...string) (*server, error) {
@@ -57,6 +67,11 @@ func startServer(ln *listener, config serverConfig, env ...string) (*server, err
 		return nil, err
 	}
 	cmd.ExtraFiles = []*os.File{ln.file}
+	if config.Pinned {
+		if err := child.Pin(cmd, serverProcessor); err != nil {
+			return nil, err
+		}
+	}
 	p, err := child.StartReady(cmd)
 	if err != nil {
 		return nil, err
@@ -66,12 +81,16 @@ func startServer(ln *listener, config serverConfig, env ...string) (*server, err
 
 // serveAlone starts a server on a listener of its own.
 func (t *trial) serveAlone(noFile uint64, env ...string) (*server, error) {
+	return startAlone(t.config(noFile), env...)
+}
+
+func startAlone(config serverConfig, env ...string) (*server, error) {
 	ln, err := listen()
 	if err != nil {
 		return nil, err
 	}
 	defer ln.file.Close()
-	return t.serve(ln, noFile, env...)
+	return startServer(ln, config, env...)
 }
 
 // stat asks the server for its memory; it collects garbage first.

@@ -28,6 +28,7 @@ type serverConfig struct {
 	Kind     string
 	Timeouts bool
 	NoFile   uint64 // RLIMIT_NOFILE; 0 leaves it as it is
+	Pinned   bool   // it has a processor of its own
 }
 
 // serverStat is the server's own view of its memory, taken after a full collection.
