@@ -8,6 +8,7 @@ require (
 	github.com/redis/go-redis/v9 v9.17.3
 	github.com/valyala/fasthttp v1.74.0
 	golang.org/x/perf v0.0.0-20250214215153-c95ad7d5b636
+	golang.org/x/sys v0.47.0
 )
 
 require (
@@ -27,7 +28,6 @@ require (
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
 	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/net v0.58.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )
 

@@ -18,6 +18,9 @@ func TestYardstick(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if d <= 0 {
+			t.Fatalf("a piece took %v", d)
+		}
 		took = append(took, float64(d))
 	}
 	if half := time.Duration(Median(took)); half <= 0 || half > time.Since(start) {
