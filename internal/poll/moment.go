@@ -36,10 +36,16 @@ func (m Moment) tick() Moment {
 // past is a deadline that has passed, whatever the time is.
 const past = 1
 
-// momentOf returns a deadline as a number: 0 is none.
+// momentOf returns a deadline as a number: 0 is none. One without a monotonic reading is as far away as the
+// clock says now, whatever it said when the process began.
 func momentOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return max(past, int64(t.Sub(epoch)))
+	now := Now()
+	left := time.Until(t)
+	if left < 0 {
+		return max(past, int64(now)+int64(max(left, time.Duration(-now))))
+	}
+	return int64(now.Add(left))
 }

@@ -29,3 +29,21 @@ func TestMoments(t *testing.T) {
 		t.Error("no deadline, or one that has passed, is a moment")
 	}
 }
+
+// A deadline is as far away as it was said to be, with a monotonic reading and without.
+func TestDeadlines(t *testing.T) {
+	for _, d := range []time.Duration{-time.Hour, -time.Minute, time.Minute, time.Hour, 200 * 365 * 24 * time.Hour} {
+		for name, at := range map[string]time.Time{"the clock": time.Now().Add(d).Round(0), "a monotonic one": time.Now().Add(d)} {
+			left := time.Duration(momentOf(at) - int64(Now()))
+			if left > d || left < d-30*time.Second {
+				t.Errorf("%v from now, by %s, is %v away", d, name, left)
+			}
+		}
+	}
+	if got := momentOf(time.Now().Add(math.MaxInt64)); got != math.MaxInt64 {
+		t.Errorf("for ever is until %d", got)
+	}
+	if got := momentOf(time.Time{}.Add(1)); got != past {
+		t.Errorf("the beginning of time is %d", got)
+	}
+}
