@@ -233,7 +233,8 @@ func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 
 // pick returns the loop with the fewest connections.
 func (g *Group) pick() *Loop {
-	loops := g.all()[:g.procs.Load()]
+	n := g.procs.Load() // first: there are as many loops by now, and may be more
+	loops := g.all()[:n]
 	best := loops[0]
 	fewest := best.conns.Load()
 	for _, l := range loops[1:] {
