@@ -54,8 +54,9 @@ func (b *requestBody) ended() bool {
 // failure returns why the body could not be read, if it was tried.
 func (b *requestBody) failure() error { return b.err }
 
-// takeBody reads the body, of which there is something to read, or arranges that the handler can.
-func (c *serverConn) takeBody() error {
+// takeBody reads the body, of which there is something to read and which is as long as announced
+// if that is not negative, or arranges that the handler can.
+func (c *serverConn) takeBody(announced int64) error {
 	b := &c.body
 	c.startClock()
 	req := &c.ctx.Request
@@ -66,7 +67,7 @@ func (c *serverConn) takeBody() error {
 	if stream || c.wantsGo {
 		b.handle, c.shared = &bodyHandle{body: b, whole: c.maxBody}, true
 		b.whole = !stream // a handler that does not know of streams makes forms of it
-		req.body.source, req.body.size = b.handle, streamSize(req.Header.head.Length)
+		req.body.source, req.body.size = b.handle, streamSize(announced)
 		return nil
 	}
 	c.ctx.life.canWatch = true

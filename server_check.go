@@ -85,16 +85,15 @@ func (k *knownHost) learn(host []byte) bool {
 	return true
 }
 
-// decideExpectation settles who says 100 (Continue) to a request with an expectation, and when.
-func (c *serverConn) decideExpectation() error {
-	head := &c.ctx.Request.Header.head
-	if head.Minor == 0 {
+// decideExpectation settles who says 100 (Continue) to a request with these expectations, and when.
+func (c *serverConn) decideExpectation(expects http1.Flags) error {
+	if c.old {
 		return nil
 	}
-	if head.Flags&http1.ExpectOther != 0 {
+	if expects&http1.ExpectOther != 0 {
 		return errExpectation
 	}
-	if head.Body == http1.NoBody {
+	if c.body.ended() {
 		return nil
 	}
 	status := StatusContinue

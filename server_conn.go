@@ -360,24 +360,26 @@ func (c *serverConn) takeRequest() error {
 	if err := c.checkRequest(); err != nil {
 		return err
 	}
+	// What follows may change the header, but not where the request ends.
+	head := &ctx.Request.Header.head
+	expects, announced := head.Flags&(http1.ExpectContinue|http1.ExpectOther), head.Length
+	c.body.begin(c, head)
 	if f := c.srv.HeaderReceived; f != nil {
 		c.configure(f(&ctx.Request.Header))
 	}
-	head := &ctx.Request.Header.head
-	if head.Flags&(http1.ExpectContinue|http1.ExpectOther) != 0 {
-		if err := c.decideExpectation(); err != nil {
+	if expects != 0 {
+		if err := c.decideExpectation(expects); err != nil {
 			return err
 		}
 	}
-	c.body.begin(c, head)
 	if c.body.ended() {
 		ctx.life.canWatch = true
-		if head.Length == 0 && c.srv.StreamRequestBody {
+		if announced == 0 && c.srv.StreamRequestBody {
 			ctx.Request.setStream(emptyBody{}, 0)
 		}
 		return nil
 	}
-	return c.takeBody()
+	return c.takeBody(announced)
 }
 
 // answerRequest calls the handler, and writes the answer.

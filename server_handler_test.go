@@ -89,6 +89,48 @@ func TestServerOwnsTheFraming(t *testing.T) {
 	})
 }
 
+// TestServerOwnsTheFramingInHooks has functions that see the head before the body change what it
+// says: the request ends where it does.
+func TestServerOwnsTheFramingInHooks(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		lines := fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d", len(smuggled))
+		for name, change := range map[string]func(*gallop.RequestHeader){
+			"the length is deleted": func(h *gallop.RequestHeader) { h.Del("Content-Length") },
+			"the length is 0":       func(h *gallop.RequestHeader) { h.SetContentLength(0) },
+			"the length is 1":       func(h *gallop.RequestHeader) { h.SetContentLength(1) },
+			"there is a coding":     func(h *gallop.RequestHeader) { h.Set("Transfer-Encoding", "chunked") },
+			"the head is empty":     func(h *gallop.RequestHeader) { h.Reset() },
+		} {
+			for hook, set := range map[string]func(*gallop.Server){
+				"HeaderReceived": func(s *gallop.Server) {
+					s.HeaderReceived = func(h *gallop.RequestHeader) (rc gallop.RequestConfig) { change(h); return }
+				},
+				"ContinueHandler": func(s *gallop.Server) {
+					s.ContinueHandler = func(h *gallop.RequestHeader) bool { change(h); return true }
+				},
+				"ExpectHandler": func(s *gallop.Server) {
+					s.ExpectHandler = func(ctx *gallop.RequestCtx) int { change(&ctx.Request.Header); return 100 }
+				},
+			} {
+				for _, stream := range []bool{false, true} {
+					t.Run(fmt.Sprint(hook, "/", name, "/stream ", stream), func(t *testing.T) {
+						s := &gallop.Server{StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) { ctx.Write(ctx.PostBody()) }}
+						set(s)
+						on.talk(t, s, func(c *wiretest.Conversation) {
+							c.Send(post(lines, smuggled))
+							if hook != "HeaderReceived" {
+								c.Want(100)
+							}
+							c.Want(200)
+							c.WantBody(smuggled).WantSilence(time.Second)
+						})
+					})
+				}
+			}
+		}
+	})
+}
+
 // TestServerCutsOffLateHandlers holds that a handler which has timed out reads nothing
 // any more of a connection that is not its own.
 func TestServerCutsOffLateHandlers(t *testing.T) {
