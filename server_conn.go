@@ -496,6 +496,9 @@ func (c *serverConn) release() {
 		}
 		c.dropCtx()
 	}
+	if !c.taken {
+		c.output.flush() // answers to requests before the one that has ended the connection
+	}
 	c.input.release()
 	c.output.release()
 }

@@ -175,6 +175,49 @@ func TestGoexitInTheMiddleOfAResponse(t *testing.T) {
 	})
 }
 
+// Whatever ends a connection, answers to the requests before it arrive.
+func TestAnswersBeforeTheEndOfAConnection(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		exit := func(*bufio.Writer) { runtime.Goexit() }
+		for name, last := range map[string]gallop.RequestHandler{
+			"exit":                  func(*gallop.RequestCtx) { runtime.Goexit() },
+			"exit in a stream":      func(ctx *gallop.RequestCtx) { ctx.SetBodyStreamWriter(exit) },
+			"abort":                 func(*gallop.RequestCtx) { panic(gallop.ErrAbortHandler) },
+			"late behind its head":  func(ctx *gallop.RequestCtx) { ctx.StreamResponse(); ctx.TimeoutError("late") },
+			"panic behind its head": func(ctx *gallop.RequestCtx) { ctx.StreamResponse(); panic("on purpose") },
+			"panic in a hook":       nil,
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+					if string(ctx.Path()) == "/last" {
+						last(ctx)
+					}
+					ctx.SetBodyString("first")
+				}}
+				if last == nil {
+					s.HeaderReceived = func(h *gallop.RequestHeader) (rc gallop.RequestConfig) {
+						if string(h.RequestURI()) == "/last" {
+							panic("on purpose")
+						}
+						return rc
+					}
+				}
+				s.Logger = quiet
+				synctest.Test(t, func(t *testing.T) {
+					client, server := wiretest.Pipe()
+					go on.serve(s)(server)
+					io.WriteString(client, wiretest.Get("/")+wiretest.Get("/last"))
+					b, _ := io.ReadAll(client)
+					client.Close()
+					if !strings.HasPrefix(string(b), "HTTP/1.1 200 ") || !strings.Contains(string(b), "\r\n\r\nfirst") {
+						t.Errorf("%q", b)
+					}
+				})
+			})
+		}
+	})
+}
+
 // A connection that a handler has taken is its own, also if it exits then.
 func TestGoexitBehindHijackConn(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
