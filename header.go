@@ -124,7 +124,7 @@ func (h *header) peek(name []byte) []byte {
 	if i := field.Find(&h.head.Fields, id, name); i >= 0 {
 		return h.head.Fields.Value(i)
 	}
-	if h.flags&announced != 0 {
+	if h.flags&announced != 0 && h.announces(name) {
 		return peekIn(&h.trailers, name)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (h *header) PeekAll(key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
 	h.peeked = appendAll(h.peeked[:0], &h.head.Fields, id, name)
-	if h.flags&announced != 0 {
+	if h.flags&announced != 0 && h.announces(name) {
 		h.peeked = appendAll(h.peeked, &h.trailers, id, name)
 	}
 	return h.peeked
@@ -329,16 +329,18 @@ func (h *header) setKnown(id field.ID, value []byte) bool {
 
 func (h *header) del(name []byte) {
 	id := field.Lookup(name)
+	if id == field.Trailer {
+		h.withdrawTrailers()
+		return
+	}
 	field.Del(&h.head.Fields, id, name)
 	switch id {
 	case field.ContentLength, field.TransferEncoding:
 		h.noteUnframed(id)
 	case field.Connection, field.Expect:
 		h.head.NoteFlags()
-	case field.Trailer:
-		h.withdrawTrailers()
 	}
-	if h.flags&announced != 0 {
+	if h.flags&announced != 0 && h.announces(name) {
 		field.Del(&h.trailers, id, name)
 	}
 }

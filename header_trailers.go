@@ -83,10 +83,11 @@ func (h *header) announces(name []byte) bool {
 	return anyLineHasToken(&h.head.Fields, field.Trailer, UnsafeString(name))
 }
 
-// withdrawTrailers undoes what was announced: its fields are ordinary ones again.
+// withdrawTrailers undoes what was announced: its fields are ordinary ones again. Those that
+// were received, under other names, are not.
 func (h *header) withdrawTrailers() {
 	if h.flags&announced != 0 {
-		moveFields(&h.head.Fields, &h.trailers, func([]byte) bool { return true })
+		moveFields(&h.head.Fields, &h.trailers, h.announces)
 		h.flags &^= announced
 	}
 	field.Del(&h.head.Fields, field.Trailer, "Trailer")

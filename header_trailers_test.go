@@ -145,6 +145,40 @@ func TestReceivedTrailersAreNotMerged(t *testing.T) {
 	}
 }
 
+// What is announced later does not make fields of the trailers that were received.
+func TestReceivedTrailersStayApartFromAnnouncedOnes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after func(h *ResponseHeader) error
+		want  string // of the head
+	}{
+		{"announced", func(h *ResponseHeader) error { return h.AddTrailer("X-Sum") }, "Trailer: X-Sum\n"},
+		{"another one", func(h *ResponseHeader) error { return errors.Join(h.AddTrailer("X-Sum"), h.SetTrailer("X-Other")) }, "Trailer: X-Other\n"},
+		{"withdrawn", func(h *ResponseHeader) error { return errors.Join(h.AddTrailer("X-Sum"), h.SetTrailer("")) }, ""},
+		{"deleted", func(h *ResponseHeader) error {
+			err := h.AddTrailer("X-Sum")
+			h.Set("X-Sum", "1")
+			h.Del("X-Auth-User")
+			h.Del("trailer")
+			return err
+		}, "X-Sum: 1\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var h ResponseHeader
+			r := bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nX-Auth-User: root\r\n\r\n"))
+			must(t, h.Read(r))
+			must(t, h.ReadTrailer(r))
+			must(t, c.after(&h))
+			if got := strings.ReplaceAll(lines(&h.header), "Transfer-Encoding: chunked\n", ""); got != c.want {
+				t.Errorf("the head is %q", got)
+			}
+			if h.Peek("X-Auth-User") != nil || len(h.PeekAll("X-Auth-User")) > 0 || string(h.PeekTrailer("X-Auth-User")) != "root" {
+				t.Errorf("Peek %q, PeekTrailer %q", h.Peek("X-Auth-User"), h.PeekTrailer("X-Auth-User"))
+			}
+		})
+	}
+}
+
 func TestReadTrailerErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		in     string
