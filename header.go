@@ -285,16 +285,19 @@ func isFieldName(name []byte) bool {
 // that is changed again and again without Reset does not grow for ever: storage
 // is only appended to, so that views hold, and now and then moved.
 func (h *header) room(n int) bool {
-	return n >= 0 && h.head.Fields.Size()+n <= minCompact || h.makeRoom(n)
+	return n >= 0 && h.stored()+n <= minCompact || h.makeRoom(n)
 }
 
+// stored returns how many bytes of storage there are.
+func (h *header) stored() int { return h.head.Fields.Size() + h.trailers.Size() }
+
 func (h *header) makeRoom(n int) bool {
-	if h.head.Fields.Size()+n > max(h.compactAt, minCompact) {
+	if h.stored()+n > max(h.compactAt, minCompact) {
 		h.head.Fields.Compact(&h.head.Method, &h.head.Target, &h.head.Reason, &h.head.Lines)
 		h.trailers.Compact()
-		h.compactAt = max(4*h.head.Fields.Size(), minCompact)
+		h.compactAt = max(4*h.stored(), minCompact)
 	}
-	return n < maxStored && h.head.Fields.Size() < maxStored-n
+	return n < maxStored && h.stored() < maxStored-n
 }
 
 // listFor returns the list in which a field of that name belongs.
