@@ -194,11 +194,13 @@ func (b *body) shrink(keep int) {
 	}
 }
 
-// copyBody makes dst's body a copy of b's. Of a stream nothing is copied.
+// copyBody makes dst's body a copy of b's: of one that could not be read, the reason. Of a stream
+// nothing is copied.
 func (b *body) copyBody(dst *body) {
 	dst.ResetBody()
 	dst.buf = appendBody(dst.buf, b.view)
 	dst.buf = appendBody(dst.buf, b.buf)
+	dst.err = b.err
 }
 
 // appendBody appends p, which may be part of dst, to dst.

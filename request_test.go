@@ -3,6 +3,8 @@ package gallop
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +79,17 @@ func TestRequestCopyTo(t *testing.T) {
 	src.CopyTo(&dst)
 	if string(dst.Body()) != "" || string(src.Body()) != "abc" {
 		t.Errorf("stream: copy %q, original %q", dst.Body(), src.Body())
+	}
+
+	src.SetBodyStream(failing("abc"), -1)
+	src.Body()
+	src.CopyTo(&dst)
+	if err := dst.BodyErr(); !errors.Is(err, errTest) || dst.Write(bufio.NewWriter(io.Discard)) != err {
+		t.Errorf("the copy of a body that could not be read is an empty one: %v", err)
+	}
+	dst.SetBodyString("")
+	if src.SetBodyString("x"); src.BodyErr() != nil || dst.BodyErr() != nil {
+		t.Errorf("with another body: %v, %v", src.BodyErr(), dst.BodyErr())
 	}
 }
 
