@@ -90,7 +90,8 @@ func (h *header) noteUnframed(id field.ID) {
 // hasLength reports whether the head says how many bytes a body has, or, in an
 // answer to HEAD or a 304, would have.
 func (h *header) hasLength() bool {
-	return h.head.Body == http1.Fixed || h.head.Length > 0 || h.head.Fields.Has(field.ContentLength)
+	return h.head.Body == http1.Fixed || h.head.Length > 0 || h.head.Fields.Has(field.ContentLength) ||
+		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
 // ContentLength returns the number of bytes of the body. It is -1 for a chunked

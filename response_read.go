@@ -42,6 +42,8 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 		method = http1.HeadMethod
 	}
 	if head.Parsed() {
+		head.Flags &^= http1.LongConnection
+		head.NoteFlags() // without what Read made of it, as the answer to GET
 		if err := http1.FrameResponse(head, method); err != nil {
 			return parseError(err)
 		}

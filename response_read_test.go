@@ -83,3 +83,31 @@ func TestStreamBodyErrors(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 }
+
+// What a response says of the connection, and of its length, after it has been read as the
+// answer to GET or to HEAD.
+func TestResponseReadTellsOfTheConnection(t *testing.T) {
+	for _, tt := range []struct {
+		name, in string
+		head     bool
+		close    bool
+		length   int
+	}{
+		{"without framing", "HTTP/1.1 200 OK\r\n\r\nabc", false, true, 3},
+		{"without framing and body", "HTTP/1.1 200 OK\r\n\r\n", false, true, 0},
+		{"HEAD without framing", "HTTP/1.1 200 OK\r\n\r\n", true, false, -2},
+		{"HEAD without framing, close", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", true, true, -2},
+		{"HEAD without framing, HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\n", true, true, -2},
+		{"HEAD without framing, HTTP/1.0, keep-alive", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", true, false, -2},
+		{"HEAD with a length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", true, false, 3},
+		{"fixed", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", false, false, 3},
+	} {
+		resp := Response{SkipBody: tt.head}
+		if err := resp.Read(bufio.NewReader(strings.NewReader(tt.in))); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if resp.ConnectionClose() != tt.close || strings.Contains(resp.String(), "close") != tt.close || resp.Header.ContentLength() != tt.length {
+			t.Errorf("%s: close %v, length %d, written as %q", tt.name, resp.ConnectionClose(), resp.Header.ContentLength(), resp.String())
+		}
+	}
+}
