@@ -85,7 +85,7 @@ func (cc *clientConn) fillBody() error {
 	switch {
 	case err == nil:
 		return nil
-	case err == io.EOF && cc.body.kind == http1.UntilClose:
+	case err == io.EOF && cc.body.kind == http1.UntilClose && !wasCutOff(cc.nc):
 		cc.body.ended = true
 		return nil
 	case err == io.EOF && cc.body.kind == http1.Chunked:

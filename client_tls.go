@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -57,7 +58,7 @@ func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tl
 	}
 	trace := dialTraceOf(ctx)
 	trace.onTLSStart()
-	tc := tls.Client(nc, cfg)
+	tc := tls.Client(&tlsCarrier{Conn: nc}, cfg)
 	if err = tc.HandshakeContext(ctx); err != nil {
 		if err = dialError(ctx, err); err == ErrDialTimeout {
 			err = ErrTLSHandshakeTimeout
@@ -65,6 +66,38 @@ func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tl
 	}
 	trace.onTLSDone(tc.ConnectionState(), err)
 	return tc, err
+}
+
+// tlsCarrier is the connection below one of TLS. It notes what that does not tell: that it
+// ended without the goodbye of TLS, a close_notify.
+type tlsCarrier struct {
+	net.Conn
+	ended bool // a read has found nothing but the end
+}
+
+func (c *tlsCarrier) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n == 0 && err == io.EOF {
+		c.ended = true
+	}
+	return n, err
+}
+
+// NetConn returns the connection.
+func (c *tlsCarrier) NetConn() net.Conn { return c.Conn }
+
+// wasCutOff reports whether nc, which has ended, is one of TLS whose peer has not said that it
+// would: anybody on the way may have ended it (RFC 9112 §9.8).
+func wasCutOff(nc net.Conn) bool {
+	if t, ok := nc.(*tunnelConn); ok {
+		nc = t.Conn
+	}
+	tc, ok := nc.(*tls.Conn)
+	if !ok {
+		return false
+	}
+	carrier, ok := tc.NetConn().(*tlsCarrier)
+	return ok && carrier.ended
 }
 
 // config is cfg for connections to addr. It never turns off a check: an address that

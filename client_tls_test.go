@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
 
@@ -243,6 +245,68 @@ func TestClientTLSEnds(t *testing.T) {
 }
 
 // A client's WriteTimeout is for the handshake, too.
+// A body that ends with its connection is whole if TLS says goodbye, and else cut off, be it
+// by the server or by somebody on the way (RFC 9112 §9.8).
+func TestClientTLSCutOff(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\n"
+	for name, tc := range map[string]struct {
+		answer  string
+		goodbye bool
+		want    error
+	}{
+		"goodbye":                      {head + "\r\nbody", true, nil},
+		"no goodbye":                   {head + "\r\nbody", false, io.ErrUnexpectedEOF},
+		"no goodbye, nothing yet":      {head + "\r\n", false, io.ErrUnexpectedEOF},
+		"no goodbye, but a length":     {head + "Content-Length: 4\r\n\r\nbody", false, nil},
+		"no goodbye, but a last chunk": {head + "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", false, nil},
+	} {
+		p := newTLSPeer(t, "host.test")
+		connect := wiretest.Dialer(func(nc net.Conn) error {
+			defer nc.Close()
+			server := tls.Server(nc, p.cfg)
+			var req RequestHeader
+			if err := req.Read(bufio.NewReader(server)); err != nil {
+				return err
+			}
+			_, err := io.WriteString(server, tc.answer)
+			if tc.goodbye {
+				err = server.Close()
+			}
+			return err
+		})
+		dial := func(string) (net.Conn, error) { return connect() }
+		cfg := &tls.Config{RootCAs: p.pool}
+		call := func(do func(*Request, *Response) error, stream bool) error {
+			var req Request
+			var resp Response
+			req.SetRequestURI("https://host.test/")
+			resp.StreamBody = stream
+			if err := do(&req, &resp); err != nil || !stream {
+				return err
+			}
+			_, err := io.ReadAll(resp.BodyStream())
+			return err
+		}
+		for kind, do := range map[string]func() error{
+			"whole": func() error {
+				return call((&HostClient{Addr: "host.test", IsTLS: true, TLSConfig: cfg, Dial: dial}).Do, false)
+			},
+			"stream": func() error {
+				return call((&HostClient{Addr: "host.test", IsTLS: true, TLSConfig: cfg, Dial: dial}).Do, true)
+			},
+			"pipeline": func() error {
+				return call((&PipelineClient{Addr: "host.test", IsTLS: true, TLSConfig: cfg, Dial: dial}).Do, false)
+			},
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				if err := do(); !errors.Is(err, tc.want) {
+					t.Errorf("%v, want %v", err, tc.want)
+				}
+			})
+		}
+	}
+}
+
 func TestClientTLSHandshakeLimit(t *testing.T) {
 	for limit, want := range map[time.Duration]time.Duration{
 		0: maxClientHandshake, 3 * time.Second: 3 * time.Second, time.Minute: maxClientHandshake,
