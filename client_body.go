@@ -216,7 +216,7 @@ func (s *clientStream) CloseWithError(cause error) error {
 		return nil
 	}
 	cc.body.trailers = nil // the header may be somebody else's by now
-	if cause != nil || !cc.drain() {
+	if cause != nil || s.upload != nil && !s.upload.end() || !cc.drain() {
 		cc.broken = true
 	}
 	s.end(io.EOF)
@@ -233,7 +233,11 @@ func (cc *clientConn) drain() bool {
 	case cc.broken || b.kind == http1.UntilClose || b.kind == http1.Fixed && b.left > maxCloseDrain:
 		return false
 	}
-	if at := time.Now().Add(maxStreamWait); cc.readBy.IsZero() || at.Before(cc.readBy) {
+	at := time.Now().Add(maxStreamWait)
+	switch {
+	case cc.readBy == unknownDeadline: // an upload has moved it
+		cc.armRead(earlier(at, cc.deadline))
+	case cc.readBy.IsZero() || at.Before(cc.readBy):
 		cc.armRead(at)
 	}
 	for total := 0; total <= maxCloseDrain; {

@@ -159,6 +159,65 @@ func TestClientStreamEnds(t *testing.T) {
 	}
 }
 
+// Close waits for what is left no longer because the request had a body that was sent apart.
+func TestClientStreamClosedBehindAnUpload(t *testing.T) {
+	for _, tt := range []struct {
+		name                string
+		readTimeout, within time.Duration
+		duplex              bool
+	}{
+		{"no ReadTimeout", 0, 0, false},
+		{"ReadTimeout", time.Hour, 0, false},
+		{"a deadline", 0, time.Hour, false},
+		{"both ways at once", time.Hour, 0, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				defer time.Sleep(2 * time.Hour)
+				u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+					r := bufio.NewReader(c)
+					takeRequest(t, r)
+					io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+					io.Copy(io.Discard, r)
+				}}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial, ReadTimeout: tt.readTimeout}
+				req := getRequest("/")
+				req.Header.SetMethod("POST")
+				req.SetBodyStream(strings.NewReader("body"), -1)
+				req.SetTimeout(tt.within)
+				req.FullDuplex = tt.duplex
+				resp := gallop.Response{StreamBody: true}
+				if err := c.Do(req, &resp); err != nil {
+					t.Fatal(err)
+				}
+				if b := make([]byte, 5); tt.duplex {
+					if _, err := io.ReadFull(resp.BodyStream(), b); err != nil {
+						t.Error(err)
+					}
+				}
+				closed := make(chan struct{})
+				begun := time.Now()
+				go func() {
+					defer close(closed)
+					resp.CloseBodyStream()
+				}()
+				select {
+				case <-closed:
+					if took := time.Since(begun); took > time.Second {
+						t.Errorf("closed after %v", took)
+					}
+				case <-time.After(24 * time.Hour):
+					t.Error("not closed at all")
+					c.CloseIdleConnections()
+				}
+				if n := c.ConnsCount(); n != 0 {
+					t.Errorf("%d connections", n)
+				}
+			})
+		})
+	}
+}
+
 // Closed because of an error, a stream does not wait for what is left of it.
 func TestClientStreamClosedWithError(t *testing.T) {
 	for cause, left := range map[error]int{nil: 1, errors.New("on purpose"): 0} {
