@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -278,6 +280,42 @@ func TestClientWaitsEndInAnyOrder(t *testing.T) {
 			}
 			wg.Wait()
 		})
+	}
+}
+
+// A call that may take for ever waits for ever, and keeps no other from its end.
+func TestClientWaitsForEver(t *testing.T) {
+	release := make(chan struct{})
+	u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+		serveEach(c, func(int, *gallop.Request) string { <-release; return ok5 })
+	}}
+	c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1}
+	defer c.CloseIdleConnections()
+	patient := make(chan error, 2)
+	for range cap(patient) {
+		go func() { patient <- c.DoTimeout(getRequest("/"), nil, math.MaxInt64) }()
+	}
+	for c.PendingRequests() < cap(patient) {
+		runtime.Gosched()
+	}
+	hasty := make(chan error, 1)
+	go func() { hasty <- c.DoTimeout(getRequest("/"), nil, 50*time.Millisecond) }()
+	select {
+	case err := <-hasty:
+		if err != gallop.ErrTimeout {
+			t.Error(err)
+		}
+	case err := <-patient:
+		t.Error("for ever is over:", err)
+		patient <- nil
+	case <-time.After(10 * time.Second):
+		t.Error("the hasty call waits as well")
+	}
+	close(release)
+	for range cap(patient) {
+		if err := <-patient; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

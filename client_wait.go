@@ -13,6 +13,10 @@ const maxWaiters = 1 << 16
 // defaultConnWait is how long a call without a deadline waits for a connection.
 const defaultConnWait = 3 * time.Second
 
+// maxConnWait is how long a call waits for one at most: what is more is for ever, and would not
+// fit a moment.
+const maxConnWait = time.Duration(1) << 62
+
 // waitGrain is how late a wait may end: all are looked at for the sake of one.
 const waitGrain = time.Millisecond
 
@@ -96,6 +100,7 @@ func (l *waiterList) give(cc *clientConn) bool {
 // locked, and is not afterwards.
 func (p *connPool) await(ctx context.Context, deadline time.Time) (*clientConn, error) {
 	limit, late := p.waitLimit(deadline)
+	limit = min(limit, maxConnWait)
 	if limit <= 0 || p.waiters.n >= maxWaiters {
 		p.mu.Unlock()
 		return nil, late
