@@ -713,6 +713,31 @@ func TestWhatDialGets(t *testing.T) {
 	}
 }
 
+// A call whose first address refuses gets to the others, also if calls beside it take their turns in between.
+func TestClientTriesEachAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: answering(t, ok5)}
+		refused := errors.New("refused")
+		c := &gallop.HostClient{Addr: "bad.test:80,good.test:80"}
+		var dialed []string
+		c.Dial = func(addr string) (net.Conn, error) {
+			dialed = append(dialed, addr)
+			if addr == "good.test:80" {
+				return u.dial(addr)
+			}
+			if len(dialed) == 1 {
+				if err := c.Do(getRequest("/beside"), nil); err != nil {
+					t.Error("beside:", err)
+				}
+			}
+			return nil, refused
+		}
+		if err := c.Do(getRequest("/"), nil); err != nil {
+			t.Errorf("%v, dialed %q", err, dialed)
+		}
+	})
+}
+
 // With a retry the timeout begins anew if RetryIfErr says so, whoever has set it, and a deadline does not.
 func TestClientRetriesResetTimeout(t *testing.T) {
 	for _, tt := range []struct {

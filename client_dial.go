@@ -43,8 +43,9 @@ func (c *HostClient) dialAny(ctx context.Context, deadline time.Time) (nc net.Co
 		defer cancel()
 	}
 	ctx = c.set.traceOf(ctx).dialing(ctx)
-	for range c.addrs {
-		addr = c.addrs[int(c.nextAdr.Add(1)-1)%len(c.addrs)]
+	next := c.nextAdr.Add(1) - 1
+	for i := range c.addrs { // each of them once, whatever others dial meanwhile
+		addr = c.addrs[(uint64(next)+uint64(i))%uint64(len(c.addrs))]
 		if nc, err = c.dialOne(ctx, addr); err == nil {
 			return nc, addr, nil
 		}
