@@ -105,8 +105,9 @@ func (a *App) Serve(request *gallop.RequestCtx) {
 	if err := c.Next(); err != nil {
 		c.fail(err)
 	}
-	c.end()
-	ctxPool.Put(c) // not after a panic: then somebody may still have it
+	if c.end() {
+		ctxPool.Put(c) // not after a panic: then somebody may still have it
+	}
 }
 
 // Handler returns Serve, for whoever serves a gallop.RequestHandler.

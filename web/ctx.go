@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -12,14 +13,15 @@ import (
 // the request.
 //
 // It may not be used once the handler has returned; strings from it may be kept. The methods
-// of context.Context may be called by many goroutines at once, all others by one.
+// of context.Context may be called by many goroutines at once, and by those that know Done also later; all
+// others by one.
 type Ctx struct {
 	app      *App
 	table    *table
 	request  *gallop.RequestCtx
-	context  context.Context // what SetContext was given, nil by default
-	isSet    bool            // by SetContext, and not by middleware of net/http
-	route    *Route          // nil if none matches
+	context  atomic.Pointer[setContext] // nil by default
+	kept     atomic.Bool                // somebody may ask for the context when the request is over
+	route    *Route                     // nil if none matches
 	handlers []Handler
 	ran      int    // how many of handlers were called
 	path     []byte // in which the route was found
@@ -33,17 +35,28 @@ type Ctx struct {
 
 var _ context.Context = (*Ctx)(nil)
 
+// setContext is a context that is in place of the server's.
+type setContext struct {
+	context.Context
+	own bool // it is SetContext's, and not that of middleware of net/http
+}
+
 var ctxPool = sync.Pool{New: func() any { return new(Ctx) }}
 
 func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
 	c.app, c.table, c.request = a, t, request
 }
 
-// end lets go of the request. What begin and find set in any case is left.
-func (c *Ctx) end() {
+// end lets go of the request, and reports whether c is ready for another one. It is not if somebody has asked for Done:
+// contexts that are derived from this one look at it when they learn of its end, which is after that. What begin and
+// find set in any case is left.
+func (c *Ctx) end() (again bool) {
+	if c.kept.Load() {
+		return false
+	}
 	c.request = nil
-	if c.context != nil {
-		c.context, c.isSet = nil, false
+	if c.context.Load() != nil {
+		c.context.Store(nil)
 	}
 	if c.streaming {
 		c.streaming = false
@@ -52,6 +65,7 @@ func (c *Ctx) end() {
 		c.origin.forget()
 	}
 	c.lowHost = c.lowHost[:0]
+	return true
 }
 
 // Next runs the next handler of the route and returns its error. Behind the last one it
@@ -90,21 +104,24 @@ func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 // the server, which ends when the client goes away, the time is up or the server
 // stops. It ends with the handler at the latest.
 func (c *Ctx) Context() context.Context {
-	if c.context != nil {
-		return c.context
+	if set := c.context.Load(); set != nil {
+		return set.Context
 	}
 	return c.request
 }
 
 // SetContext makes ctx what Context returns, and what the methods of context.Context ask. It
 // should be made of Context.
-func (c *Ctx) SetContext(ctx context.Context) { c.context, c.isSet = ctx, true }
+func (c *Ctx) SetContext(ctx context.Context) { c.context.Store(&setContext{ctx, true}) }
 
 // Deadline is that of Context.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
 // Done is that of Context.
-func (c *Ctx) Done() <-chan struct{} { return c.Context().Done() }
+func (c *Ctx) Done() <-chan struct{} {
+	c.kept.Store(true)
+	return c.Context().Done()
+}
 
 // Err is that of Context.
 func (c *Ctx) Err() error { return c.Context().Err() }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 )
@@ -346,5 +347,57 @@ func TestNothingAllocates(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", target, n)
 		}
+	}
+}
+
+// Contexts that are derived from a Ctx ask for its error when they learn of its end, on a goroutine of their own: when the
+// handler has returned, and the next request is served.
+func TestContextsOutliveTheirRequest(t *testing.T) {
+	app := New(Config{})
+	derived := make(chan context.Context, 1)
+	app.Get("/derives", func(c *Ctx) error {
+		ctx, cancel := context.WithCancel(c)
+		t.Cleanup(cancel)
+		derived <- ctx
+		return nil
+	})
+	app.Get("/other", func(c *Ctx) error { return c.SendString(fmt.Sprint(c.Err())) })
+	for range 50 {
+		ask(t, app, "GET", "/derives")
+		if _, body, _ := ask(t, app, "GET", "/other"); body != "<nil>" {
+			t.Errorf("the context of another request says %q", body)
+		}
+		ctx := <-derived
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+			t.Fatal("the context does not end")
+		}
+		if ctx.Err() != context.Canceled {
+			t.Error(ctx.Err())
+		}
+	}
+}
+
+// SetContext may be called while other goroutines ask for what it replaces.
+func TestSetContextWhileOthersAsk(t *testing.T) {
+	app := New(Config{})
+	app.Get("/", func(c *Ctx) error {
+		done := make(chan error)
+		go func() {
+			var err error
+			for range 1000 {
+				err = errors.Join(err, c.Err())
+			}
+			done <- err
+		}()
+		for range 1000 {
+			c.SetContext(context.WithoutCancel(c.Context()))
+			c.SetContext(context.Background())
+		}
+		return <-done
+	})
+	if status, _, _ := ask(t, app, "GET", "/"); status != 200 {
+		t.Error(status)
 	}
 }

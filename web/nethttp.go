@@ -97,9 +97,9 @@ func FromHTTP(h http.Handler) Handler {
 // prepare returns r as a handler should see it. end has to be called when the handler has returned.
 func (c *Ctx) prepare(r *http.Request) (prepared *http.Request, end func()) {
 	end = func() {}
-	if c.isSet {
-		ctx := &handlerContext{values: c.context}
-		ctx.Context, end = joined(r.Context(), c.context, ctx)
+	if set := c.context.Load(); set != nil && set.own {
+		ctx := &handlerContext{values: set.Context}
+		ctx.Context, end = joined(r.Context(), set.Context, ctx)
 		r = r.WithContext(ctx)
 	}
 	if c.route != nil {

@@ -134,10 +134,12 @@ func (l *layer) run(c *Ctx) *answer {
 // enter puts c into the layer, until the function is called that it returns. After a panic, which
 // middleware may recover from, nothing is left of an answer that was not written.
 func (l *layer) enter(c *Ctx) (leave func()) {
-	outer, context, isSet := c.layer, c.context, c.isSet
-	c.layer, c.context, c.isSet = l, l.r.Context(), false
+	outer := c.layer
+	context := c.context.Swap(&setContext{l.r.Context(), false})
+	c.layer = l
 	return func() {
-		c.layer, c.context, c.isSet = outer, context, isSet
+		c.layer = outer
+		c.context.Store(context)
 		if !l.native {
 			c.request.ResetBody()
 			c.request.SetStatusCode(gallop.StatusOK)

@@ -235,7 +235,7 @@ func TestMiddlewareThatRecovers(t *testing.T) {
 	var c1 *Ctx
 	app.Use(func(c *Ctx) error {
 		err := c.Next()
-		if c1 = c; c.layer != nil || c.context != nil {
+		if c1 = c; c.layer != nil || c.context.Load() != nil {
 			t.Error("the layer stayed")
 		}
 		return err

@@ -67,9 +67,10 @@ func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) 
 		return err
 	}
 	s := &EventStream{c: c, out: out}
-	outer, isSet := c.context, c.isSet
 	ctx, cancel := context.WithCancelCause(c.Context())
-	s.cancel, c.context = cancel, ctx
+	s.cancel = cancel
+	outer := c.context.Load()
+	c.context.Store(&setContext{ctx, outer != nil && outer.own})
 	every := Heartbeat
 	if len(heartbeat) > 0 {
 		every = heartbeat[0]
@@ -78,7 +79,7 @@ func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) 
 	defer func() {
 		s.end()
 		cancel(nil)
-		c.context, c.isSet = outer, isSet
+		c.context.Store(outer)
 	}()
 	if err = serve(s); ctx.Err() != nil {
 		return nil
