@@ -253,6 +253,41 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// Fields that say how the bytes of a body are to be read go with it.
+func TestBodiesThatAreReplaced(t *testing.T) {
+	app := New(Config{ErrorHandler: func(c *Ctx, err error) { c.Status(400).SendString("failed") }})
+	files := fstest.MapFS{"f.html": {Data: []byte("<p>"), ModTime: time.Unix(784111777, 0)}}
+	for name, replace := range map[string]func(c *Ctx) error{
+		"error":    func(*Ctx) error { return ErrNotFound },
+		"range":    func(c *Ctx) error { _, err := c.Range(10); return err },
+		"redirect": func(c *Ctx) error { return c.Redirect().To("/x") },
+		"status":   func(c *Ctx) error { return c.SendStatus(403) },
+		"nothing":  func(c *Ctx) error { return c.SendStatus(204) },
+		"file":     func(c *Ctx) error { return c.SendFS(files, "f.html") },
+	} {
+		app.Get("/"+name, func(c *Ctx) error {
+			c.Set("Content-Encoding", "gzip").Set("Content-Length", "3").Set("Content-Range", "bytes 0-2/10").Set("Repr-Digest", "sha-256=:x:").Set("X-Kept", "yes")
+			c.Type("image/png").Send([]byte("\x1f\x8b\b"))
+			return replace(c)
+		})
+	}
+	for target, want := range map[string]string{
+		"/error": "400 failed text/plain; charset=utf-8 ", "/range": "400 failed text/plain; charset=utf-8 bytes */10",
+		"/redirect": "303   ", "/status": "403 Forbidden text/plain; charset=utf-8 ", "/nothing": "204  image/png ", "/file": "200 <p> text/html; charset=utf-8 ",
+	} {
+		status, body, h := ask(t, app, "GET", target, "Range: bytes=20-", "If-Range: \"other\"")
+		if target == "/range" {
+			status, body, h = ask(t, app, "GET", target, "Range: bytes=20-")
+		}
+		if got := fmt.Sprint(status, " ", body, " ", h.Get("Content-Type"), " ", h.Get("Content-Range")); got != want {
+			t.Errorf("%s: %q, want %q", target, got, want)
+		}
+		if h.Get("Content-Encoding")+h.Get("Repr-Digest") != "" || h.Get("X-Kept") != "yes" {
+			t.Errorf("%s: %v", target, h)
+		}
+	}
+}
+
 func TestStreams(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Get("/reader", func(c *Ctx) error { return c.Type("txt").SendStream(strings.NewReader("read")) })

@@ -83,7 +83,7 @@ func (c *Ctx) fail(err error) {
 	if c.streaming || c.request.Streaming() {
 		c.abort(err)
 	}
-	c.request.ResetBody()
+	c.dropBody()
 	if c.route != nil && c.route.onError != nil {
 		c.route.onError(c, err)
 		return

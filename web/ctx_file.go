@@ -11,12 +11,13 @@ import (
 // SendFile sends a file of the operating system with what belongs to it: type, size, time, entity tag,
 // ranges, conditions, and the coding that the client prefers (gallop.ServeFile). The path must not be a
 // client's; for those there are SendFS with an fs.FS that does not let go out of it, as os.Root's, and gallop.FS.
-// What is no regular file is ErrNotFound.
+// What is no regular file is ErrNotFound. A body that was set before is replaced, with its type and coding.
 func (c *Ctx) SendFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return noFile(err)
 	}
+	c.replaceBody()
 	gallop.ServeFileLiteral(c.request, path)
 	return nil
 }
@@ -27,6 +28,7 @@ func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return noFile(err)
 	}
+	c.replaceBody()
 	gallop.ServeFSLiteral(c.request, fsys, name)
 	return nil
 }
@@ -36,6 +38,7 @@ func (c *Ctx) Download(file string, filename ...string) error {
 	if len(filename) == 0 {
 		filename = []string{path.Base(file)}
 	}
+	c.replaceBody() // and not the type that is set now
 	c.Attachment(filename...)
 	err := c.SendFile(file)
 	if err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -102,11 +103,34 @@ func (c *Ctx) sendEncoded(codec Codec, mediaType string, v any) error {
 	return nil
 }
 
+// dropBody takes back the body, and the fields that say how its bytes are to be read: another one would be misread.
+// A Content-Range that says only the size stays: it belongs to a 416.
+func (c *Ctx) dropBody() {
+	c.request.ResetBody()
+	h := &c.request.Response.Header
+	for _, name := range [...]string{
+		gallop.HeaderContentEncoding, gallop.HeaderContentLength, "Content-Digest", "Repr-Digest", "Digest", "Content-MD5",
+	} {
+		h.Del(name)
+	}
+	if !bytes.HasPrefix(h.Peek(gallop.HeaderContentRange), []byte("bytes */")) {
+		h.Del(gallop.HeaderContentRange)
+	}
+}
+
+// replaceBody is dropBody for something of another type, if there is a body.
+func (c *Ctx) replaceBody() {
+	if r := &c.request.Response; r.IsBodyStream() || len(r.Body()) > 0 {
+		c.dropBody()
+		r.Header.Del(gallop.HeaderContentType)
+	}
+}
+
 // SendStatus sends a status, and its message as plain text if such an answer has a body.
 func (c *Ctx) SendStatus(status int) error {
+	c.dropBody()
 	c.Status(status)
 	if status < 200 || status == gallop.StatusNoContent || status == gallop.StatusResetContent || status == gallop.StatusNotModified {
-		c.request.ResetBody()
 		return nil
 	}
 	return c.SendString(gallop.StatusMessage(status))

@@ -104,7 +104,7 @@ var (
 )
 
 // ErrorHandler makes an answer of an error that a handler returned. The body written so far
-// is gone, header fields are not.
+// is gone, and with it what said how to read it, as Content-Encoding; other header fields are not.
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler answers an Error with its status and message, and others with

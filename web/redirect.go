@@ -30,7 +30,7 @@ func (r Redirect) To(reference string) error {
 	if reference == "" {
 		return errNoLocation
 	}
-	r.c.request.ResetBody()
+	r.c.replaceBody()
 	r.c.Status(r.status).Location(reference)
 	return nil
 }
