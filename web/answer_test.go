@@ -164,6 +164,42 @@ func TestRange(t *testing.T) {
 	if got := header(t, "Content-Range", func(c *Ctx) { c.Range(10) }, "Range: bytes=20-"); got != "bytes */10" {
 		t.Error(got)
 	}
+	const some, all = "[{0 1}] <nil>", "[] <nil>"
+	old := time.Unix(784111777, 0)
+	for name, test := range map[string]struct {
+		method   string
+		tag      string
+		weak     bool
+		modified time.Time
+		fields   []string
+		want     string
+	}{
+		"same tag":     {"GET", "a", false, old, []string{`If-Range: "a"`}, some},
+		"other tag":    {"GET", "a", false, old, []string{`If-Range: "b"`}, all},
+		"weak tag":     {"GET", "a", true, old, []string{`If-Range: W/"a"`}, all},
+		"no validator": {"GET", "", false, time.Time{}, []string{`If-Range: "a"`}, all},
+		"same date":    {"GET", "a", false, old, []string{"If-Range: Sun, 06 Nov 1994 08:49:37 GMT"}, some},
+		"later date":   {"GET", "a", false, old, []string{"If-Range: Sun, 06 Nov 1994 08:49:38 GMT"}, all},
+		"just now":     {"GET", "a", false, time.Now(), []string{"If-Range: " + time.Now().UTC().Format(http.TimeFormat)}, all},
+		"two":          {"GET", "a", false, old, []string{`If-Range: "a"`, `If-Range: "a"`}, all},
+		"two ranges":   {"GET", "a", false, old, []string{"Range: bytes=2-3"}, all},
+		"no GET":       {"POST", "a", false, old, nil, all},
+		"HEAD":         {"HEAD", "a", false, old, nil, all},
+	} {
+		app := New(Config{})
+		app.Add(test.method, "/", func(c *Ctx) error {
+			if test.tag != "" {
+				c.ETag(test.tag, test.weak)
+			}
+			parts, err := c.LastModified(test.modified).Range(10)
+			c.Set("X-Got", fmt.Sprint(parts, " ", err))
+			return nil
+		})
+		_, _, h := ask(t, app, test.method, "/", append(test.fields, "Range: bytes=0-1")...)
+		if got := h.Get("X-Got"); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
 }
 
 func TestRedirects(t *testing.T) {
