@@ -84,41 +84,53 @@ type staticKey struct{}
 
 // serve serves a file, or Fallback, and reports whether there is one.
 func (s Static) serve(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
-	if (s.Dotfiles || !isHidden(name)) && try(c, files, name) {
-		s.setCache(c, s.CacheControl)
-		return true, nil
+	if s.Dotfiles || !isHidden(name) {
+		if found, err = try(c, files, name); found {
+			s.setCache(c, s.CacheControl)
+		}
+		if found || err != nil {
+			return found, err
+		}
 	}
-	if s.Fallback == "" || !wantsPage(c, name) || !try(c, files, []byte(path.Clean("/"+s.Fallback))) {
+	if s.Fallback == "" || !wantsPage(c, name) {
 		return false, nil
 	}
-	s.setCache(c, "no-cache")
-	return true, nil
+	if found, err = try(c, files, []byte(path.Clean("/"+s.Fallback))); found {
+		s.setCache(c, "no-cache")
+	}
+	return found, err
 }
 
 // try has a file served, and reports whether it is there. A directory that has an index.html is redirected to its path with a
-// slash at the end.
-func try(c *web.Ctx, files gallop.RequestHandler, name []byte) bool {
+// slash at the end. Where nothing is served, or there is an error, the answer is what it was before but for its body.
+func try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
 	r := c.RequestCtx()
 	if len(name) == 0 || name[len(name)-1] == '/' {
 		name = append(bytes.Clone(name), "index.html"...)
 	}
+	before := gallop.AcquireResponse()
+	defer gallop.ReleaseResponse(before)
+	r.Response.Header.CopyTo(&before.Header)
 	r.SetUserValue(staticKey{}, name)
 	files(r)
 	r.RemoveUserValue(staticKey{})
-	switch r.Response.StatusCode() {
+	switch status := r.Response.StatusCode(); status {
 	case gallop.StatusMovedPermanently:
 		if exists(files, append(bytes.Clone(name), "/index.html"...)) {
-			return true
+			return true, nil
 		}
-		r.Response.Header.Del(gallop.HeaderLocation)
-	case gallop.StatusNotFound, gallop.StatusForbidden: // which is not to be told apart from outside
+	case gallop.StatusNotFound, gallop.StatusForbidden, gallop.StatusBadRequest: // which are not to be told apart from outside
+	case gallop.StatusMethodNotAllowed:
+		before.Header.SetBytesV(gallop.HeaderAllow, r.Response.Header.Peek(gallop.HeaderAllow))
+		err = web.ErrMethodNotAllowed
+	case gallop.StatusInternalServerError:
+		err = web.NewError(status)
 	default:
-		return true
+		return true, nil
 	}
 	r.ResetBody()
-	r.Response.Header.Del(gallop.HeaderContentType)
-	r.SetStatusCode(gallop.StatusOK)
-	return false
+	before.Header.CopyTo(&r.Response.Header)
+	return false, err
 }
 
 // exists reports whether there is a file of this name.

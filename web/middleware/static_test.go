@@ -1,10 +1,13 @@
 package middleware_test
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -189,6 +192,59 @@ func TestStaticMiddleware(t *testing.T) {
 		}
 	}
 	ask(t, app, "GET", "/api/orders").want(t, "Content-Type", "text/plain; charset=utf-8")
+}
+
+// What others have said of the answer holds, whatever becomes of the file.
+func TestStaticLeavesTheAnswer(t *testing.T) {
+	files := failingFS{fstest.MapFS{"a.txt": {Data: []byte("a")}, "dir/b.txt": {Data: []byte("b")}}}
+	app := newApp(func(c *web.Ctx) error {
+		c.Set("X-Before", "yes").Status(202).Type("image/png")
+		return c.Next()
+	})
+	app.Get("/files/*", middleware.Static{FS: files}.Handler())
+	app.Post("/files/*", middleware.Static{FS: files}.Handler())
+	app.Group("", middleware.Static{FS: files}.Middleware()).Get("/*", func(c *web.Ctx) error { return c.Send([]byte("route")) })
+	for _, tc := range []struct{ method, target, want string }{
+		{"GET", "/files/a.txt", "202 a"},
+		{"POST", "/files/a.txt", "405 Method Not Allowed"},
+		{"GET", "/files/none", "404 Not Found"},
+		{"GET", "/files/dir", "404 Not Found"},
+		{"GET", "/files/%00", "404 Not Found"},
+		{"GET", "/files/denied", "404 Not Found"},
+		{"GET", "/files/broken", "500 Internal Server Error"},
+		{"GET", "/none", "202 route"},
+		{"GET", "/dir", "202 route"},
+		{"GET", "/%00", "202 route"},
+		{"GET", "/denied", "202 route"},
+		{"GET", "/broken", "500 Internal Server Error"},
+	} {
+		a := ask(t, app, tc.method, tc.target)
+		if got := fmt.Sprint(a.status, " ", a.body); got != tc.want {
+			t.Errorf("%s %s: %s, want %s", tc.method, tc.target, got, tc.want)
+		}
+		a.want(t, "X-Before", "yes")
+		if a.status < 300 {
+			a.want(t, "Content-Type", "image/png")
+		}
+		allow := ""
+		if a.status == 405 {
+			allow = "GET, HEAD"
+		}
+		a.want(t, "Allow", allow)
+	}
+}
+
+// failingFS is files of which some cannot be read.
+type failingFS struct{ fs.FS }
+
+func (f failingFS) Open(name string) (fs.File, error) {
+	switch name {
+	case "denied":
+		return nil, fs.ErrPermission
+	case "broken":
+		return nil, syscall.EIO
+	}
+	return f.FS.Open(name)
 }
 
 // A directory without index.html is not there, whether its path ends in a slash or not: routes and Fallback come into play.
