@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -400,6 +401,56 @@ func TestOpen(t *testing.T) {
 			t.Error(resp, err)
 		}
 	})
+}
+
+// A body may be closed while it is read, as those of net/http may: whoever reads it hears of it, and what belongs to it is nobody
+// else's before that.
+func TestBodiesMayBeClosedWhileTheyAreRead(t *testing.T) {
+	endless := func(w *bufio.Writer) {
+		for {
+			if _, err := w.WriteString(strings.Repeat("x", 4096)); err != nil {
+				return
+			}
+		}
+	}
+	for name, h := range map[string]gallop.RequestHandler{
+		"plain": func(ctx *gallop.RequestCtx) { ctx.SetBodyStreamWriter(endless) },
+		"gzip": func(ctx *gallop.RequestCtx) {
+			ctx.Response.Header.Set("Content-Encoding", "gzip")
+			ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+				z, _ := gzip.NewWriterLevel(w, gzip.NoCompression)
+				endless(bufio.NewWriter(z))
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := serve(t, h)
+			c := a.client(rest.WithTimeout(time.Minute), rest.WithCache(1<<20))
+			for range 50 {
+				resp, err := c.Open(newRequest(t, c, "GET", "a", nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				begun, ended := make(chan struct{}), make(chan error, 1)
+				go func() {
+					p := make([]byte, 100)
+					_, err := io.ReadFull(resp.Body, p)
+					close(begun)
+					for err == nil {
+						if _, err = resp.Body.Read(p); bytes.ContainsFunc(p, func(r rune) bool { return r != 'x' }) {
+							err = fmt.Errorf("read %q", p)
+						}
+					}
+					ended <- err
+				}()
+				<-begun
+				resp.Body.Close()
+				if err := <-ended; !errors.Is(err, gallop.ErrBodyClosed) {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 func TestCallsEnd(t *testing.T) {

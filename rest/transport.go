@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gallop-http/gallop"
 )
@@ -88,7 +89,8 @@ func (x *exchange) received(from *gallop.Response, unzip bool) *Response {
 		return resp
 	}
 	resp.length = int64(max(from.Header.ContentLength(), -1))
-	resp.native = nativeBody{from: from, stream: stream}
+	resp.native.from.Store(from)
+	resp.native.stream = stream
 	resp.cut, _ = stream.(io.Closer)
 	resp.Body = &resp.native
 	if unzip && strings.EqualFold(resp.Header("Content-Encoding"), "gzip") {
@@ -122,15 +124,16 @@ func receivedFields(h *gallop.ResponseHeader) (f fields) {
 	return f
 }
 
-// nativeBody is the body of a gallop.Response, which it gives back.
+// nativeBody is the body of a gallop.Response, which it gives back. It may be closed while it is read, by others and more
+// than once: the stream knows how to end a Read that waits, and that it is over.
 type nativeBody struct {
-	from   *gallop.Response
+	from   atomic.Pointer[gallop.Response] // nil when it was given back
 	stream io.Reader
 }
 
 // Read implements io.Reader.
 func (b *nativeBody) Read(p []byte) (int, error) {
-	if b.from == nil {
+	if b.from.Load() == nil {
 		return 0, gallop.ErrBodyClosed
 	}
 	return b.stream.Read(p)
@@ -138,26 +141,30 @@ func (b *nativeBody) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *nativeBody) Close() error {
-	if b.from == nil {
+	from := b.from.Swap(nil)
+	if from == nil {
 		return nil
 	}
-	err := b.from.CloseBodyStream()
-	gallop.ReleaseResponse(b.from)
-	b.from, b.stream = nil, nil
+	err := from.CloseBodyStream()
+	gallop.ReleaseResponse(from)
 	return err
 }
 
 var gzipReaders sync.Pool
 
-// unzipped is a gzip body, decompressed while it is read.
+// unzipped is a gzip body, decompressed while it is read. It may be closed meanwhile, as what it is read from may.
 type unzipped struct {
 	src io.ReadCloser
+
+	mu  sync.Mutex
 	z   *gzip.Reader
 	err error
 }
 
 // Read implements io.Reader.
 func (u *unzipped) Read(p []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if u.z == nil && u.err == nil {
 		u.open()
 	}
@@ -181,9 +188,13 @@ func (u *unzipped) open() {
 
 // Close implements io.Closer.
 func (u *unzipped) Close() error {
+	err := u.src.Close() // which ends a Read that waits
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if u.z != nil {
 		gzipReaders.Put(u.z)
-		u.z, u.err = nil, gallop.ErrBodyClosed
+		u.z = nil
 	}
-	return u.src.Close()
+	u.err = gallop.ErrBodyClosed
+	return err
 }
