@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -12,12 +13,15 @@ import (
 type httpTransport struct{ rt http.RoundTripper }
 
 func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
-	req, err := x.httpRequest()
+	ctx, cancel, closes := t.cutting(x.ctx)
+	req, err := x.httpRequest(ctx)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
 	from, err := t.rt.RoundTrip(req)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
 	resp := &Response{StatusCode: from.StatusCode, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
@@ -32,19 +36,41 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 			resp.headers.add(name, value, foldName)
 		}
 	}
-	if _, ok := t.rt.(*http.Transport); ok { // whose bodies may be closed while they are read
-		resp.cut = from.Body
-	}
 	if resp.length == 0 && from.Body != http.NoBody {
 		resp.length = -1 // who puts answers together may have left it out
 	}
-	if x.method == "HEAD" || from.Body == nil {
+	switch {
+	case x.method == "HEAD" || from.Body == nil || from.Body == http.NoBody:
 		if from.Body != nil {
 			from.Body.Close()
 		}
+		cancel()
 		resp.empty()
+	case closes:
+		resp.cut = from.Body
+	default:
+		resp.Body, resp.cut = &cancelledBody{from.Body, cancel}, cut(cancel)
 	}
 	return resp, nil
+}
+
+// cutting returns how a Read of a body that waits is ended: by closing the body, as that of an http.Transport may be, or, since
+// that is not known of others, by ending the context that they have.
+func (t httpTransport) cutting(of context.Context) (ctx context.Context, cancel func(), closes bool) {
+	if _, ok := t.rt.(*http.Transport); ok {
+		return of, func() {}, true
+	}
+	ctx, cancel = context.WithCancel(of)
+	return ctx, cancel, false
+}
+
+// cut ends what heeds a context, which it is the end of.
+type cut func()
+
+// Close implements io.Closer.
+func (c cut) Close() error {
+	c()
+	return nil
 }
 
 func (t httpTransport) closeIdle() {
@@ -53,7 +79,7 @@ func (t httpTransport) closeIdle() {
 	}
 }
 
-func (x *exchange) httpRequest() (*http.Request, error) {
+func (x *exchange) httpRequest(ctx context.Context) (*http.Request, error) {
 	u, err := url.Parse(x.to.String())
 	if err != nil {
 		return nil, hideURL(err)
@@ -61,7 +87,7 @@ func (x *exchange) httpRequest() (*http.Request, error) {
 	req := (&http.Request{
 		Method: x.method, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header, len(x.headers.names)+1),
-	}).WithContext(x.ctx)
+	}).WithContext(ctx)
 	x.headers.each(foldName, func(name string, values []string) bool {
 		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = values // which is nobody else's
 		return true
