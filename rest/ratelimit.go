@@ -56,6 +56,9 @@ type limits struct {
 
 type bucketKey struct{ credential, origin, resource string }
 
+// everything is the name of what all requests of an identity to an origin are counted to. No server can say it.
+const everything = "\n"
+
 type routeKey struct{ credential, origin, route string }
 
 type bucket struct {
@@ -133,7 +136,12 @@ func (l *limits) admit(x *exchange, waits bool) error {
 // refuses returns why x would be refused by the server, nil if nothing is known.
 func (l *limits) refuses(x *exchange, now time.Time) *RateLimitError {
 	l.mu.Lock()
-	b := l.buckets[l.bucketOf(x)]
+	key := l.bucketOf(x)
+	b := l.buckets[key]
+	key.resource = everything
+	if all := l.buckets[key]; all.paused.After(b.paused) {
+		b.paused = all.paused
+	}
 	l.mu.Unlock()
 	after := time.Duration(-1)
 	switch {
@@ -218,8 +226,8 @@ func (l *limits) learn(x *exchange, resource string) {
 	}
 }
 
-// pause refuses requests like x for a time.
-func (l *limits) pause(x *exchange, rate Rate, d time.Duration) {
+// pause refuses requests like x for a time, or all of who has sent it.
+func (l *limits) pause(x *exchange, rate Rate, all bool, d time.Duration) {
 	if l.policy.Ignore {
 		return
 	}
@@ -227,6 +235,9 @@ func (l *limits) pause(x *exchange, rate Rate, d time.Duration) {
 	defer l.mu.Unlock()
 	l.learn(x, rate.Resource)
 	key := l.bucketOf(x)
+	if all {
+		key.resource = everything
+	}
 	b := l.buckets[key]
 	b.paused = time.Now().Add(d)
 	l.buckets[key] = b
@@ -252,7 +263,8 @@ func (c *Client) limitError(x *exchange, api *APIError) *RateLimitError {
 		after = min(after, most)
 	}
 	if after >= 0 && resp.url.origin == x.to.origin { // a redirect may have led to somebody else, whose limit is not that of x
-		c.limits.pause(x, rate, after)
+		others := api.isAboutRate() || rate.Known() // something is left of the resource, if there is one, and so it is a limit of another kind
+		c.limits.pause(x, rate, !used && others, after)
 	}
 	return &RateLimitError{Rate: rate, RetryAfter: after, Sent: true, api: api}
 }

@@ -121,6 +121,48 @@ func TestRateResources(t *testing.T) {
 	})
 }
 
+// A limit that is not that of the resource, of which there is something left, is one of all requests.
+func TestLimitOfAllResources(t *testing.T) {
+	const secondary = `{"documentation_url":"https://docs.test/#secondary-rate-limits"}`
+	for _, tc := range []struct {
+		name    string
+		limit   gallop.RequestHandler
+		refused bool // whether requests for other resources are
+	}{
+		{"of another kind", text(403, secondary, "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search", "Retry-After: 60"), true},
+		{"as the problem says", text(429, `{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected"}`, "Retry-After: 60"), true},
+		{"of one resource", text(403, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search", "Retry-After: 60"), false},
+		{"of who knows what", text(429, "", "Retry-After: 60"), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			core := text(200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: core")
+			search := text(200, "", "X-RateLimit-Remaining: 9", "X-RateLimit-Reset: 60", "X-RateLimit-Resource: search")
+			eachScript(t, []gallop.RequestHandler{core, search, tc.limit, core}, func(t *testing.T, a *api, over rest.Option) {
+				c := a.client(over)
+				get := func(path string) error {
+					_, err := c.R().SetContext(t.Context()).Get(path, nil)
+					return err
+				}
+				if err := errors.Join(get("repos/x"), get("search/x")); err != nil {
+					t.Fatal(err)
+				}
+				as[*rest.RateLimitError](t, get("search/x"))
+				if e := as[*rest.RateLimitError](t, get("search/x")); e.Sent || e.RetryAfter != time.Minute {
+					t.Errorf("%+v", e)
+				}
+				for _, path := range []string{"repos/x", "new"} {
+					if err := get(path); (err != nil) != tc.refused {
+						t.Errorf("%s: %v", path, err)
+					}
+				}
+				if time.Sleep(61 * time.Second); get("repos/x") != nil || get("search/x") != nil {
+					t.Error("it does not end")
+				}
+			})
+		})
+	}
+}
+
 // A URL, as pages are linked by, belongs to the resource of its path, and not to that of another URL.
 func TestRateResourcesOfURLs(t *testing.T) {
 	for _, path := range []string{"search/code", "/search/code?page=1", "http://api.test/v1/search/code?page=3"} {
