@@ -366,22 +366,50 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// An answer that is not to the request, but to whoever asks for its token, is why there is none, and no response.
+// Whatever is the reason that there is no token, If is asked about it, and there is no response.
 func TestRetryIfWithoutToken(t *testing.T) {
 	eachTransport(t, text(400, `{"error":"invalid_client"}`), func(t *testing.T, a *api, over rest.Option) {
 		issuer := a.client(over)
-		asked := 0
-		c := a.client(over, rest.WithRetry(rest.Retry{Max: 1, If: func(_ *rest.Request, resp *rest.Response, err error) bool {
-			asked++
-			if resp != nil || as[*rest.AuthError](t, err) == nil {
-				t.Errorf("%v, %v", resp, err)
+		for name, source := range map[string]func(context.Context) (rest.Token, error){
+			"refused": func(ctx context.Context) (rest.Token, error) {
+				return rest.Post[string, rest.Token](ctx, issuer, "token", "x")
+			},
+			"network":   func(context.Context) (rest.Token, error) { return rest.Token{}, &rest.RequestError{Err: errFull} },
+			"otherwise": func(context.Context) (rest.Token, error) { return rest.Token{}, errFull },
+			"empty":     func(context.Context) (rest.Token, error) { return rest.Token{}, nil },
+		} {
+			asked := 0
+			c := a.client(over, rest.WithRetry(rest.Retry{Max: 2, If: func(_ *rest.Request, resp *rest.Response, err error) bool {
+				asked++
+				if resp != nil || as[*rest.AuthError](t, err) == nil {
+					t.Errorf("%s: %v, %v", name, resp, err)
+				}
+				return asked == 1
+			}}), rest.WithAuth(rest.Tokens(source)))
+			if err := get(t.Context(), c); err == nil || asked != 2 {
+				t.Error(name, asked, err)
 			}
-			return false
-		}}), rest.WithAuth(rest.Tokens(func(ctx context.Context) (rest.Token, error) {
-			return rest.Post[string, rest.Token](ctx, issuer, "token", "x")
-		})))
-		if err := get(t.Context(), c); err == nil || asked != 1 {
-			t.Error(asked, err)
+		}
+	})
+}
+
+// What was not sent because there was no token has done nothing, and may be sent when there is one.
+func TestRetryWithoutToken(t *testing.T) {
+	eachTransport(t, text(200, ""), func(t *testing.T, a *api, over rest.Option) {
+		for name, why := range map[string]error{
+			"busy": &rest.APIError{StatusCode: 503}, "network": &rest.RequestError{Err: errFull},
+		} {
+			asked := 0
+			before := a.calls.Load()
+			c := a.client(over, rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
+				if asked++; asked < 3 {
+					return rest.Token{}, why
+				}
+				return rest.Token{Value: "t"}, nil
+			})))
+			if _, err := c.R().SetContext(t.Context()).SetBody([]byte("x")).Post("a", nil); err != nil || a.calls.Load() != before+1 {
+				t.Error(name, err, asked)
+			}
 		}
 	})
 }

@@ -83,24 +83,24 @@ func (p *Retry) wait(try int) time.Duration {
 func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
 	var api *APIError
 	var network *RequestError
-	switch {
-	case errors.As(err, &api):
-		if resp != nil && resp.FromCache { // the server was not asked
-			return false
+	var auth *AuthError
+	isAuth := errors.As(err, &auth)
+	without := isAuth && resp == nil // there were no credentials, and nothing was sent
+	switch isAPI := errors.As(err, &api); {
+	case resp != nil && resp.FromCache: // the server was not asked
+	case p.If != nil && (isAuth || isAPI):
+		if resp != nil { // which says it all
+			err = nil
 		}
-		if p.If != nil {
-			if resp != nil { // which says it all; without it what was answered so is the source of a token
-				err = nil
-			}
-			return p.If(x.req, resp, err)
-		}
-		return isPassing(api.StatusCode) && x.isRepeatable()
+		return p.If(x.req, resp, err)
+	case isAPI:
+		return isPassing(api.StatusCode) && (x.isRepeatable() || without && !x.acted)
 	case errors.As(err, &network):
 		if p.If != nil {
 			return p.If(x.req, nil, network.Err)
 		}
 		var untrusted *tls.CertificateVerificationError
-		return !errors.As(err, &untrusted) && (x.isRepeatable() || !x.acted && neverArrived(err))
+		return !errors.As(err, &untrusted) && (x.isRepeatable() || !x.acted && (without || neverArrived(err)))
 	}
 	return false
 }
