@@ -3,6 +3,7 @@ package nethttp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,7 +54,7 @@ func (c *call) fill(t *Transport, proxy *url.URL) error {
 	h.SetMethod(r.Method)
 	host, err := sentHost(cmp.Or(r.Host, r.URL.Host))
 	if err == nil {
-		err = c.setTarget(proxy)
+		err = c.setTarget(host, proxy)
 	}
 	if err != nil {
 		closeBody(r)
@@ -79,29 +80,62 @@ func sentHost(host string) (string, error) {
 	return strings.TrimSuffix(host, ":"), nil
 }
 
-func (c *call) setTarget(proxy *url.URL) error {
+func (c *call) setTarget(host string, proxy *url.URL) error {
 	r, h := c.r, &c.request.Header
+	target := r.URL.RequestURI()
 	switch {
 	case r.Method == http.MethodConnect && r.URL.Path == "":
-		target := r.URL.Host
-		if r.URL.Opaque != "" {
-			target = r.URL.Opaque
-		}
-		h.SetRequestURI(target)
+		target = cmp.Or(r.URL.Opaque, host)
 	case proxy != nil && r.URL.Opaque == "":
-		host, err := sentHost(r.URL.Host)
+		asked, err := sentHost(r.URL.Host)
 		if err != nil {
 			return err
 		}
-		h.SetRequestURI(r.URL.Scheme + "://" + host + r.URL.RequestURI())
+		target = r.URL.Scheme + "://" + asked + target
 		if user := proxy.User; user != nil && r.Header.Get("Proxy-Authorization") == "" {
 			password, _ := user.Password()
 			h.Set("Proxy-Authorization", basicAuth(user.Username(), password))
 		}
-	default:
-		h.SetRequestURI(r.URL.RequestURI())
 	}
+	target, err := sentTarget(target)
+	if err != nil {
+		return err
+	}
+	h.SetRequestURI(target)
 	return nil
+}
+
+var errControlInURL = errors.New("nethttp: control character in Request.URL")
+
+// sentTarget returns a target with escapes for bytes that no URI has (RFC 3986 §2), as there are in queries that
+// somebody typed.
+func sentTarget(target string) (string, error) {
+	odd := 0
+	for i := range len(target) {
+		switch c := target[i]; {
+		case c < ' ' || c == 0x7f:
+			return "", errControlInURL
+		case isOddInTarget(c):
+			odd++
+		}
+	}
+	if odd == 0 {
+		return target, nil
+	}
+	var b strings.Builder
+	b.Grow(len(target) + 2*odd)
+	for i := range len(target) {
+		if c := target[i]; isOddInTarget(c) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), nil
+}
+
+func isOddInTarget(c byte) bool {
+	return c >= 0x80 || c == '"' || c == '<' || c == '>' || c == '#'
 }
 
 // basicAuth is the value of a field with credentials as RFC 7617 has it.

@@ -170,6 +170,41 @@ func TestTransportRequest(t *testing.T) {
 	}
 }
 
+// What net/http sends as it stands is escaped, and what it refuses is not sent at all: not even another target.
+func TestTransportTarget(t *testing.T) {
+	var got string
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { got = r.RequestURI + " " + r.Host })
+	addr := strings.TrimPrefix(s.URL, "http://")
+	for _, tc := range []struct {
+		name   string
+		change func(r *http.Request)
+		want   string // empty if it fails
+	}{
+		{"letters in a query", func(r *http.Request) { r.URL.RawQuery = "q=\u00fc" }, "/?q=%C3%BC " + addr},
+		{"quotes in a query", func(r *http.Request) { r.URL.RawQuery = `a="<b>"` }, "/?a=%22%3Cb%3E%22 " + addr},
+		{"number sign in a query", func(r *http.Request) { r.URL.RawQuery = "a#b" }, "/?a%23b " + addr},
+		{"line end in a query", func(r *http.Request) { r.URL.RawQuery = "a\r\nX: y" }, ""},
+		{"DEL in a query", func(r *http.Request) { r.URL.RawQuery = "a\x7f" }, ""},
+		{"tab in what is opaque", func(r *http.Request) { r.URL.Opaque = "/a\tb" }, ""},
+		{"tunnel to another host", func(r *http.Request) { r.Method, r.URL.Path, r.Host = "CONNECT", "", "x.example:1" }, "x.example:1 x.example:1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sentByUs(t, func(t *testing.T, client *http.Client) {
+				got = ""
+				r := requestTo(t, "GET", s.URL+"/", nil)
+				tc.change(r)
+				resp, err := client.Transport.RoundTrip(r)
+				if err == nil {
+					resp.Body.Close()
+				}
+				if got != tc.want || (err != nil) != (tc.want == "") {
+					t.Errorf("got %q, %v, want %q", got, err, tc.want)
+				}
+			})
+		})
+	}
+}
+
 // What becomes of an answer.
 func TestTransportAnswer(t *testing.T) {
 	var gz bytes.Buffer
