@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"strings"
 	"sync"
@@ -154,8 +155,11 @@ func (c *call) setFields(t *Transport) {
 	}
 	var room [16]string
 	for _, name := range sortedNames(room[:0], r.Header) {
-		switch name {
-		case "Host", "User-Agent", "Content-Length", "Transfer-Encoding", "Trailer":
+		switch textproto.CanonicalMIMEHeaderKey(name) {
+		case "Host", "Content-Length", "Transfer-Encoding", "Trailer": // of which r has fields of its own
+			continue
+		}
+		if name == "User-Agent" {
 			continue
 		}
 		for _, value := range r.Header[name] {
@@ -166,24 +170,32 @@ func (c *call) setFields(t *Transport) {
 		r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == ""; c.unzip {
 		h.Set("Accept-Encoding", "gzip")
 	}
-	if r.Close || t.DisableKeepAlives {
+	if r.Close || t.DisableKeepAlives && !switches(r.Header) {
 		h.SetConnectionClose()
 	}
+}
+
+// switches reports whether the fields ask for another protocol on the connection.
+func switches(h http.Header) bool {
+	return h.Get("Upgrade") != "" && httpguts.HeaderValuesContainsToken(h["Connection"], "Upgrade")
 }
 
 // setBody makes the body of the request that of the call.
 func (c *call) setBody() error {
 	r, req := c.r, c.request
-	if r.Body == nil {
+	switch {
+	case r.Body == http.NoBody:
+		return r.Body.Close()
+	case r.Body == nil && r.ContentLength > 0:
+		return fmt.Errorf("nethttp: ContentLength=%d with nil Body", r.ContentLength)
+	case r.Body == nil:
 		return nil
 	}
-	if r.Body == http.NoBody {
-		return r.Body.Close()
-	}
 	length, body := r.ContentLength, r.Body
-	if length <= 0 {
+	chunked := len(r.TransferEncoding) > 0 && r.TransferEncoding[0] == "chunked"
+	if length <= 0 || chunked {
 		length = -1
-		if usuallyLacksBody(r.Method) {
+		if !chunked && usuallyLacksBody(r.Method) {
 			some, err := probe(c.ctx, body)
 			if err != nil || some == nil {
 				closeBody(r)

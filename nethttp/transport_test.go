@@ -146,6 +146,7 @@ func TestTransportRequest(t *testing.T) {
 		{"content type", request("POST", "/", text("a=b"), func(r *http.Request) {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		})},
+		{"chunked though the length is known", request("POST", "/", text("body"), func(r *http.Request) { r.TransferEncoding = []string{"chunked"} })},
 		{"expect", request("POST", "/", text("body"), func(r *http.Request) { r.Header.Set("Expect", "100-continue") })},
 		{"trailers", request("POST", "/", text("body"), func(r *http.Request) {
 			r.ContentLength = -1
@@ -297,6 +298,62 @@ func describeReceived(resp *http.Response) string {
 	_, err = resp.Body.Read(make([]byte, 1))
 	fmt.Fprintf(&b, "read behind Close: failed=%v\n", err != nil)
 	return b.String()
+}
+
+// What a request says of its host and its body by fields of its own is not said otherwise by its Header.
+func TestTransportFieldsOfItsOwn(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %d %v %v %s %v", r.Host, r.ContentLength, r.TransferEncoding, r.Trailer, body, err)
+	})
+	want := strings.TrimPrefix(s.URL, "http://") + " 4 [] map[] body <nil>"
+	for _, name := range []string{"host", "HOST", "content-length", "transfer-encoding", "trailer"} {
+		sentByUs(t, func(t *testing.T, client *http.Client) {
+			r := requestTo(t, "POST", s.URL, strings.NewReader("body"))
+			r.Header[name] = []string{"chunked"}
+			resp, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := bodyOf(t, resp); got != want {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		})
+	}
+}
+
+// A length without a body is a mistake, and not a request without one.
+func TestTransportLengthOfNoBody(t *testing.T) {
+	s := serveWith(t, func(http.ResponseWriter, *http.Request) { t.Error("a request has arrived") })
+	sent(t, func(t *testing.T, client *http.Client) {
+		r := requestTo(t, "POST", s.URL, nil)
+		r.ContentLength = 4
+		if resp, err := client.Transport.RoundTrip(r); err == nil {
+			t.Errorf("got %v", resp)
+		}
+	})
+}
+
+// DisableKeepAlives leaves alone what asks for another protocol.
+func TestTransportUpgradeWithoutKeepAlives(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Header["Connection"]) })
+	for _, transport := range []http.RoundTripper{&http.Transport{DisableKeepAlives: true}, &nethttp.Transport{DisableKeepAlives: true}} {
+		for _, upgrade := range []string{"", "x"} {
+			r := requestTo(t, "GET", s.URL, nil)
+			want := "[close]"
+			if upgrade != "" {
+				r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {upgrade}}
+				want = "[Upgrade]"
+			}
+			resp, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := bodyOf(t, resp); got != want {
+				t.Errorf("%T, upgrade %q: got %s, want %s", transport, upgrade, got, want)
+			}
+		}
+	}
 }
 
 // The same connection serves one request after the other if the bodies are read or closed.
