@@ -63,6 +63,8 @@ func TestRequest(t *testing.T) {
 		{"chunks", "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"},
 		{"empty chunks", "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
 		{"trailers", "POST /x HTTP/1.1\r\nHost: h\r\nTrailer: X-Sum, x-more\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 7\r\nX-Else: 8\r\n\r\n"},
+		{"trailers without chunks", "POST /x HTTP/1.1\r\nHost: h\r\nTrailer: X-Sum\r\nContent-Length: 1\r\n\r\na"},
+		{"trailers without a body", "GET /x HTTP/1.1\r\nHost: h\r\nTrailer: X-Sum\r\n\r\n"},
 		{"form", "POST /x?a=1 HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n\r\na=2&b=3"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -84,8 +84,10 @@ func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 		case "Transfer-Encoding":
 			continue
 		case "Trailer":
-			r.Trailer = announced(r.Trailer, string(value))
-			continue
+			if h.ContentLength() == -1 { // otherwise there are none
+				r.Trailer = announced(r.Trailer, string(value))
+				continue
+			}
 		}
 		values = append(values, text.add(value))
 		if before, again := r.Header[key]; again {

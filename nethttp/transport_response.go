@@ -26,13 +26,14 @@ func (c *call) answer() *http.Response {
 	if !h.IsHTTP11() {
 		resp.Proto, resp.ProtoMinor = "HTTP/1.0", 0
 	}
-	resp.Header, resp.Trailer = receivedHeader(h.All(), h.Len())
+	chunked := len(h.Peek("Transfer-Encoding")) > 0
+	resp.Header, resp.Trailer = receivedHeader(h.All(), h.Len(), chunked)
 	if resp.Close && resp.ProtoMinor == 1 && !h.ConnectionUpgrade() {
 		delete(resp.Header, "Connection") // which said so
 	}
 	length := h.ContentLength()
 	stream := from.BodyStream()
-	if resp.ContentLength = int64(max(length, -1)); len(h.Peek("Transfer-Encoding")) > 0 {
+	if resp.ContentLength = int64(max(length, -1)); chunked {
 		resp.TransferEncoding = []string{"chunked"}
 	}
 	if c.r.Method != http.MethodHead && stream == nil {
@@ -52,8 +53,8 @@ func (c *call) answer() *http.Response {
 }
 
 // receivedHeader returns the fields as net/http has them, and the trailers that are
-// announced in them, nil if none.
-func receivedHeader(all iter.Seq2[[]byte, []byte], n int) (h, trailers http.Header) {
+// announced in them, nil if none, which there are only behind chunks.
+func receivedHeader(all iter.Seq2[[]byte, []byte], n int, chunked bool) (h, trailers http.Header) {
 	h = make(http.Header, n)
 	size := 0
 	for name, value := range all {
@@ -68,8 +69,10 @@ func receivedHeader(all iter.Seq2[[]byte, []byte], n int) (h, trailers http.Head
 		case "Transfer-Encoding":
 			continue
 		case "Trailer":
-			trailers = announced(trailers, string(value))
-			continue
+			if chunked {
+				trailers = announced(trailers, string(value))
+				continue
+			}
 		}
 		values = append(values, text.add(value))
 		if before, again := h[key]; again {
@@ -83,16 +86,18 @@ func receivedHeader(all iter.Seq2[[]byte, []byte], n int) (h, trailers http.Head
 	return h, trailers
 }
 
-// announced adds the names in the list to trailers.
+// announced adds the names in the list to trailers, without those that are never trailers.
 func announced(trailers http.Header, list string) http.Header {
 	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name == "" {
+		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+		switch name {
+		case "", "Content-Length", "Transfer-Encoding", "Trailer":
 			continue
 		}
 		if trailers == nil {
 			trailers = http.Header{}
 		}
-		trailers[textproto.CanonicalMIMEHeaderKey(name)] = nil
+		trailers[name] = nil
 	}
 	return trailers
 }

@@ -222,6 +222,7 @@ func TestTransportAnswer(t *testing.T) {
 		{"closing", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na"},
 		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"},
 		{"trailers", "HTTP/1.1 200 OK\r\nTrailer: X-Sum, X-None\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-Else: 2\r\n\r\n"},
+		{"trailers without chunks", "HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\nContent-Length: 3\r\n\r\nabc"},
 		{"no content", "HTTP/1.1 204 No Content\r\n\r\n"},
 		{"not modified", "HTTP/1.1 304 Not Modified\r\nEtag: x\r\nContent-Length: 7\r\n\r\n"},
 		{"fields", "HTTP/1.1 200 OK\r\nset-cookie: a=b\r\nSet-Cookie: c=d\r\nx-a:  1 \r\nX-a: 2\r\nContent-Length: 0\r\n\r\n"},
