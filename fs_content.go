@@ -18,7 +18,8 @@ import (
 //
 // What the handler has set before stays: Content-Type, else it is found by the
 // extension of name, or by the first bytes; ETag, by which conditions are judged;
-// and a status other than 200, which makes the answer the whole content without
+// Content-Encoding, which is that of content then, unless it came with another body; and a
+// status other than 200, which makes the answer the whole content without
 // conditions. modtime, unless it is zero or the Unix epoch, is sent as Last-Modified, or
 // the present time if that is earlier.
 //
@@ -35,8 +36,18 @@ func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.Re
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		return
 	}
+	ctx.Response.dropBodyAndCoding()
 	c := representation{name: name, reader: content, size: size, modified: modtime, ranges: true}
 	c.send(ctx)
+}
+
+// dropBodyAndCoding makes room for another body. The coding of the old one would not be that of the
+// new; without a body it is what the handler knows of the one to come.
+func (resp *Response) dropBodyAndCoding() {
+	if resp.IsBodyStream() || len(resp.Body()) > 0 {
+		resp.ResetBody()
+		resp.Header.Del(HeaderContentEncoding)
+	}
 }
 
 // representation is what is to be sent, and what is known of it.

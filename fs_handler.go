@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -108,8 +109,10 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 }
 
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {
+	ctx.Response.dropBodyAndCoding()
 	r := newFileRepresentation(name, file, info)
-	if t := typeByName(name); len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
+	coded := ctx.Response.Header.head.Fields.Has(field.ContentEncoding)
+	if t := typeByName(name); !coded && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
 		h.encode(ctx, &r)
 	}
 	r.ranges = r.ranges && h.ranges

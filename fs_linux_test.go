@@ -23,4 +23,8 @@ func TestFSDoesNotOpenPipes(t *testing.T) {
 	if resp := serveOnce(t, handler, "GET", "/a.css", "Accept-Encoding: gzip"); string(resp.Body()) != "a" {
 		t.Errorf("%d %q", resp.StatusCode(), resp.Body())
 	}
+	var resp gallop.Response
+	if err := resp.SendFile(filepath.Join(dir, "pipe")); err == nil {
+		t.Error("a pipe is sent")
+	}
 }

@@ -617,6 +617,58 @@ func TestServeFiles(t *testing.T) {
 	}
 }
 
+// TestFileInPlaceOfABody serves a file where the handler has made another answer before: nothing of that is said of the file.
+func TestFileInPlaceOfABody(t *testing.T) {
+	text := strings.Repeat("all work and no play ", 100)
+	dir := tree(t, map[string]string{"a.css": text})
+	file := filepath.Join(dir, "a.css")
+	serveContent := func(ctx *gallop.RequestCtx) {
+		gallop.ServeContent(ctx, "a.css", matrixTime, strings.NewReader(text))
+	}
+	sendFile := func(ctx *gallop.RequestCtx) {
+		if err := ctx.Response.SendFile(file); err != nil {
+			t.Error(err)
+		}
+	}
+	bytes := func(ctx *gallop.RequestCtx) { ctx.SetBodyString("another"); ctx.Response.Header.SetContentEncoding("br") }
+	stream := func(ctx *gallop.RequestCtx) {
+		ctx.SetBodyStream(strings.NewReader("another"), -1)
+		ctx.Response.Header.SetContentEncoding("br")
+	}
+	none := func(ctx *gallop.RequestCtx) { ctx.Response.Header.SetContentEncoding("br") }
+	for _, tc := range []struct {
+		name          string
+		before, serve gallop.RequestHandler
+		accept, want  string
+	}{
+		{"FS, bytes", bytes, (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler(), "", ""},
+		{"FS, stream", stream, (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler(), "", ""},
+		{"FS, bytes, in a coding", bytes, (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler(), "gzip", "gzip"},
+		{"ServeFile", bytes, func(ctx *gallop.RequestCtx) { gallop.ServeFile(ctx, file) }, "", ""},
+		{"ServeFileUncompressed", bytes, func(ctx *gallop.RequestCtx) { gallop.ServeFileUncompressed(ctx, file) }, "gzip", ""},
+		{"ServeContent", stream, serveContent, "", ""},
+		{"Response.SendFile", bytes, sendFile, "", ""},
+		{"FS, the file is in that coding", none, (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler(), "gzip", "br"},
+		{"ServeContent, the content is in that coding", none, serveContent, "gzip", "br"},
+		{"Response.SendFile, the file is in that coding", none, sendFile, "gzip", "br"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			resp := serveOnce(t, func(ctx *gallop.RequestCtx) { tc.before(ctx); tc.serve(ctx) }, "GET", "/a.css", "Accept-Encoding: "+tc.accept)
+			body := string(resp.Body())
+			if tc.want == "gzip" {
+				b, err := resp.BodyGunzip()
+				if err != nil {
+					t.Fatal(err)
+				}
+				body = string(b)
+			}
+			if got := peek(resp, "Content-Encoding"); got != tc.want || body != text {
+				t.Errorf("Content-Encoding %q, want %q, body %.60q", got, tc.want, body)
+			}
+		})
+	}
+}
+
 func TestServeContentOfABrokenReader(t *testing.T) {
 	broken := &brokenSeeker{}
 	resp := serveOnce(t, func(ctx *gallop.RequestCtx) { gallop.ServeContent(ctx, "a", time.Time{}, broken) }, "GET", "/")

@@ -99,18 +99,22 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 // SendFile makes the file at path the body, and sets Last-Modified. It does not set
 // Content-Type. The path is used as it is: never take it from a request.
 func (resp *Response) SendFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
+	info, err := os.Stat(path) // first: opening a pipe would wait
 	if err == nil && !info.Mode().IsRegular() {
 		err = &os.PathError{Op: "send", Path: path, Err: errNotRegular}
 	}
 	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if info, err = f.Stat(); err != nil {
 		f.Close()
 		return err
 	}
+	resp.dropBodyAndCoding()
 	resp.Header.SetLastModified(info.ModTime())
 	resp.SetBodyStream(f, streamSize(info.Size()))
 	return nil
