@@ -11,6 +11,7 @@ import (
 type validator struct {
 	tag      []byte    // with its quotes, nil if there is none
 	modified time.Time // in whole seconds, zero if it is not known
+	coarse   bool      // other codings of the same may have this time, too
 }
 
 // stableAfter is how long nothing may have changed before a modification time is
@@ -142,7 +143,8 @@ func hasEntityTag(list []byte, spelled string) bool {
 }
 
 // allowsRange reports whether If-Range lets a Range field count: there is none, or what it
-// has is strong and exactly v (RFC 9110 §13.1.5).
+// has is strong and exactly v (RFC 9110 §13.1.5): bytes of one coding behind those of another
+// are garbage.
 func (v *validator) allowsRange(h *RequestHeader) bool {
 	lines := h.PeekAll(HeaderIfRange)
 	if len(lines) == 0 {
@@ -155,5 +157,5 @@ func (v *validator) allowsRange(h *RequestHeader) bool {
 		return len(ascii.TrimOWS(rest)) == 0 && v.matches(tag, true)
 	}
 	date, ok := v.conditionDate(h, HeaderIfRange)
-	return ok && date.Equal(v.modified) && isStable(v.modified)
+	return ok && !v.coarse && date.Equal(v.modified) && isStable(v.modified)
 }

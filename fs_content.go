@@ -67,6 +67,9 @@ type representation struct {
 // send makes ctx.Response an answer with the representation, as the request wants it.
 func (r *representation) send(ctx *RequestCtx) {
 	h := &ctx.Response.Header
+	if r.negotiated {
+		ctx.Response.noteVaries()
+	}
 	valid := r.describe(h)
 	plain := ctx.Response.StatusCode() != StatusOK
 	if !plain {
@@ -99,16 +102,20 @@ func (r *representation) send(ctx *RequestCtx) {
 
 // describe sets the fields by which the representation is recognised, and returns them.
 func (r *representation) describe(h *ResponseHeader) (v validator) {
-	if r.negotiated {
-		h.Add(HeaderVary, HeaderAcceptEncoding)
-	}
-	if v.tag = bytes.Clone(h.Peek(HeaderETag)); v.tag == nil && r.tag != "" {
+	v.tag = bytes.Clone(h.Peek(HeaderETag))
+	switch {
+	case v.tag == nil && r.tag != "":
 		v.tag = strconv.AppendQuote(nil, r.tag)
 		if r.weak {
 			v.tag = append([]byte("W/"), v.tag...)
 		}
 		h.SetBytesV(HeaderETag, v.tag)
+	case len(v.tag) > 0 && v.tag[0] == '"' && r.coding != coding.Identity:
+		// The handler's is that of the resource. Strong ones differ by coding: RFC 9110 §8.8.3.3.
+		v.tag = append([]byte("W/"), v.tag...)
+		h.SetBytesV(HeaderETag, v.tag)
 	}
+	v.coarse = r.negotiated
 	if !r.modified.IsZero() && r.modified.Unix() != 0 {
 		v.modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
 		h.SetLastModified(v.modified)

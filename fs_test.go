@@ -477,6 +477,37 @@ func TestFSCompression(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a tag of the handler is weak in a coding", func(t *testing.T) {
+		tagged := func(ctx *gallop.RequestCtx) {
+			ctx.Response.Header.Set("ETag", `"v1"`)
+			ctx.Response.Header.Set("Vary", "Accept-Encoding, Cookie")
+			all(ctx)
+		}
+		for _, target := range []string{"/stored.css", "/plain.css"} {
+			for accept, want := range map[string]string{"identity": `"v1"`, "gzip": `W/"v1"`} {
+				resp := serveOnce(t, tagged, "GET", target, "Accept-Encoding: "+accept)
+				if got := peek(resp, "ETag"); got != want || len(resp.Header.PeekAll("Vary")) != 1 {
+					t.Errorf("%s %s: ETag %q, want %q, Vary %q", target, accept, got, want, resp.Header.PeekAll("Vary"))
+				}
+				resp = serveOnce(t, tagged, "GET", target, "Accept-Encoding: "+accept, `If-None-Match: "v1"`)
+				if resp.StatusCode() != 304 || peek(resp, "ETag") != want {
+					t.Errorf("%s %s: %d, ETag %q", target, accept, resp.StatusCode(), peek(resp, "ETag"))
+				}
+			}
+		}
+		resp := serveOnce(t, tagged, "GET", "/stored.css", "Accept-Encoding: gzip", "Range: bytes=1-", `If-Range: "v1"`)
+		if resp.StatusCode() != 200 || string(resp.Body()) != "GZ" {
+			t.Errorf("the rest of the file in no coding: %d %q", resp.StatusCode(), resp.Body())
+		}
+	})
+	t.Run("a date does not tell codings apart", func(t *testing.T) {
+		for _, accept := range []string{"identity", "gzip"} {
+			resp := serveOnce(t, all, "GET", "/stored.css", "Accept-Encoding: "+accept, "Range: bytes=1-", "If-Range: Sat, 07 Mar 2020 10:00:00 GMT")
+			if resp.StatusCode() != 200 {
+				t.Errorf("%s: %d %q", accept, resp.StatusCode(), peek(resp, "Content-Range"))
+			}
+		}
+	})
 	t.Run("parts are of the stored file", func(t *testing.T) {
 		resp := serveOnce(t, all, "GET", "/stored.css", "Accept-Encoding: zstd", "Range: bytes=1-1")
 		if string(resp.Body()) != "S" || peek(resp, "Content-Range") != "bytes 1-1/3" || peek(resp, "Content-Encoding") != "zstd" {
@@ -630,7 +661,10 @@ func TestFileInPlaceOfABody(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	bytes := func(ctx *gallop.RequestCtx) { ctx.SetBodyString("another"); ctx.Response.Header.SetContentEncoding("br") }
+	bytes := func(ctx *gallop.RequestCtx) {
+		ctx.SetBodyString("another")
+		ctx.Response.Header.SetContentEncoding("br")
+	}
 	stream := func(ctx *gallop.RequestCtx) {
 		ctx.SetBodyStream(strings.NewReader("another"), -1)
 		ctx.Response.Header.SetContentEncoding("br")
