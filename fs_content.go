@@ -171,8 +171,17 @@ func (s *resumed) Read(p []byte) (int, error) {
 
 func (s *resumed) Close() error { return closeReader(s.rest) }
 
+// sendAll sends as much as there was when the size was asked for: a file may have grown since.
 func (r *representation) sendAll(ctx *RequestCtx) {
-	ctx.SetBodyStream(r.reader, streamSize(r.size))
+	body := r.reader
+	switch from := body.(type) {
+	case *os.File:
+		body = &fileSection{file: from, left: r.size}
+	case io.WriterTo: // which knows its end, as bytes.Reader does
+	default:
+		body = &ownedReader{io.LimitReader(from, r.size), from}
+	}
+	ctx.SetBodyStream(body, streamSize(r.size))
 }
 
 // streamSize returns n as the size of a stream. What is too large for an int, where

@@ -774,6 +774,87 @@ func TestFilesOverSockets(t *testing.T) {
 	openFiles(t)
 }
 
+// TestFileThatGrows sends what there was when it was asked how much there is, wherever the answer goes.
+func TestFileThatGrows(t *testing.T) {
+	text := strings.Repeat("all work and no play ", 100)
+	dir := tree(t, map[string]string{"a.log": text, "a.bin": text})
+	grown := func(handler gallop.RequestHandler) gallop.RequestHandler {
+		return func(ctx *gallop.RequestCtx) {
+			handler(ctx)
+			f, err := os.OpenFile(filepath.Join(dir, ctx.UserValue("name").(string)), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			io.WriteString(f, "more")
+		}
+	}
+	for name, files := range map[string]fs.FS{
+		"directory": nil, "fs.FS": struct{ fs.FS }{os.DirFS(dir)}, "fs.FS of others' files": wrapped{os.DirFS(dir), 0}, "grown before it is read": wrapped{os.DirFS(dir), -4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := &gallop.FS{Root: dir, FS: files, Compress: true}
+			if files != nil {
+				site.Root = ""
+			}
+			handler := site.NewRequestHandler()
+			for _, file := range []string{"a.bin", "a.log"} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0); err != nil {
+					t.Fatal(err)
+				}
+				want := text
+				if files, ok := files.(wrapped); ok {
+					want = text[:len(text)+files.size]
+				}
+				for serving, serve := range map[string]gallop.RequestHandler{
+					"plain": grown(handler), "compressed on the way out": gallop.CompressHandler(grown((&gallop.FS{Root: site.Root, FS: files}).NewRequestHandler())),
+					"compressed": grown(handler),
+				} {
+					if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0); err != nil {
+						t.Fatal(err)
+					}
+					accept := "gzip"
+					if serving == "plain" {
+						accept = ""
+					}
+					resp := serveOnce(t, func(ctx *gallop.RequestCtx) { ctx.SetUserValue("name", file); serve(ctx) }, "GET", "/"+file, "Accept-Encoding: "+accept)
+					if body, err := resp.BodyUncompressed(); err != nil || string(body) != want || resp.StatusCode() != 200 {
+						t.Errorf("%s %s: %d, %d bytes, want %d, %v", file, serving, resp.StatusCode(), len(body), len(want), err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// wrapped is a file system that wraps the files of another, and finds them larger by size than they are.
+type wrapped struct {
+	fs.FS
+	size int
+}
+
+type wrappedFile struct {
+	fs.File
+	size int
+}
+
+type wrappedInfo struct {
+	fs.FileInfo
+	size int
+}
+
+func (w wrapped) Open(name string) (fs.File, error) {
+	f, err := w.FS.Open(name)
+	return wrappedFile{f, w.size}, err
+}
+
+func (f wrappedFile) Stat() (fs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return wrappedInfo{info, f.size}, err
+}
+
+func (i wrappedInfo) Size() int64 { return i.FileInfo.Size() + int64(i.size) }
+
 // TestFileThatShrinks ends the connection: a client can tell that bytes are missing.
 func TestFileThatShrinks(t *testing.T) {
 	dir := tree(t, map[string]string{"a.bin": strings.Repeat("x", 100_000)})
