@@ -119,7 +119,10 @@ type loopSeat struct {
 	taken   bool      // a request waits for its handler
 	moved   bool      // and did so until a worker off the loops had time
 	place   *atomic.Uint32
+	what    uint32 // place's index
 }
+
+var _ [poll.Whats]struct{} = [predictPlaces]struct{}{} // places have numbers that Count takes
 
 func (l *loopSeat) leads() bool { return l.conn != nil && l.worker.Leads() }
 
@@ -332,6 +335,13 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 		h.s.vacate(w)
 	case func(*poll.Worker):
 		data(w)
+	}
+}
+
+// Overdue implements poll.Handler.
+func (h loopServer) Overdue(what uint32) {
+	if place := &h.s.branch.places[what]; h.s.Dispatch == DispatchAuto && isFast(place.Load()) {
+		mispredicted(place)
 	}
 }
 
@@ -695,8 +705,9 @@ func (c *serverConn) mayRunHere() bool {
 	case DispatchGoroutine:
 		lc.Away = true
 	default:
-		place := c.srv.branch.at(&c.ctx.Request.Header.head)
-		c.loop.place = place
+		what := placeIndex(&c.ctx.Request.Header.head)
+		place := &c.srv.branch.places[what]
+		c.loop.place, c.loop.what = place, what
 		lc.Away = !isFast(place.Load())
 	}
 	return !lc.Away || !c.loop.worker.Leads()
@@ -718,7 +729,7 @@ func (c *serverConn) handleOnLoop() {
 		}
 		return
 	}
-	seat.worker.Count()
+	seat.worker.Count(seat.what)
 	timed := c.requests%sampled == 0
 	var start poll.Moment
 	if timed {
@@ -726,7 +737,7 @@ func (c *serverConn) handleOnLoop() {
 	}
 	c.srv.Handler(c.ctx)
 	if !seat.worker.Leads() {
-		if seat.place != nil {
+		if told := seat.worker.Done(); !told && seat.place != nil {
 			mispredicted(seat.place)
 		}
 	} else if timed {

@@ -258,6 +258,34 @@ func TestLoopSeesThatAHandlerBlocks(t *testing.T) {
 	}
 }
 
+// One that blocks for long counts when that is known, and not when it returns: until then others would be called on the loop.
+func TestLoopSeesThatAHandlerStillBlocks(t *testing.T) {
+	var slow atomic.Bool
+	release := make(chan bool)
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		if slow.Load() {
+			<-release
+		}
+		ctx.SetBodyString("x")
+	}}
+	c := dialRaw(t, loopServer(t, s))
+	proveFast(t, s, c, "/", "x")
+	slow.Store(true)
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); s.Stats().FastPlaces != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%+v: it is not noticed", s.Stats())
+			break
+		}
+	}
+	close(release)
+	if got, err := c.answer(); got != "x" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // A handler's bodies, both ways, on the loop and off it.
 func TestLoopStreams(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB

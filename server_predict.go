@@ -65,9 +65,9 @@ const (
 // placeKey makes places secret: which targets share one differs from process to process.
 var placeKey = [2]uint64{rand.Uint64(), rand.Uint64() | 1}
 
-// at returns the place of the method and the target of a request.
-func (p *predictor) at(h *http1.Head) *atomic.Uint32 {
-	return &p.places[placeOf(&placeKey, h)%predictPlaces]
+// placeIndex returns which place is that of the method and the target of a request.
+func placeIndex(h *http1.Head) uint32 {
+	return uint32(placeOf(&placeKey, h) % predictPlaces)
 }
 
 // placeOf returns a number that stands for the method and the target, up to its query, of a

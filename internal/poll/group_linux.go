@@ -40,6 +40,10 @@ type Handler interface {
 	// has not.
 	Unsent(w *Worker, c *Conn, rest []byte)
 
+	// Overdue is told of what Worker.Count was told last on a loop, when the watchdog has taken that from its worker
+	// and this goes on for long.
+	Overdue(what uint32)
+
 	// Failed is told when connections cannot be accepted for now, and that this is tried
 	// again after the pause.
 	Failed(ln *Listener, pause time.Duration, err error)
@@ -84,7 +88,7 @@ type Stats struct {
 func (g *Group) Stats() Stats {
 	s := Stats{Overtaken: g.stolen.Load()}
 	for _, l := range g.all() {
-		s.Counted += l.called.Load()
+		s.Counted += l.called.Load() / Whats
 	}
 	return s
 }

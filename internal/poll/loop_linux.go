@@ -34,7 +34,9 @@ type Loop struct {
 
 	conns  atomic.Int32  // everybody's: how many connections it has
 	awake  atomic.Bool   // everybody's: it does not wait for events
-	called atomic.Uint64 // everybody's: what Worker.Count has counted
+	called atomic.Uint64 // everybody's: how much Worker.Count has counted, above the last of what it was told
+
+	leader atomic.Pointer[Worker] // everybody's
 
 	events  [256]syscall.EpollEvent
 	n, next int // events there are, and have been looked at
@@ -231,6 +233,7 @@ func (c *Conn) claimIdle() bool {
 // lead leads the loop until the baton is lost, or the loop ends.
 func (w *Worker) lead(l *Loop) (ended bool) {
 	w.loop = l
+	l.leader.Store(w)
 	l.awake.Store(true)
 	l.g.watch()
 	for {
@@ -348,14 +351,22 @@ func (w *Worker) begin(c *Conn) {
 func (w *Worker) end() bool {
 	leads := w.loop.baton.CompareAndSwap(w.run, w.run+1)
 	w.early = nil
-	if !leads && w.ahead != nil {
-		w.loop.letGo(w.ahead)
-		w.ahead = nil
+	if !leads {
+		w.overtaken()
 	}
 	if w.later != nil {
 		w.settle(leads)
 	}
 	return leads
+}
+
+// overtaken ends a run of a worker that leads no longer.
+func (w *Worker) overtaken() {
+	w.Done()
+	if w.ahead != nil {
+		w.loop.letGo(w.ahead)
+		w.ahead = nil
+	}
 }
 
 // again ends a run and begins another one, for who does many things of which none takes long:

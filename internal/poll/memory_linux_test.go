@@ -16,13 +16,14 @@ import (
 
 // hooks is a Handler whose connections echo, unless a function says otherwise.
 type hooks struct {
-	idle   time.Duration // until a connection expires; 0: never
-	serve  func(w *Worker, c *Conn)
-	expire func(w *Worker, c *Conn)
-	added  func(w *Worker, c *Conn, err error)
-	failed func(pause time.Duration, err error)
-	step   func(call string, fd int) // of the kernel
-	ahead  bool                      // loops read before they have connections served
+	idle    time.Duration // until a connection expires; 0: never
+	serve   func(w *Worker, c *Conn)
+	expire  func(w *Worker, c *Conn)
+	added   func(w *Worker, c *Conn, err error)
+	failed  func(pause time.Duration, err error)
+	overdue func(what uint32)
+	step    func(call string, fd int) // of the kernel
+	ahead   bool                      // loops read before they have connections served
 }
 
 func (h *hooks) by() Moment {
@@ -98,6 +99,12 @@ func (h *hooks) tellExpiry() <-chan time.Time {
 		c.Finish()
 	}
 	return expired
+}
+
+func (h *hooks) Overdue(what uint32) {
+	if h.overdue != nil {
+		h.overdue(what)
+	}
 }
 
 func (h *hooks) Failed(_ *Listener, pause time.Duration, err error) {

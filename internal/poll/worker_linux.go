@@ -1,6 +1,8 @@
 package poll
 
 import (
+	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +28,11 @@ type Worker struct {
 	accept4    func(uintptr) // by this
 	tasks      chan task
 	since      uint64 // the reaper's round in which it became idle
+
+	// late is another number whenever a run has ended that was overtaken, or the handler has been told that it goes
+	// on. Whoever makes it the next one tells; ended is what it was for the worker at last.
+	late  atomic.Uint32
+	ended uint32
 }
 
 // task is what a worker does next.
@@ -105,6 +112,7 @@ func (w *Worker) work() {
 
 // abandon passes on what a worker held whose goroutine ends in the middle of a call.
 func (w *Worker) abandon() {
+	w.Done()
 	if w.loop != nil {
 		w.loop.steal(w.run)
 	}
@@ -117,9 +125,27 @@ func (w *Worker) Group() *Group { return w.g }
 // Leads reports whether w serves a connection on the loop, which waits meanwhile.
 func (w *Worker) Leads() bool { return w.loop != nil && w.loop.baton.Load() == w.run }
 
-// Count counts something that w does on the loop that it leads. Loops count by themselves, so
-// that no processor has to ask another one for the number.
-func (w *Worker) Count() { w.loop.called.Add(1) }
+// whatBits is how many bits there are for what Count is told.
+const whatBits = 10
+
+// Whats is how many numbers there are for what Count is told: those below it.
+const Whats = 1 << whatBits
+
+// Count counts something that w does on the loop that it leads, and tells what, for Handler.Overdue. Loops
+// count by themselves, so that no processor has to ask another one for the number.
+func (w *Worker) Count(what uint32) {
+	called := &w.loop.called
+	was := called.Load() % Whats
+	called.Add(Whats + uint64(what) - was) // of two, should w have been overtaken just now, one may be lost
+}
+
+// Done tells that w is done with what it has told Count, though it does not lead any more. It reports whether
+// Handler.Overdue was told that it was not.
+func (w *Worker) Done() (told bool) {
+	told = !w.late.CompareAndSwap(w.ended, w.ended+1)
+	w.ended++
+	return told
+}
 
 // Now returns the time: for who leads, that when its loop last looked at the clock.
 func (w *Worker) Now() time.Time {
@@ -173,8 +199,42 @@ func (g *Group) reap() {
 
 const dogTick = time.Millisecond
 
+// overdue is after how long the handler is told that a worker goes on that was overtaken. Where more threads want processors
+// than there are, many are overtaken that have nothing to wait for; they do not take as long.
+const overdue = 50 * time.Millisecond
+
+// overtaken is a run that the watchdog has taken the baton from.
+type overtaken struct {
+	w     *Worker
+	late  uint32 // w's, then
+	what  uint32
+	since Moment
+}
+
+// overtake takes the baton from who serves the run, and says whom that is.
+func (l *Loop) overtake(run uint64) (o overtaken, ok bool) {
+	w := l.leader.Load() // who serves the run, if it is that one still when the baton is taken
+	o = overtaken{w: w, late: w.late.Load(), what: uint32(l.called.Load() % Whats), since: Now()}
+	return o, l.steal(run)
+}
+
+// remind tells the handler of those that go on for too long, and returns those of which that is not known yet.
+func (g *Group) remind(all []overtaken) []overtaken {
+	now := Now()
+	return slices.DeleteFunc(all, func(o overtaken) bool {
+		if o.w.late.Load() == o.late && now < o.since.Add(overdue) {
+			return false
+		}
+		if o.w.late.CompareAndSwap(o.late, o.late+1) {
+			g.h.Overdue(o.what)
+		}
+		return true
+	})
+}
+
 func (g *Group) dog() {
 	var seen []uint64
+	var late []overtaken
 	timer := time.NewTimer(dogTick)
 	defer timer.Stop()
 	for {
@@ -188,12 +248,17 @@ func (g *Group) dog() {
 				seen = append(seen, 0)
 			}
 			baton := l.baton.Load()
-			if baton&1 == 1 && baton == seen[i] && l.steal(baton) {
-				g.stolen.Add(1)
+			if baton&1 == 1 && baton == seen[i] {
+				if o, ok := l.overtake(baton); ok {
+					g.stolen.Add(1)
+					late = append(late, o)
+				}
 			}
 			seen[i] = baton
 		}
-		if !g.anyAwake() && !g.dogSleeps() {
+		if len(late) > 0 {
+			late = g.remind(late)
+		} else if !g.anyAwake() && !g.dogSleeps() {
 			return
 		}
 		timer.Reset(dogTick)

@@ -195,3 +195,67 @@ func TestKick(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// The handler is told of who goes on for long after the watchdog has taken the baton, when that is known, and once.
+func TestOverdue(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(w *Worker)
+		told int32
+	}{
+		{"for long", func(*Worker) { time.Sleep(time.Hour) }, 1},
+		{"not for long", func(*Worker) { time.Sleep(overdue / 2) }, 0},
+		{"it says that it is done", func(w *Worker) {
+			time.Sleep(overdue / 2)
+			if w.Done() {
+				t.Error("it was said not to be done")
+			}
+			time.Sleep(time.Hour)
+		}, 0},
+		{"it says so too late", func(w *Worker) {
+			time.Sleep(2 * overdue)
+			if !w.Done() {
+				t.Error("it was not said not to be done")
+			}
+		}, 1},
+		{"its goroutine has ended", func(*Worker) { time.Sleep(overdue / 2); runtime.Goexit() }, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := &hooks{}
+			inMemory(t, 1, h, func(r *rig) {
+				var told counter
+				h.overdue = func(what uint32) {
+					if told.Add(1); what != 7 {
+						t.Errorf("told of %d", what)
+					}
+				}
+				h.serve = orders(h, func(w *Worker, c *Conn) {
+					defer c.Finish()
+					w.Count(7)
+					tt.do(w)
+				})
+				other := r.dial()
+				for range 3 { // also of a worker that was overtaken before
+					c := r.dial()
+					synctest.Wait()
+					before := told.Load()
+					if _, err := c.Write([]byte("!")); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(overdue + 4*dogTick)
+					r.wantEcho(other, "x")
+					if n := told.Load() - before; n != tt.told {
+						t.Errorf("told %d times", n)
+					}
+					time.Sleep(2 * time.Hour)
+					told.want(t, before+tt.told)
+					r.close(c)
+				}
+				r.close(other)
+				if n := r.g.Stats().Counted; n != 3 {
+					t.Errorf("%d counted", n)
+				}
+			})
+		})
+	}
+}
