@@ -142,8 +142,8 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 		return false, nil
 	}
 	defer g.Leave()
-	s.tuneListener(below, raw)
-	pl, err := g.Listen(raw, ln)
+	tune := s.tuneListener(below, raw)
+	pl, err := g.Listen(raw, ln, tune)
 	switch {
 	case err == nil:
 	case s.conns.isClosing():
@@ -197,20 +197,28 @@ func (lg *loopGroup) rawListener(ln net.Listener) (raw syscall.RawConn) {
 	return raw
 }
 
-// tuneListener sets options that accepted connections inherit.
-func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) {
+// tuneListener sets options that connections inherit when they are made, and returns what sets them for those that
+// are waiting in ln's queue already.
+func (s *Server) tuneListener(ln net.Listener, raw syscall.RawConn) func(fd int) {
 	if _, ok := ln.(*net.TCPListener); !ok {
-		return
+		return nil
 	}
-	_ = raw.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-		_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
-		if period := int(s.TCPKeepalivePeriod / time.Second); s.TCPKeepalive && period > 0 {
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, period)
-			_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, period)
-		}
-	})
+	_ = raw.Control(func(fd uintptr) { s.tuneSocket(int(fd)) })
+	return s.tuneSocket
 }
+
+func (s *Server) tuneSocket(fd int) {
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1)
+	if period := s.TCPKeepalivePeriod; s.TCPKeepalive && period > 0 {
+		seconds := int(min((period-1)/time.Second+1, maxKeepIdle))
+		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, seconds)
+		_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, seconds)
+	}
+}
+
+// maxKeepIdle is the longest time, in seconds, between probes that Linux takes.
+const maxKeepIdle = 32767
 
 // loopServer is a server as its loops see it.
 type loopServer struct{ s *Server }

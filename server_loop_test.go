@@ -286,6 +286,42 @@ func TestLoopSeesThatAHandlerStillBlocks(t *testing.T) {
 	}
 }
 
+// Connections that waited for somebody to serve them have the options of all others.
+func TestLoopTunesConnections(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clients []*rawClient
+	for range 3 {
+		clients = append(clients, dialRaw(t, ln.Addr().String()))
+	}
+	serveOnLoop(t, &gallop.Server{
+		TCPKeepalive: true, TCPKeepalivePeriod: 6500 * time.Millisecond,
+		Handler: func(ctx *gallop.RequestCtx) {
+			raw, err := ctx.Conn().(syscall.Conn).SyscallConn()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			option := func(fd uintptr, level, name int) int {
+				v, err := syscall.GetsockoptInt(int(fd), level, name)
+				if err != nil {
+					t.Error(err)
+				}
+				return v
+			}
+			_ = raw.Control(func(fd uintptr) {
+				fmt.Fprint(ctx, option(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY), option(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE),
+					option(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE), option(fd, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL))
+			})
+		},
+	}, ln)
+	for _, c := range append(clients, dialRaw(t, ln.Addr().String())) {
+		c.want("/", "1 1 7 7")
+	}
+}
+
 // A handler's bodies, both ways, on the loop and off it.
 func TestLoopStreams(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB

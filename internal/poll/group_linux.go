@@ -277,13 +277,17 @@ type Listener struct {
 	pause  time.Duration
 	ended  bool
 
+	tune    func(fd int) // see Listen
+	emptied atomic.Bool  // its queue was empty once
+
 	accepting gate
 	last      chan struct{} // closed when nobody accepts any more, if End had to wait for that
 }
 
-// Listen accepts connections from a listener until End. It keeps no descriptor of its own.
-func (g *Group) Listen(raw syscall.RawConn, data any) (*Listener, error) {
-	ln := &Listener{Data: data, g: g, raw: raw, last: make(chan struct{})}
+// Listen accepts connections from a listener until End. It keeps no descriptor of its own. If tune is not nil it is
+// called for connections that may have waited in the listener's queue when Listen was called.
+func (g *Group) Listen(raw syscall.RawConn, data any, tune func(fd int)) (*Listener, error) {
+	ln := &Listener{Data: data, g: g, raw: raw, tune: tune, last: make(chan struct{})}
 	if !g.Enter() {
 		return nil, errEnding
 	}
@@ -426,9 +430,15 @@ func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
 			close(ln.last)
 		}
 	}()
+	early := ln.tune != nil && !ln.emptied.Load()
 	got := w.accept(ln.raw)
 	if got.err == nil {
+		if early {
+			ln.tune(got.fd)
+		}
 		c = ln.g.h.Accept(w, ln, got.fd, got.peer)
+	} else if early && got.err == syscall.EAGAIN {
+		ln.emptied.Store(true)
 	}
 	return c, got.err
 }

@@ -240,15 +240,15 @@ func TestGroupsEnd(t *testing.T) {
 		if g.Enter() {
 			t.Error("it is to be entered still")
 		}
-		if _, err := g.Listen(r.at, nil); err != errEnding {
+		if _, err := g.Listen(r.at, nil, nil); err != errEnding {
 			t.Error(err)
 		}
-		if _, err := r.g.Listen(r.k.Listen(), nil); err != nil { // beside the other one
+		if _, err := r.g.Listen(r.k.Listen(), nil, nil); err != nil { // beside the other one
 			t.Error(err)
 		}
 		other := r.k.Listen()
 		_ = other.Close()
-		if _, err := r.g.Listen(other, nil); err == nil {
+		if _, err := r.g.Listen(other, nil, nil); err == nil {
 			t.Error("a closed listener is listened on")
 		}
 		r.g.mu.Lock()
@@ -358,7 +358,7 @@ func TestGroupOnTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, _ := at.(*net.TCPListener).SyscallConn()
-	ln, err := g.Listen(raw, nil)
+	ln, err := g.Listen(raw, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func inMemory(t *testing.T, loops int, h *hooks, test func(r *rig)) {
 		if r.g, err = NewGroup(h, loops, r.k); err != nil {
 			t.Fatal(err)
 		}
-		if r.ln, err = r.g.Listen(r.at, nil); err != nil {
+		if r.ln, err = r.g.Listen(r.at, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
