@@ -5,6 +5,8 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strconv"
+	"sync"
 	"time"
 )
 
@@ -19,10 +21,20 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	runtime.GOMAXPROCS(1)
 	ln, err := p.listenInChild(addr)
 	if err == nil && p.OnMasterDeath != nil {
-		go p.watchParent(os.Getppid())
+		go p.watchParent(parentID())
 	}
 	return ln, err
 }
+
+// parentID returns the process id of the parent, which need not be there any more.
+var parentID = sync.OnceValue(func() int {
+	said := os.Getenv(parentVariable)
+	os.Unsetenv(parentVariable) // it is nobody's whom this process starts
+	if pid, err := strconv.Atoi(said); err == nil {
+		return pid
+	}
+	return os.Getppid()
+})
 
 func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
 	if p.Reuseport {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -157,15 +158,15 @@ func startAgain(files []*os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// childEnvironment is that of this process, with the variable that makes a child.
+// childEnvironment is that of this process, with the variables that make a child.
 func childEnvironment() []string {
 	var env []string
 	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, childVariable+"=") {
+		if !strings.HasPrefix(variable, childVariable+"=") && !strings.HasPrefix(variable, parentVariable+"=") {
 			env = append(env, variable)
 		}
 	}
-	return append(env, childVariable+"=1")
+	return append(env, childVariable+"=1", parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
 // watch starts a child for each that ends, until there were too many.

@@ -85,6 +85,10 @@ var (
 // childVariable says to a process that it is a child.
 const childVariable = "FASTHTTP_PREFORK_CHILD"
 
+// parentVariable says to a child who has started it: when it looks for itself that may have ended. Without it, as a
+// CommandProducer may leave it, the parent is who is that when the child looks first.
+const parentVariable = "GALLOP_PREFORK_PARENT"
+
 // IsChild reports whether this process serves, and was started by one that does not.
 func IsChild() bool { return os.Getenv(childVariable) == "1" }
 

@@ -136,6 +136,32 @@ func TestChildrenThatEndAreReplaced(t *testing.T) {
 	}
 }
 
+// A child learns that its parent has ended also if that was before it has looked who it is.
+func TestParentThatHasEndedBefore(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there a parent that has ended is found out in another way")
+	}
+	parent := exec.Command(os.Args[0], "-test.run=^$")
+	if err := parent.Run(); err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "FASTHTTP_PREFORK_CHILD=1", "GALLOP_PREFORK_PARENT="+strconv.Itoa(parent.Process.Pid),
+		"TEST_REUSEPORT=1", "TEST_ADDR=127.0.0.1:0")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(20*time.Second, func() {
+		t.Error("it serves on")
+		child.Process.Kill()
+	})
+	defer late.Stop()
+	var exit *exec.ExitError
+	if err := child.Wait(); !errors.As(err, &exit) {
+		t.Error(err)
+	}
+}
+
 func TestParentGivesUp(t *testing.T) {
 	failing := errors.New("no child today")
 	for _, tt := range []struct {
