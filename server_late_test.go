@@ -100,6 +100,27 @@ func TestTimeoutHandlerAndGoexit(t *testing.T) {
 	})
 }
 
+// A handler may abort its response behind TimeoutHandler, too, in time and late.
+func TestTimeoutHandlerAndAbort(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		var log logged
+		s := &gallop.Server{Logger: &log, Handler: gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
+			if string(ctx.Path()) == "/late" {
+				time.Sleep(time.Minute)
+			}
+			panic(gallop.ErrAbortHandler)
+		}, time.Second, "late")}
+		on.talk(t, s, func(c *wiretest.Conversation) { c.Send(wiretest.Get("/")).WantEOF() })
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/late")).Want(408)
+			c.Pause(2 * time.Minute)
+		})
+		if log.String() != "" {
+			t.Errorf("logged %q", log.String())
+		}
+	})
+}
+
 func TestTimeoutHandlerLogsLatePanics(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		var log logged

@@ -191,8 +191,9 @@ func TestAnswersBeforeTheEndOfAConnection(t *testing.T) {
 				s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 					if string(ctx.Path()) == "/last" {
 						last(ctx)
+					} else {
+						ctx.SetBodyString("first")
 					}
-					ctx.SetBodyString("first")
 				}}
 				if last == nil {
 					s.HeaderReceived = func(h *gallop.RequestHeader) (rc gallop.RequestConfig) {

@@ -138,7 +138,7 @@ func (c *timedCall) run(h RequestHandler, ctx *RequestCtx) {
 	var p *handlerPanic
 	defer func() {
 		late := !c.decided.CompareAndSwap(false, true)
-		if late && p != nil {
+		if late && p != nil && p.value != ErrAbortHandler {
 			c.log.Printf("panic in a handler that has timed out: %s", p)
 		}
 		if ctx.life.exit() {
@@ -156,7 +156,11 @@ type handlerPanic struct {
 }
 
 func (p *handlerPanic) rethrow() {
-	if p != nil {
+	switch {
+	case p == nil:
+	case p.value == ErrAbortHandler: // which is no failure, and tells nothing by its stack
+		panic(ErrAbortHandler)
+	default:
 		panic(p)
 	}
 }
