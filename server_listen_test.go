@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -220,6 +221,58 @@ func wantProtos(t *testing.T, addr string, cert []byte) {
 			t.Errorf("%q: %q", proto, got)
 		}
 		c.Close()
+	}
+}
+
+// Certificates of AppendCert are there for all that TLSConfig.GetCertificate has none for, and
+// nothing is written to what TLSConfig shares with its copies.
+func TestCertificatesBesideGetCertificate(t *testing.T) {
+	pair := func(host string) (cert, key []byte, both tls.Certificate) {
+		cert, key, err := gallop.GenerateTestCertificate(host)
+		if err == nil {
+			both, err = tls.X509KeyPair(cert, key)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cert, key, both
+	}
+	cert, key, _ := pair("appended.example")
+	_, _, asked := pair("asked.example")
+	protos := make([]string, 1, 4)
+	protos[0] = "shout/1"
+	s := &gallop.Server{Handler: say, TLSConfig: &tls.Config{
+		NextProtos: protos,
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			switch hello.ServerName {
+			case "asked.example":
+				return &asked, nil
+			case "refused.example":
+				return nil, errors.New("refused on purpose")
+			}
+			return nil, nil
+		},
+	}}
+	s.NextProto("whisper/1", func(net.Conn) error { return nil })
+	addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
+	for name, want := range map[string]string{
+		"asked.example": "asked.example", "appended.example": "appended.example", "other.example": "appended.example",
+		"127.0.0.1": "appended.example", "refused.example": "",
+	} {
+		c, err := tls.Dial("tcp", addr, &tls.Config{ServerName: name, InsecureSkipVerify: true})
+		if err != nil {
+			if want != "" {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if got := c.ConnectionState().PeerCertificates[0].Subject.CommonName; got != want {
+			t.Errorf("%s: the certificate of %q", name, got)
+		}
+		c.Close()
+	}
+	if got := strings.Join(protos[:4], " "); got != "shout/1   " {
+		t.Errorf("the protocols in memory are %q", got)
 	}
 }
 

@@ -91,15 +91,14 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 		cfg = &tls.Config{}
 	}
 	if !s.certs.empty() {
-		s.certs.rest, s.certs.log = cfg.Certificates, &s.log
+		s.certs.serve(cfg.Certificates, &s.log)
 		cfg.Certificates = nil
-		if cfg.GetCertificate == nil {
-			cfg.GetCertificate = s.certs.choose
-		}
+		cfg.GetCertificate = s.certs.behind(cfg.GetCertificate)
 	}
 	if len(cfg.Certificates) == 0 && cfg.GetCertificate == nil && cfg.GetConfigForClient == nil {
 		return nil, errNoCertOrKey
 	}
+	cfg.NextProtos = slices.Clone(cfg.NextProtos) // what is behind it in memory is others'
 	for _, proto := range slices.Sorted(maps.Keys(s.protos)) {
 		if !slices.Contains(cfg.NextProtos, proto) {
 			cfg.NextProtos = append(cfg.NextProtos, proto)
@@ -129,6 +128,29 @@ func (s *certStore) empty() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return len(s.files) == 0
+}
+
+// serve makes rest, of TLSConfig, certificates to be chosen after all others.
+func (s *certStore) serve(rest []tls.Certificate, log *limitedLog) {
+	s.mu.Lock()
+	s.rest, s.log = rest, log
+	s.mu.Unlock()
+}
+
+// behind is choose where ask, which is TLSConfig's, has none. As crypto/tls has it with certificates
+// and GetCertificate, clients that name no server are not asked about.
+func (s *certStore) behind(ask func(*tls.ClientHelloInfo) (*tls.Certificate, error)) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if ask == nil {
+		return s.choose
+	}
+	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if hello.ServerName != "" {
+			if c, err := ask(hello); c != nil || err != nil {
+				return c, err
+			}
+		}
+		return s.choose(hello)
+	}
 }
 
 // choose is a tls.Config.GetCertificate.
