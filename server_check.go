@@ -99,7 +99,12 @@ func (c *serverConn) decideExpectation(expects http1.Flags) error {
 	status := StatusContinue
 	switch s := c.srv; {
 	case s.ExpectHandler != nil:
+		c.close = true // which an answer that it writes itself has to say
 		status = s.ExpectHandler(c.ctx)
+		if c.ctx.stream.conn != nil || c.taken {
+			return &refusal{status}
+		}
+		c.close = false
 	case s.ContinueHandler != nil:
 		if !s.ContinueHandler(&c.ctx.Request.Header) {
 			status = StatusExpectationFailed

@@ -91,8 +91,12 @@ func (c *serverConn) answerError(status int, err error) {
 	if status == StatusMethodNotAllowed {
 		ctx.Response.Header.Set(HeaderAllow, c.srv.allowed())
 	}
+	c.close = true
 	if c.srv.ErrorHandler != nil {
-		c.guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) })
+		if !c.guard("the error handler", func() { c.srv.ErrorHandler(ctx, err) }) && ctx.stream.conn != nil {
+			ctx.stream.abort(&c.output)
+			return
+		}
 	}
 	c.lastWords()
 }
@@ -109,12 +113,21 @@ func (c *serverConn) answerRefusal(status int) error {
 	return nil
 }
 
-// lastWords writes ctx.Response as the last response and ends the connection so that
-// it arrives.
+// lastWords writes ctx.Response as the last response, unless that was done already, and ends
+// the connection so that it arrives.
 func (c *serverConn) lastWords() {
+	if c.taken {
+		return
+	}
 	c.close = true
-	c.limitWriting()
-	if c.writeResponse() == nil && c.output.flush() == nil {
+	var err error
+	if c.ctx.stream.conn != nil {
+		err = c.ctx.stream.finish()
+	} else {
+		c.limitWriting()
+		err = c.writeResponse()
+	}
+	if err == nil && c.output.flush() == nil {
 		c.linger()
 	}
 }
@@ -126,14 +139,15 @@ func (s *Server) allowed() string {
 	return "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 }
 
-// guard calls f, which is known as what, and logs it if it panics.
-func (c *serverConn) guard(what string, f func()) {
+// guard calls f, which is known as what. It logs it if that panics, and reports false.
+func (c *serverConn) guard(what string, f func()) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.srv.log.printf("panic in %s: %v\n%s", what, v, debug.Stack())
 		}
 	}()
 	f()
+	return true
 }
 
 // end ends a connection after its last response.

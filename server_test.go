@@ -347,6 +347,60 @@ func TestErrorHandler(t *testing.T) {
 	})
 }
 
+// What answers a request that is refused may write the answer itself, which is the only one then.
+func TestRefusalsThatAreStreamed(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		stream := func(ctx *gallop.RequestCtx) {
+			ctx.Response.ResetBody()
+			ctx.SetStatusCode(499)
+			s, err := ctx.StreamResponse()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.WriteString("mine")
+		}
+		expecting := post("Expect: 100-continue\r\nContent-Length: 4", "")
+		for name, tt := range map[string]struct {
+			wire string
+			set  func(*gallop.Server)
+			ends bool // in its middle
+		}{
+			"a head": {get("A : b"), func(s *gallop.Server) {
+				s.ErrorHandler = func(ctx *gallop.RequestCtx, _ error) { stream(ctx) }
+			}, false},
+			"a body": {post("Content-Length: 2000", ""), func(s *gallop.Server) {
+				s.ErrorHandler = func(ctx *gallop.RequestCtx, _ error) { stream(ctx) }
+			}, false},
+			"a panic behind it": {post("Content-Length: 2000", ""), func(s *gallop.Server) {
+				s.ErrorHandler = func(ctx *gallop.RequestCtx, _ error) { stream(ctx); panic("on purpose") }
+			}, true},
+			"an expectation": {expecting, func(s *gallop.Server) {
+				s.ExpectHandler = func(ctx *gallop.RequestCtx) int { stream(ctx); return 499 }
+			}, false},
+			"an expectation, with 100 behind it": {expecting, func(s *gallop.Server) {
+				s.ExpectHandler = func(ctx *gallop.RequestCtx) int { stream(ctx); return 100 }
+			}, false},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := &gallop.Server{MaxRequestBodySize: 1000, Handler: func(*gallop.RequestCtx) { t.Error("the handler is called") }}
+				tt.set(s)
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send(tt.wire)
+					if tt.ends {
+						if b, _ := io.ReadAll(c.Conn()); strings.Count(string(b), "HTTP/1.1") != 1 || !strings.HasSuffix(string(b), "\r\nmine\r\n") {
+							t.Errorf("%q", b)
+						}
+						return
+					}
+					c.Want(499)
+					c.WantBody("mine").WantField("Connection", "close").WantEnd()
+				})
+			})
+		}
+	})
+}
+
 func TestReadBufferSizeLimitsHeads(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		head := func(n int) string { return wiretest.Get("/", "X: "+strings.Repeat("y", n)) }
