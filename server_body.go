@@ -61,7 +61,7 @@ func (c *serverConn) takeBody(announced int64) error {
 	c.startClock()
 	req := &c.ctx.Request
 	stream := c.srv.StreamRequestBody
-	if !stream && b.kind == http1.Fixed && b.left > c.maxBody {
+	if c.bodyTooLarge() {
 		return ErrBodyTooLarge
 	}
 	if stream || c.wantsGo {
@@ -81,6 +81,11 @@ func (c *serverConn) takeBody(announced int64) error {
 	}
 	req.body.buf = buf
 	return err
+}
+
+// bodyTooLarge reports whether the body is announced with more bytes than it may have.
+func (c *serverConn) bodyTooLarge() bool {
+	return c.body.kind == http1.Fixed && c.body.left > c.maxBody && !c.srv.StreamRequestBody
 }
 
 // inBuffer returns the body if it lies in the input buffer in one piece, and has

@@ -117,6 +117,9 @@ func (c *serverConn) decideExpectation(expects http1.Flags) error {
 		c.ctx.Response.SetStatusCode(status)
 		return &refusal{status}
 	}
+	if c.bodyTooLarge() { // it need not be sent
+		return ErrBodyTooLarge
+	}
 	c.output.appendString("HTTP/1.1 100 Continue\r\n\r\n")
 	c.limitWriting()
 	return c.output.flush()

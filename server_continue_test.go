@@ -36,3 +36,21 @@ func TestContinueComesBeforeAStreamedAnswer(t *testing.T) {
 		})
 	})
 }
+
+// A body that is too large by its length is not asked for, whoever allows it.
+func TestContinueIsNotSaidToABodyTooLarge(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		for name, s := range map[string]*gallop.Server{
+			"nobody":          {},
+			"ContinueHandler": {ContinueHandler: func(*gallop.RequestHeader) bool { return true }},
+			"ExpectHandler":   {ExpectHandler: func(*gallop.RequestCtx) int { return 100 }},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s.MaxRequestBodySize, s.Handler = 4, say
+				on.talk(t, s, func(c *wiretest.Conversation) {
+					c.Send(post("Expect: 100-continue\r\nContent-Length: 5", "")).Want(413)
+				})
+			})
+		}
+	})
+}
