@@ -71,6 +71,12 @@ func (ctx *RequestCtx) recycle(poison bool) (again bool) {
 	} else {
 		ctx.Request.values.close()
 	}
+	ctx.letGo(poison)
+	return again
+}
+
+// letGo is recycle for all but the values.
+func (ctx *RequestCtx) letGo(poison bool) {
 	if poison {
 		ctx.Request.poison()
 		ctx.Response.Header.poison()
@@ -80,7 +86,6 @@ func (ctx *RequestCtx) recycle(poison bool) (again bool) {
 	ctx.Response.Reset()
 	ctx.hijackHandler, ctx.hijackNoResponse = nil, false
 	ctx.fakeRemote = nil
-	return again
 }
 
 // cleanUp lets go of what would stay behind in a request that was left to its

@@ -519,6 +519,7 @@ func (c *serverConn) recycleCtx() (again bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.srv.log.printf("panic in Close of a user value: %v\n%s", v, debug.Stack())
+			c.ctx.letGo(c.set.poison)
 		}
 	}()
 	return c.ctx.recycle(c.set.poison)

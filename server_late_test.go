@@ -230,6 +230,35 @@ func TestUserValueThatPanicsWhenClosed(t *testing.T) {
 	})
 }
 
+// Nothing else stays open because of a value that panics when it is closed.
+func TestWhatElseIsClosedBesideAPanic(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		events := make(chan string, 10)
+		s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+			for i := range 4 {
+				ctx.SetUserValue(i, closing{events, i%2 == 0})
+			}
+			ctx.Hijack(func(net.Conn) {})
+			ctx.HijackSetNoResponse(true)
+			ctx.SetBodyStream(struct {
+				io.Reader
+				closing
+			}{strings.NewReader("never sent"), closing{closed: events}}, -1)
+		}}
+		synctest.Test(t, func(t *testing.T) {
+			client, server := wiretest.Pipe()
+			go on.serve(s)(server)
+			io.WriteString(client, wiretest.Get("/"))
+			io.Copy(io.Discard, client)
+			client.Close()
+			synctest.Wait()
+			if len(events) != 5 {
+				t.Errorf("%d of 5 were closed", len(events))
+			}
+		})
+	})
+}
+
 // A late reader that is about to wait for the client does not keep its server waiting,
 // whenever it is cut off.
 func TestLateReaderThatJustBeganToRead(t *testing.T) {

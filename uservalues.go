@@ -86,15 +86,26 @@ func (u *userValues) reset() {
 }
 
 func (u *userValues) clear() {
+	defer func() {
+		clear(*u)
+		*u = (*u)[:0]
+	}()
 	u.close()
-	clear(*u)
-	*u = (*u)[:0]
 }
 
-// close closes the values that are an io.Closer, and leaves them where they are.
+// close closes the values that are an io.Closer, and leaves them where they are. If one of them
+// panics the others are closed before that goes on.
 func (u userValues) close() {
-	for i := range u {
-		if c, ok := u[i].value.(io.Closer); ok {
+	closed := 0
+	defer func() {
+		if closed < len(u) {
+			u[closed:].close()
+		}
+	}()
+	for closed < len(u) {
+		v := u[closed].value
+		closed++
+		if c, ok := v.(io.Closer); ok {
 			c.Close()
 		}
 	}
