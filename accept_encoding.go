@@ -67,8 +67,9 @@ func weight(parameters []byte) int16 {
 	for len(parameters) > 0 {
 		var p []byte
 		p, parameters = ascii.Cut(parameters, ';')
-		if p = ascii.TrimOWS(p); ascii.HasPrefixFold(p, "q=") {
-			return parseQuality(p[2:])
+		name, q := ascii.Cut(p, '=')
+		if ascii.EqualFold(ascii.TrimOWS(name), "q") {
+			return parseQuality(ascii.TrimOWS(q))
 		}
 	}
 	return 1000

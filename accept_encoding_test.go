@@ -49,6 +49,8 @@ func TestAcceptEncodingChoice(t *testing.T) {
 		{"two", []string{"gzip;q=2"}, coding.Identity},
 		{"no number", []string{"gzip;q=x"}, coding.Identity},
 		{"negative", []string{"gzip;q=-1"}, coding.Identity},
+		{"blanks around the number", []string{"gzip; q = 0"}, coding.Identity},
+		{"nothing but its name", []string{"gzip;q"}, coding.Identity},
 		{"empty number", []string{"gzip;q="}, coding.Identity},
 		{"too many decimals", []string{"gzip;q=0.1234"}, coding.Identity},
 		{"no point", []string{"gzip;q=05"}, coding.Identity},

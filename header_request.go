@@ -298,7 +298,8 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 }
 
 // HasAcceptEncoding reports whether Accept-Encoding accepts the coding: it names
-// it, or "*" and not it, with a weight above zero (RFC 9110 §12.5.3).
+// it, or "*" and not it, with a weight above zero (RFC 9110 §12.5.3). A weight that is none
+// is zero, and of several for one coding the lowest counts.
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
 }
@@ -306,7 +307,7 @@ func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 // HasAcceptEncodingBytes is HasAcceptEncoding for bytes.
 func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	l := &h.head.Fields
-	others := false
+	listed, accepted, others := false, true, false
 	for i := l.FindID(field.AcceptEncoding); i >= 0; i = field.Next(l, i, field.AcceptEncoding, "") {
 		for list := l.Value(i); len(list) > 0; {
 			var member []byte
@@ -315,36 +316,14 @@ func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 			switch coding = ascii.TrimOWS(coding); {
 			case len(coding) == 0:
 			case ascii.EqualFold(coding, acceptEncoding):
-				return weighs(params)
+				listed, accepted = true, accepted && weight(params) > 0
 			case string(coding) == "*":
-				others = weighs(params)
+				others = weight(params) > 0
 			}
 		}
+	}
+	if listed {
+		return accepted
 	}
 	return others
-}
-
-// weighs reports whether the parameters of a member give it a weight above zero,
-// which is so without a weight (RFC 9110 §12.4.2). A weight that is none is zero.
-func weighs(params []byte) bool {
-	for len(params) > 0 {
-		var param []byte
-		param, params = ascii.Cut(params, ';')
-		name, q := ascii.Cut(param, '=')
-		if !ascii.EqualFold(ascii.TrimOWS(name), "q") {
-			continue
-		}
-		if q = ascii.TrimOWS(q); len(q) == 0 || len(q) > 1 && q[1] != '.' || q[0] != '0' && q[0] != '1' {
-			return false
-		}
-		above := q[0] == '1'
-		for _, c := range q[min(2, len(q)):] {
-			if !ascii.IsDigit(c) {
-				return false
-			}
-			above = above || c != '0'
-		}
-		return above
-	}
-	return true
 }
