@@ -322,9 +322,10 @@ func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose()
 func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 
 // MayContinue reports whether the client waits for a 100 (Continue) before it sends
-// the body, RFC 9110 §10.1.1. Answer it, with 100 or otherwise, or close the connection.
+// the body, RFC 9110 §10.1.1. Answer it, with 100 or otherwise, or close the connection. One of
+// HTTP/1.0, which knows no 100, does not wait whatever it says.
 func (req *Request) MayContinue() bool {
-	return req.Header.head.Flags&http1.ExpectContinue != 0
+	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
 
 // SetTimeout sets how long a client may take for the request, until the end of

@@ -115,6 +115,10 @@ func TestRequestReadExpect(t *testing.T) {
 	if err := req.ContinueReadBody(r, 0); err != nil || string(req.Body()) != "abc" {
 		t.Errorf("%v, body %q", err, req.Body())
 	}
+	r = bufio.NewReader(strings.NewReader("POST / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"))
+	if err := req.Read(r); err != nil || req.MayContinue() || string(req.Body()) != "abc" {
+		t.Errorf("HTTP/1.0: %v, may continue %v, body %q", err, req.MayContinue(), req.Body())
+	}
 }
 
 func TestRequestReadBody(t *testing.T) {
