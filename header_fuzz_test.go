@@ -19,6 +19,10 @@ func endToEnd(h *header) string {
 	for name, value := range h.All() {
 		switch field.Lookup(name) {
 		case field.ContentLength, field.TransferEncoding, field.Connection, field.Trailer:
+		case field.Expect:
+			if h.IsHTTP11() { // in HTTP/1.0 it means nothing, and is not passed on
+				fmt.Fprintf(&b, "expects %q\n", value)
+			}
 		default:
 			fmt.Fprintf(&b, "%s: %q\n", name, value)
 		}
@@ -35,6 +39,7 @@ func FuzzRequestHeaderRead(f *testing.F) {
 		"POST /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close, X\r\nconnection: upgrade\r\n\r\nabcde",
 		"PUT * HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
 		"GET / HTTP/1.0\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+		"POST / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
 		"GET / HTTP/1.0\r\nHost: a\r\nConnection: Upgrade, keep-alive\r\nUpgrade: x\r\n\r\n",
 		"PATCH / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\nCookie: a=b\r\nCookie: c\r\nX: \t y\t \r\n\r\n",
 		"\r\nOPTIONS http://a/ HTTP/1.7\r\nhost:a\r\nExpect: 100-continue\r\n\r\n",

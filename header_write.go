@@ -158,6 +158,10 @@ func (h *header) appendFields(dst []byte, length int64, skip int) []byte {
 			if length != lengthChunked {
 				continue
 			}
+		case field.Expect:
+			if !h.IsHTTP11() && h.sentMinor() > 0 {
+				continue // what counts for nothing in HTTP/1.0 would count in HTTP/1.1
+			}
 		}
 		if i == skip {
 			continue

@@ -41,6 +41,7 @@ func FuzzRequestRead(f *testing.F) {
 		post + "Transfer-Encoding: chunked\r\n\r\n3;x=\"y\"\r\nabc\r\n1\r\nd\r\n0\r\nX: 1\r\n\r\nnext",
 		post + "Content-Type: multipart/form-data; boundary=X\r\nContent-Length: 59\r\n\r\n--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--X--\r\n",
 		"GET http://u:p@a/ HTTP/1.0\r\nHost: b\r\n\r\n", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n",
+		"POST / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc",
 	} {
 		f.Add([]byte(seed))
 	}
