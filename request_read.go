@@ -53,7 +53,9 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
 	}
-	if head := &req.Header.head; head.Body != http1.NoBody {
+	if head := &req.Header.head; head.Body == http1.NoBody {
+		req.ResetBody()
+	} else {
 		from := bodyOn(r, head.Body, head.Length, &req.Header.trailers)
 		req.setStream(&from, -1)
 	}

@@ -54,11 +54,15 @@ func TestContinueReadBodyStream(t *testing.T) {
 		for _, read := range []int{0, 1, 100} {
 			r := bufio.NewReader(strings.NewReader(tt.in + "next"))
 			var req Request
+			req.SetBodyString("that of the request before")
 			if err := req.Header.Read(r); err != nil {
 				t.Fatal(err)
 			}
 			if err := req.ContinueReadBodyStream(r, 0); err != nil {
 				t.Fatal(err)
+			}
+			if !req.IsBodyStream() && len(req.Body()) > 0 {
+				t.Errorf("%s: the body is %q", tt.name, req.Body())
 			}
 			if s := req.BodyStream(); s != nil {
 				got, err := io.ReadAll(io.LimitReader(s, int64(read)))
