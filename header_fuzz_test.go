@@ -224,7 +224,7 @@ func checkInStep(t *testing.T, h *header) {
 		t.Errorf("Connection is %q, flags %b", h.PeekAll("Connection"), h.head.Flags)
 	}
 	for i := range h.trailers.Len() {
-		if http1.ForbiddenTrailer(h.trailers.ID(i)) {
+		if name, _ := h.trailers.At(i); http1.ForbiddenTrailer(h.trailers.ID(i), name) {
 			t.Errorf("forbidden trailer in %q", h.TrailerHeader())
 		}
 	}

@@ -59,7 +59,7 @@ func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 			continue
 		}
 		id := field.Lookup(member)
-		if !isFieldName(member) || http1.ForbiddenTrailer(id) {
+		if !isFieldName(member) || http1.ForbiddenTrailer(id, member) {
 			err = ErrBadTrailer
 			continue
 		}

@@ -61,7 +61,7 @@ func AppendLastChunk(dst []byte, trailers *field.List) []byte {
 	dst = append(dst, '0', '\r', '\n')
 	if trailers != nil {
 		for i := range trailers.Len() {
-			if name, value := trailers.At(i); !ForbiddenTrailer(trailers.ID(i)) {
+			if name, value := trailers.At(i); !ForbiddenTrailer(trailers.ID(i), name) {
 				dst = AppendField(dst, name, value)
 			}
 		}

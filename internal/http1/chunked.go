@@ -295,8 +295,8 @@ func parseTrailer(h *Head, b []byte, fields int) (int, error) {
 // keepTrailers copies to dst the fields of src that may stand in a trailer section.
 func keepTrailers(dst, src *field.List) {
 	for i := range src.Len() {
-		if id := src.ID(i); !ForbiddenTrailer(id) {
-			name, value := src.At(i)
+		id := src.ID(i)
+		if name, value := src.At(i); !ForbiddenTrailer(id, name) {
 			field.Add(dst, id, name, value)
 		}
 	}
@@ -304,9 +304,11 @@ func keepTrailers(dst, src *field.List) {
 
 // ForbiddenTrailer reports whether a field must not stand in a trailer section
 // because it frames, routes or modifies the message, authenticates somebody,
-// controls a response or describes the body (RFC 9110 §6.5.1).
-func ForbiddenTrailer(id field.ID) bool {
+// controls a response or describes the body (RFC 9110 §6.5.1). id is that of the name.
+func ForbiddenTrailer(id field.ID, name []byte) bool {
 	switch id {
+	case field.Unknown:
+		return ascii.HasPrefixFold(name, "X-Forwarded-") || ascii.EqualFold(name, "Max-Forwards")
 	case field.Host, field.ContentLength, field.TransferEncoding, field.Connection, field.KeepAlive,
 		field.ProxyConnection, field.Upgrade, field.Trailer, field.TE, field.Expect, field.HTTP2Settings,
 		field.ContentType, field.ContentEncoding, field.ContentRange, field.ContentLocation,
