@@ -65,11 +65,16 @@ func (h *Head) NoteFlags() {
 	}
 }
 
+// noteExpect reads a list (RFC 9110 §10.1.1), of which each line of the field is a part.
 func (h *Head) noteExpect(value []byte) {
-	if ascii.EqualFold(value, "100-continue") {
-		h.Flags |= ExpectContinue
-	} else if len(value) > 0 {
-		h.Flags |= ExpectOther
+	for len(value) > 0 {
+		var member []byte
+		member, value = ascii.Cut(value, ',')
+		if member = ascii.TrimOWS(member); ascii.EqualFold(member, "100-continue") {
+			h.Flags |= ExpectContinue
+		} else if len(member) > 0 {
+			h.Flags |= ExpectOther
+		}
 	}
 }
 

@@ -438,6 +438,20 @@ func TestLinesAreAsReceived(t *testing.T) {
 	}
 }
 
+func TestExpectIsAList(t *testing.T) {
+	for value, want := range map[string]Flags{
+		"": 0, ",": 0, "100-continue": ExpectContinue, "100-Continue , 100-continue": ExpectContinue, ", 100-continue,": ExpectContinue,
+		"x": ExpectOther, "100-continue, x": ExpectContinue | ExpectOther, "x 100-continue": ExpectOther, `"100-continue"`: ExpectOther,
+		"100-continue-x": ExpectOther, "100-continue;a": ExpectOther,
+	} {
+		var h Head
+		in := "GET / HTTP/1.1\r\nHost: a\r\nExpect: " + value + "\r\n\r\n"
+		if n, err := ParseRequest(&h, []byte(in), &defaults); n != len(in) || h.Flags&^LongConnection != want {
+			t.Errorf("%q: %v, flags %b, want %b", value, err, h.Flags&^LongConnection, want)
+		}
+	}
+}
+
 func TestNoteFlags(t *testing.T) {
 	var h Head
 	h.Flags = LongConnection | ConnectionClose
