@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gallop-http/gallop/internal/target"
 )
 
 // Client sends requests to whatever host is in their URI, http or https. It keeps a
@@ -181,6 +183,9 @@ func (c *Client) addHost(host string, isTLS bool) (hc *HostClient, isNew bool, e
 	if hc = c.hosts(isTLS)[host]; hc != nil {
 		hc.users.Add(1)
 		return hc, false, nil
+	}
+	if !target.ValidHost(withoutZone([]byte(host))) { // Addr could mean something else by it: several, or a path
+		return nil, false, errSentHost
 	}
 	if c.plain == nil {
 		c.plain, c.secured = make(map[string]*HostClient), make(map[string]*HostClient)

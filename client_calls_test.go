@@ -713,6 +713,37 @@ func TestWhatDialGets(t *testing.T) {
 	}
 }
 
+// The host in a URI is one host, and nothing else that the Addr of a HostClient may be.
+func TestClientDialsTheHostOnly(t *testing.T) {
+	refused := errors.New("refused")
+	for host, want := range map[string]string{
+		"a.test":          "a.test:80",
+		"unix":            "unix:80",
+		"unix:8080":       "unix:8080",
+		"[fe80::1%25lo]":  "[fe80::1%lo]:80",
+		"a.test,b.test":   "",
+		"a.test,":         "",
+		"unix:/run/a":     "",
+		"unix:@a":         "",
+		"unix:./80":       "",
+		"a.test:80,unix:": "",
+	} {
+		var got []string
+		c := &gallop.Client{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
+			got = append(got, addr)
+			return nil, refused
+		}}
+		req := getRequest("/")
+		req.UseHostHeader = true // one that nobody objects to
+		req.Header.SetHost("a.test")
+		req.URI().SetHost(host)
+		err := c.Do(req, nil)
+		if want != "" && (!errors.Is(err, refused) || !slices.Equal(got, []string{want})) || want == "" && (err == nil || len(got) > 0) {
+			t.Errorf("%s: %v, dialed %q", host, err, got)
+		}
+	}
+}
+
 // A call whose first address refuses gets to the others, also if calls beside it take their turns in between.
 func TestClientTriesEachAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ func (c *HostClient) splitAddrs() (addrs []string, err error) {
 		if addr = strings.TrimSpace(addr); addr == "" && !anything {
 			continue
 		}
-		if !strings.HasPrefix(addr, "unix:") && !(anything && strings.Contains(addr, "/")) {
+		if _, isPath := unixPath(addr); !isPath && !(anything && strings.Contains(addr, "/")) {
 			if addr, err = asciiHost(addr); err != nil {
 				return nil, err
 			}

@@ -29,7 +29,7 @@ type HostClient struct {
 
 	// Addr is where to connect to: host:port, or several of them with commas between,
 	// of which each new connection takes the next. The port may be missing if it is
-	// 80, or 443 with IsTLS. "unix:" and a path is a unix socket.
+	// 80, or 443 with IsTLS. "unix:" and a path is a unix socket, see TCPDialer.
 	Addr string
 
 	// IsTLS makes connections speak TLS.

@@ -138,7 +138,7 @@ func spokenProtos(asked []string) []string {
 // without the zone of an IPv6 address and without the dot at the end of a name.
 func tlsServerName(addr string) (string, error) {
 	host, _, err := splitDialAddr(addr)
-	if err != nil || strings.HasPrefix(addr, "unix:") {
+	if _, isPath := unixPath(addr); err != nil || isPath {
 		return "", errNoTLSName
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {

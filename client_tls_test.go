@@ -130,7 +130,7 @@ func TestClientTLSName(t *testing.T) {
 
 // An address that does not say whom to expect is an error, and nothing is sent.
 func TestClientTLSFailsClosed(t *testing.T) {
-	for _, addr := range []string{"", ":443", "host.test", "a:b:c", "host.test:", "::1", "[::1]", "unix:/s", "unix:s:443", "unix:443", ".:443", "host.test:443:443"} {
+	for _, addr := range []string{"", ":443", "host.test", "a:b:c", "host.test:", "::1", "[::1]", "unix:/s", "unix:s:443", "unix:./443", ".:443", "host.test:443:443"} {
 		client, server := memnet.Pipe()
 		tc, err := (&clientTLS{}).handshake(t.Context(), client, addr, nil, time.Minute)
 		if tc != nil || !errors.Is(err, errNoTLSName) {

@@ -34,7 +34,8 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 //
 // An address is "host:port", with an IPv6 address in brackets and a numeric port, or
 // "unix:" and the path of a unix socket, where '@' in front of the path stands for
-// Linux's abstract namespace.
+// Linux's abstract namespace. A path of digits alone would be the port of a host called unix: put
+// "./" in front of it.
 //
 // All methods may be called concurrently. Fields must not be changed after the first
 // call. A dial that fails returns an *ErrDialWithUpstream that wraps the reason:
@@ -168,7 +169,7 @@ func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if path, ok := strings.CutPrefix(addr, "unix:"); ok || network == "unix" {
+	if path, ok := unixPath(addr); ok || network == "unix" {
 		return d.dialOne(ctx, "unix", path)
 	}
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
@@ -266,6 +267,15 @@ func (d *TCPDialer) fromLocalAddr(network string) connectFunc {
 		dialer.LocalAddr = d.LocalAddr
 	}
 	return dialer.DialContext
+}
+
+// unixPath returns the path of a unix socket, and whether addr is one. Otherwise it returns addr.
+func unixPath(addr string) (path string, ok bool) {
+	path, ok = strings.CutPrefix(addr, "unix:")
+	if _, isPort := ascii.ParseUint(path); ok && isPort {
+		return addr, false
+	}
+	return path, ok
 }
 
 // splitDialAddr cuts host:port. Neither part may be missing.

@@ -447,6 +447,17 @@ func TestDialLiterals(t *testing.T) {
 	}
 }
 
+// A host may be called unix.
+func TestDialHostCalledUnix(t *testing.T) {
+	n := &fakeNet{names: map[string]string{"unix": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
+	if nc, err := n.dialer().Dial("unix:80"); err != nil || nc.RemoteAddr().String() != "192.0.2.1:80" {
+		t.Errorf("%v, %v", nc, err)
+	}
+	if _, err := n.dialer().Dial("unix:./80"); err == nil || len(n.lookups) != 1 {
+		t.Errorf("a path: %v, lookups %v", err, n.lookups)
+	}
+}
+
 // With Concurrency, dials wait for each other, in order, whatever they dial.
 func TestDialConcurrency(t *testing.T) {
 	for _, addr := range []string{"192.0.2.%d:80", "host%d.test:80"} {

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/target"
@@ -115,7 +114,7 @@ func (d *ProxyDialer) dialWithin(ctx context.Context, timeout time.Duration, net
 
 // dial connects to addr as long as ctx allows.
 func (d *ProxyDialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if network == "unix" || strings.HasPrefix(addr, "unix:") {
+	if _, isPath := unixPath(addr); network == "unix" || isPath {
 		return d.connect(ctx, network, addr)
 	}
 	p, err := d.choose(addr)
