@@ -444,7 +444,7 @@ func TestClientPanicsTooLate(t *testing.T) {
 // All calls that wait for a dial that panics fail, and the next ones do not.
 func TestPipelinePanics(t *testing.T) {
 	for _, exits := range []bool{false, true} {
-		for _, in := range []string{"Dial", "DialContext", "VerifyConnection"} {
+		for _, in := range []string{"Dial", "DialContext", "VerifyConnection", "GotConn"} {
 			t.Run(fmt.Sprint(in, " Goexit ", exits), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					b := &bomb{exits: exits}
@@ -461,6 +461,8 @@ func TestPipelinePanics(t *testing.T) {
 						c.IsTLS, c.TLSConfig = true, &tls.Config{RootCAs: peer.pool}
 						c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { tick(); return nil }
 						dial = wiretest.Dialer(servePanicking(peer.cfg))
+					case "GotConn":
+						c.Trace = &ClientTrace{GotConn: func(GotConnInfo) { tick() }}
 					}
 					testPipelinePanic(t, c, exits)
 				})

@@ -93,7 +93,7 @@ func (pc *pipelineConn) run() {
 	aside(func() { err = pc.open() }, func(failure error) {
 		if err = cmp.Or(failure, err); err != nil {
 			pc.fail(err)
-			pc.end()
+			pc.end(false)
 			return
 		}
 		read := make(chan struct{})
@@ -118,7 +118,7 @@ func (pc *pipelineConn) runWriter(read <-chan struct{}) {
 	aside(func() { err = pc.write() }, func(failure error) {
 		pc.stopWriting(cmp.Or(failure, err))
 		<-read
-		pc.end()
+		pc.end(true)
 	})
 }
 
@@ -326,8 +326,8 @@ func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 }
 
 // end finds out what becomes of the calls without an answer, when both goroutines do
-// nothing with them any more.
-func (pc *pipelineConn) end() {
+// nothing with them any more. If they have not begun, neither would they on another connection.
+func (pc *pipelineConn) end(begun bool) {
 	c := pc.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,7 +350,7 @@ func (pc *pipelineConn) end() {
 		}
 	}
 	for pc.queue.len() > 0 {
-		if call := pc.queue.pop(); pc.opened {
+		if call := pc.queue.pop(); begun {
 			c.assign(call)
 		} else {
 			c.finish(call, pc.err)
