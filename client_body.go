@@ -160,6 +160,7 @@ func (s *clientStream) end(err error) {
 	cc := s.cc
 	if s.upload != nil && !s.upload.end() {
 		cc.broken = true
+		err = s.upload.causeOf(err)
 	}
 	if err != io.EOF {
 		cc.broken = true

@@ -608,6 +608,36 @@ func TestClientBrokenBodies(t *testing.T) {
 	}
 }
 
+// When the answer is read while the body is sent, it is the error of reading.
+func TestClientBrokenBodyBehindTheHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+			r := bufio.NewReader(c)
+			var req gallop.Request
+			req.Header.Read(r)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+			io.Copy(io.Discard, r)
+		}}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, ReadTimeout: time.Hour}
+		body, fail := io.Pipe()
+		req := getRequest("/")
+		req.Header.SetMethod("POST")
+		req.SetBodyStream(body, -1)
+		req.FullDuplex = true
+		resp := gallop.Response{StreamBody: true}
+		if err := c.Do(req, &resp); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() { fail.CloseWithError(errStream) })
+		if b, err := io.ReadAll(resp.BodyStream()); string(b) != "hello" || !errors.Is(err, errStream) {
+			t.Errorf("%q, %v", b, err)
+		}
+		if n := c.ConnsCount(); n != 0 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, errStream }

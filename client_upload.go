@@ -165,6 +165,17 @@ func (u *upload) over() bool {
 	}
 }
 
+// causeOf returns why reading the answer has failed with err: because the body could not be read, if
+// that is what has ended it.
+func (u *upload) causeOf(err error) error {
+	if timedOut(err) && u.over() {
+		if failed, ok := u.err.(bodyFailure); ok {
+			return failed
+		}
+	}
+	return err
+}
+
 // maxUploadWait is how long the end of a call waits for a stream that is being read.
 const maxUploadWait = 50 * time.Millisecond
 
