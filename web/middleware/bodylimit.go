@@ -65,7 +65,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.exceeded {
 		return 0, gallop.ErrBodyTooLarge
 	}
-	if int64(len(p)) > b.left+1 {
+	if int64(len(p))-1 > b.left { // b.left may be the largest number there is
 		p = p[:b.left+1]
 	}
 	n, err := b.from.Read(p)

@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -88,6 +89,20 @@ func TestBodyLimitDefaults(t *testing.T) {
 		if a := ask(t, app, "POST", "/", "Body: "+strings.Repeat("x", tc.size)); a.status != tc.status {
 			t.Errorf("%+v: %d bytes: %d", tc.limit, tc.size, a.status)
 		}
+	}
+}
+
+// A limit as large as there can be is one that no body exceeds.
+func TestBodyLimitOfAnySize(t *testing.T) {
+	app := web.New(web.Config{Server: &gallop.Server{StreamRequestBody: true, Logger: newQuiet()}})
+	app.Use(middleware.BodyLimit{Size: math.MaxInt64}.Handler())
+	app.Post("/", func(c *web.Ctx) error { return c.Send(c.Body()) })
+	request, err := http.NewRequestWithContext(t.Context(), "POST", "/", struct{ io.Reader }{strings.NewReader("body")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := send(t, app, request); a.status != 200 || a.body != "body" {
+		t.Errorf("%d %q", a.status, a.body)
 	}
 }
 
