@@ -96,7 +96,7 @@ func NewTemplates(config TemplatesConfig) (*Templates, error) {
 	for _, name := range names {
 		layout := config.Layout
 		if name == layout {
-			layout = ""
+			layout = "" // see RenderLayout
 		}
 		if _, err := t.find(name, layout); err != nil {
 			return nil, err
@@ -124,8 +124,11 @@ func (t *Templates) Render(w io.Writer, name string, data any) error {
 	return t.RenderLayout(w, name, t.config.Layout, data)
 }
 
-// RenderLayout implements LayoutViews.
+// RenderLayout implements LayoutViews. A template is never in itself: a layout is rendered as a page without one.
 func (t *Templates) RenderLayout(w io.Writer, name, layout string, data any) error {
+	if name == layout {
+		layout = ""
+	}
 	set, err := t.find(name, layout)
 	if err != nil {
 		return err

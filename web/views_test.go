@@ -15,6 +15,7 @@ func templateFiles() fstest.MapFS {
 		"layouts/main.html":  `<title>{{block "title" .}}none{{end}}</title>{{template "partials/nav" .}}<main>{{template "content" .}}</main>`,
 		"layouts/other.html": `[{{template "content" .}}]`,
 		"partials/nav.html":  `<nav>{{upper "n"}}</nav>{{define "button"}}<b>{{.}}</b>{{end}}`,
+		"layouts/plain.html": `plain`,
 		"a.html":             `{{define "title"}}A{{end}}{{template "button" .Name}}`,
 		"dir/b.html":         `{{.Name}}`,
 		"readme.txt":         `{{`,
@@ -41,6 +42,7 @@ func TestTemplates(t *testing.T) {
 	app.Get("/b", func(c *Ctx) error { return c.Render("dir/b", data) })
 	app.Get("/other", func(c *Ctx) error { return c.Render("dir/b", data, "layouts/other") })
 	app.Get("/bare", func(c *Ctx) error { return c.Render("dir/b", data, "") })
+	app.Get("/itself", func(c *Ctx) error { return c.Render("layouts/plain", data, "layouts/plain") })
 	app.Get("/missing", func(c *Ctx) error { return c.Render("c", data) })
 	app.Get("/outside", func(c *Ctx) error { return c.Render("../a", data) })
 	app.Get("/fails", func(c *Ctx) error {
@@ -51,7 +53,7 @@ func TestTemplates(t *testing.T) {
 	})
 	for target, want := range map[string]string{
 		"/a": "<title>A</title><nav>N</nav><main><b>&lt;n&gt;</b></main>", "/b": "<title>none</title><nav>N</nav><main>&lt;n&gt;</main>",
-		"/other": "[&lt;n&gt;]", "/bare": "&lt;n&gt;", "/missing": "Internal Server Error", "/outside": "Internal Server Error", "/fails": "",
+		"/other": "[&lt;n&gt;]", "/bare": "&lt;n&gt;", "/itself": "plain", "/missing": "Internal Server Error", "/outside": "Internal Server Error", "/fails": "",
 	} {
 		for range 2 {
 			status, body, h := ask(t, app, "GET", target)
