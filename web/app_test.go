@@ -240,6 +240,24 @@ func TestMount(t *testing.T) {
 	}
 }
 
+// The constraints of a route are those of the application that it was made in, however often that is mounted.
+func TestMountedConstraints(t *testing.T) {
+	is := func(word string) map[string]Constraint {
+		return map[string]Constraint{"word": func(v []byte, _ string) bool { return string(v) == word }}
+	}
+	inner, middle := New(Config{Constraints: is("inner")}), New(Config{})
+	inner.Get("/:x<word>", showsParams)
+	middle.Mount("/middle", inner)
+	for name, outer := range map[string]*App{"without one": New(Config{}), "with another": New(Config{Constraints: is("outer")})} {
+		outer.Mount("/outer", middle)
+		for value, want := range map[string]int{"inner": 200, "outer": 404} {
+			if status, _, _ := ask(t, outer, "GET", "/outer/middle/"+value); status != want {
+				t.Errorf("%s: %s: %d, want %d", name, value, status, want)
+			}
+		}
+	}
+}
+
 func TestURL(t *testing.T) {
 	app := New(Config{})
 	app.Get("/users/:id<int>", says("")).As("user")

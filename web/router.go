@@ -143,7 +143,7 @@ func (g *Router) OnError(h ErrorHandler) { g.onError = h }
 // Mount registers what is under a prefix: an *App or an http.Handler.
 //
 // Of an application it is the routes that it has now, with the prefix before their paths. They keep their
-// middleware, behind that of g, their error handler, their names and their hosts; routes for any host
+// middleware, behind that of g, their error handler, their constraints, their names and their hosts; routes for any host
 // get g's. What else there is in its configuration does not count.
 //
 // An http.Handler gets all requests for the prefix and for what is behind it, with any method. It sees the path without the
@@ -166,14 +166,13 @@ func (g *Router) Mount(prefix string, what any) {
 }
 
 func (g *Router) mountApp(prefix string, other *App) {
-	known := maps.Clone(other.config.Constraints)
-	if known == nil {
-		known = map[string]Constraint{}
-	}
-	maps.Copy(known, g.app.config.Constraints)
 	for _, r := range other.Routes() {
 		mounted := *r
-		mounted.known = known
+		mounted.known = maps.Clone(g.app.config.Constraints) // for the prefix
+		if mounted.known == nil {
+			mounted.known = map[string]Constraint{}
+		}
+		maps.Copy(mounted.known, r.known)
 		mounted.app = g.app
 		mounted.spelled = joinPath(joinPath(g.prefix, prefix), r.spelled)
 		mounted.handlers = append(append([]Handler(nil), g.use...), r.handlers...)
