@@ -190,6 +190,8 @@ func (c *Ctx) takeAnswer() *answer {
 	if a.stream, a.size = from.TakeBodyStream(); a.stream == nil {
 		if a.body = from.SwapBody(nil); len(a.body) > 0 {
 			a.size = len(a.body)
+		} else if length := from.Header.ContentLength(); length > 0 && c.request.IsHead() { // of the body that is not sent
+			a.size = length
 		}
 	}
 	for name, value := range from.Header.All() {
@@ -201,7 +203,10 @@ func (c *Ctx) takeAnswer() *answer {
 	if t := from.Header.ContentType(); len(t) > 0 && (a.stream != nil || len(a.body) > 0 || c.streaming) {
 		a.fields = append(a.fields, [2]string{gallop.HeaderContentType, string(t)})
 	}
-	from.Reset()
+	last := from.ConnectionClose()
+	if from.Reset(); last {
+		from.SetConnectionClose()
+	}
 	return a
 }
 

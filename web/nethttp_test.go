@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -226,6 +227,29 @@ func TestMiddlewareThatDoesNothing(t *testing.T) {
 	request, _ := http.NewRequest("GET", "/breaks", nil)
 	if _, err := app.Test(request); err == nil {
 		t.Error("a broken stream looks whole")
+	}
+}
+
+// What is said of the answer besides its fields and its body passes through middleware, too.
+func TestMiddlewareLeavesTheFraming(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	for prefix, group := range map[string]*Router{"/in": app.Group("/in", func(next http.Handler) http.Handler { return next }), "/out": app.Group("/out")} {
+		group.Head("/length", func(c *Ctx) error { c.Set("Content-Length", "77"); return nil })
+		group.Get("/length", func(c *Ctx) error { return c.SendString("not HEAD's") })
+		group.Get("/last", func(c *Ctx) error { c.RequestCtx().SetConnectionClose(); return c.SendString("last") })
+		client, server := memnet.Pipe()
+		fmt.Fprintf(client, "HEAD %s/length HTTP/1.1\r\nHost: h\r\n\r\nGET %[1]s/last HTTP/1.1\r\nHost: h\r\n\r\n", prefix)
+		client.(interface{ CloseWrite() error }).CloseWrite()
+		app.config.Server.ServeConn(server)
+		r := bufio.NewReader(client)
+		head, err := http.ReadResponse(r, &http.Request{Method: "HEAD"})
+		if err != nil || head.ContentLength != 77 {
+			t.Errorf("%s: %+v %v", prefix, head, err)
+		}
+		last, err := http.ReadResponse(r, nil)
+		if err != nil || !last.Close {
+			t.Errorf("%s: %+v %v", prefix, last, err)
+		}
 	}
 }
 
