@@ -307,6 +307,48 @@ func TestURL(t *testing.T) {
 	}
 }
 
+// A path that would be read as another one, or as a host, is not made.
+func TestURLIsReadAsItWasMade(t *testing.T) {
+	app := New(Config{})
+	app.Get("/*rest", showsParams).As("rest")
+	app.Get("/hidden/.:name", showsParams).As("dot")
+	app.Get("/pair/:a--:b", showsParams).As("pair")
+	app.Get("/go", func(c *Ctx) error { return c.Redirect().Route("rest", "rest", c.Query("to")) })
+	for _, tc := range []struct {
+		name  string
+		pairs []string
+		want  string // "" is an error
+	}{
+		{"rest", []string{"rest", "/evil.com"}, ""},
+		{"rest", []string{"rest", "//evil.com"}, ""},
+		{"rest", []string{"rest", "a//b"}, "/a//b"},
+		{"rest", []string{"rest", "\\evil.com"}, "/%5Cevil.com"},
+		{"dot", []string{"name", "."}, ""},
+		{"dot", []string{"name", ".."}, ""},
+		{"dot", []string{"name", ".x"}, "/hidden/..x"},
+		{"pair", []string{"a", "x-", "b", "y"}, ""},
+		{"pair", []string{"a", "x", "b", "-y"}, "/pair/x---y"},
+	} {
+		got, err := app.URL(tc.name, tc.pairs...)
+		if got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%s %q: %q, %v; want %q", tc.name, tc.pairs, got, err, tc.want)
+		}
+		if err != nil {
+			continue
+		}
+		want := ""
+		for i := 0; i < len(tc.pairs); i += 2 {
+			want += " " + tc.pairs[i] + "=" + tc.pairs[i+1]
+		}
+		if _, body, _ := ask(t, app, "GET", got); !strings.HasSuffix(body, want) {
+			t.Errorf("%s is read as %q, want %q", got, body, want)
+		}
+	}
+	if status, _, h := ask(t, app, "GET", "/go?to=/evil.com"); status != 500 || h.Get("Location") != "" {
+		t.Errorf("redirected to %q", h.Get("Location"))
+	}
+}
+
 func TestWhatCannotBeRegistered(t *testing.T) {
 	app := New(Config{})
 	app.Get("/a/:x", says(""))

@@ -85,14 +85,14 @@ func (r *Route) param(name string) int {
 // the path, by name.
 func (r *Route) url(values map[string]string) (string, error) {
 	var b strings.Builder
-	for _, p := range r.pattern {
+	for i, p := range r.pattern {
 		value, ok := values[p.name]
 		switch p.kind {
 		case textPart:
 			b.WriteString((&url.URL{Path: p.text}).EscapedPath())
 			continue
 		case restPart:
-			if hasDotSegment(b.String() + value) {
+			if hasDotSegment(b.String()+value) || i == 1 && b.String() == "/" && strings.HasPrefix(value, "/") { // a host would follow
 				return "", r.misread(value, p)
 			}
 			b.WriteString((&url.URL{Path: "/" + value}).EscapedPath()[1:])
@@ -104,7 +104,7 @@ func (r *Route) url(values map[string]string) (string, error) {
 		if slices.ContainsFunc(p.constraints, func(c constraint) bool { return !c([]byte(value)) }) {
 			return "", fmt.Errorf("web: route %s: parameter %q cannot have the value %q", r.spelled, p.name, value)
 		}
-		if p.text != "" && strings.Contains(value, p.text) || value == "." || value == ".." {
+		if p.text != "" && strings.Index(value+p.text, p.text) != len(value) || value == "." || value == ".." {
 			return "", r.misread(value, p)
 		}
 		b.WriteString(url.PathEscape(value))
