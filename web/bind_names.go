@@ -98,7 +98,6 @@ func (f *filler) dotted(name []byte) ([]byte, error) {
 
 // gatherForm returns the entries of the body.
 func (f *filler) gatherForm() ([]entry, error) {
-	r := &f.c.request.Request
 	if f.c.mediaType() == typeMultipart {
 		form, err := f.c.MultipartForm()
 		if err != nil {
@@ -106,18 +105,9 @@ func (f *filler) gatherForm() ([]entry, error) {
 		}
 		return f.gatherMultipart(form)
 	}
-	if len(r.Header.ContentEncoding()) > 0 {
-		body, err := f.c.BodyUncompressed()
-		if err != nil {
-			return nil, err
-		}
-		args := new(gallop.Args)
-		args.ParseBytes(body)
-		return f.gatherArgs(formSource, args.All())
-	}
-	args := r.PostArgs()
-	if err := r.BodyErr(); err != nil {
-		return nil, bodyError(err)
+	args, err := f.c.postArgs()
+	if err != nil {
+		return nil, err
 	}
 	return f.gatherArgs(formSource, args.All())
 }
@@ -159,7 +149,7 @@ func (f *filler) gatherNamed(p *plan, s source) []entry {
 		case cookieSource:
 			value = f.c.CookiesBytes(name)
 		case headerSource:
-			if field.shape.kind == listShape {
+			if field.shape.isList() {
 				f.entries = appendMembers(f.entries, name, f.c.request.Request.Header.PeekAll(name))
 				continue
 			}

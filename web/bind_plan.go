@@ -84,6 +84,11 @@ func (s *shape) flat() bool {
 	return true
 }
 
+// isList reports whether values are lists, or point to them.
+func (s *shape) isList() bool {
+	return s.kind == listShape || s.kind == pointerShape && s.elem.kind == listShape
+}
+
 var (
 	plans    sync.Map // of reflect.Type to *plan
 	plansMu  sync.Mutex

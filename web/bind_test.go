@@ -172,6 +172,19 @@ func TestBindSources(t *testing.T) {
 	}
 }
 
+// A list takes the members of all lines of a field, whether there is a pointer to it or not.
+func TestBindListsOfHeaders(t *testing.T) {
+	var v struct {
+		List    []string  `header:"X-List"`
+		Pointed *[]string `header:"X-List"`
+		None    *[]string `header:"X-None"`
+	}
+	err := bound(t, Config{}, "", "", []string{"X-List: a, b", "X-List: c"}, func(c *Ctx) error { return c.Bind().Header(&v) })
+	if err != nil || v.Pointed == nil || fmt.Sprint(v.List, *v.Pointed) != "[a b c] [a b c]" || v.None != nil {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
 type order struct {
 	ID    int    `uri:"id"`
 	Admin bool   `header:"X-Admin"`

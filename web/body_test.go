@@ -82,3 +82,21 @@ func TestBodyUncompressed(t *testing.T) {
 		})
 	}
 }
+
+// A form in a content coding is one for all that read forms.
+func TestFormsInAContentCoding(t *testing.T) {
+	zipped := string(gallop.AppendGzipBytes(nil, []byte("name=value")))
+	for name, test := range map[string]struct{ body, coding, want string }{
+		"plain":    {"name=value", "identity", "value"},
+		"gzip":     {zipped, "gzip", "value"},
+		"unknown":  {zipped, "lzma", "none"},
+		"not gzip": {"name=value", "gzip", "none"},
+	} {
+		bound(t, Config{}, "", test.body, []string{formField, "Content-Encoding: " + test.coding}, func(c *Ctx) error {
+			if got := c.FormValue("name", "none"); got != test.want {
+				t.Errorf("%s: %q, want %q", name, got, test.want)
+			}
+			return nil
+		})
+	}
+}

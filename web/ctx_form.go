@@ -44,12 +44,31 @@ func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 // there is no such value or it is empty. Unlike RequestCtx.FormValue it never looks into the query.
 func (c *Ctx) FormValue(name string, otherwise ...string) string {
 	if c.mediaType() != typeMultipart {
-		return textOr(c.request.PostArgs().Peek(name), otherwise)
+		args, _ := c.postArgs()
+		return textOr(args.Peek(name), otherwise)
 	}
 	if form, err := c.MultipartForm(); err == nil && len(form.Value[name]) > 0 && form.Value[name][0] != "" {
 		return form.Value[name][0]
 	}
 	return textOr(nil, otherwise)
+}
+
+// postArgs returns the form in the body that is no multipart one, out of its content coding. It is empty if there is an error.
+func (c *Ctx) postArgs() (*gallop.Args, error) {
+	r := &c.request.Request
+	if len(r.Header.ContentEncoding()) == 0 || c.mediaType() != typeForm {
+		args := r.PostArgs()
+		if err := r.BodyErr(); err != nil {
+			return args, bodyError(err)
+		}
+		return args, nil
+	}
+	args := new(gallop.Args)
+	body, err := c.BodyUncompressed()
+	if err == nil {
+		args.ParseBytes(body)
+	}
+	return args, err
 }
 
 // SaveFile writes an uploaded file to a path, which must not be the client's: its Filename is.
