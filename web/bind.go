@@ -127,7 +127,7 @@ func (b Binder) bind(v any, sources ...source) error {
 	defer f.release()
 	scopes := f.scopes[:0]
 	for _, s := range sources {
-		entries, err := f.gather(p, s)
+		entries, err := f.gather(s)
 		if err != nil {
 			return err
 		}

@@ -67,13 +67,17 @@ func (f *filler) fillField(fd *field, v reflect.Value, scopes []scope, absent bo
 
 // fillFrom fills a field from a scope.
 func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (found bool, err error) {
+	entries := s.entries
+	if !s.source.nests() {
+		entries = f.gatherField(fd, s.source, name)
+	}
 	if fd.shape.kind == leafShape {
-		if e := find(s.entries, name, fd.shape.empty && !fd.required); e != nil {
+		if e := find(entries, name, fd.shape.empty && !fd.required); e != nil {
 			return true, fd.shape.setTo(fieldAt(v, fd.index), e.value)
 		}
 		return false, nil
 	}
-	entries := below(s.entries, name)
+	entries = below(entries, name)
 	if len(entries) == 0 {
 		return false, nil
 	}

@@ -28,15 +28,15 @@ type scope struct {
 	entries []entry
 }
 
-// gather returns the entries of a query or a form, and of other sources what p has names for.
-func (f *filler) gather(p *plan, s source) ([]entry, error) {
+// gather returns the entries of a query or a form. Those of other sources are gathered for each field.
+func (f *filler) gather(s source) ([]entry, error) {
 	switch s {
 	case querySource:
 		return f.gatherArgs(s, f.c.request.QueryArgs().All())
 	case formSource:
 		return f.gatherForm()
 	}
-	return f.gatherNamed(p, s), nil
+	return nil, nil
 }
 
 // gatherArgs returns entries for pairs.
@@ -132,32 +132,25 @@ func (f *filler) gatherMultipart(form *multipart.Form) ([]entry, error) {
 	return f.entries[start:], nil
 }
 
-// gatherNamed returns entries for the names that p has for the source. Of a field that is a list,
-// header fields yield the members.
-func (f *filler) gatherNamed(p *plan, s source) []entry {
+// gatherField returns the entries of a field from a source in which names have no parts: its values, and of header fields
+// the members if the field is a list.
+func (f *filler) gatherField(fd *field, s source, name string) []entry {
 	start := len(f.entries)
-	for i := range p.fields {
-		field := &p.fields[i]
-		name := field.names[s]
-		if name == "" {
-			continue
+	var value []byte
+	switch s {
+	case uriSource:
+		value = f.c.ParamsBytes(name)
+	case cookieSource:
+		value = f.c.CookiesBytes(name)
+	case headerSource:
+		if fd.shape.isList() {
+			f.entries = appendMembers(f.entries, name, f.c.request.Request.Header.PeekAll(name))
+			return f.entries[start:]
 		}
-		var value []byte
-		switch s {
-		case uriSource:
-			value = f.c.ParamsBytes(name)
-		case cookieSource:
-			value = f.c.CookiesBytes(name)
-		case headerSource:
-			if field.shape.isList() {
-				f.entries = appendMembers(f.entries, name, f.c.request.Request.Header.PeekAll(name))
-				continue
-			}
-			value = f.c.GetBytes(name)
-		}
-		if value != nil {
-			f.entries = append(f.entries, entry{name: gallop.UnsafeBytes(name), value: value})
-		}
+		value = f.c.GetBytes(name)
+	}
+	if value != nil {
+		f.entries = append(f.entries, entry{name: gallop.UnsafeBytes(name), value: value})
 	}
 	return f.entries[start:]
 }

@@ -172,15 +172,16 @@ func TestBindSources(t *testing.T) {
 	}
 }
 
-// A list takes the members of all lines of a field, whether there is a pointer to it or not.
+// A list takes the members of all lines of a field, whether there is a pointer to it or not, and whoever else asks for them.
 func TestBindListsOfHeaders(t *testing.T) {
 	var v struct {
 		List    []string  `header:"X-List"`
 		Pointed *[]string `header:"X-List"`
+		Whole   string    `header:"X-List"`
 		None    *[]string `header:"X-None"`
 	}
 	err := bound(t, Config{}, "", "", []string{"X-List: a, b", "X-List: c"}, func(c *Ctx) error { return c.Bind().Header(&v) })
-	if err != nil || v.Pointed == nil || fmt.Sprint(v.List, *v.Pointed) != "[a b c] [a b c]" || v.None != nil {
+	if err != nil || v.Pointed == nil || fmt.Sprint(v.List, *v.Pointed, v.Whole) != "[a b c] [a b c]a, b" || v.None != nil {
 		t.Errorf("%+v %v", v, err)
 	}
 }
