@@ -3,8 +3,8 @@ package rest
 import (
 	"container/list"
 	"hash/maphash"
+	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -164,8 +164,10 @@ func (k *cache) forget(x *exchange, resp *Response) {
 	urls := []string{x.to.String()}
 	if resp != nil {
 		for _, name := range []string{"Location", "Content-Location"} {
-			if to := resp.absolute(resp.Header(name)); strings.HasPrefix(to, x.to.origin+"/") {
-				urls = append(urls, to)
+			if to, err := url.Parse(resp.absolute(resp.Header(name))); err == nil {
+				if to, err := targetOf(to); err == nil && to.origin == x.to.origin {
+					urls = append(urls, to.String())
+				}
 			}
 		}
 	}

@@ -98,6 +98,8 @@ func TestCache(t *testing.T) {
 			[]cacheStep{
 				miss(0, "1"), {method: "POST", path: "a", want: "2", reaches: true}, miss(0, "3"),
 				{method: "PUT", path: "b?where=/v1/a", want: "4", reaches: true}, miss(0, "5"), {method: "OPTIONS", path: "a", want: "6", reaches: true}, hit(0, "5"),
+				{method: "PUT", path: "b?where=HTTP://API.test:80/v1/a%23part", want: "7", reaches: true}, miss(0, "8"),
+				{method: "PUT", path: "b?where=http://other.test/v1/a", want: "9", reaches: true}, hit(0, "8"),
 			},
 		},
 	} {

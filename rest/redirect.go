@@ -89,18 +89,26 @@ func (x *exchange) location(resp *Response) (to target, location, reason string)
 	if location == "" || err != nil {
 		return to, "", "its Location is malformed"
 	}
-	u.User = nil
-	if to.origin, err = originOf(u); err != nil {
+	if to, err = targetOf(u); err != nil {
 		return to, location, "it does not lead to http or https"
-	}
-	if to.path, to.query = u.EscapedPath(), u.RawQuery; to.path == "" {
-		to.path = "/"
 	}
 	if !isQuery(to.query) {
 		return to, location, "its Location is malformed"
 	}
-	to.query = escapedQuery(to.query)
 	return to, location, ""
+}
+
+// targetOf returns what is asked for at a URL that a server has named: all that is written differently for the same is the same.
+func targetOf(u *url.URL) (to target, err error) {
+	u.User = nil
+	if to.origin, err = originOf(u); err != nil {
+		return to, err
+	}
+	if to.path = u.EscapedPath(); to.path == "" {
+		to.path = "/"
+	}
+	to.query = escapedQuery(u.RawQuery)
+	return to, nil
 }
 
 // redirectMethod returns the method of the request that follows, and whether it has the
