@@ -167,10 +167,12 @@ func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 			if name = strings.TrimSpace(name); name == "*" {
 				return nil
 			} else if name != "" {
-				s.vary.names = append(s.vary.names, name)
-				s.vary.values = append(s.vary.values, strings.Join(x.headers.lines(name), ","))
+				s.varies(x, name)
 			}
 		}
+	}
+	if _, coded := headers.get("Content-Encoding", foldName); coded { // what x has asked for itself is not decoded, and for others it is
+		s.varies(x, "Accept-Encoding")
 	}
 	s.born = bornAt(&headers, sent, now)
 	s.fresh = freshFor(&headers, said)
@@ -180,6 +182,12 @@ func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 		return nil
 	}
 	return s
+}
+
+// varies makes s an answer to requests only that have the same in a field as x.
+func (s *stored) varies(x *exchange, name string) {
+	s.vary.names = append(s.vary.names, name)
+	s.vary.values = append(s.vary.values, strings.Join(x.headers.lines(name), ","))
 }
 
 // bornAt returns when an answer was made, as old as Age or Date say it is (RFC 9111 §4.2.3).

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,31 @@ func TestCacheKnowsBodies(t *testing.T) {
 		}
 		if n := a.calls.Load(); n != 3 {
 			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// What was kept in the coding that somebody has asked for himself is not for those who want it decoded, even if the server
+// has forgotten to say so.
+func TestCacheKnowsCodings(t *testing.T) {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write([]byte("text"))
+	w.Close()
+	h := text(200, z.String(), "Cache-Control: max-age=60", "Content-Encoding: gzip", `ETag: "x"`)
+	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over, rest.WithCache(1<<20))
+		for i, own := range []bool{true, true, false, false} {
+			r := c.R().SetContext(t.Context())
+			want := "text"
+			if own {
+				r.SetHeader("Accept-Encoding", "gzip")
+				want = z.String()
+			}
+			var got bytes.Buffer
+			if resp, err := r.Get("a", &got); err != nil || got.String() != want || resp.FromCache != (i%2 == 1) {
+				t.Errorf("%d: %q, %v", i, &got, err)
+			}
 		}
 	})
 }
