@@ -183,6 +183,8 @@ func TestFromStructs(t *testing.T) {
 		Big     *big.Int          `url:"big"`
 		Bigs    []*big.Int        `url:"bigs,comma"`
 		Left    int               `url:"-"`
+		List    *[]string         `url:"list,comma"`
+		Times   *[]time.Time      `url:"times,unix"`
 		Map     map[string]string // no tag
 		own     int               `url:"own"`
 	}
@@ -194,12 +196,17 @@ func TestFromStructs(t *testing.T) {
 		{(*options)(nil), ""},
 		{Paging{}, ""},
 		{&Paging{2, &five}, "page=2&limit=5"},
+		{struct { // what came through JSON in a zone of its own, and nothing in a list
+			Since time.Time `url:"since,omitempty"`
+			List  *[]string `url:"list"`
+		}{time.Time{}.In(time.FixedZone("", 3600)), &[]string{}}, ""},
 		{
 			options{
 				Paging: Paging{Page: 3}, Text: "a b", Labels: []string{"x", "y"}, Many: []int{1, 2}, Yes: true, Half: 0.5, Complex: 1, Since: begin, At: &begin,
 				Addr: netip.MustParseAddr("::1"), Any: uint8(7), Big: big.NewInt(8), Bigs: []*big.Int{big.NewInt(9), nil, big.NewInt(10)}, own: 1,
+				List: &[]string{"a", "b"}, Times: &[]time.Time{begin, begin},
 			},
-			"page=3&t=a+b&labels=x%2Cy&many=1&many=2&yes=true&half=0.5&c=%281%2B0i%29&since=2000-01-01T00%3A00%3A00Z&at=946684800&addr=%3A%3A1&any=7&big=8&bigs=9%2C10",
+			"page=3&t=a+b&labels=x%2Cy&many=1&many=2&yes=true&half=0.5&c=%281%2B0i%29&since=2000-01-01T00%3A00%3A00Z&at=946684800&addr=%3A%3A1&any=7&big=8&bigs=9%2C10&list=a%2Cb&times=946684800&times=946684800",
 		},
 	} {
 		a := serve(t, echo)

@@ -98,6 +98,9 @@ func tagged(v reflect.Value, options string) (texts []string, err error) {
 	if strings.Contains(options, ",omitempty,") && isEmpty(v) {
 		return nil, nil
 	}
+	for v.Kind() == reflect.Pointer && !v.IsNil() && !isTexter(v) { // to a slice, perhaps
+		v = v.Elem()
+	}
 	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array || isTexter(v) {
 		text, ok, err := textOf(v, options)
 		if !ok || err != nil {
@@ -122,6 +125,9 @@ func tagged(v reflect.Value, options string) (texts []string, err error) {
 
 // isEmpty reports whether omitempty leaves v out.
 func isEmpty(v reflect.Value) bool {
+	if one, ok := v.Interface().(time.Time); ok {
+		return one.IsZero() // in whatever zone
+	}
 	return v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
 }
 
