@@ -113,6 +113,18 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// Names are escaped in one way, that of browsers, whether they are of fields or of files, and end no line.
+func TestPartNames(t *testing.T) {
+	a := serve(t, echo)
+	c := a.client()
+	for _, name := range []string{"a\"b", `a\b`, "a\r\nContent-Type: x"} {
+		got := said(t, c, c.R().SetForm(name, "v").AddFile(name, "", strings.NewReader("v")).SetTarget("POST", "a"))
+		if n := strings.Count(got, `form-data; name="`+strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22").Replace(name)+`"`); n != 2 {
+			t.Errorf("%q: %d times in %q", name, n, got)
+		}
+	}
+}
+
 // A transport may ask for the body again, if there is a way to have it.
 func TestGetBody(t *testing.T) {
 	file := opened(t, "content")

@@ -49,7 +49,11 @@ func (p *payload) multipart(r *Request) error {
 	var heads bytes.Buffer // of the parts, and what is between and behind them
 	w := multipart.NewWriter(&heads)
 	for i, name := range r.form.names {
-		if err := w.WriteField(name, r.form.values[i]); err != nil {
+		part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + partName(name) + `"`}})
+		if err == nil {
+			_, err = io.WriteString(part, r.form.values[i])
+		}
+		if err != nil {
 			return &EncodeError{Err: err}
 		}
 	}
