@@ -8,8 +8,10 @@ import (
 
 // link is one of a Link field (RFC 8288 §3).
 type link struct {
-	target string // a reference
-	rels   string // with blanks between
+	target   string // a reference
+	rels     string // with blanks between
+	anchored bool   // whether it says what it is from,
+	anchor   string // another reference
 }
 
 func (l link) has(rel string) bool {
@@ -55,6 +57,9 @@ func nextLink(s string) (one link, rest string, ok bool) {
 		name, value, s = nextParam(s[1:])
 		if one.rels == "" && strings.EqualFold(name, "rel") { // the first counts (RFC 8288 §3.3)
 			one.rels = value
+		}
+		if !one.anchored && strings.EqualFold(name, "anchor") {
+			one.anchor, one.anchored = value, true
 		}
 	}
 }

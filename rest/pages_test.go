@@ -140,6 +140,10 @@ func TestLinks(t *testing.T) {
 		{`<b>; title="a, b; rel=\"x\""; rel="last next"`, "http://api.test/v1/b"},
 		{`<b>; REL=NEXT`, "http://api.test/v1/b"},
 		{`<b>; rel=last; rel=next`, ""},
+		{`<b>; rel=next; anchor="/v1/other", <c>; rel=next`, "http://api.test/v1/c"}, // what is next to something else (RFC 8288 §3.2)
+		{`<b>; anchor="#part"; rel=next`, ""},
+		{`<b>; anchor="http://api.test/v1/a"; rel=next`, "http://api.test/v1/b"},
+		{`<b>; anchor=""; rel=next`, "http://api.test/v1/b"},
 		{`<b>`, ""},
 		{`b; rel=next`, ""},
 		{`<b; rel=next`, ""},

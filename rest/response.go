@@ -71,11 +71,11 @@ func (r *Response) Cookies() (list []*gallop.Cookie) {
 func (r *Response) URL() string { return r.url.String() }
 
 // Link returns where the link with this relation leads, as a URL: "next" is the next page
-// (RFC 8288). It is "" if there is none.
+// (RFC 8288). It is "" if there is none. Links from something else than the answer, which have an anchor, do not count.
 func (r *Response) Link(rel string) string {
 	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {
-			if link.has(rel) {
+			if link.has(rel) && (!link.anchored || r.absolute(link.anchor) == r.absolute("")) {
 				return r.absolute(link.target)
 			}
 		}
