@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -152,10 +153,11 @@ func TestHiddenNames(t *testing.T) {
 func TestPanel(t *testing.T) {
 	s := &site{Config: &Config{Dir: "/srv/www", Addr: ":8080", Log: "text", Version: "v1.2.3", Echo: true, MaxBody: 4 << 20}}
 	s.server = s.newServer(nil)
+	served := map[bool]string{true: "event loops", false: "a goroutine per connection"}[runtime.GOOS == "linux"] // see gallop.TransportAuto
 	plain := s.panel([]string{"http://localhost:8080/", "http://192.0.2.7:8080/"}, s.what(), false)
 	for _, want := range []string{
 		"gallop v1.2.3 · go1.", "Open       http://localhost:8080/\n", "Network    http://192.0.2.7:8080/\n", "Serving    /srv/www\n",
-		"HTTP/1.1, a goroutine per connection", "head 64.0 KiB within 10s · body 4.0 MiB · idle 1m15s · 262144 connections",
+		"HTTP/1.1, " + served, "head 64.0 KiB within 10s · body 4.0 MiB · idle 1m15s · 262144 connections",
 		"text on the standard output", "hidden; --hidden shows them", "/_gallop/echo",
 	} {
 		if !strings.Contains(plain, want) {

@@ -70,7 +70,7 @@ func (s *site) facts(what string) []fact {
 	}
 	facts := []fact{
 		{"Serving", what},
-		{"Transport", protocol + ", a goroutine per connection"},
+		{"Transport", protocol + ", " + transport()},
 		{"Limits", fmt.Sprintf("head %s within %v · body %s · idle %v · %d connections",
 			appendSize(nil, int64(s.server.MaxHeaderBytes)), s.server.ReadHeaderTimeout,
 			appendSize(nil, int64(s.server.MaxRequestBodySize)), s.server.IdleTimeout.Truncate(time.Second), s.server.Concurrency)},
@@ -90,6 +90,14 @@ func (s *site) facts(what string) []fact {
 		facts = append(facts, fact{"Echo", "/_gallop/echo"})
 	}
 	return facts
+}
+
+// transport returns how connections are served: what gallop.TransportAuto means for a TCP listener here.
+func transport() string {
+	if runtime.GOOS == "linux" {
+		return "event loops"
+	}
+	return "a goroutine per connection"
 }
 
 // urls returns the addresses to open, that of this machine first.
