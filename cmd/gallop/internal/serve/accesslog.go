@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"sync"
@@ -21,9 +22,11 @@ type accessLog struct {
 
 	mu     sync.Mutex
 	out    io.Writer
+	errors io.Writer
 	buf    []byte
 	armed  bool // a flush is due
 	closed bool
+	lossy  bool // the last Write has failed
 }
 
 const (
@@ -43,7 +46,7 @@ type entry struct {
 }
 
 func newAccessLog(c *Config) *accessLog {
-	l := &accessLog{out: c.Stdout}
+	l := &accessLog{out: c.Stdout, errors: c.Stderr}
 	switch c.Log {
 	case "text":
 		l.line = textLine(hasColour(c.Stdout, c.Getenv))
@@ -81,7 +84,7 @@ func (l *accessLog) write(ctx *gallop.RequestCtx, began time.Time) {
 func bodySize(ctx *gallop.RequestCtx) int64 {
 	resp := &ctx.Response
 	switch status := resp.StatusCode(); {
-	case ctx.IsHead(), status == gallop.StatusNoContent, status == gallop.StatusNotModified:
+	case ctx.IsHead(), status == gallop.StatusNoContent, status == gallop.StatusResetContent, status == gallop.StatusNotModified:
 		return 0
 	case resp.IsBodyStream():
 		return int64(resp.Header.ContentLength())
@@ -98,7 +101,11 @@ func (l *accessLog) flush() {
 func (l *accessLog) flushLocked() {
 	l.armed = false
 	if len(l.buf) > 0 {
-		l.out.Write(l.buf)
+		_, err := l.out.Write(l.buf)
+		if err != nil && !l.lossy {
+			fmt.Fprintf(l.errors, "gallop: lines of the access log are lost: %v\n", err)
+		}
+		l.lossy = err != nil
 		l.buf = l.buf[:0]
 	}
 }

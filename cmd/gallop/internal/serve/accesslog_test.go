@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -118,6 +119,45 @@ func TestLinesAreGatheredAndFlushed(t *testing.T) {
 		}
 		time.Sleep(logDelay)
 	})
+}
+
+// fullOut has no room while it is full.
+type fullOut struct{ full bool }
+
+func (o *fullOut) Write(p []byte) (int, error) {
+	if o.full {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+func TestLostLinesAreSaid(t *testing.T) {
+	var out fullOut
+	var said strings.Builder
+	l := newAccessLog(&Config{Stdout: &out, Stderr: &said, Log: "json"})
+	l.close() // lines are written at once
+	var ctx gallop.RequestCtx
+	ctx.Init(nil, nil, nil)
+	for _, full := range []bool{false, true, true, false, true} {
+		out.full = full
+		l.write(&ctx, time.Now())
+	}
+	const want = "gallop: lines of the access log are lost: no space left\n"
+	if said.String() != want+want {
+		t.Errorf("%q", said.String())
+	}
+}
+
+func TestBodySizes(t *testing.T) {
+	for status, want := range map[int]int64{200: 5, 204: 0, 205: 0, 304: 0, 404: 5} {
+		var ctx gallop.RequestCtx
+		ctx.Init(nil, nil, nil)
+		ctx.SetStatusCode(status)
+		ctx.SetBodyString("xbody") // of which it sends nothing where there is to be no content
+		if got := bodySize(&ctx); got != want {
+			t.Errorf("%d: %d bytes", status, got)
+		}
+	}
 }
 
 func TestHiddenNames(t *testing.T) {
