@@ -72,10 +72,27 @@ func (c *conn) read(k *Kind, buf []byte, all bool) (outcome, error) {
 			got = c.partial
 		}
 		what, err := c.answer(k, got)
+		if what == answered && all {
+			return c.behind(buf)
+		}
 		if what != nothing || err != nil || n < len(buf) && !all {
 			return what, err
 		}
 	}
+}
+
+// behind says whether the connection lives on behind an answer that the server may have ended it with, without having said so:
+// the event for that is this one, and there is none to come.
+func (c *conn) behind(buf []byte) (outcome, error) {
+	n := 0
+	err := retry(func() (err error) { n, err = syscall.Read(c.fd, buf); return err })
+	switch {
+	case err == syscall.EAGAIN:
+		return answered, nil
+	case n > 0:
+		return nothing, errStays
+	}
+	return ended, nil
 }
 
 // answer looks at what of an answer has arrived.

@@ -4,6 +4,7 @@ package load
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -191,6 +193,41 @@ func TestLost(t *testing.T) {
 	}
 	if _, lost := r.Sum(); lost == 0 || len(r.Errors) < 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A connection that the server ends with an answer, without saying so, is not asked again.
+func TestEndBehindAnAnswer(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	for _, test := range []struct {
+		name, wire string
+		ends       bool
+		what       outcome
+		err        error
+	}{
+		{"an end", ok, true, ended, nil},
+		{"none", ok, false, answered, nil},
+		{"an end that is said", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", true, ended, nil},
+		{"more", ok + "HTTP", true, nothing, errStays},
+		{"half an answer", ok[:len(ok)-1], true, ended, errEarlyEnd},
+	} {
+		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := syscall.Write(fds[1], []byte(test.wire)); err != nil {
+			t.Fatal(err)
+		}
+		if test.ends {
+			syscall.Shutdown(fds[1], syscall.SHUT_WR)
+		}
+		c := conn{fd: fds[0], waits: true}
+		what, err := c.read(&Kind{}, make([]byte, 1<<10), true)
+		if what != test.what || !errors.Is(err, test.err) {
+			t.Errorf("%s: %v, %v", test.name, what, err)
+		}
+		syscall.Close(fds[0])
+		syscall.Close(fds[1])
 	}
 }
 
