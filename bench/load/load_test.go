@@ -103,6 +103,17 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
+func TestImpossibleRates(t *testing.T) {
+	for _, rate := range []float64{-1, math.NaN(), math.Inf(1), 1e10} {
+		for _, p := range []Plan{{Rate: rate}, {Churn: rate}} {
+			p.Address, p.Kinds = "127.0.0.1:1", []Kind{{Octets: Get("/")}}
+			if _, err := New(p); err == nil {
+				t.Errorf("%+v is not refused", p)
+			}
+		}
+	}
+}
+
 func TestPerConn(t *testing.T) {
 	address, _ := serve(t, ok)
 	r := runFor(t, Plan{Address: address, Conns: 4, PerConn: 10, Kinds: []Kind{{Name: "get", Octets: Get("/")}}}, 1000)

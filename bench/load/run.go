@@ -34,11 +34,19 @@ type Load struct {
 	now     atomic.Pointer[period]
 }
 
+// maxRate is of events with a time of their own: of more it would always be the next one's.
+const maxRate = float64(time.Second)
+
 // New makes a load and its connections.
 func New(p Plan) (*Load, error) {
 	l := &Load{plan: p, random: rand.New(rand.NewPCG(p.Seed, 0)), conns: map[int32]*conn{}, buf: make([]byte, 64<<10)}
 	if len(p.Kinds) == 0 {
 		return nil, errors.New("load: a plan without requests")
+	}
+	for _, rate := range []float64{p.Rate, p.Churn} {
+		if !(rate >= 0 && rate <= maxRate) {
+			return nil, fmt.Errorf("load: a rate of %v a second", rate)
+		}
 	}
 	l.now.Store(newPeriod(len(p.Kinds)))
 	var err error
