@@ -83,10 +83,11 @@ func yieldPage[T any](page []T, err error, yield func(T, error) bool) bool {
 }
 
 // Numbered returns an iterator over the elements of all pages, which have numbers in a
-// query parameter, from first on. An empty page is the last.
+// query parameter, from first on, also if the path of the request has one already. An empty page is the last.
 func Numbered[T any](r *Request, parameter string, first int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next := r.again()
+		next.path = withoutParam(next.path, parameter)
 		var before [sha256.Size]byte
 		for number := first; ; number++ {
 			next.SetQuery(parameter, strconv.Itoa(number))
@@ -144,6 +145,7 @@ func Cursors[P, T any](r *Request, parameter string, split func(page P) (element
 				return
 			}
 			seen[cursor] = true
+			next.path = withoutParam(next.path, parameter)
 			next.SetQuery(parameter, cursor)
 		}
 	}

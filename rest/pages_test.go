@@ -80,8 +80,11 @@ func TestPages(t *testing.T) {
 			{"linked", rest.Linked[int](get("linked?a=b")), []int{0, 1, 2, 3}, nil},
 			{"linked, a loop", rest.Linked[int](get("loop")), []int{7, 7}, rest.ErrPagesRepeat},
 			{"numbered", rest.Numbered[int](get("numbered"), "page", 1), []int{1, 2, 3}, nil},
+			{"numbered, with one in the path", rest.Numbered[int](get("numbered?page=1"), "page", 1), []int{1, 2, 3}, nil},
+			{"numbered, with more in the path", rest.Numbered[int](get("numbered?a=b&p%61ge=2&page=1&c#d"), "page", 2), []int{2, 3}, nil},
 			{"numbered, not understood", rest.Numbered[int](get("ignorant"), "page", 1), []int{7}, rest.ErrPagesRepeat},
 			{"with a cursor", rest.Cursors(get("cursor"), "after", split), []int{1, 2, 3}, nil},
+			{"with a cursor, and one in the path", rest.Cursors(get("cursor?after="), "after", split), []int{1, 2, 3}, nil},
 			{"with a cursor, a loop", rest.Cursors(get("cursor-loop"), "after", split), []int{1, 1}, rest.ErrPagesRepeat},
 		} {
 			for range 2 { // also once more

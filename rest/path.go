@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -271,12 +272,33 @@ func appendQuery(query string, f *fields) string {
 // hasParam reports whether a query has a parameter with the name.
 func hasParam(query, name string) bool {
 	for pair := range strings.SplitSeq(query, "&") {
-		key, _, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(key); err == nil && plain == name {
+		if isParam(pair, name) {
 			return true
 		}
 	}
 	return false
+}
+
+// isParam reports whether a part of a query is a parameter with the name.
+func isParam(pair, name string) bool {
+	key, _, _ := strings.Cut(pair, "=")
+	plain, err := url.QueryUnescape(key)
+	return err == nil && plain == name
+}
+
+// withoutParam returns a path as it may be set for a request, without a parameter that its query may have.
+func withoutParam(path, name string) string {
+	whole := path
+	path, _, _ = strings.Cut(path, "#")
+	path, query, _ := strings.Cut(path, "?")
+	if query == "" || !hasParam(query, name) {
+		return whole
+	}
+	left := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool { return isParam(pair, name) })
+	if len(left) == 0 {
+		return path
+	}
+	return path + "?" + strings.Join(left, "&")
 }
 
 // secret are the names of query parameters whose values are not shown.
