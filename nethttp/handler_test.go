@@ -658,6 +658,38 @@ func TestCloseNotify(t *testing.T) {
 	})
 }
 
+// Without a server the whole answer is in the response, also with a RequestCtx that has a connection.
+func TestWithoutServer(t *testing.T) {
+	big := strings.Repeat("x", 10<<10)
+	h := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		if n, err := io.WriteString(w, big); n != len(big) || err != nil {
+			t.Errorf("wrote %d, %v", n, err)
+		}
+		w.Header().Set("X-Sum", "1")
+		rc := http.NewResponseController(w)
+		_, _, hijacked := rc.Hijack()
+		for _, err := range []error{rc.Flush(), rc.SetReadDeadline(time.Now()), rc.SetWriteDeadline(time.Now()), hijacked} {
+			if !errors.Is(err, http.ErrNotSupported) {
+				t.Errorf("got %v, want http.ErrNotSupported", err)
+			}
+		}
+	}))
+	for name, init := range map[string]func(ctx *gallop.RequestCtx){
+		"no connection": func(*gallop.RequestCtx) {},
+		"Init":          func(ctx *gallop.RequestCtx) { ctx.Init(&gallop.Request{}, nil, nil) },
+	} {
+		var ctx gallop.RequestCtx
+		init(&ctx)
+		ctx.Request.SetRequestURI("/")
+		ctx.Request.SetHost("h")
+		h(&ctx)
+		if got := string(ctx.Response.Body()); got != big || string(ctx.Response.Header.PeekTrailer("X-Sum")) != "1" {
+			t.Errorf("%s: got %d bytes, trailers %q", name, len(got), ctx.Response.Header.TrailerHeader())
+		}
+	}
+}
+
 // A handler that answers nothing, as middleware may, leaves the answer to whoever comes next, with the default for
 // Content-Type that there was.
 func TestNothingAnswered(t *testing.T) {

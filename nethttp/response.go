@@ -226,16 +226,27 @@ func (w *response) begin(next []byte) error {
 		return nil
 	}
 	w.guessType(next)
-	if w.ctx.Conn() == nil {
-		w.alone = true
-		return nil
-	}
 	s, err := w.ctx.StreamResponse()
-	if err != nil {
+	switch err {
+	case nil:
+		w.stream = s
+	case errNotServed:
+		w.alone = true
+	default:
 		return err
 	}
-	w.stream = s
 	return nil
+}
+
+// errNotServed is what a RequestCtx says that no server has made.
+var _, errNotServed = new(gallop.RequestCtx).StreamResponse()
+
+// orNotSupported returns what callers of http.ResponseController look for if there is no server.
+func orNotSupported(err error) error {
+	if err == errNotServed {
+		return http.ErrNotSupported
+	}
+	return err
 }
 
 // guessType sets Content-Type by what the body begins with, unless the handler has
@@ -293,7 +304,7 @@ func (w *response) setDeadline(set func(*gallop.RequestCtx, time.Time) error, t 
 	if w.ctx == nil {
 		return errOver
 	}
-	return set(w.ctx, t)
+	return orNotSupported(set(w.ctx, t))
 }
 
 // CloseNotify implements http.CloseNotifier, which programs from before there were contexts take for
@@ -334,7 +345,7 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, err := w.ctx.HijackConn()
 	if err != nil {
 		w.ctx.HijackSetNoResponse(false)
-		return nil, nil, err
+		return nil, nil, orNotSupported(err)
 	}
 	w.hijacked, w.stream = true, nil
 	return hijackedBuffers(conn)
@@ -380,7 +391,7 @@ func (w *response) finish() {
 		w.guessType(nil)
 	}
 	switch {
-	case w.stream != nil:
+	case w.stream != nil || w.alone:
 		w.copyTrailers()
 	case w.written == 0 && w.length < 0: // who answers instead has the default that there was
 		w.ctx.Response.Header.SetNoDefaultContentType(w.untyped)
