@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime/debug"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -57,6 +58,7 @@ func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 		h.SetProtocol("HTTP/1.0")
 	}
 	h.SetHost(r.Host)
+	h.SetNoDefaultContentType(true)
 	hasBody := r.Body != nil && r.Body != http.NoBody
 	var room [16]string
 	for _, name := range sortedNames(room[:0], r.Header) {
@@ -71,7 +73,11 @@ func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 		ctx.Request.URI().SetScheme("https")
 	}
 	if hasBody {
-		ctx.Request.SetBodyStream(&trailedBody{r, h}, int(r.ContentLength))
+		length := int(r.ContentLength)
+		if length == 0 { // as http.NewRequest has it for readers that it does not know
+			length = -1
+		}
+		ctx.Request.SetBodyStream(&trailedBody{r, h}, length)
 	}
 }
 
@@ -98,11 +104,20 @@ func (b *trailedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeResponse answers r with resp.
+// writeResponse answers r with resp, as a gallop server does.
 func writeResponse(w http.ResponseWriter, r *http.Request, resp *gallop.Response) {
+	status := resp.StatusCode()
+	if status < http.StatusOK { // nobody would see another one
+		resp.CloseBodyStream()
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	if resp.SkipBody && r.Method != http.MethodHead || !mayHaveBody(status) {
+		resp.ResetBody()
+	}
 	copyResponseHeader(w.Header(), r, resp)
-	w.WriteHeader(resp.StatusCode())
-	if r.Method == http.MethodHead || resp.SkipBody {
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead || !mayHaveBody(status) {
 		resp.CloseBodyStream()
 		return
 	}
@@ -120,6 +135,10 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *gallop.Response
 	}
 }
 
+func mayHaveBody(status int) bool {
+	return status != http.StatusNoContent && status != http.StatusResetContent && status != http.StatusNotModified
+}
+
 // copyResponseHeader sets the fields of resp, and those that frame its body.
 func copyResponseHeader(to http.Header, r *http.Request, resp *gallop.Response) {
 	h := &resp.Header
@@ -135,15 +154,21 @@ func copyResponseHeader(to http.Header, r *http.Request, resp *gallop.Response) 
 		if n := len(resp.Body()); n > 0 || r.Method != http.MethodHead {
 			length = n
 		}
-		if length > 0 && len(h.ContentType()) > 0 {
-			to.Set("Content-Type", string(h.ContentType()))
-		}
+	}
+	status := resp.StatusCode()
+	if length != 0 && mayHaveBody(status) && len(h.ContentType()) > 0 {
+		to.Set("Content-Type", string(h.ContentType()))
 	}
 	if _, typed := to["Content-Type"]; !typed {
 		to["Content-Type"] = nil // so that none is guessed
 	}
-	status := resp.StatusCode()
-	if length > 0 && status >= 200 && status != http.StatusNoContent {
+	if mayHaveBody(status) {
+		for name := range h.Trailers() {
+			to.Add("Trailer", string(name))
+			length = min(length, -1) // trailers stand behind chunks
+		}
+	}
+	if length > 0 && status != http.StatusNoContent && status != http.StatusResetContent {
 		to["Content-Length"] = []string{string(gallop.AppendUint(nil, length))}
 	}
 }
@@ -181,6 +206,11 @@ func passHijack(w http.ResponseWriter, ctx *gallop.RequestCtx, handler gallop.Hi
 	}
 	go func() {
 		defer conn.Close()
+		defer func() {
+			if v := recover(); v != nil {
+				ctx.Logger().Printf("panic in the hijack handler: %v\n%s", v, debug.Stack())
+			}
+		}()
 		handler(readerConn{conn, buffers.Reader})
 	}()
 }
@@ -194,10 +224,14 @@ type readerConn struct {
 func (c readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
 // connFacts is what is known of the connection of a request. It can do nothing.
-type connFacts struct {
-	net.Conn
-	local, remote net.Addr
-}
+type connFacts struct{ local, remote net.Addr }
+
+func (c *connFacts) Read([]byte) (int, error)         { return 0, http.ErrNotSupported }
+func (c *connFacts) Write([]byte) (int, error)        { return 0, http.ErrNotSupported }
+func (c *connFacts) Close() error                     { return http.ErrNotSupported }
+func (c *connFacts) SetDeadline(time.Time) error      { return http.ErrNotSupported }
+func (c *connFacts) SetReadDeadline(time.Time) error  { return http.ErrNotSupported }
+func (c *connFacts) SetWriteDeadline(time.Time) error { return http.ErrNotSupported }
 
 func (c *connFacts) LocalAddr() net.Addr  { return c.local }
 func (c *connFacts) RemoteAddr() net.Addr { return c.remote }

@@ -1,0 +1,124 @@
+package nethttp_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+// What becomes of an answer is the same behind net/http's server as behind gallop's.
+func TestFromHandlerAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		handle gallop.RequestHandler
+	}{
+		{"small", func(ctx *gallop.RequestCtx) { ctx.WriteString("x") }},
+		{"nothing", func(ctx *gallop.RequestCtx) {}},
+		{"204 with a body", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(204); ctx.WriteString("x") }},
+		{"204 with a stream", func(ctx *gallop.RequestCtx) {
+			ctx.SetStatusCode(204)
+			ctx.SetBodyStream(strings.NewReader("x"), -1)
+		}},
+		{"205 with a body", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(205); ctx.WriteString("x") }},
+		{"304 with a body", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(304); ctx.WriteString("x") }},
+		{"103 as the last", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(103); ctx.WriteString("x") }},
+		{"101 without an upgrade", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(101) }},
+		{"SkipBody", func(ctx *gallop.RequestCtx) { ctx.WriteString("x"); ctx.Response.SkipBody = true }},
+		{"stream", func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader("abc"), -1) }},
+		{"stream of known length", func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader("abc"), 3) }},
+		{"empty stream", func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader(""), 0) }},
+		{"stream with trailers", func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader("abc"), -1)
+			ctx.Response.Header.SetTrailer("X-Sum")
+			ctx.Response.Header.Set("X-Sum", "1")
+		}},
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			t.Run(tc.name+"/"+method, func(t *testing.T) {
+				ln := listen(t)
+				s := &gallop.Server{Handler: tc.handle, Logger: quietLog, NoDefaultServerHeader: true}
+				go s.Serve(ln)
+				t.Cleanup(func() { s.Close() })
+				var want string
+				for i, addr := range []string{ln.Addr().String(), startNetHTTP(t, nethttp.FromHandler(tc.handle))} {
+					p := dial(t, addr)
+					p.say("%s / HTTP/1.1\r\nHost: h\r\n\r\n", method)
+					resp := p.answer(method)
+					body := strings.TrimSuffix(bodyOf(t, resp), "\n")
+					got := fmt.Sprintf("%d %q %q %q", resp.StatusCode, resp.Header.Get("Content-Type"), body, resp.Trailer.Get("X-Sum"))
+					if i == 0 {
+						want = got
+					} else if got != want {
+						t.Errorf("got %s, want %s", got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Trailers of a small answer arrive, too.
+func TestFromHandlerTrailers(t *testing.T) {
+	p := dial(t, startNetHTTP(t, nethttp.FromHandler(nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		io.WriteString(w, "x")
+		w.Header().Set("X-Sum", "1")
+	})))))
+	p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	resp := p.answer("GET")
+	if body := bodyOf(t, resp); body != "x" || resp.Trailer.Get("X-Sum") != "1" {
+		t.Errorf("got %q, %v", body, resp.Trailer)
+	}
+}
+
+// A body whose length nobody has said, as http.NewRequest has it for readers that it does not know, is there.
+func TestFromHandlerBodyOfUnknownLength(t *testing.T) {
+	r, err := http.NewRequest("POST", "/", io.MultiReader(strings.NewReader("body")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+		fmt.Fprintf(ctx, "%s %q", ctx.PostBody(), ctx.Request.Header.ContentType())
+	}).ServeHTTP(w, r)
+	if got := w.Body.String(); got != `body ""` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The connection is there to be asked, and does nothing.
+func TestFromHandlerConn(t *testing.T) {
+	w := httptest.NewRecorder()
+	nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+		c := ctx.Conn()
+		_, read := c.Read(make([]byte, 1))
+		_, written := c.Write([]byte("x"))
+		for i, err := range []error{read, written, c.SetDeadline(time.Now()), c.SetReadDeadline(time.Now()), c.SetWriteDeadline(time.Now()), c.Close()} {
+			if err == nil {
+				t.Errorf("%d worked", i)
+			}
+		}
+	}).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	if w.Code != http.StatusOK {
+		t.Errorf("got %d", w.Code)
+	}
+}
+
+// A hijack handler that panics ends its connection only, as with gallop's server.
+func TestFromHandlerHijackPanics(t *testing.T) {
+	p := dial(t, startNetHTTP(t, nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+		ctx.Init2(ctx.Conn(), quietLog, true)
+		ctx.HijackSetNoResponse(true)
+		ctx.Hijack(func(net.Conn) { panic("no") })
+	})))
+	p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	p.expectEnd()
+}
