@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -346,6 +347,67 @@ func TestTrailersOfSmallAnswer(t *testing.T) {
 	}
 }
 
+// A length that is not kept breaks the answer off, and is what HEAD is told.
+func TestLengthNotKept(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		io.WriteString(w, "hel")
+		if r.URL.Path == "/more" {
+			for _, more := range []string{"lo!", "lo"} {
+				if n, err := io.WriteString(w, more); n != 0 || err != http.ErrContentLength {
+					t.Errorf("writing too much: %d, %v", n, err)
+				}
+			}
+		}
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		for _, path := range []string{"/less", "/more"} {
+			p := dial(t, addr)
+			p.say("HEAD %s HTTP/1.1\r\nHost: h\r\n\r\nGET %s HTTP/1.1\r\nHost: h\r\n\r\n", path, path)
+			if resp := p.answer("HEAD"); resp.ContentLength != 5 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
+				t.Errorf("%s: HEAD is told %v", path, resp)
+			}
+			if body, err := io.ReadAll(p.answer("GET").Body); string(body) != "hel" || err != io.ErrUnexpectedEOF {
+				t.Errorf("%s: got %q, %v", path, body, err)
+			}
+		}
+	}, "gallop in net/http")
+}
+
+// Trailers that are in the header already when the head is written come once, with what they are at the end; where
+// there are no trailers they are fields of the head.
+func TestTrailersSetBefore(t *testing.T) {
+	addr := startGallop(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-Sum, A-Sum")
+		w.Header().Set("X-Sum", "0")
+		w.Header().Set("A-Sum", "0")
+		if r.URL.Path == "/length" {
+			w.Header().Set("Content-Length", "1")
+		}
+		io.WriteString(w, "x")
+		w.Header().Set("X-Sum", "1")
+		w.Header().Del("A-Sum")
+	}))
+	for _, tc := range []struct{ name, request, head, trailers string }{
+		{"chunks", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "[] []", "[1] []"},
+		{"length", "GET /length HTTP/1.1\r\nHost: h\r\n\r\n", "[0] [0]", "[] []"},
+		{"old", "GET / HTTP/1.0\r\n\r\n", "[0] [0]", "[] []"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := dial(t, addr)
+			p.say("%s", tc.request)
+			resp := p.answer("GET")
+			if body := bodyOf(t, resp); body != "x" {
+				t.Errorf("got %q", body)
+			}
+			both := func(h http.Header) string { return fmt.Sprint(h["X-Sum"], h["A-Sum"]) }
+			if head, trailers := both(resp.Header), both(resp.Trailer); head != tc.head || trailers != tc.trailers {
+				t.Errorf("got %s in the head, %s behind the body", head, trailers)
+			}
+		})
+	}
+}
+
 // A client that goes away ends the context, and so does the end of the handler.
 func TestContext(t *testing.T) {
 	ends := make(chan error, 1)
@@ -532,6 +594,43 @@ func TestContinue(t *testing.T) {
 			t.Errorf("got %v", resp)
 		}
 	})
+}
+
+// A type is one whatever the case of the field's name.
+func TestTypeInLowerCase(t *testing.T) {
+	p := dial(t, startGallop(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["content-type"] = []string{"text/x"}
+		w.Header()["content-length"] = []string{"6"}
+		io.WriteString(w, "<html>")
+		w.(http.Flusher).Flush()
+	})))
+	p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	resp := p.answer("GET")
+	if got := resp.Header["Content-Type"]; !slices.Equal(got, []string{"text/x"}) || bodyOf(t, resp) != "<html>" || resp.ContentLength != 6 {
+		t.Errorf("got %v", resp)
+	}
+}
+
+// An interim answer takes no fields from the answer that somebody else has set.
+func TestInterimLeavesFields(t *testing.T) {
+	h := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", "</x>")
+		w.WriteHeader(103)
+		w.Header().Del("Link")
+	}))
+	ln := listen(t)
+	s := &gallop.Server{Logger: quietLog, Handler: func(ctx *gallop.RequestCtx) {
+		ctx.Response.Header.Set("Link", "</y>")
+		h(ctx)
+	}}
+	go s.Serve(ln)
+	t.Cleanup(func() { s.Close() })
+	p := dial(t, ln.Addr().String())
+	p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	p.expect("HTTP/1.1 103 Early Hints\r\nLink: </y>\r\nLink: </x>\r\n\r\n")
+	if got := p.answer("GET").Header["Link"]; !slices.Equal(got, []string{"</y>"}) {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestInterim(t *testing.T) {

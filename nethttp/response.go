@@ -45,6 +45,7 @@ type response struct {
 	typed    bool // no Content-Type is to be guessed
 	trailers bool // some were announced
 	untyped  bool // ctx.Response had no default Content-Type before
+	over     bool // more was written than announced
 	alone    bool // there is no server: nothing can be streamed
 	gathers  bool // nothing is streamed unless it has to be
 	hijacked bool
@@ -105,17 +106,16 @@ func (w *response) presetStatus() int { return max(w.ctx.Response.StatusCode(), 
 // writeInterim sends an interim answer with the fields that there are.
 func (w *response) writeInterim(status int) {
 	h := &w.ctx.Response.Header
+	var before gallop.ResponseHeader
+	h.CopyTo(&before)
 	var room [16]string
-	names := sortedNames(room[:0], w.header)
-	for _, name := range names {
+	for _, name := range sortedNames(room[:0], w.header) {
 		for _, value := range w.header[name] {
 			h.Add(name, oneLine(value))
 		}
 	}
 	w.ctx.WriteInterim(status)
-	for _, name := range names {
-		h.Del(name)
-	}
+	before.CopyTo(h)
 }
 
 // logf writes to the server's log what the handler did, and where.
@@ -152,7 +152,8 @@ func (w *response) ready(p int) error {
 		return nil
 	case !w.mayHaveBody():
 		return http.ErrBodyNotAllowed
-	case w.length >= 0 && w.written+int64(p) > w.length:
+	case w.over || w.length >= 0 && w.written+int64(p) > w.length:
+		w.over = true // what comes next belongs behind what is missing
 		return http.ErrContentLength
 	}
 	return nil
@@ -389,6 +390,10 @@ func (w *response) finish() {
 		w.begin(nil)
 	} else if w.stream == nil {
 		w.guessType(nil)
+		if w.length >= 0 && w.ctx.IsHead() { // what was gathered was for the type
+			w.ctx.Response.ResetBody()
+			w.ctx.Response.Header.SetContentLength(int(w.length))
+		}
 	}
 	switch {
 	case w.stream != nil || w.alone:

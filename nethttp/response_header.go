@@ -3,6 +3,7 @@ package nethttp
 import (
 	"io"
 	"net/http"
+	"net/textproto"
 	"os"
 	"slices"
 	"strconv"
@@ -17,12 +18,12 @@ func (w *response) copyHeader() {
 	var room [16]string
 	for _, name := range sortedNames(room[:0], w.header) {
 		values := w.header[name]
-		switch name {
+		switch key := textproto.CanonicalMIMEHeaderKey(name); key {
 		case "Content-Length":
 			w.copyLength(values)
 			continue
 		case "Content-Type", "Content-Encoding":
-			w.copyTyped(name, values)
+			w.copyTyped(key, values)
 			continue
 		case "Transfer-Encoding":
 			w.typed = true
@@ -98,8 +99,15 @@ func oneLine(value string) string {
 
 var lineEnds = strings.NewReplacer("\n", " ", "\r", " ")
 
-// announce takes over the names of trailers.
+// announce takes over the names of trailers, if there will be some.
 func (w *response) announce(lists []string) {
+	if w.length >= 0 {
+		return
+	}
+	if !w.ctx.Request.Header.IsHTTP11() { // to which net/http sends no length then
+		w.trailers = true
+		return
+	}
 	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
 			if name = strings.TrimSpace(name); name != "" && w.ctx.Response.Header.AddTrailer(name) == nil {
@@ -127,6 +135,7 @@ func (w *response) copyTrailers() {
 		names = append(names, http.CanonicalHeaderKey(string(name)))
 	}
 	for _, name := range names {
+		h.Del(name) // what it was when the head was written
 		for _, value := range w.header[name] {
 			h.Add(name, oneLine(value))
 		}
