@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -38,7 +39,7 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 			defer ctx.Request.Reset()
 		}
 		if handler, noResponse := ctx.HijackHandler(); handler != nil && resp == &ctx.Response {
-			passHijack(w, ctx, handler, noResponse)
+			passHijack(w, r, ctx, handler, noResponse)
 			return
 		}
 		writeResponse(w, r, resp)
@@ -188,7 +189,7 @@ func (f flushed) Write(p []byte) (int, error) {
 }
 
 // passHijack answers the request and gives the connection to handler.
-func passHijack(w http.ResponseWriter, ctx *gallop.RequestCtx, handler gallop.HijackHandler, noResponse bool) {
+func passHijack(w http.ResponseWriter, r *http.Request, ctx *gallop.RequestCtx, handler gallop.HijackHandler, noResponse bool) {
 	conn, buffers, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, http.StatusText(http.StatusNotImplemented), http.StatusNotImplemented)
@@ -208,11 +209,20 @@ func passHijack(w http.ResponseWriter, ctx *gallop.RequestCtx, handler gallop.Hi
 		defer conn.Close()
 		defer func() {
 			if v := recover(); v != nil {
-				ctx.Logger().Printf("panic in the hijack handler: %v\n%s", v, debug.Stack())
+				logf(r, "nethttp: panic in a hijack handler: %v\n%s", v, debug.Stack())
 			}
 		}()
 		handler(readerConn{conn, buffers.Reader})
 	}()
+}
+
+// logf writes to the log of the server of r.
+func logf(r *http.Request, format string, args ...any) {
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ErrorLog != nil {
+		s.ErrorLog.Printf(format, args...)
+		return
+	}
+	log.Printf(format, args...)
 }
 
 // readerConn is a connection that is read through a buffer.

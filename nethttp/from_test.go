@@ -115,7 +115,6 @@ func TestFromHandlerConn(t *testing.T) {
 // A hijack handler that panics ends its connection only, as with gallop's server.
 func TestFromHandlerHijackPanics(t *testing.T) {
 	p := dial(t, startNetHTTP(t, nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
-		ctx.Init2(ctx.Conn(), quietLog, true)
 		ctx.HijackSetNoResponse(true)
 		ctx.Hijack(func(net.Conn) { panic("no") })
 	})))

@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gallop-http/gallop"
 )
@@ -117,12 +118,16 @@ func (c *call) decompress(resp *http.Response) {
 // unzippedBody is a gzip body. Nothing is read before it is.
 type unzippedBody struct {
 	io.ReadCloser
-	r   *gzip.Reader
-	err error
+	r      *gzip.Reader
+	err    error
+	closed atomic.Bool
 }
 
 // Read implements io.Reader.
 func (b *unzippedBody) Read(p []byte) (int, error) {
+	if b.closed.Load() { // r may have something yet
+		return 0, http.ErrBodyReadAfterClose
+	}
 	if b.r == nil && b.err == nil {
 		b.r, b.err = gzip.NewReader(b.ReadCloser)
 	}
@@ -130,6 +135,12 @@ func (b *unzippedBody) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	return b.r.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *unzippedBody) Close() error {
+	b.closed.Store(true)
+	return b.ReadCloser.Close()
 }
 
 // responseBody is the body of an answer. It ends the call.

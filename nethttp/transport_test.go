@@ -260,6 +260,29 @@ func TestTransportAnswer(t *testing.T) {
 	}
 }
 
+// A body that is decompressed ends with Close, whatever has been read of it.
+func TestTransportClosedGzip(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		zw := gzip.NewWriter(w)
+		zw.Write(make([]byte, 100<<10))
+		zw.Close()
+	})
+	sent(t, func(t *testing.T, client *http.Client) {
+		resp, err := client.Do(requestTo(t, "GET", s.URL, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := resp.Body.Read(make([]byte, 10)); n == 0 || err != nil || !resp.Uncompressed {
+			t.Errorf("read %d, %v of %v", n, err, resp)
+		}
+		resp.Body.Close()
+		if n, err := resp.Body.Read(make([]byte, 10)); n > 0 || err == nil || err == io.EOF {
+			t.Errorf("read %d, %v behind Close", n, err)
+		}
+	})
+}
+
 func requestTo(t *testing.T, method, url string, body io.Reader) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
