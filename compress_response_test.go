@@ -101,6 +101,11 @@ func TestCompressionOfAResponse(t *testing.T) {
 			r.Header.Set("Cache-Control", "public, No-Transform")
 		}, "", ""},
 		{"digest", "gzip", func(r *Response) { r.SetBodyString(compressible); r.Header.Set("Content-Digest", "sha-256=:AAAA:") }, "", ""},
+		{"digest in a trailer", "gzip", func(r *Response) {
+			r.SetBodyStream(strings.NewReader(compressible), -1)
+			r.Header.SetTrailer("X-Sum, repr-digest")
+			r.Header.Set("Repr-Digest", "sha-256=:AAAA:")
+		}, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var plain Response

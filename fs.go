@@ -67,7 +67,8 @@ type FS struct {
 	// Compress sends files that gain from it in gzip coding to clients that accept it:
 	// what is in the file with the name and ".gz" behind it, or a suffix as
 	// below, unless that is older, and else, up to 1 MiB and without Range, compressed
-	// in memory. Nothing is written to disk.
+	// in memory, unless the handler has set Cache-Control: no-transform. Nothing is written
+	// to disk. Where the handler has set a digest of the file, that is sent as it is.
 	Compress bool
 
 	// CompressBrotli and CompressZstd add br and zstd to what Compress does, with ".br"

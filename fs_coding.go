@@ -63,7 +63,7 @@ func fileLevel(c coding.Coding) int {
 func (h *fileHandler) encode(ctx *RequestCtx, r *representation) {
 	r.negotiated = true
 	liked := h.liked(ctx)
-	if len(liked) == 0 || r.replaceByStored(&h.coded, liked) {
+	if len(liked) == 0 || r.replaceByStored(&h.coded, liked) || ctx.Response.Header.forbidsTransform() {
 		return
 	}
 	parts := h.ranges && len(ctx.Request.Header.Peek(HeaderRange)) > 0

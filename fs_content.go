@@ -204,6 +204,7 @@ func (r *representation) sendEncoded(ctx *RequestCtx) {
 	}
 	if resp.encodeBytes(r.coding, fileLevel(r.coding)) {
 		resp.Header.SetContentEncoding(r.coding.String())
+		resp.Header.Del(HeaderContentLength) // of the file
 	}
 }
 

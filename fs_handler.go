@@ -111,8 +111,9 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 func (h *fileHandler) serveFile(ctx *RequestCtx, name string, file fs.File, info fs.FileInfo) {
 	ctx.Response.dropBodyAndCoding()
 	r := newFileRepresentation(name, file, info)
-	coded := ctx.Response.Header.head.Fields.Has(field.ContentEncoding)
-	if t := typeByName(name); !coded && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
+	head := &ctx.Response.Header
+	plain := head.head.Fields.Has(field.ContentEncoding) || head.hasDigest()
+	if t := typeByName(name); !plain && len(h.codings) > 0 && t != "" && isCompressible(UnsafeBytes(t)) {
 		h.encode(ctx, &r)
 	}
 	r.ranges = r.ranges && h.ranges

@@ -500,6 +500,30 @@ func TestFSCompression(t *testing.T) {
 			t.Errorf("the rest of the file in no coding: %d %q", resp.StatusCode(), resp.Body())
 		}
 	})
+	t.Run("what the handler says of the bytes holds", func(t *testing.T) {
+		for _, tc := range []struct{ name, value, target, encoding string }{
+			{"Cache-Control", "public, no-transform", "/plain.css", ""},
+			{"Cache-Control", "public, no-transform", "/stored.css", "gzip"},
+			{"Cache-Control", "public", "/plain.css", "gzip"},
+			{"Repr-Digest", "sha-256=:AAAA:", "/plain.css", ""},
+			{"Repr-Digest", "sha-256=:AAAA:", "/stored.css", ""},
+			{"Content-MD5", "AAAA", "/plain.css", ""},
+		} {
+			resp := serveOnce(t, func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.Set(tc.name, tc.value)
+				all(ctx)
+			}, "GET", tc.target, "Accept-Encoding: gzip")
+			if got := peek(resp, "Content-Encoding"); got != tc.encoding {
+				t.Errorf("%s: %s, %s: Content-Encoding %q, want %q", tc.name, tc.value, tc.target, got, tc.encoding)
+			}
+		}
+	})
+	t.Run("no length but that of what is sent", func(t *testing.T) {
+		resp := serveOnce(t, all, "GET", "/plain.css", "Accept-Encoding: gzip")
+		if n := resp.Header.ContentLength(); n > 0 && n != len(resp.Body()) {
+			t.Errorf("Content-Length: %d of %d bytes", n, len(resp.Body()))
+		}
+	})
 	t.Run("a date does not tell codings apart", func(t *testing.T) {
 		for _, accept := range []string{"identity", "gzip"} {
 			resp := serveOnce(t, all, "GET", "/stored.css", "Accept-Encoding: "+accept, "Range: bytes=1-", "If-Range: Sat, 07 Mar 2020 10:00:00 GMT")

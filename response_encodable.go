@@ -35,12 +35,21 @@ func (resp *Response) allowsCoding() bool {
 		fields.Has(field.ContentRange) || fields.Has(field.ContentEncoding) || !isCompressible(resp.Header.ContentType()) {
 		return false
 	}
+	return !resp.Header.hasDigest() && !resp.Header.forbidsTransform()
+}
+
+// hasDigest reports whether the head, or a trailer that it announces, has a digest of the body.
+func (h *header) hasDigest() bool {
 	for _, digest := range digestFields {
-		if field.Find(fields, field.Unknown, digest) >= 0 {
-			return false
+		if field.Find(&h.head.Fields, field.Unknown, digest) >= 0 || h.announces(UnsafeBytes(digest)) {
+			return true
 		}
 	}
-	return !anyLineHasToken(fields, field.CacheControl, "no-transform")
+	return false
+}
+
+func (h *header) forbidsTransform() bool {
+	return anyLineHasToken(&h.head.Fields, field.CacheControl, "no-transform")
 }
 
 var digestFields = [...]string{"Content-Digest", "Repr-Digest", "Digest", "Content-MD5"}
