@@ -65,14 +65,22 @@ func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 
 // BodyUncompressed returns the body with the codings of Content-Encoding undone,
 // within the limits of BodyGunzip. Without any it is Body. The error is
-// ErrContentEncodingUnsupported for codings that are not known.
+// ErrContentEncodingUnsupported for codings that are not known. An answer that can have no
+// body, to HEAD or with the status 304, say, has none, whatever Content-Encoding says of another.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
-	return resp.uncompressed(&resp.Header.header, coding.Limits{})
+	return resp.uncompressedAnswer(coding.Limits{})
 }
 
 // BodyUncompressedWithLimit is BodyUncompressed with the limit of BodyGunzipWithLimit.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	return resp.uncompressed(&resp.Header.header, decodeLimits(maxBodySize))
+	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
+}
+
+func (resp *Response) uncompressedAnswer(limits coding.Limits) ([]byte, error) {
+	if !resp.mayHaveBody() && len(resp.Body()) == 0 {
+		return nil, resp.err
+	}
+	return resp.uncompressed(&resp.Header.header, limits)
 }
 
 // decodeLimits are those of a caller who named a size, and means it.

@@ -109,6 +109,33 @@ func TestBodyUncompressed(t *testing.T) {
 	}
 }
 
+// The Content-Encoding of an answer without a body is that of the answer which it stands for (RFC 9110 §8.4, §9.3.2, §15.4.5).
+func TestBodyUncompressedWithoutABody(t *testing.T) {
+	for _, tt := range []struct {
+		name, wire string
+		head       bool
+		err        error
+	}{
+		{"HEAD", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 60\r\n\r\n", true, nil},
+		{"HEAD, an unknown coding", "HTTP/1.1 200 OK\r\nContent-Encoding: compress\r\nContent-Length: 60\r\n\r\n", true, nil},
+		{"304", "HTTP/1.1 304 Not Modified\r\nContent-Encoding: gzip\r\n\r\n", false, nil},
+		{"204", "HTTP/1.1 204 No Content\r\nContent-Encoding: br\r\n\r\n", false, nil},
+		{"200 that is cut off", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n", false, io.ErrUnexpectedEOF},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			resp := Response{SkipBody: tt.head}
+			if err := resp.Read(bufio.NewReader(strings.NewReader(tt.wire))); err != nil {
+				t.Fatal(err)
+			}
+			body, err := resp.BodyUncompressed()
+			limited, limitedErr := resp.BodyUncompressedWithLimit(1000)
+			if len(body)+len(limited) > 0 || !errors.Is(err, tt.err) || !errors.Is(limitedErr, tt.err) {
+				t.Errorf("%q, %v; with a limit %q, %v; want %v", body, err, limited, limitedErr, tt.err)
+			}
+		})
+	}
+}
+
 // A coded response says so, varies, and decodes to what it was, however it was set.
 func TestWriteEncoded(t *testing.T) {
 	text := strings.Repeat("some text ", 1000)
