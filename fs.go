@@ -66,7 +66,7 @@ type FS struct {
 
 	// Compress sends files that gain from it in gzip coding to clients that accept it:
 	// what is in the file with the name and ".gz" behind it, or a suffix as
-	// below, unless that is older, and else, up to 1 MiB and without Range, compressed
+	// below, unless that is older or empty, and else, up to 1 MiB and without Range, compressed
 	// in memory, unless the handler has set Cache-Control: no-transform. Nothing is written
 	// to disk. Where the handler has set a digest of the file, that is sent as it is.
 	Compress bool
@@ -207,7 +207,10 @@ func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = file.Stat(); err != nil {
+	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = fs.ErrNotExist // and has not been what it is for long
+	}
+	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}

@@ -131,14 +131,15 @@ func (r *representation) replaceByStored(tree *fileTree, liked []fileCoding) boo
 }
 
 // useStored makes r the file with the same content in coding c, if there is one that
-// is not older.
+// is not older, and not empty.
 func (r *representation) useStored(files *openTree, c fileCoding) bool {
 	for _, suffix := range c.suffixes {
 		file, info, err := files.openFile(r.name + suffix)
 		if err != nil {
 			continue
 		}
-		if info.IsDir() || info.ModTime().Before(r.modified) {
+		// Nothing in a coding is empty: what is was being written, or its disk was full.
+		if info.IsDir() || info.Size() == 0 || info.ModTime().Before(r.modified) {
 			file.Close()
 			continue
 		}

@@ -407,6 +407,7 @@ func TestFSCompression(t *testing.T) {
 		"stored.css": text, "stored.css.br": "BR", "stored.css.gz": "GZ", "stored.css.zst": "ZST",
 		"old.css": text, "old.css.gz": "OLD", "plain.css": text, "small.css": "x", "named.css": text, "named.css.fasthttp.gz": "NAMED",
 		"picture.png": text, "picture.png.gz": "PNG", "trick.css": text, "trick.css.gz/": "", "link.css": text, "link.css.gz": "-> /etc/passwd",
+		"broken.css": text, "broken.css.gz": "", "broken.css.br": "", "broken.css.zst": "", "rest.css": text, "rest.css.gz": "GZ", "rest.css.br": "",
 	})
 	before := matrixTime.Add(-time.Second)
 	if err := os.Chtimes(filepath.Join(dir, "old.css.gz"), before, before); err != nil {
@@ -435,6 +436,8 @@ func TestFSCompression(t *testing.T) {
 		{"not smaller by it, zstd", "/dense.css", "zstd", all, "", string(dense)},
 		{"other suffix", "/named.css", "gzip", all, "gzip", "NAMED"},
 		{"type that does not gain", "/picture.png", "gzip", all, "", text},
+		{"empty, which is not gzip", "/broken.css", "gzip", all, "gzip", ""},
+		{"empty, and another one is not", "/rest.css", "gzip, br", all, "gzip", "GZ"},
 		{"directory in its place", "/trick.css", "gzip", all, "gzip", ""},
 		{"link outside in its place", "/link.css", "gzip", all, "gzip", ""},
 	} {
@@ -622,6 +625,20 @@ func TestFSErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestFSFileThatIsReplaced has a device where a file was a moment ago.
+func TestFSFileThatIsReplaced(t *testing.T) {
+	files := replacingFS{fstest.MapFS{"a.txt": {Data: []byte("a")}}, fstest.MapFS{"a.txt": {Data: []byte("a"), Mode: fs.ModeDevice}}}
+	if resp := serveOnce(t, (&gallop.FS{FS: files}).NewRequestHandler(), "GET", "/a.txt"); resp.StatusCode() != 404 {
+		t.Errorf("%d %q", resp.StatusCode(), resp.Body())
+	}
+}
+
+// replacingFS says of files what those before were, and opens those after.
+type replacingFS struct{ before, after fstest.MapFS }
+
+func (r replacingFS) Stat(name string) (fs.FileInfo, error) { return r.before.Stat(name) }
+func (r replacingFS) Open(name string) (fs.File, error)     { return r.after.Open(name) }
 
 // failingFS is a file system that fails.
 type failingFS struct{ err error }
