@@ -235,11 +235,8 @@ const connsPerProcess = 10_000
 // attack starts processes for all connections of the configuration and waits until they are made.
 func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
 	var as attackers
-	processes := (config.Conns + connsPerProcess - 1) / connsPerProcess
-	config.Rate /= processes
-	for left := config.Conns; left > 0; left -= connsPerProcess {
-		config.Conns = min(left, connsPerProcess)
-		cmd, err := child.Command("attack", config)
+	for _, part := range config.split() {
+		cmd, err := child.Command("attack", part)
 		if err != nil {
 			return as, attackStat{}, err
 		}
@@ -250,10 +247,30 @@ func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
 		as = append(as, p)
 	}
 	sum, err := as.hear()
-	if err == nil && sum.Connected < config.Conns {
-		err = fmt.Errorf("only %d connections could be made", sum.Connected)
+	if err == nil {
+		err = config.complete(sum)
 	}
 	return as, sum, err
+}
+
+// split returns what each of the processes is told.
+func (c attackConfig) split() (parts []attackConfig) {
+	processes := (c.Conns + connsPerProcess - 1) / connsPerProcess
+	for left := c.Conns; left > 0; left -= connsPerProcess {
+		part := c
+		part.Conns = min(left, connsPerProcess)
+		part.Rate /= processes
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// complete says what is missing where not all connections could be made: with fewer, an attack proves less.
+func (c attackConfig) complete(sum attackStat) error {
+	if sum.Connected < c.Conns {
+		return fmt.Errorf("only %d of %d connections could be made", sum.Connected, c.Conns)
+	}
+	return nil
 }
 
 // tell sends a command to each process and sums what they answer.

@@ -49,13 +49,9 @@ func fewDescriptors(t *trial) error {
 	if _, err := as.tell("release"); err != nil {
 		return err
 	}
-	if c, err := dial(s.address, 0); err == nil {
-		defer c.Close()
-		if _, err := c.do(get("/ok/2"), 10*time.Second); err != nil {
-			t.require(false, "no answer after the descriptors came back: %v", err)
-		}
-	}
+	err = s.answers()
 	recovery := time.Since(released)
+	t.require(err == nil, "no answer after the descriptors came back: %v", err)
 	for held.Gone < clients && time.Since(released) < 15*time.Second {
 		time.Sleep(50 * time.Millisecond)
 		if held, err = as.tell("stat"); err != nil {
@@ -68,6 +64,20 @@ func fewDescriptors(t *trial) error {
 	t.requireTime(recovery, time.Second, "recovery")
 	t.require(dropped == 0, "%d clients were dropped without an answer", dropped)
 	return nil
+}
+
+// answers asks the server once, over a connection of its own.
+func (s *server) answers() error {
+	c, err := dial(s.address, 0)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	r, err := c.do(get("/ok/2"), 10*time.Second)
+	if err == nil && r.status != 200 {
+		err = fmt.Errorf("status %d", r.status)
+	}
+	return err
 }
 
 // littleMemory parks connections on a server whose collector aims at 64 MiB. The connections need more than that on

@@ -153,6 +153,9 @@ func (f *flood) open() {
 	f.slots[int32(fd)] = &floodSlot{floodCase: c, start: time.Now()}
 }
 
+// made is how many connections the server has ended, with an answer or without.
+func (f *flooded) made() int { return f.Answered + f.Wrong + f.Silent }
+
 func (f *flooded) total() int { return f.Answered + f.Wrong + f.Silent + f.Stuck + f.Failed }
 
 // send connects and sends. On the loopback device neither waits.

@@ -57,6 +57,7 @@ func badInput(t *trial) error {
 		first.stat.Heap>>10, last.stat.Heap>>10, cpu/time.Duration(max(rejected, 1)))
 	t.count("%.0f rejects/s of %d hoped for, a bare server makes %.0f here", rate, goal, bare)
 	f := last.sum
+	t.require(rejected > 0, "no request was rejected")
 	t.require(f.Wrong+f.Silent+f.Stuck == 0, "%d wrong, %d without an answer, %d not closed: %v", f.Wrong, f.Silent, f.Stuck, f.worst())
 	t.require(last.stat.Heap < first.stat.Heap*11/10+4<<20, "heap grew from %d KiB to %d KiB", first.stat.Heap>>10, last.stat.Heap>>10)
 	t.requireLoaded(s.quiet, during)
@@ -83,7 +84,7 @@ func (t *trial) bareRate(cases []floodCase) (float64, error) {
 	const length = 4 * time.Second
 	time.Sleep(length)
 	sum, err := as.tell("stat")
-	return float64(sum.total()) / length.Seconds(), err
+	return float64(sum.made()) / length.Seconds(), err
 }
 
 // requireLoaded is requireGood for an attack that takes all of the machine, its attackers' cores included: none may be

@@ -171,8 +171,8 @@ func (t *trial) acceptStorm(s *server) error {
 	length := time.Duration(t.pick(4, 60)) * time.Second
 	time.Sleep(length)
 	sum, err := as.tell("stat")
-	t.logf("accept storm: %.0f connections/s", float64(sum.total())/length.Seconds())
-	t.count("accept storm %.0f/s", float64(sum.total())/length.Seconds())
+	t.logf("accept storm: %.0f connections/s, %d could not be made", float64(sum.made())/length.Seconds(), sum.Failed)
+	t.count("accept storm %.0f/s", float64(sum.made())/length.Seconds())
 	t.require(s.alive(), "the accept storm ended the process")
 	return err
 }

@@ -32,6 +32,7 @@ func restarts(t *trial) error {
 	}
 	defer func() { current.Stop() }()
 	load := startRestartLoad(ln.address, rate)
+	defer load.end()
 	start := time.Now()
 	var drains []time.Duration
 	served, number := 0, t.pick(20, 1000)
@@ -80,6 +81,7 @@ func (s *server) retire() (d drainStat, err error) {
 type restartLoad struct {
 	address string
 	stop    chan struct{}
+	once    sync.Once
 	wait    sync.WaitGroup
 	mu      sync.Mutex
 	sum     restartSum
@@ -126,8 +128,9 @@ func startRestartLoad(address string, rate int) *restartLoad {
 	return l
 }
 
+// end stops the clients, once, and returns what they have seen.
 func (l *restartLoad) end() restartSum {
-	close(l.stop)
+	l.once.Do(func() { close(l.stop) })
 	l.wait.Wait()
 	return l.sum
 }

@@ -190,11 +190,12 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	timer := time.AfterFunc(length*3/4, func() { resident <- server.Resident() })
 	what, err := running.measure()
 	user1, system1 := server.CPU()
-	if timer.Stop() {
-		return s, errors.New("the load has ended early")
-	}
+	early := timer.Stop()
 	if err == nil && !server.Alive() {
 		err = syscall.ESRCH
+	}
+	if err == nil && early {
+		err = errors.New("the load has ended early")
 	}
 	if err != nil {
 		return s, err
