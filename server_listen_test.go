@@ -386,7 +386,7 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 		<-begun
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
-		time.AfterFunc(200*time.Millisecond, func() { close(finish) })
+		defer close(finish)
 		if err := s.ShutdownWithContext(ctx); err != context.DeadlineExceeded {
 			t.Error(err)
 		}

@@ -151,7 +151,7 @@ func TestConnectionEnds(t *testing.T) {
 					s.Handler = say
 				}
 				on.talk(t, s, func(c *wiretest.Conversation) {
-					c.Send(tc.request, wiretest.Get("/never"))
+					c.Send(tc.request + wiretest.Get("/never")) // in one, or it may have ended before it came
 					c.Want(200)
 					c.WantField("Connection", tc.answered)
 					c.WantEOF()
@@ -181,7 +181,7 @@ func TestPanicsEndTheirConnectionOnly(t *testing.T) {
 			panic("oops")
 		}}
 		on.talk(t, s, func(c *wiretest.Conversation) {
-			c.Send(wiretest.Get("/"), wiretest.Get("/"))
+			c.Send(wiretest.Get("/") + wiretest.Get("/"))
 			c.Want(500)
 			c.WantBody("Internal Server Error")
 			c.WantEOF()
