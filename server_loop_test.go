@@ -322,6 +322,38 @@ func TestLoopTunesConnections(t *testing.T) {
 	}
 }
 
+// Idle connections do not all have goroutines at the same time, just to end.
+func TestLoopEndsIdleConnectionsWithFewGoroutines(t *testing.T) {
+	const conns = 1500
+	var most atomic.Int64
+	s := &gallop.Server{
+		Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },
+		ConnState: func(_ net.Conn, state gallop.ConnState) {
+			if n := int64(runtime.NumGoroutine()); state == gallop.StateClosed && n > most.Load() {
+				most.Store(n)
+			}
+		},
+	}
+	addr := loopServer(t, s)
+	var clients []*rawClient
+	for range conns {
+		c := dialRaw(t, addr)
+		c.want("/", "x")
+		clients = append(clients, c)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range clients {
+		if n, err := c.r.ReadByte(); err != io.EOF {
+			t.Fatalf("%d, %v; want the end", n, err)
+		}
+	}
+	if n := most.Load(); n > conns*2/3 {
+		t.Errorf("%d goroutines for %d connections", n, conns)
+	}
+}
+
 // A handler's bodies, both ways, on the loop and off it.
 func TestLoopStreams(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB

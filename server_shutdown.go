@@ -32,7 +32,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.conns.closeListeners(acceptGrace)
 	s.stop()
 	s.ending.Store(true)
-	s.conns.endIdle()
+	s.conns.endIdle(ctx)
 
 	unhook := context.AfterFunc(ctx, s.conns.wake)
 	defer unhook()
@@ -87,20 +87,49 @@ func (t *connTable) isClosing() bool {
 	return t.closing
 }
 
-// endIdle wakes connections that wait for a request, which then end.
-func (t *connTable) endIdle() {
+// Connections of loops that wait for a request have no goroutines, and get one to end. endIdleAtOnce is how many of them
+// have one at a time, or had one endIdlePatience ago.
+const (
+	endIdleAtOnce   = 256
+	endIdlePatience = 100 * time.Millisecond
+)
+
+// endIdle wakes connections that wait for a request, which then end, until ctx does.
+func (t *connTable) endIdle(ctx context.Context) {
+	all := t.wakeIdle()
+	open := int(t.open.Load())
+	for i, lc := range all {
+		if i >= endIdleAtOnce && i%(endIdleAtOnce/2) == 0 {
+			left := open - (i - endIdleAtOnce/2)
+			for end := time.Now().Add(endIdlePatience); int(t.open.Load()) > left && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+		}
+		lc.kick()
+	}
+}
+
+// asleep is a connection of a loop that waits for a request.
+type asleep interface{ kick() }
+
+// wakeIdle tells connections that wait for a request to end, and wakes them but for those that it returns.
+func (t *connTable) wakeIdle() (rest []asleep) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.each(func(c *tableEntry) {
 		if !c.state.CompareAndSwap(phaseIdle, phaseEnding) {
 			return
 		}
-		if lc, ok := c.nc.(interface{ kick() }); ok { // of a loop
-			lc.kick()
+		if lc, ok := c.nc.(asleep); ok {
+			rest = append(rest, lc)
 		} else {
 			c.nc.SetReadDeadline(time.Unix(1, 0))
 		}
 	})
+	return rest
 }
 
 // closeAll closes all connections, and those that are on their way to the ring.

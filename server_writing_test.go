@@ -153,7 +153,7 @@ func TestResponsesThatWouldMislead(t *testing.T) {
 					tt.handle(ctx)
 				}}
 				on.talk(t, s, func(c *wiretest.Conversation) {
-					c.Send(wiretest.Get("/"), wiretest.Get("/next"))
+					c.Send(wiretest.Get("/") + wiretest.Get("/next"))
 					r := c.Want(tt.status)
 					c.WantBody(tt.body)
 					if v := r.Get("Connection"); v == "close" {
