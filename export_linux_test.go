@@ -85,3 +85,11 @@ func (t *connTable) awaitEnd(peer net.Addr) {
 
 // SetLoops has s serve in memory on n loops.
 func SetLoops(s *Server, n int) { s.loops.n = n }
+
+// ShortRuns returns how many short runs are known of the place that has most of them.
+func ShortRuns(s *Server) (most uint32) {
+	for i := range s.branch.places {
+		most = max(most, s.branch.places[i].Load()&runsMask)
+	}
+	return most
+}

@@ -737,8 +737,7 @@ func (c *serverConn) handleOnLoop() {
 		}
 		return
 	}
-	seat.worker.Count(seat.what)
-	timed := c.requests%sampled == 0
+	timed := isSample(seat.worker.Count(seat.what))
 	var start poll.Moment
 	if timed {
 		start = poll.Now()

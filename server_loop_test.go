@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -284,6 +285,36 @@ func TestLoopSeesThatAHandlerStillBlocks(t *testing.T) {
 	if got, err := c.answer(); got != "x" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// The time of some runs on the loop is taken, also if each is that of another connection.
+func TestLoopSamplesShortConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
+		ln := gallop.ListenOnLoop(s)
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ln) }()
+		for range 1000 {
+			c, err := ln.Dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+			if answer, err := io.ReadAll(c); err != nil || !strings.HasSuffix(string(answer), "\r\n\r\nx") {
+				t.Fatalf("%q, %v", answer, err)
+			}
+			_ = c.Close()
+		}
+		if n, inline := gallop.ShortRuns(s), s.Stats().Inline; n < 40 || inline < 900 {
+			t.Errorf("of %d runs on the loop it is known that %d were short", inline, n)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Connections that waited for somebody to serve them have the options of all others.

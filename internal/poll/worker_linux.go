@@ -132,11 +132,11 @@ const whatBits = 10
 const Whats = 1 << whatBits
 
 // Count counts something that w does on the loop that it leads, and tells what, for Handler.Overdue. Loops
-// count by themselves, so that no processor has to ask another one for the number.
-func (w *Worker) Count(what uint32) {
+// count by themselves, so that no processor has to ask another one for the number. It returns how much that is.
+func (w *Worker) Count(what uint32) uint64 {
 	called := &w.loop.called
 	was := called.Load() % Whats
-	called.Add(Whats + uint64(what) - was) // of two, should w have been overtaken just now, one may be lost
+	return called.Add(Whats+uint64(what)-was) / Whats // of two, should w have been overtaken just now, one may be lost
 }
 
 // Done tells that w is done with what it has told Count, though it does not lead any more. It reports whether
