@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
 	"github.com/gallop-http/gallop/memnet"
 )
 
@@ -99,4 +102,39 @@ func TestShutdownWhileItBeginsToServe(t *testing.T) {
 			}
 		}
 	})
+}
+
+// patient is a listener that takes no timeout for an answer, as some do that go around others.
+type patient struct{ *net.TCPListener }
+
+func (ln patient) Accept() (net.Conn, error) {
+	for {
+		c, err := ln.TCPListener.Accept()
+		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return c, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Shutdown does not wait without an end for a listener to notice that its time is over.
+func TestShutdownOfAListenerThatIsPatient(t *testing.T) {
+	s := &gallop.Server{Handler: say, Logger: quiet}
+	ln := patient{listeners(t)["tcp"](t).(*net.TCPListener)}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	if got := firstLine(t, dialTCP(t, ln.Addr().String()), wiretest.Get("/", "Connection: close")); got != "HTTP/1.1 200 OK" {
+		t.Fatal(got)
+	}
+	hangs := time.AfterFunc(20*time.Second, func() {
+		t.Error("Shutdown still waits")
+		ln.Close()
+	})
+	defer hangs.Stop()
+	if err := s.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 }

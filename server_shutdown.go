@@ -74,6 +74,11 @@ func (t *connTable) closeListeners(grace time.Duration) {
 			ln.Close()
 		}
 	}
+	if len(t.listeners) > 0 && grace > 0 {
+		// One that goes around another may keep to itself that its time is over.
+		late := time.AfterFunc(10*grace, func() { t.closeListeners(0) })
+		defer late.Stop()
+	}
 	for len(t.listeners) > 0 {
 		t.ended.Wait()
 	}
