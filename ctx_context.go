@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type lifetime struct {
 	ahead    []byte          // what the watcher has read
 	parent   context.Context // of a request that no server serves, or nil
 	gone     func(error)     // to be told that the client went away
+	goneLog  Logger          // told if that panics
 
 	// A request that has timed out is left to its handlers.
 	left  bool // the server has nothing to do with it any longer
@@ -66,7 +68,7 @@ func (ctx *RequestCtx) OnDisconnect(f func(error)) {
 	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gone = f
+	l.gone, l.goneLog = f, ctx.config().logger()
 	if l.err != nil {
 		l.tellGone(l.err)
 	} else if ctx.conn != nil {
@@ -198,9 +200,19 @@ func (l *lifetime) lost() {
 // tellGone calls what OnDisconnect was given.
 func (l *lifetime) tellGone(err error) {
 	if l.gone != nil {
-		go l.gone(err)
+		go callGone(l.gone, err, l.goneLog)
 		l.gone = nil
 	}
+}
+
+// callGone calls what OnDisconnect was given. A panic of it is nobody else's end.
+func callGone(gone func(error), err error, log Logger) {
+	defer func() {
+		if v := recover(); v != nil {
+			log.Printf("panic in a function that OnDisconnect was given: %v\n%s", v, debug.Stack())
+		}
+	}()
+	gone(err)
 }
 
 // enter counts a handler in that may be left behind.

@@ -112,6 +112,22 @@ func TestHooksThatPanic(t *testing.T) {
 	})
 }
 
+// What OnDisconnect calls runs beside the handler, and does not end the process either.
+func TestOnDisconnectThatPanics(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		var log logged
+		s := &gallop.Server{Logger: &log, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.OnDisconnect(func(error) { panic("on purpose") })
+			<-ctx.Done()
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/")).Pause(time.Second)
+			c.Conn().Close()
+			wantBoom(t, s, &log)
+		})
+	})
+}
+
 // wantBoom checks that a panic on purpose was logged, and has left no connection behind.
 func wantBoom(t *testing.T, s *gallop.Server, log *logged) {
 	t.Helper()
