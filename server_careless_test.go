@@ -112,6 +112,47 @@ func TestHooksThatPanic(t *testing.T) {
 	})
 }
 
+// A connection that is told to be hijacked has an owner, whatever the hook does.
+func TestConnStatePanicsAtAHijack(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		mine := func(c net.Conn) { io.WriteString(c, "mine") }
+		for name, handle := range map[string]gallop.RequestHandler{
+			"Hijack": func(ctx *gallop.RequestCtx) {
+				ctx.HijackSetNoResponse(true)
+				ctx.Hijack(mine)
+			},
+			"HijackConn": func(ctx *gallop.RequestCtx) {
+				ctx.HijackSetNoResponse(true)
+				if c, err := ctx.HijackConn(); err == nil {
+					defer c.Close()
+					mine(c)
+				}
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				var log logged
+				s := &gallop.Server{Logger: &log, Handler: handle}
+				s.ConnState = func(_ net.Conn, state gallop.ConnState) {
+					if state == gallop.StateHijacked {
+						panic("on purpose")
+					}
+				}
+				synctest.Test(t, func(t *testing.T) {
+					client, server := wiretest.Pipe()
+					go on.serve(s)(server)
+					io.WriteString(client, wiretest.Get("/"))
+					client.SetReadDeadline(time.Now().Add(time.Hour))
+					if b, err := io.ReadAll(client); string(b) != "mine" || err != nil {
+						t.Errorf("%q, %v", b, err)
+					}
+					client.Close()
+					wantBoom(t, s, &log)
+				})
+			})
+		}
+	})
+}
+
 // What OnDisconnect calls runs beside the handler, and does not end the process either.
 func TestOnDisconnectThatPanics(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {

@@ -34,8 +34,14 @@ func (c *serverConn) hijack() (*hijack, error) {
 	if rest := c.input.unread(); len(rest) > 0 {
 		h.conn = &hijackedConn{Conn: nc, rest: append([]byte(nil), rest...)}
 	}
-	c.report(StateHijacked)
+	c.reportHijacked()
 	return h, nil
+}
+
+// reportHijacked reports that the connection is somebody else's. Its owner is to have it whatever
+// the hook does: nobody else would close it.
+func (c *serverConn) reportHijacked() {
+	c.guard("ConnState", func() { c.report(StateHijacked) })
 }
 
 // startHijack runs the handler on a goroutine of its own: the connection does not
@@ -148,7 +154,7 @@ func (c *serverConn) take() (net.Conn, error) {
 		c.report(StateClosed)
 		return nil, err
 	}
-	c.report(StateHijacked)
+	c.reportHijacked()
 	c.srv.conns.drop(c.entry)
 	if rest := c.input.unread(); len(rest) > 0 {
 		return &hijackedConn{Conn: nc, rest: append([]byte(nil), rest...)}, nil
