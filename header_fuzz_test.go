@@ -123,8 +123,8 @@ func FuzzHeaderSetters(f *testing.F) {
 	f.Add("Cookie", "a=b; c", "/", uint8(6))
 	f.Add("Host", "h", "/", uint8(7))
 	f.Fuzz(func(t *testing.T, name, value, target string, which uint8) {
-		if len(name)+len(value)+len(target) > 8<<10 {
-			return // Read has limits
+		if len(name)+len(value)+len(target) > 2<<10 {
+			return // Read has limits: of trailers, which may have all of it twice, and of a target, in which a blank becomes three bytes
 		}
 		var req RequestHeader
 		var resp ResponseHeader
