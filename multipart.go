@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
@@ -247,6 +248,9 @@ func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) erro
 		return err
 	}
 	for _, name := range sortedKeys(form.Value) {
+		if !ascii.IsFieldValue(withoutLineEnds.Replace(name)) {
+			return errMultipartHeader
+		}
 		for _, value := range form.Value[name] {
 			if err := out.WriteField(name, value); err != nil {
 				return err
@@ -262,6 +266,9 @@ func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) erro
 	}
 	return out.Close()
 }
+
+// withoutLineEnds leaves out what mime/multipart escapes in names, as browsers do.
+var withoutLineEnds = strings.NewReplacer("\r", "", "\n", "")
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))

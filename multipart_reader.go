@@ -340,7 +340,8 @@ func (p *Part) Fields() iter.Seq2[string, string] {
 }
 
 // readDisposition takes the names out of Content-Disposition. Two of them, or two
-// parameters of one name, could be read either way and are refused.
+// parameters of one name, could be read either way and are refused, and so are control
+// characters, which the coding of RFC 2231 could bring into a name.
 func (p *Part) readDisposition() error {
 	seen := false
 	for name, value := range p.Fields() {
@@ -352,7 +353,7 @@ func (p *Part) readDisposition() error {
 		}
 		seen = true
 		disposition, params, err := mime.ParseMediaType(value)
-		if err != nil {
+		if err != nil || !ascii.IsFieldValue(params["name"]) || !ascii.IsFieldValue(params["filename"]) {
 			return errMultipartHeader
 		}
 		if disposition == "form-data" {

@@ -290,6 +290,16 @@ func TestWriteMultipartForm(t *testing.T) {
 			t.Errorf("boundary %.10q: %v", boundary, err)
 		}
 	}
+	for name, want := range map[string]error{"a\x00b": errMultipartHeader, "a\x7f": errMultipartHeader, "a\"\\\r\n b\té": nil} {
+		var body bytes.Buffer
+		err := WriteMultipartForm(&body, &multipart.Form{Value: map[string][]string{name: {"v"}}}, "Y")
+		if err != want {
+			t.Errorf("name %q: %v", name, err)
+		}
+		if back, err := readForm(&body, "Y"); want == nil && (err != nil || len(back.Value) != 1) {
+			t.Errorf("name %q is read again as %+v, %v", name, back, err)
+		}
+	}
 	in.File["file"][0].Header.Set("X", "a\r\nSmuggled: b")
 	if err := WriteMultipartForm(io.Discard, in, "Y"); err != errMultipartHeader {
 		t.Errorf("header with a line end: %v", err)
