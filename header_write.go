@@ -32,11 +32,12 @@ func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 	} else {
 		dst = h.appendStart(dst, o)
 	}
-	length := o.length
-	if status := h.StatusCode(); status < 200 || status == StatusNoContent {
+	length, status := o.length, h.StatusCode()
+	if status < 200 || status == StatusNoContent {
 		length = lengthNone // RFC 9110 §8.6, RFC 9112 §6.1
 	}
-	if o.defaultContentType && length != 0 && length != lengthNone &&
+	// What a 304 says replaces what a cache has stored (RFC 9111 §3.2), and this is a guess.
+	if o.defaultContentType && status != StatusNotModified && length != 0 && length != lengthNone &&
 		h.flags&noDefaultContentType == 0 && !l.Has(field.ContentType) {
 		dst = append(dst, "Content-Type: text/plain; charset=utf-8\r\n"...)
 	}

@@ -37,8 +37,10 @@ func TestResponseHeadAsSent(t *testing.T) {
 		{"204 has no framing", func(h *ResponseHeader) { h.SetStatusCode(204) }, bare, "HTTP/1.1 204 No Content\r\n\r\n"},
 		{"1xx has no framing", func(h *ResponseHeader) { h.SetStatusCode(103); h.Set("Link", "</a>") }, bare,
 			"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"},
-		{"304 keeps its length", func(h *ResponseHeader) { h.SetStatusCode(304); h.SetNoDefaultContentType(true) }, bare,
+		{"304 keeps its length, and has no type but one that was set", func(h *ResponseHeader) { h.SetStatusCode(304) }, bare,
 			"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"},
+		{"304 with a type", func(h *ResponseHeader) { h.SetStatusCode(304); h.SetContentType("a/b") }, bare,
+			"HTTP/1.1 304 Not Modified\r\nContent-Type: a/b\r\nContent-Length: 5\r\n\r\n"},
 		{"code without a phrase", func(h *ResponseHeader) { h.SetStatusCode(799); h.SetNoDefaultContentType(true) }, bare,
 			"HTTP/1.1 799 Unknown Status Code\r\nContent-Length: 5\r\n\r\n"},
 		{"a phrase of its own", func(h *ResponseHeader) {
