@@ -28,6 +28,7 @@ type URI struct {
 	username, password []byte
 	pathOriginal       []byte
 	queryString        []byte
+	emptyQuery         bool // a question mark stands there, and nothing behind it
 	hash               []byte
 
 	path      []byte // from pathOriginal when pathState is pathDecoded
@@ -79,7 +80,7 @@ func (u *URI) Reset() {
 		}
 	}
 	u.queryArgs.Reset()
-	u.argsParsed, u.pathState, u.DisablePathNormalizing = false, pathStale, false
+	u.argsParsed, u.emptyQuery, u.pathState, u.DisablePathNormalizing = false, false, pathStale, false
 }
 
 // poison overwrites what views of u refer to. What u says does not count any more: Reset it.
@@ -106,7 +107,7 @@ func (u *URI) CopyTo(dst *URI) {
 	dst.username = append(dst.username, u.username...)
 	dst.password = append(dst.password, u.password...)
 	dst.setPathOriginal(u.pathOriginal)
-	dst.queryString = append(dst.queryString, u.queryString...)
+	dst.queryString, dst.emptyQuery = append(dst.queryString, u.queryString...), u.emptyQuery
 	dst.hash = append(dst.hash, u.hash...)
 	if u.argsParsed {
 		u.queryArgs.CopyTo(&dst.queryArgs)
@@ -218,7 +219,7 @@ func (u *URI) SetQueryString(queryString string) { u.setQueryString(UnsafeBytes(
 
 func (u *URI) setQueryString(queryString []byte) {
 	u.queryString = append(u.queryString[:0], queryString...)
-	u.argsParsed = false
+	u.argsParsed, u.emptyQuery = false, false
 }
 
 // QueryArgs returns the arguments of the query. Changing them changes the URI's query;
@@ -235,7 +236,7 @@ func (u *URI) QueryArgs() *Args {
 func (u *URI) refreshQuery() {
 	if u.argsParsed && u.queryArgs.changed {
 		u.queryString = u.queryArgs.AppendBytes(u.queryString[:0])
-		u.queryArgs.changed = false
+		u.queryArgs.changed, u.emptyQuery = false, false
 	}
 }
 
@@ -294,7 +295,7 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 		var buf [256]byte
 		dst = target.AppendSafePath(dst, target.AppendClean(buf[:0], u.pathOriginal))
 	}
-	if u.refreshQuery(); len(u.queryString) > 0 {
+	if u.refreshQuery(); len(u.queryString) > 0 || u.emptyQuery {
 		dst = append(dst, '?')
 		dst = target.AppendSafeQuery(dst, u.queryString)
 	}

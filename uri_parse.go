@@ -33,7 +33,7 @@ func (u *URI) Parse(host, uri []byte) error {
 	}
 	u.setScheme(ref.Scheme)
 	u.setPathOriginal(ref.Path)
-	u.queryString = append(u.queryString[:0], ref.Query...)
+	u.setQuery(ref.Query, ref.HasQuery)
 	u.hash = append(u.hash[:0], ref.Fragment...)
 	return nil
 }
@@ -96,9 +96,15 @@ func (u *URI) setTarget(t *target.Target, host []byte, https bool) {
 	if t.Plain && len(t.Path) > 0 {
 		u.pathState = pathPlain
 	}
-	u.queryString = append(u.queryString[:0], t.Query...)
-	u.argsParsed, u.DisablePathNormalizing = false, false
+	u.setQuery(t.Query, t.HasQuery)
+	u.DisablePathNormalizing = false
 	u.username, u.password, u.hash = u.username[:0], u.password[:0], u.hash[:0]
+}
+
+// setQuery sets the query to what was received. "/a?" and "/a" are two URIs (RFC 3986 §6.2.3).
+func (u *URI) setQuery(query []byte, has bool) {
+	u.setQueryString(query)
+	u.emptyQuery = has && len(query) == 0
 }
 
 // Update resolves newURI, a URI or a relative reference, against u and sets u to
@@ -132,12 +138,12 @@ func (u *URI) resolve(ref *target.Reference) error {
 			u.setScheme(ref.Scheme)
 		}
 		u.setPathOriginal(ref.Path)
-		u.setQueryString(ref.Query)
+		u.setQuery(ref.Query, ref.HasQuery)
 	case len(ref.Path) > 0:
 		u.mergePath(ref.Path)
-		u.setQueryString(ref.Query)
+		u.setQuery(ref.Query, ref.HasQuery)
 	case ref.HasQuery:
-		u.setQueryString(ref.Query)
+		u.setQuery(ref.Query, ref.HasQuery)
 	}
 	u.hash = append(u.hash[:0], ref.Fragment...)
 	return nil

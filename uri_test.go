@@ -114,6 +114,49 @@ func TestURIParseRefuses(t *testing.T) {
 	}
 }
 
+// A question mark without a query behind it stays until the query is changed: "/a?" and "/a" are two URIs.
+func TestURIEmptyQuery(t *testing.T) {
+	for _, tc := range []struct {
+		name, uri string
+		change    func(u *URI)
+		want      string
+	}{
+		{"as it is", "http://a/b?", nil, "http://a/b?"},
+		{"with a fragment", "http://a/b?#c", nil, "http://a/b?#c"},
+		{"without a path", "http://a?", nil, "http://a/?"},
+		{"none", "http://a/b", nil, "http://a/b"},
+		{"arguments read", "http://a/b?", func(u *URI) { u.QueryArgs().Has("c") }, "http://a/b?"},
+		{"arguments added", "http://a/b?", func(u *URI) { u.QueryArgs().Add("c", "d") }, "http://a/b?c=d"},
+		{"arguments removed", "http://a/b?", func(u *URI) { u.QueryArgs().Add("c", "d"); u.QueryArgs().Del("c") }, "http://a/b"},
+		{"query set", "http://a/b?", func(u *URI) { u.SetQueryString("") }, "http://a/b"},
+		{"reference with one", "http://a/b?c", func(u *URI) { u.Update("?") }, "http://a/b?"},
+		{"reference to a path with one", "http://a/b?c", func(u *URI) { u.Update("d?") }, "http://a/d?"},
+		{"reference to a path without one", "http://a/b?", func(u *URI) { u.Update("d") }, "http://a/d"},
+		{"reference to a fragment", "http://a/b?", func(u *URI) { u.Update("#d") }, "http://a/b?#d"},
+		{"reference with a host", "http://a/b?", func(u *URI) { u.Update("//d/e") }, "http://d/e"},
+	} {
+		var u, copied URI
+		if err := u.Parse(nil, []byte(tc.uri)); err != nil {
+			t.Fatal(err)
+		}
+		if tc.change != nil {
+			tc.change(&u)
+		}
+		u.CopyTo(&copied)
+		if got, again := u.String(), copied.String(); got != tc.want || again != tc.want {
+			t.Errorf("%s: got %q, copied %q, want %q", tc.name, got, again, tc.want)
+		}
+		if u.Reset(); u.String() != "http:///" {
+			t.Errorf("%s: Reset leaves %q", tc.name, u.String())
+		}
+	}
+	var req Request
+	req.SetRequestURI("http://a/b?")
+	if got := req.String(); got != "GET /b? HTTP/1.1\r\nHost: a\r\n\r\n" {
+		t.Errorf("sent %q", got)
+	}
+}
+
 func TestURIUserinfo(t *testing.T) {
 	for _, tc := range []struct{ uri, username, password, full string }{
 		{"http://u@a.example/", "u", "", "http://a.example/"},
