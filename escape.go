@@ -2,8 +2,8 @@ package gallop
 
 import "github.com/gallop-http/gallop/internal/target"
 
-// AppendHTMLEscape appends s to dst with '&', '<', '>', '"' and '\” written as character
-// references, so that s can stand in the text and in quoted attributes of HTML.
+// AppendHTMLEscape appends s to dst with '&', '<', '>' and both kinds of straight quotes written as
+// character references, so that s can stand in the text and in quoted attributes of HTML.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {
