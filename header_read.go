@@ -30,11 +30,14 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 // Read reads a head from r, and nothing behind it, as RequestHeader.Read does. An
 // interim response (1xx) is one like any other. That the response could be one to
 // HEAD or CONNECT, and have no body, is not known here.
-func (h *ResponseHeader) Read(r *bufio.Reader) error {
+func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
+
+// readAnswer is Read of the answer to a request with this method.
+func (h *ResponseHeader) readAnswer(r *bufio.Reader, request http1.Method) error {
 	return h.read(r, ErrReadingResponseHeaders, func(b []byte) (int, error) {
 		n, err := http1.ParseResponse(&h.head, b, &readLimits)
 		if n > 0 {
-			err = http1.FrameResponse(&h.head, http1.Get)
+			err = http1.FrameResponse(&h.head, request)
 		}
 		return n, err
 	})

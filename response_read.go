@@ -23,7 +23,7 @@ func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r,
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.resetSkipHeader()
 	for range maxInterim + 1 {
-		if err := resp.Header.Read(r); err != nil {
+		if err := resp.Header.readAnswer(r, resp.method()); err != nil {
 			return err
 		}
 		if code := resp.StatusCode(); code >= 200 || code == StatusSwitchingProtocols {
@@ -37,14 +37,10 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // trailers, as ReadLimitBody does.
 func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	head := &resp.Header.head
-	method := http1.Get
-	if resp.SkipBody {
-		method = http1.HeadMethod
-	}
 	if head.Parsed() {
 		head.Flags &^= http1.LongConnection
-		head.NoteFlags() // without what Read made of it, as the answer to GET
-		if err := http1.FrameResponse(head, method); err != nil {
+		head.NoteFlags() // without what Header.Read made of it, as the answer to GET
+		if err := http1.FrameResponse(head, resp.method()); err != nil {
 			return parseError(err)
 		}
 	}
@@ -61,6 +57,15 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	err = resp.readBody(&from, maxBodySize)
 	resp.noteLength()
 	return err
+}
+
+// method returns the method of the request that the response answers, as far as it decides
+// where the body ends.
+func (resp *Response) method() http1.Method {
+	if resp.SkipBody {
+		return http1.HeadMethod
+	}
+	return http1.Get
 }
 
 // noteLength makes the header tell how long a body is that ended with the connection, and

@@ -22,6 +22,8 @@ func TestResponseRead(t *testing.T) {
 		{"HEAD with a length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnext", true, 200, "", "next"},
 		{"HEAD, chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnext", true, 200, "", "next"},
 		{"HEAD without framing", "HTTP/1.1 200 OK\r\n\r\nnext", true, 200, "", "next"},
+		{"HEAD, chunked and a length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nnext", true, 200, "", "next"},
+		{"HEAD, chunked in HTTP/1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnext", true, 200, "", "next"},
 		{"204 with a length", "HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\nnext", false, 204, "", "next"},
 		{"304 with a length", "HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\nnext", false, 304, "", "next"},
 		{"interim", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcnext", false, 200, "abc", "next"},
