@@ -172,6 +172,10 @@ func (c *PipelineClient) CloseIdleConnections() {
 }
 
 func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	if resp != nil { // an answer of before is none to this request
+		resp.resetSkipHeader()
+		resp.Header.Reset()
+	}
 	if err := c.init(); err != nil {
 		return err
 	}
@@ -180,6 +184,9 @@ func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Reques
 	}
 	if req.timeout > 0 {
 		deadline = earlier(deadline, time.Now().Add(req.timeout))
+	}
+	if !deadline.IsZero() && !time.Now().Before(deadline) {
+		return ErrTimeout
 	}
 	call, err := c.newCall(req)
 	if err != nil {

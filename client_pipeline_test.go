@@ -390,6 +390,38 @@ func TestPipelineTimeouts(t *testing.T) {
 			}
 		})
 	})
+	t.Run("over before it begins", func(t *testing.T) {
+		s, c := slow(), &PipelineClient{}
+		testPipeline(t, s, c, func(t *testing.T) {
+			callPipeline(c, "GET", "/1", 0).want(t, "GET/1", nil)
+			req := new(Request)
+			req.SetRequestURI("http://a.test/2")
+			for range 1000 {
+				if err := c.DoTimeout(req, nil, 0); err != ErrTimeout {
+					t.Errorf("error %v", err)
+				}
+				if err := c.DoDeadline(req, nil, time.Now()); err != ErrTimeout {
+					t.Errorf("error %v", err)
+				}
+			}
+			if got := s.log(); got != "0:GET/1" {
+				t.Errorf("the server saw %s", got)
+			}
+		})
+	})
+	t.Run("the answer of before", func(t *testing.T) {
+		s, c := slow(0, time.Hour), &PipelineClient{}
+		testPipeline(t, s, c, func(t *testing.T) {
+			req, resp := new(Request), new(Response)
+			req.SetRequestURI("http://a.test/")
+			if err := c.Do(req, resp); err != nil || len(resp.Body()) == 0 {
+				t.Errorf("%q, %v", resp.Body(), err)
+			}
+			if err := c.DoTimeout(req, resp, time.Second); err != ErrTimeout || len(resp.Body()) > 0 || resp.Header.ContentLength() > 0 {
+				t.Errorf("%q, %v", resp, err)
+			}
+		})
+	})
 	t.Run("of the request", func(t *testing.T) {
 		s, c := slow(time.Hour), &PipelineClient{}
 		testPipeline(t, s, c, func(t *testing.T) {
