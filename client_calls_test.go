@@ -513,6 +513,10 @@ func TestClientExpect(t *testing.T) {
 			time.AfterFunc(1500*time.Millisecond, func() { io.WriteString(c, "0 Continue\r\n\r\n") })
 			time.Sleep(1600 * time.Millisecond)
 		}, 200, "body", 1600 * time.Millisecond, 1},
+		{"refused behind as many as there may be", func(c net.Conn, r *bufio.Reader) {
+			io.WriteString(c, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 16))
+			io.WriteString(c, "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 5\r\n\r\nhello")
+		}, 417, "", 0, 0},
 		{"refused", func(c net.Conn, r *bufio.Reader) {
 			io.WriteString(c, "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 5\r\n\r\nhello")
 		}, 417, "", 0, 0},
@@ -564,6 +568,69 @@ func TestClientExpect(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// failingConn is a connection that fails to write from the nth time on.
+type failingConn struct {
+	net.Conn
+	n int
+}
+
+func (c *failingConn) Write(p []byte) (int, error) {
+	if c.n--; c.n <= 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return c.Conn.Write(p)
+}
+
+// A connection on which a request was not written to its end takes no other, even if an answer has come; and
+// whoever traces hears of it.
+func TestClientRequestsHalfWritten(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		expect   bool
+		failsAt  int
+		answered bool
+	}{
+		{"the body, at leave", true, 2, true},
+		{"the head", true, 1, false},
+		{"head and body", false, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := &upstream{serve: func(_ int, c *wiretest.Conn) {
+					var req gallop.Request
+					r := bufio.NewReader(c)
+					if req.Header.Read(r) == nil {
+						io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n"+ok5)
+					}
+					io.Copy(io.Discard, r)
+				}}
+				var wrote []error
+				c := &gallop.HostClient{Addr: "a", Trace: &gallop.ClientTrace{WroteRequest: func(err error) { wrote = append(wrote, err) }}}
+				c.Dial = func(addr string) (net.Conn, error) {
+					nc, err := u.dial(addr)
+					return &failingConn{nc, tt.failsAt}, err
+				}
+				req := getRequest("/")
+				req.Header.SetMethod("POST")
+				req.SetBodyString("body")
+				if tt.expect {
+					req.Header.Set("Expect", "100-continue")
+				}
+				req.SetTimeout(time.Second)
+				if err := c.Do(req, nil); (err == nil) != tt.answered {
+					t.Error(err)
+				}
+				if n := c.ConnsCount(); n != 0 {
+					t.Errorf("%d connections are left", n)
+				}
+				if len(wrote) != 1 || wrote[0] != io.ErrClosedPipe {
+					t.Errorf("told %v", wrote)
+				}
+			})
+		})
 	}
 }
 

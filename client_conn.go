@@ -274,6 +274,7 @@ func (cc *clientConn) putHead(req *Request, a *answer) (content []byte, length i
 // sendApart sends the head of req, and then its body, if that is wanted.
 func (cc *clientConn) sendApart(req *Request, a *answer, content []byte, length int64) (over bool, err error) {
 	if err := cc.write(nil); err != nil {
+		cc.set.trace.wroteRequest(err)
 		return false, err
 	}
 	if req.MayContinue() && length != 0 && length != lengthNone {
@@ -286,6 +287,7 @@ func (cc *clientConn) sendApart(req *Request, a *answer, content []byte, length 
 	}
 	n, err := cc.nc.Write(content)
 	cc.wrote += int64(n)
+	cc.broken = cc.broken || err != nil
 	cc.set.trace.wroteRequest(err)
 	return false, err
 }

@@ -245,7 +245,7 @@ func (cc *clientConn) awaitContinue(a *answer) (done bool, err error) {
 	if usual.IsZero() || until.Before(usual) {
 		cc.armRead(until)
 	}
-	for range maxInterim {
+	for range maxInterim + 1 {
 		err = cc.readHead(&a.resp.Header)
 		switch {
 		case err == nil && a.resp.StatusCode() == StatusContinue:
