@@ -63,7 +63,6 @@ type clientSettings struct {
 }
 
 func (c *HostClient) resolve() *clientSettings {
-	maxConns := orDefault(c.MaxConns, DefaultMaxConnsPerHost)
 	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultMaxResponseHead)), math.MaxInt32)
 	s := &clientSettings{
 		agent:        c.Name,
@@ -73,7 +72,7 @@ func (c *HostClient) resolve() *clientSettings {
 		readTimeout:  max(c.ReadTimeout, 0),
 		writeTimeout: max(c.WriteTimeout, 0),
 		stream:       c.StreamResponseBody,
-		maxIdle:      orDefault(c.MaxIdleConns, maxConns),
+		maxIdle:      orDefault(c.MaxIdleConns, math.MaxInt), // MaxConns, which may change
 		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
 		maxConnTime:  max(c.MaxConnDuration, 0),
 		connWait:     c.MaxConnWaitTimeout,

@@ -304,9 +304,11 @@ func TestHostClientSetMaxConns(t *testing.T) {
 		acquire(20)
 		want("the default", 10, 20, 0)
 		for range 20 {
-			c.CloseConn(<-got)
+			c.ReleaseConn(<-got)
 		}
 		synctest.Wait()
+		want("as many are kept", 0, 20, 20)
+		c.CloseIdleConnections()
 		want("the end", 0, 0, 0)
 	})
 }
