@@ -122,12 +122,13 @@ func (s *EventStream) end() {
 // none.
 func (s *EventStream) LastEventID() string { return s.c.Get("Last-Event-ID") }
 
-// Send sends an event. Line ends in ID and Event are left out.
+// Send sends an event. Line ends in ID and Event are left out. One that has nothing but Retry tells the client that, and
+// is no message.
 func (s *EventStream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.buf[:0]
-	if e.ID != "" && strings.IndexByte(e.ID, 0) < 0 {
+	if strings.Trim(e.ID, "\r\n") != "" && strings.IndexByte(e.ID, 0) < 0 {
 		b = appendLine(b, "id: ", e.ID)
 	}
 	if e.Event != "" {
@@ -137,7 +138,7 @@ func (s *EventStream) Send(e Event) error {
 		b = strconv.AppendInt(append(b, "retry: "...), e.Retry.Milliseconds(), 10)
 		b = append(b, '\n')
 	}
-	for line, rest, more := "", e.Data, true; more; {
+	for line, rest, more := "", e.Data, e != (Event{Retry: max(e.Retry, 1)}); more; {
 		line, rest, more = cutLine(rest)
 		b = appendLine(b, "data: ", line)
 	}

@@ -74,6 +74,8 @@ func TestEvents(t *testing.T) {
 		return c.SSE(func(s *EventStream) error {
 			s.Send(Event{ID: "1\n", Event: "a\r\nb", Data: "x\r\ny\rz\n", Retry: 1500 * time.Millisecond})
 			s.Send(Event{ID: "a\x00"})
+			s.Send(Event{Retry: time.Second})
+			s.Send(Event{ID: "\r\n", Data: "d"})
 			s.Comment("hi\nthere")
 			if err := s.SendJSON("j", func() {}); err == nil {
 				t.Error("a function as JSON")
@@ -82,7 +84,7 @@ func TestEvents(t *testing.T) {
 		})
 	})
 	status, body, h := ask(t, app, "GET", "/", "Last-Event-ID: 7")
-	want := "id: 1\nevent: ab\nretry: 1500\ndata: x\ndata: y\ndata: z\ndata: \n\ndata: \n\n: hithere\n\nevent: j\ndata: {\"last\":\"7\"}\n\n"
+	want := "id: 1\nevent: ab\nretry: 1500\ndata: x\ndata: y\ndata: z\ndata: \n\ndata: \n\nretry: 1000\n\ndata: d\n\n: hithere\n\nevent: j\ndata: {\"last\":\"7\"}\n\n"
 	if status != 200 || body != want || h.Get("Content-Type") != "text/event-stream" || h.Get("Cache-Control") != "no-cache" {
 		t.Errorf("%d %q, want %q (%v)", status, body, want, h)
 	}
