@@ -35,11 +35,17 @@ func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
 type layer struct {
 	w      http.ResponseWriter
 	r      *http.Request
-	native bool // the answer was written to w and is not in the Ctx
-	gate   *sync.Mutex
+	native bool // the answer is written to w and is not in the Ctx
+	gate   *gate
 
 	mu   sync.Mutex // held while Next runs, and before the gate
 	over bool       // Next may not run any more
+}
+
+// gate is what a layer has in common with those in it.
+type gate struct {
+	sync.Mutex
+	begun bool // something of an answer was written
 }
 
 // leave lets go of the Ctx for a handler that writes to w, until the function is called that it returns.
@@ -58,7 +64,7 @@ func (h layerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.layer != nil {
 		l.gate = c.layer.gate
 	} else {
-		l.gate = new(sync.Mutex)
+		l.gate = new(gate)
 		w = gatedWriter{w, l.gate}
 	}
 	defer func() {
@@ -117,15 +123,14 @@ func (l *layer) run(c *Ctx) *answer {
 	c.takeFields(l.r.Header)
 	err := c.Next()
 	switch {
-	case err == nil:
-	case c.streaming:
+	case err != nil && c.streaming:
 		c.abort(err)
-	case l.native:
+	case err != nil && l.native && l.gate.begun:
 		c.request.Logger().Printf("an error behind an answer that was written: %v", err)
-	default:
+		return nil
+	case err != nil:
 		c.fail(err)
-	}
-	if l.native {
+	case l.native:
 		return nil
 	}
 	return c.takeAnswer()
@@ -273,31 +278,38 @@ func (s layerStream) Flush() error {
 // gatedWriter is the ResponseWriter of nethttp, behind a gate.
 type gatedWriter struct {
 	http.ResponseWriter
-	gate *sync.Mutex
+	gate *gate
+}
+
+// enter enters the gate to write.
+func (w gatedWriter) enter() {
+	w.gate.Lock()
+	w.gate.begun = true
 }
 
 func (w gatedWriter) WriteHeader(status int) {
 	w.gate.Lock()
 	defer w.gate.Unlock()
+	w.gate.begun = w.gate.begun || status >= 200 || status == http.StatusSwitchingProtocols
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w gatedWriter) Write(p []byte) (int, error) {
-	w.gate.Lock()
+	w.enter()
 	defer w.gate.Unlock()
 	return w.ResponseWriter.Write(p)
 }
 
 // WriteString implements io.StringWriter.
 func (w gatedWriter) WriteString(s string) (int, error) {
-	w.gate.Lock()
+	w.enter()
 	defer w.gate.Unlock()
 	return io.WriteString(w.ResponseWriter, s)
 }
 
 // ReadFrom implements io.ReaderFrom.
 func (w gatedWriter) ReadFrom(r io.Reader) (int64, error) {
-	w.gate.Lock()
+	w.enter()
 	defer w.gate.Unlock()
 	return io.Copy(w.ResponseWriter, r)
 }
@@ -307,14 +319,14 @@ func (w gatedWriter) Flush() { w.FlushError() }
 
 // FlushError is what http.ResponseController.Flush calls.
 func (w gatedWriter) FlushError() error {
-	w.gate.Lock()
+	w.enter()
 	defer w.gate.Unlock()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Hijack implements http.Hijacker.
 func (w gatedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	w.gate.Lock()
+	w.enter()
 	defer w.gate.Unlock()
 	return http.NewResponseController(w.ResponseWriter).Hijack()
 }

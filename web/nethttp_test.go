@@ -279,6 +279,28 @@ func TestMiddlewareThatRecovers(t *testing.T) {
 	}
 }
 
+// An error is answered as long as nothing else was, also that of middleware around a handler of net/http.
+func TestErrorsAroundHandlersOfNetHTTP(t *testing.T) {
+	app := New(Config{Server: quiet()})
+	app.Use(func(next http.Handler) http.Handler { return next }, func(c *Ctx) (err error) {
+		defer func() {
+			if recover() != nil {
+				err = NewError(503, "recovered")
+			}
+		}()
+		return c.Next()
+	})
+	app.Get("/panics", func(http.ResponseWriter, *http.Request) { panic("no") })
+	app.Get("/refused", func(c *Ctx) error { c.Next(); return NewError(409, "refused") }, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) })
+	app.Get("/answered", func(c *Ctx) error { c.Next(); return NewError(409, "refused") }, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(202) })
+	for target, want := range map[string]string{"/panics": "503 recovered", "/refused": "409 refused", "/answered": "202 "} {
+		status, body, _ := ask(t, app, "GET", target)
+		if got := fmt.Sprint(status, " ", body); got != want {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+}
+
 // Middleware that recovers, as chi's Recoverer, lets http.ErrAbortHandler pass; so a stream that breaks off behind it does not
 // look whole, and a handler can end the connection.
 func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
