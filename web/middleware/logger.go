@@ -91,6 +91,17 @@ func (l *logLine) Close() error {
 	return nil
 }
 
+// size returns how many bytes of a body were sent, if that is known: not of a stream, which may be the error handler's, nor
+// to HEAD.
+func (l *logLine) size() (n int, known bool) {
+	r := &l.request.Response
+	if l.streamed || l.method == gallop.MethodHead || r.IsBodyStream() {
+		return 0, false
+	}
+	n = len(r.Body())
+	return n, n > 0 || r.Header.ContentLength() == 0
+}
+
 func (l *logLine) all(status int) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 10+len(l.attrs))
 	attrs = append(attrs, slog.String("method", l.method), slog.String("path", l.path), slog.Int("status", status),
@@ -100,8 +111,8 @@ func (l *logLine) all(status int) []slog.Attr {
 			attrs = append(attrs, optional)
 		}
 	}
-	if !l.streamed {
-		attrs = append(attrs, slog.Int("bytes", len(l.request.Response.Body())))
+	if size, known := l.size(); known {
+		attrs = append(attrs, slog.Int("bytes", size))
 	}
 	if l.err != nil {
 		attrs = append(attrs, slog.String("error", l.err.Error()))

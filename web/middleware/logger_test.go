@@ -84,6 +84,26 @@ func TestLogger(t *testing.T) {
 	}
 }
 
+// The size of what was sent is not that of what HEAD would have got as GET, or of nothing where an error has a page.
+func TestLoggerKnowsSizes(t *testing.T) {
+	log := make(lines, 1)
+	app := web.New(web.Config{ErrorHandler: func(c *web.Ctx, err error) {
+		c.Status(404).SendStream(strings.NewReader("a page"), map[bool]int{true: 6, false: -1}[c.Query("sized") != ""])
+	}})
+	app.Use(middleware.Logger{Log: slog.New(slog.NewTextHandler(log, nil))}.Handler())
+	app.Get("/hello", says("hello"))
+	app.Get("/nothing", says(""))
+	for request, want := range map[string]string{
+		"GET /hello": " bytes=5", "HEAD /hello": "", "GET /nothing": " bytes=0", "GET /none": "", "GET /none?sized=1": "",
+	} {
+		method, target, _ := strings.Cut(request, " ")
+		ask(t, app, method, target)
+		if line := <-log; strings.Contains(line, "bytes=") != (want != "") || !strings.Contains(line, want) {
+			t.Errorf("%s: %s, want one with %q", request, line, want)
+		}
+	}
+}
+
 // What is for people escapes control characters as well.
 func TestLoggerEscapesText(t *testing.T) {
 	log := make(lines, 1)
