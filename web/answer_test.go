@@ -66,6 +66,7 @@ func TestCookies(t *testing.T) {
 		"none":       {Cookie{Name: "a", SameSite: gallop.CookieSameSiteNoneMode}, "a=; path=/; secure; SameSite=None"},
 		"host":       {Cookie{Name: "__Host-a", Value: "b", Path: "/p", Domain: "x.com"}, "__Host-a=b; path=/; secure; SameSite=Lax"},
 		"secure":     {Cookie{Name: "__Secure-a", Value: "b"}, "__Secure-a=b; path=/; secure; SameSite=Lax"},
+		"any case":   {Cookie{Name: "__HOST-a", Value: "b", Path: "/p", Domain: "x.com"}, "__HOST-a=b; path=/; secure; SameSite=Lax"},
 		"bad value":  {Cookie{Name: "a", Value: "b; Domain=evil"}, "web: cookie has bytes that none may have"},
 		"bad name":   {Cookie{Name: "a b"}, "web: cookie has bytes that none may have"},
 		"bad path":   {Cookie{Name: "a", Path: "/;x"}, "web: cookie has bytes that none may have"},

@@ -26,10 +26,10 @@ type Cookie struct {
 }
 
 // SetCookie adds a cookie to the answer, in place of one with the same name. Secure is set if SameSite is None, for
-// Partitioned ones and for names that begin with __Secure- or __Host-; the latter also get no Domain and the Path "/".
+// Partitioned ones and for names that begin with __Secure- or __Host-, in whatever case; the latter also get no Domain and the Path "/".
 // The error is ErrInvalidCookie for what no cookie may have (gallop.Cookie).
 func (c *Ctx) SetCookie(cookie Cookie) error {
-	host := strings.HasPrefix(cookie.Name, "__Host-")
+	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {
 		cookie.Path = "/"
 	}
@@ -53,9 +53,14 @@ func (c *Ctx) SetCookie(cookie Cookie) error {
 	set.SetHTTPOnly(cookie.HTTPOnly)
 	set.SetPartitioned(cookie.Partitioned)
 	set.SetSameSite(cookie.SameSite)
-	set.SetSecure(cookie.Secure || host || cookie.Partitioned || cookie.SameSite == gallop.CookieSameSiteNoneMode || strings.HasPrefix(cookie.Name, "__Secure-"))
+	set.SetSecure(cookie.Secure || host || cookie.Partitioned || cookie.SameSite == gallop.CookieSameSiteNoneMode || hasPrefixFold(cookie.Name, "__Secure-"))
 	c.request.Response.Header.SetCookie(set)
 	return nil
+}
+
+// hasPrefixFold reports whether a name has a prefix, in whatever case, as clients compare them (RFC 6265bis §5.7).
+func hasPrefixFold(name, prefix string) bool {
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 // maxCleared is how many cookies ClearCookie clears of those that a client sent; browsers keep no more for a site.
