@@ -59,7 +59,7 @@ func joinLines(lines [][]byte) []byte {
 // ResFmt is one of the forms in which Format can answer.
 type ResFmt struct {
 	// MediaType is what is offered, and becomes the Content-Type: a media type, or a short
-	// name for one. "default" is not offered, but taken if no other one is acceptable.
+	// name for one; of "text/*" the Handler says which type it is. "default" is not offered, but taken if no other one is acceptable.
 	MediaType string
 
 	// Handler answers.
@@ -93,7 +93,7 @@ func (c *Ctx) Format(formats ...ResFmt) error {
 	if chosen := c.Accepts(offers...); chosen != "" {
 		for _, f := range formats {
 			if f.MediaType == chosen {
-				c.Type(chosen)
+				c.typeOf(chosen)
 				return f.Handler(c)
 			}
 		}
@@ -130,13 +130,20 @@ func Formats(formats ...ResFmt) Handler {
 	return func(c *Ctx) error {
 		c.Vary(gallop.HeaderAccept)
 		if chosen := offers.ChooseBytes(c.field(gallop.HeaderAccept)); chosen != "" {
-			c.Type(chosen)
+			c.typeOf(chosen)
 			return handlers[chosen](c)
 		}
 		if fallback := handlers[defaultFormat]; fallback != nil {
 			return fallback(c)
 		}
 		return notAcceptable(names)
+	}
+}
+
+// typeOf sets the Content-Type of a format, unless its type is still to be chosen, as of "text/*".
+func (c *Ctx) typeOf(format string) {
+	if mediaType, _, _ := strings.Cut(format, ";"); !strings.HasSuffix(strings.TrimRight(mediaType, " \t"), "*") {
+		c.Type(format)
 	}
 }
 

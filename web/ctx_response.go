@@ -83,10 +83,14 @@ func (c *Ctx) JSON(v any) error { return c.sendEncoded(c.app.config.JSON, typeJS
 // XML sends v as XML, by encoding/xml.
 func (c *Ctx) XML(v any) error { return c.sendEncoded(xmlCodec{}, typeXML, v) }
 
-// Encode sends v in the format of a media type, as the one for it of Config.Codecs does, as JSON, or as XML. It
+// Encode sends v in the format of a media type, which may have parameters, as the one for it of Config.Codecs does, as JSON, or as XML. It
 // is an error if there is no codec.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.codec(mediaType)
+	if codec == nil {
+		name, _, _ := strings.Cut(mediaType, ";")
+		codec, _ = c.codec(strings.ToLower(strings.Trim(name, " \t")))
+	}
 	if codec == nil {
 		return fmt.Errorf("web: there is no codec for %s", mediaType)
 	}

@@ -114,6 +114,7 @@ func TestAnswers(t *testing.T) {
 		"/bad":     func(c *Ctx) error { return c.JSON(func() {}) },
 		"/badxml":  func(c *Ctx) error { return c.XML(1i) },
 		"/problem": func(c *Ctx) error { return c.Encode("application/problem+json", item{"a"}) },
+		"/profile": func(c *Ctx) error { return c.Encode("application/LD+JSON; profile=x", item{"a"}) },
 		"/svg":     func(c *Ctx) error { return c.Encode("image/svg+xml", item{"a"}) },
 		"/nocodec": func(c *Ctx) error { return c.Encode("text/csv", item{"a"}) },
 	} {
@@ -124,6 +125,7 @@ func TestAnswers(t *testing.T) {
 		"/text":    "200 text/plain; charset=utf-8 é",
 		"/html":    "200 text/html; charset=utf-8 <b>",
 		"/problem": `200 application/problem+json {"name":"a"}`,
+		"/profile": `200 application/LD+JSON; profile=x {"name":"a"}`,
 		"/svg":     "200 image/svg+xml <?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<item><name>a</name></item>",
 		"/nocodec": "500 text/plain; charset=utf-8 Internal Server Error",
 		"/json":    `201 application/json {"name":"a"}`,
@@ -230,6 +232,7 @@ func TestFormat(t *testing.T) {
 		{"short names", "application/json", "html json", 200, "json", "application/json"},
 		{"short names of text", chrome, "html json", 200, "html", typeHTML},
 		{"not a range", "json", "xml html json", 406, "not acceptable; there is: xml, html, json", typeText},
+		{"a kind", "text/csv", "text/*", 200, "text/*", typeText},
 		{"many", "a/j", "a/a a/b a/c a/d a/e a/f a/g a/h a/i a/j", 200, "a/j", "a/j"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
