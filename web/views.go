@@ -126,6 +126,10 @@ func (t *Templates) Render(w io.Writer, name string, data any) error {
 
 // RenderLayout implements LayoutViews. A template is never in itself: a layout is rendered as a page without one.
 func (t *Templates) RenderLayout(w io.Writer, name, layout string, data any) error {
+	name = path.Clean(name) // or each of its spellings would be kept
+	if layout != "" {
+		layout = path.Clean(layout)
+	}
 	if name == layout {
 		layout = ""
 	}

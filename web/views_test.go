@@ -64,6 +64,24 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// What is kept of templates is bounded by how many there are, and not by how they are called.
+func TestTemplatesAreKeptOnce(t *testing.T) {
+	templates := newTemplates(t, TemplatesConfig{FS: templateFiles(), Layout: "layouts/main"})
+	kept := len(templates.ready)
+	for _, name := range []string{"./dir/b", "dir//b", "dir/./b", "x/../dir/b", "dir/b/", "././dir/b"} {
+		var b strings.Builder
+		if err := templates.Render(&b, name, map[string]string{"Name": "n"}); err != nil || !strings.Contains(b.String(), "<main>n</main>") {
+			t.Errorf("%s: %q %v", name, b.String(), err)
+		}
+		if err := templates.RenderLayout(&b, name, "./layouts//main", map[string]string{"Name": "n"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(templates.ready); n != kept {
+		t.Errorf("%d templates, and %d before", n, kept)
+	}
+}
+
 func TestTemplatesReload(t *testing.T) {
 	for _, reload := range []bool{true, false} {
 		files := templateFiles()
