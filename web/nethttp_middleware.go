@@ -208,11 +208,29 @@ func (c *Ctx) takeAnswer() *answer {
 	if t := from.Header.ContentType(); len(t) > 0 && (a.stream != nil || len(a.body) > 0 || c.streaming) {
 		a.fields = append(a.fields, [2]string{gallop.HeaderContentType, string(t)})
 	}
-	last := from.ConnectionClose()
-	if from.Reset(); last {
-		from.SetConnectionClose()
-	}
+	c.resetAnswer()
 	return a
+}
+
+// resetAnswer makes the answer in c empty. What it says of the connection, and of trailers, stays: that is no matter of
+// middleware.
+func (c *Ctx) resetAnswer() {
+	r := &c.request.Response
+	last, announced := r.ConnectionClose(), string(r.Header.Peek(gallop.HeaderTrailer))
+	var trailers [][2]string
+	for name, value := range r.Header.AllTrailers() {
+		trailers = append(trailers, [2]string{string(name), string(value)})
+	}
+	if r.Reset(); last {
+		r.SetConnectionClose()
+	}
+	if announced == "" {
+		return
+	}
+	r.Header.AddTrailer(announced)
+	for _, trailer := range trailers {
+		r.Header.Add(trailer[0], trailer[1])
+	}
 }
 
 // writeHead writes what comes before the body. Fields take the place of those that middleware has set, as if the handler had

@@ -237,6 +237,20 @@ func TestMiddlewareLeavesTheFraming(t *testing.T) {
 		group.Head("/length", func(c *Ctx) error { c.Set("Content-Length", "77"); return nil })
 		group.Get("/length", func(c *Ctx) error { return c.SendString("not HEAD's") })
 		group.Get("/last", func(c *Ctx) error { c.RequestCtx().SetConnectionClose(); return c.SendString("last") })
+		group.Get("/trailers", func(c *Ctx) error {
+			h := &c.RequestCtx().Response.Header
+			h.AddTrailer("X-Early, X-Late")
+			h.Set("X-Early", "1")
+			return c.SendStreamWriter(func(w *bufio.Writer) error {
+				h.Set("X-Late", "2")
+				_, err := w.WriteString("body")
+				return err
+			})
+		})
+		request, _ := http.NewRequest("GET", prefix+"/trailers", nil)
+		if answer, err := app.Test(request); err != nil || fmt.Sprint(answer.Trailer) != "map[X-Early:[1] X-Late:[2]]" || answer.Header.Get("X-Early")+answer.Header.Get("X-Late") != "" {
+			t.Errorf("%s: %v %v", prefix, answer, err)
+		}
 		client, server := memnet.Pipe()
 		fmt.Fprintf(client, "HEAD %s/length HTTP/1.1\r\nHost: h\r\n\r\nGET %[1]s/last HTTP/1.1\r\nHost: h\r\n\r\n", prefix)
 		client.(interface{ CloseWrite() error }).CloseWrite()
