@@ -141,7 +141,7 @@ func (c *Client) Do(r *Request, v any) (*Response, error) {
 	if err != nil {
 		return resp, err
 	}
-	return resp, explain(c.receive(resp, v), resp)
+	return resp, c.receive(&r.x, resp, v)
 }
 
 // Open sends the request and returns the answer when its head is there. Its Body has to be

@@ -6,9 +6,17 @@ import (
 	"io"
 )
 
-// receive makes v what the body of resp says, and ends it.
-func (c *Client) receive(resp *Response, v any) error {
-	defer resp.discard()
+// receive makes v what the body of resp says, the answer to x, and ends it.
+func (c *Client) receive(x *exchange, resp *Response, v any) error {
+	defer resp.discard() // which may end the context
+	err := c.read(resp, v)
+	if ended := x.ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) { // transports call it what they like
+		err = errors.Join(ended, err)
+	}
+	return explain(err, resp)
+}
+
+func (c *Client) read(resp *Response, v any) error {
 	switch v := v.(type) {
 	case nil:
 		return nil

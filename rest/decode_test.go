@@ -474,3 +474,23 @@ func TestCallsEnd(t *testing.T) {
 		}
 	})
 }
+
+// What ended a body is what the context says, whatever the transport calls it.
+func TestBodiesEnd(t *testing.T) {
+	eachTransport(t, func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(&dripping{}, -1) }, func(t *testing.T, a *api, over rest.Option) {
+		why := errors.New("why")
+		for _, v := range []any{io.Discard, new([]string), new(any)} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(why) })
+			_, err := a.client(over).R().SetContext(ctx).Get("a", v)
+			if as[*rest.RequestError](t, err); !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
+				t.Errorf("%T: %v", v, err)
+			}
+			_, err = a.client(over, rest.WithTimeout(time.Second)).R().SetContext(t.Context()).Get("a", v)
+			if as[*rest.RequestError](t, err); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+				t.Errorf("%T: %v", v, err)
+			}
+		}
+		time.Sleep(time.Minute) // what the server sends meanwhile is for nobody
+	})
+}

@@ -112,7 +112,7 @@ func (r *Request) summed(v any) (sum [sha256.Size]byte, err error) {
 	}
 	hash := sha256.New()
 	resp.Body = hashedBody{io.TeeReader(resp.Body, hash), resp.Body}
-	err = explain(r.client.receive(resp, v), resp)
+	err = r.client.receive(&r.x, resp, v)
 	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
