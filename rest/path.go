@@ -25,7 +25,13 @@ func (t *target) String() string {
 
 // originOf returns the origin of u (RFC 6454 §4).
 func originOf(u *url.URL) (string, error) {
-	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	host, zone, zoned := strings.Cut(u.Hostname(), "%")
+	if host = strings.ToLower(host); zoned && strings.Contains(host, ":") { // the name of an interface, as URLs have it (RFC 6874 §2)
+		host += "%25" + url.PathEscape(zone)
+	} else if zoned {
+		host += "%" + strings.ToLower(zone)
+	}
 	switch {
 	case scheme != "http" && scheme != "https" || u.Opaque != "":
 		return "", fmt.Errorf("%w: want http:// or https://", ErrURL)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -40,6 +41,34 @@ func TestNew(t *testing.T) {
 		if _, err := rest.New(tc.base); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.base, err, tc.want)
 		}
+	}
+}
+
+// The address of a link has the name of the interface behind it, in which capitals count (RFC 6874).
+func TestZones(t *testing.T) {
+	redirects := text(302, "", "Location: b")
+	for _, base := range []string{"http://[FE80::1%25Eth0]/v1/", "http://[fe80::1%25Eth0]:8080/v1/"} {
+		eachScript(t, []gallop.RequestHandler{redirects, text(200, "[1]", "Link: <?page=2>; rel=next"), text(200, "[2]")}, func(t *testing.T, a *api, _ rest.Option) {
+			dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+				if !strings.HasPrefix(address, "[fe80::1%Eth0]:80") {
+					t.Error(address)
+				}
+				return a.dial(ctx, network, address)
+			}
+			g, tr := &gallop.Client{DialContext: dial}, &http.Transport{DialContext: dial}
+			t.Cleanup(g.CloseIdleConnections)
+			t.Cleanup(tr.CloseIdleConnections)
+			for _, over := range []rest.Option{rest.WithClient(g), rest.WithTransport(tr)} {
+				a.calls.Store(0)
+				c, err := rest.New(base, over, rest.WithAuth(rest.Bearer("x"), strings.TrimSuffix(base, "/v1/")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := collected(rest.Linked[int](newRequest(t, c, "GET", "a", nil))); err != nil || len(got) != 2 {
+					t.Errorf("%s: %v, %v", base, got, err)
+				}
+			}
+		})
 	}
 }
 
