@@ -104,6 +104,16 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"tokens": rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
 			return rest.Token{}, &url.Error{Op: "Post", URL: "https://auth.test/?client_secret=hush", Err: refused}
 		})),
+		"a transport around one": rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("tried twice: %w", &url.Error{Op: "Get", URL: r.URL.String(), Err: refused})
+		})),
+		"what gets tokens": rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
+			return rest.Token{}, fmt.Errorf("no token: %w", &url.Error{Op: "Post", URL: "https://auth.test/?client_secret=hush", Err: refused})
+		})),
+		"one in another": rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
+			inner := &url.Error{Op: "Get", URL: "https://auth.test/?token=hush", Err: refused}
+			return rest.Token{}, errors.Join(errFull, &url.Error{Op: "Post", URL: "https://auth.test/?client_secret=hush", Err: inner})
+		})),
 	} {
 		c, err := rest.New("http://api.test/", rest.WithRetry(rest.Retry{}), option)
 		if err != nil {

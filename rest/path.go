@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -68,13 +69,34 @@ func parseBase(base string) (target, error) {
 	return target{origin: origin, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/"}, nil
 }
 
-// hideURL returns err, from url.Parse or an http.Client, with what may be secret in its URL redacted.
+// hideURL returns err, which may be from url.Parse or an http.Client, or have such an error within, with what may be secret in its
+// URL redacted.
 func hideURL(err error) error {
-	if e, ok := err.(*url.Error); ok {
-		return &url.Error{Op: e.Op, URL: redacted(e.URL), Err: e.Err}
+	var e *url.Error
+	if !errors.As(err, &e) || e.Err == nil {
+		return err
+	}
+	hidden := &url.Error{Op: e.Op, URL: redacted(e.URL), Err: hideURL(e.Err)}
+	if err == error(e) {
+		return hidden
+	}
+	if text := err.Error(); hidden.Error() != e.Error() {
+		return &redactedError{strings.ReplaceAll(text, e.Error(), hidden.Error()), err}
 	}
 	return err
 }
+
+// redactedError is an error whose text is another.
+type redactedError struct {
+	text string
+	err  error
+}
+
+// Error returns the text without secrets.
+func (e *redactedError) Error() string { return e.text }
+
+// Unwrap returns the error.
+func (e *redactedError) Unwrap() error { return e.err }
 
 // climbs reports whether there is a segment ".." in an escaped path, or one that somebody
 // on the way may take for it.
