@@ -25,8 +25,12 @@ type Auth interface {
 // Bearer is a token that does not change (RFC 6750).
 func Bearer(token string) Auth { return fixedAuth("Bearer " + token) }
 
-// Basic is a name with its password (RFC 7617).
+// Basic is a name with its password (RFC 7617). With a colon in the name, which would be another name and password, requests
+// get an AuthError.
 func Basic(user, password string) Auth {
+	if strings.Contains(user, ":") {
+		return noAuth{errors.New("the name of a user must not have a colon (RFC 7617 §2)")}
+	}
 	return fixedAuth("Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 }
 
@@ -34,6 +38,12 @@ type fixedAuth string
 
 // Authorization implements Auth.
 func (a fixedAuth) Authorization(context.Context) (string, error) { return string(a), nil }
+
+// noAuth is why there are no credentials.
+type noAuth struct{ err error }
+
+// Authorization implements Auth.
+func (a noAuth) Authorization(context.Context) (string, error) { return "", a.err }
 
 // Token is an access token (RFC 6749 §5.1).
 type Token struct {

@@ -248,8 +248,13 @@ func TestAuth(t *testing.T) {
 		if e := as[*rest.AuthError](t, err); e.Challenge != `Bearer realm="r"` || as[*rest.APIError](t, err).StatusCode != 401 {
 			t.Error(err)
 		}
-		_, err = rest.Get[gopher](t.Context(), a.client(over, rest.WithAuth(rest.Bearer("a\nb"))), "a")
-		as[*rest.AuthError](t, err)
+		before := a.calls.Load()
+		for _, auth := range []rest.Auth{rest.Bearer("a\nb"), rest.Basic("user:pass", "word")} {
+			_, err = rest.Get[gopher](t.Context(), a.client(over, rest.WithAuth(auth)), "a")
+			if as[*rest.AuthError](t, err); a.calls.Load() != before {
+				t.Error(err)
+			}
+		}
 	})
 }
 
