@@ -159,9 +159,12 @@ func run(ctx context.Context, g *GitHub, args []string, out io.Writer) error {
 		}
 		return err
 	case what == "issues" && len(args) == 1:
-		left, _ := strconv.Atoi(args[0])
+		left, err := strconv.Atoi(args[0])
+		if err != nil || left < 0 {
+			return errUsage
+		}
 		for issue, err := range g.Issues(ctx, repo, "open") {
-			if err != nil || left <= 0 {
+			if err != nil || left == 0 {
 				return err
 			}
 			fmt.Fprintf(out, "#%d %s (%s)\n", issue.Number, issue.Title, issue.User.Login)
@@ -171,9 +174,14 @@ func run(ctx context.Context, g *GitHub, args []string, out io.Writer) error {
 	case what == "file" && len(args) == 1:
 		return g.CopyFile(ctx, repo, args[0], out)
 	case what == "comment" && len(args) == 2:
-		number, _ := strconv.Atoi(args[0])
+		number, err := strconv.Atoi(args[0])
+		if err != nil {
+			return errUsage
+		}
 		comment, err := g.AddComment(ctx, repo, number, args[1])
-		fmt.Fprintln(out, comment.URL)
+		if err == nil {
+			fmt.Fprintln(out, comment.URL)
+		}
 		return err
 	}
 	return errUsage
