@@ -169,14 +169,14 @@ func (x *exchange) unauthorized(err error) error {
 }
 
 // credentialOf returns what tells those apart who ask: the Auth, and whatever in the header
-// may say who it is, hashed.
+// may say who it is, hashed. What it says about content, or wants to be the case, is nobody's name.
 func (x *exchange) credentialOf() (id string) {
 	if a := x.client.authFor(x.to.origin); a != nil && !x.has("Authorization") {
 		id = a.id
 	}
 	var told []byte
 	for i, name := range x.headers.names {
-		if !isHarmless(name) {
+		if !isHarmless(name) && !isAboutContent(name) && !isCondition(name) {
 			if told == nil {
 				told = make([]byte, 0, 256) // enough for most keys and tokens
 			}

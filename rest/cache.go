@@ -52,8 +52,15 @@ func isUnsafe(method string) bool {
 
 // isConditional reports whether the request is about what somebody else keeps.
 func (x *exchange) isConditional() bool {
-	for _, name := range []string{"Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"} {
-		if x.has(name) {
+	return x.has("Range") || slices.ContainsFunc(conditions, x.has)
+}
+
+// conditions are the fields that say what has to be the case (RFC 9110 §13.1).
+var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"}
+
+func isCondition(name string) bool {
+	for _, c := range conditions {
+		if foldName(c, name) {
 			return true
 		}
 	}

@@ -77,6 +77,9 @@ func TestRateLimits(t *testing.T) {
 				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "GET http://api.test/v1/c?token=REDACTED: rate limit reached, not sent") {
 					t.Error(err)
 				}
+				if _, err = c.R().SetHeader("If-Match", `"x"`).SetHeader("Content-MD5", "y").Put("a", nil); !errors.As(err, &limited) { // who says so is the same
+					t.Error(err)
+				}
 				// others are not concerned, and what is known can be passed over
 				if _, err = c.R().Get("http://other.test/", nil); err != nil {
 					t.Error(err)

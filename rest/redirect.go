@@ -135,8 +135,9 @@ func (x *exchange) keepHeaders(keep func(name string) bool) {
 }
 
 func isAboutContent(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasPrefix(name, "content-") || name == "digest" || name == "repr-digest" || name == "last-modified"
+	const prefix = "content-"
+	return len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) ||
+		foldName(name, "digest") || foldName(name, "repr-digest") || foldName(name, "last-modified")
 }
 
 // harmless are the header fields that may go to anybody. All others may be, or tell, what is meant for one server
