@@ -156,7 +156,7 @@ func (k *cache) watch(x *exchange, url string, resp *Response, sent time.Time, a
 	if s == nil || resp.length > k.most/4 {
 		return
 	}
-	resp.Body = &watchedBody{ReadCloser: resp.Body, most: k.most / 4, ended: func(body []byte) {
+	resp.Body = &watchedBody{ReadCloser: resp.Body, most: k.most / 4, length: resp.length, ended: func(body []byte) {
 		s.body = body
 		k.keep(url, s, asked)
 	}}
@@ -275,12 +275,13 @@ func (s *stored) isMeantBy(news *fields) bool {
 	return !known || !said || strings.TrimPrefix(have, "W/") == strings.TrimPrefix(says, "W/")
 }
 
-// watchedBody calls ended with all of the body when it was read to its end.
+// watchedBody calls ended with all of the body when it was read to its end, which who knows where that is need not look for.
 type watchedBody struct {
 	io.ReadCloser
-	most  int64
-	seen  []byte
-	ended func([]byte)
+	most   int64
+	length int64 // -1 if it is not known
+	seen   []byte
+	ended  func([]byte)
 }
 
 // Read implements io.Reader.
@@ -293,7 +294,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	switch {
 	case int64(len(b.seen)) > b.most || err != nil && err != io.EOF:
 		b.seen, b.ended = nil, nil
-	case err == io.EOF:
+	case err == io.EOF || int64(len(b.seen)) == b.length:
 		b.ended(slices.Clip(b.seen))
 		b.seen, b.ended = nil, nil
 	}

@@ -174,6 +174,24 @@ func TestCacheKnowsCodings(t *testing.T) {
 	})
 }
 
+// What is decoded while it comes is kept as well, though nobody reads behind the value.
+func TestCacheKeepsLongLists(t *testing.T) {
+	for _, body := range []string{"[" + strings.Repeat("1,", 1<<20) + "1]", `{"login":"` + strings.Repeat("a", 2<<20) + `"}`} {
+		eachTransport(t, text(200, body, "Cache-Control: max-age=60"), func(t *testing.T, a *api, over rest.Option) {
+			c := a.client(over, rest.WithCache(64<<20))
+			for i := range 2 {
+				v := any(new([]int))
+				if body[0] == '{' {
+					v = new(gopher)
+				}
+				if resp, err := c.R().SetContext(t.Context()).Get("a", v); err != nil || resp.FromCache != (i == 1) {
+					t.Errorf("%.9s: %d: %v, %v", body, i, resp.FromCache, err)
+				}
+			}
+		})
+	}
+}
+
 // What has no room takes it from nobody, and many answers of one URL take it from the oldest of them.
 func TestCacheMakesRoom(t *testing.T) {
 	a := serve(t, func(ctx *gallop.RequestCtx) {
