@@ -161,6 +161,15 @@ func TestMistypedBeforeTrailing(t *testing.T) {
 }
 
 // An http.Response that somebody has put together may have a body and say nothing of its length.
+func TestNoAnswerAtAll(t *testing.T) {
+	c, err := rest.New("http://api.test/", rest.WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })), rest.WithRetry(rest.Retry{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.R().Get("a", nil)
+	as[*rest.RequestError](t, err)
+}
+
 func TestLengthNotSet(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Minute} {
 		c, err := rest.New("http://api.test/", rest.WithTimeout(timeout), rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -36,6 +36,7 @@ var (
 	// not know the parameter that asks for the next.
 	ErrPagesRepeat = errors.New("rest: the pages repeat")
 
+	errNoAnswer    = errors.New("rest: the RoundTripper returned neither an answer nor an error")
 	errNoContext   = errors.New("rest: the context is nil")
 	errNoClient    = errors.New("rest: the request was not made by this client")
 	errOption      = errors.New("rest: unusable option")

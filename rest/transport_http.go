@@ -20,6 +20,9 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 		return nil, err
 	}
 	from, err := t.rt.RoundTrip(req)
+	if err == nil && from == nil {
+		err = errNoAnswer
+	}
 	if err != nil {
 		cancel()
 		return nil, err
