@@ -88,6 +88,9 @@ func (x *exchange) end(returned bool, panicked any) {
 	x.ctx.end()
 	x.resp.end(returned)
 	x.body.end()
+	if form := x.req.MultipartForm; form != nil {
+		form.RemoveAll() // of its files nobody else knows
+	}
 	switch {
 	case panicked == http.ErrAbortHandler:
 		panic(gallop.ErrAbortHandler)

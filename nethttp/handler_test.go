@@ -653,6 +653,35 @@ func TestInterim(t *testing.T) {
 	}, "gallop in net/http")
 }
 
+// The files of a form that was larger than what stays in memory are removed, however the handler ends.
+func TestFilesOfForm(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(1); err != nil {
+			t.Error(err)
+		}
+		if files, err := os.ReadDir(dir); len(files) != 1 {
+			t.Errorf("%d files while the handler runs, %v", len(files), err)
+		}
+		if r.URL.Path == "/panic" {
+			panic("no")
+		}
+	})
+	part := strings.Repeat("x", 11<<20) // 10 MiB are for what is no file
+	form := "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + part + "\r\n--b--\r\n"
+	served(t, h, func(t *testing.T, addr string) {
+		for _, path := range []string{"/", "/panic"} {
+			p := dial(t, addr)
+			p.say("POST %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: %d\r\n\r\n%s", path, len(form), form)
+			io.Copy(io.Discard, p.r)
+			if files, err := os.ReadDir(dir); len(files) > 0 || err != nil {
+				t.Errorf("%s: %d files are left, %v", path, len(files), err)
+			}
+		}
+	}, "net/http", "gallop, whole bodies", "gallop in net/http") // which leaves those of one that panics; and 4 MiB at most
+}
+
 // The body of the request is read while the answer is written.
 func TestFullDuplex(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
