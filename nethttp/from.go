@@ -233,6 +233,14 @@ type readerConn struct {
 
 func (c readerConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
+// CloseWrite closes the connection for writing, if it can.
+func (c readerConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
+
 // connFacts is what is known of the connection of a request. It can do nothing.
 type connFacts struct{ local, remote net.Addr }
 

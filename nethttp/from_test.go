@@ -112,6 +112,21 @@ func TestFromHandlerConn(t *testing.T) {
 	}
 }
 
+// A hijacked connection can be closed for writing, as one of gallop's server.
+func TestFromHandlerHijackCloseWrite(t *testing.T) {
+	p := dial(t, startNetHTTP(t, nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+		ctx.HijackSetNoResponse(true)
+		ctx.Hijack(func(c net.Conn) {
+			if w, ok := c.(interface{ CloseWrite() error }); !ok || w.CloseWrite() != nil {
+				t.Errorf("%T has not been closed for writing", c)
+			}
+			io.Copy(io.Discard, c)
+		})
+	})))
+	p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	p.expectEnd()
+}
+
 // A hijack handler that panics ends its connection only, as with gallop's server.
 func TestFromHandlerHijackPanics(t *testing.T) {
 	p := dial(t, startNetHTTP(t, nethttp.FromHandler(func(ctx *gallop.RequestCtx) {

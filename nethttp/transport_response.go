@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -204,4 +205,12 @@ func (b *upgradedBody) Close() error {
 	err := b.ReadWriteCloser.Close()
 	b.c.end()
 	return err
+}
+
+// CloseWrite says to the server that nothing follows, if the connection can.
+func (b *upgradedBody) CloseWrite() error {
+	if c, ok := b.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return fmt.Errorf("CloseWrite: %w", http.ErrNotSupported)
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/http/httputil"
 	"net/textproto"
 	"net/url"
 	"os"
@@ -755,6 +756,42 @@ func TestTransportUpgrade(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// An end that is closed for writing only is so behind httputil.ReverseProxy as well, whoever serves and sends for it.
+func TestUpgradeClosedHalf(t *testing.T) {
+	up := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		b, err := io.ReadAll(rw)
+		fmt.Fprintf(conn, "%s %v", b, err)
+	})
+	to, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, transport := range transports {
+		proxy := httputil.NewSingleHostReverseProxy(to)
+		proxy.ErrorLog, proxy.Transport = quietLog, transport.make(nil, nil)
+		served(t, proxy, func(t *testing.T, addr string) {
+			p := dial(t, addr)
+			p.say("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+			resp, err := http.ReadResponse(p.r, nil)
+			if err != nil || resp.StatusCode != 101 {
+				t.Fatalf("got %v, %v", resp, err)
+			}
+			p.say("all there is")
+			p.Conn.(*net.TCPConn).CloseWrite()
+			if got, err := io.ReadAll(p.r); string(got) != "all there is <nil>" || err != nil {
+				t.Errorf("over %s: got %q, %v", transport.name, got, err)
+			}
+		}, "gallop in net/http")
+	}
 }
 
 // An answer may begin before the body of the request has ended.
