@@ -56,12 +56,11 @@ func (c *Conversation) end() {
 // Conn is the client's end, for what a Conversation has no word for.
 func (c *Conversation) Conn() *Conn { return c.conn }
 
-// Send writes the parts one after the other. A server that has closed does not make
-// it fail; the Want that follows will tell.
+// Send writes the parts in one piece: what is pipelined is there when the server reads, and none of it finds the
+// connection closed by a server that needs no more than the first. A server that has closed before does not make it
+// fail; the Want that follows will tell.
 func (c *Conversation) Send(parts ...string) *Conversation {
-	for _, s := range parts {
-		_, _ = c.conn.Write([]byte(s))
-	}
+	_, _ = c.conn.Write([]byte(strings.Join(parts, "")))
 	return c
 }
 

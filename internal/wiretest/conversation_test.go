@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,25 @@ func TestConversation(t *testing.T) {
 		c.Pause(9 * time.Second).WantSilence(999 * time.Millisecond)
 		c.WantEOF().WantAfter(11*time.Second, time.Second)
 	})
+}
+
+// What is pipelined arrives together, however busy the machine is.
+func TestSendIsOnePiece(t *testing.T) {
+	var arrivals atomic.Int32
+	watched, done := make(chan struct{}), make(chan struct{})
+	c := Start(t, func(server net.Conn) error {
+		server.(*Conn).Watch(func() { arrivals.Add(1) })
+		close(watched)
+		<-done
+		return nil
+	})
+	defer close(done)
+	<-watched
+	before := arrivals.Load()
+	c.Send(Get("/a"), Get("/b"), Get("/c"))
+	if n := arrivals.Load() - before; n != 1 {
+		t.Errorf("three requests arrived in %d pieces", n)
+	}
 }
 
 func TestPlay(t *testing.T) {
