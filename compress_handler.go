@@ -18,8 +18,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // part of something (206), carry a digest of their bytes or Cache-Control:
 // no-transform, and bodies that do not get smaller.
 //
-// Compressed or not, what could have been gets Vary: Accept-Encoding, and so does a 304, which
-// may stand for it. Compression makes a strong ETag weak, also in a 304 for who has the weak
+// Compressed or not, what could have been gets Vary: Accept-Encoding, and so do its parts and a 304,
+// which may stand for it. Compression makes a strong ETag weak, also in a 304 for who has the weak
 // one, and removes Content-Length and Accept-Ranges. A stream is compressed as it goes out,
 // and what it passes on piece by piece, or flushes, arrives piece by piece. The answer to HEAD
 // gets the same fields, and no length.

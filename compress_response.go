@@ -22,6 +22,10 @@ func (c *compressor) compress(req *Request, resp *Response) {
 		resp.weakenFor(&req.Header)
 		return
 	}
+	if resp.StatusCode() == StatusPartialContent && resp.isPartOfEncodable() {
+		resp.noteVaries() // as the whole does: RFC 9110 §15.3.7
+		return
+	}
 	head := req.Header.IsHead()
 	if !resp.allowsCoding() || !head && !resp.isEncodable() || head && !resp.isBigEnoughForHead() {
 		return

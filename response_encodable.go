@@ -52,6 +52,14 @@ func (h *header) forbidsTransform() bool {
 	return anyLineHasToken(&h.head.Fields, field.CacheControl, "no-transform")
 }
 
+// isPartOfEncodable reports whether the whole of which the response is a part, or has parts, could be
+// put in a coding.
+func (resp *Response) isPartOfEncodable() bool {
+	contentType := resp.Header.ContentType()
+	return !resp.Header.head.Fields.Has(field.ContentEncoding) && !resp.Header.hasDigest() && !resp.Header.forbidsTransform() &&
+		(isCompressible(contentType) || ascii.HasPrefixFold(contentType, "multipart/byteranges"))
+}
+
 var digestFields = [...]string{"Content-Digest", "Repr-Digest", "Digest", "Content-MD5"}
 
 func anyLineHasToken(fields *field.List, id field.ID, token string) bool {

@@ -49,7 +49,7 @@ func TestCompress(t *testing.T) {
 		{"GET", "/kept", accept, "", "", ""},
 		{"GET", "/coded", accept, "zstd", "", ""},
 		{"GET", "/secret", accept, "identity", "", ""},
-		{"GET", "/part", accept, "", "", ""},
+		{"GET", "/part", accept, "", "Accept-Encoding", ""},
 		{"GET", "/error", accept, "", "", ""},
 		{"GET", "/failed", accept, "", "", ""},
 		{"GET", "/none", accept, "", "", ""},
