@@ -18,8 +18,7 @@ import (
 //
 // What the handler has set before stays: Content-Type, else it is found by the
 // extension of name, or by the first bytes; ETag, by which conditions are judged;
-// Content-Encoding, which is that of content then, unless it came with another body; and a
-// status other than 200, which makes the answer the whole content without
+// Content-Encoding, which is that of content then; and a status other than 200, which makes the answer the whole content without
 // conditions. modtime, unless it is zero or the Unix epoch, is sent as Last-Modified, or
 // the present time if that is earlier.
 //
@@ -36,7 +35,6 @@ func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.Re
 		ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 		return
 	}
-	ctx.Response.dropBodyAndCoding()
 	c := representation{name: name, reader: content, size: size, modified: modtime, ranges: true}
 	c.send(ctx)
 }

@@ -721,7 +721,7 @@ func TestFileInPlaceOfABody(t *testing.T) {
 		{"FS, bytes, in a coding", bytes, (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler(), "gzip", "gzip"},
 		{"ServeFile", bytes, func(ctx *gallop.RequestCtx) { gallop.ServeFile(ctx, file) }, "", ""},
 		{"ServeFileUncompressed", bytes, func(ctx *gallop.RequestCtx) { gallop.ServeFileUncompressed(ctx, file) }, "gzip", ""},
-		{"ServeContent", stream, serveContent, "", ""},
+		{"ServeContent, of a body it knows", bytes, serveContent, "", "br"},
 		{"Response.SendFile", bytes, sendFile, "", ""},
 		{"FS, the file is in that coding", none, (&gallop.FS{Root: dir, Compress: true}).NewRequestHandler(), "gzip", "br"},
 		{"ServeContent, the content is in that coding", none, serveContent, "gzip", "br"},
