@@ -35,7 +35,8 @@ type connTable struct {
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
-	conns     tableEntry // head of a ring of all connections
+	watched   map[net.Listener]func() // what ends the watching of those that loops watch, which comes before they are closed
+	conns     tableEntry              // head of a ring of all connections
 	closing   bool
 	closingC  chan struct{} // closed when closing becomes true
 	cut       bool          // closeAll was called
@@ -62,7 +63,7 @@ type clientConns struct {
 
 func (t *connTable) init(maxPerIP int) {
 	t.closingC = make(chan struct{})
-	t.listeners = map[net.Listener]struct{}{}
+	t.listeners, t.watched = map[net.Listener]struct{}{}, map[net.Listener]func(){}
 	t.conns.next, t.conns.prev = &t.conns, &t.conns
 	t.ended.L = &t.mu
 	if t.maxPerIP = maxPerIP; maxPerIP > 0 {
@@ -80,10 +81,18 @@ func (t *connTable) addListener(ln net.Listener) bool {
 	return !t.closing
 }
 
+// noteWatched is told how the watching of a listener ends.
+func (t *connTable) noteWatched(ln net.Listener, silence func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.watched[ln] = silence
+}
+
 func (t *connTable) dropListener(ln net.Listener) {
 	ln.Close()
 	t.mu.Lock()
 	delete(t.listeners, ln)
+	delete(t.watched, ln)
 	t.ended.Broadcast()
 	t.mu.Unlock()
 }

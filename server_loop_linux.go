@@ -152,6 +152,7 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 		return true, closedListener(ln, err)
 	}
 	defer pl.End()
+	s.conns.noteWatched(ln, pl.Silence)
 	tick := time.NewTicker(closedListenerCheck)
 	defer tick.Stop()
 	for {

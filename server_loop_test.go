@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -492,6 +493,61 @@ func TestServeEndsWhenItsListenerIsClosed(t *testing.T) {
 			t.Fatalf("%d goroutines, and %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
 		}
 	}
+}
+
+// A listener that Close has closed is not watched any more while handlers still run, though its socket lives on in another
+// process: connections to that one would wake up the loops instead.
+func TestLoopsLeaveListenersThatOthersHave(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := ln.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	before := watchedListeners(t)
+	begun, finish := make(chan bool), make(chan bool)
+	s := &gallop.Server{Transport: gallop.TransportLoop, Logger: log.New(io.Discard, "", 0),
+		Handler: func(*gallop.RequestCtx) { begun <- true; <-finish }}
+	served, closed := make(chan error, 1), make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	_, _ = io.WriteString(dialRaw(t, ln.Addr().String()), "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-begun
+	if watchedListeners(t) == before {
+		t.Log("the system does not tell what loops watch")
+	}
+	go func() { closed <- s.Close() }()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if n := watchedListeners(t); n > before {
+		t.Errorf("it is watched still by %d loops", n-before)
+	}
+	close(finish)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// watchedListeners returns how many times the epolls of this process, as the system tells, have the first listener of a server.
+func watchedListeners(t *testing.T) (n int) {
+	t.Helper()
+	const dir = "/proc/self/fdinfo/"
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, f := range files {
+		text, _ := os.ReadFile(dir + f.Name())
+		for line := range strings.Lines(string(text)) {
+			if fields := strings.Fields(line); strings.HasPrefix(line, "tfd:") && slices.Contains(fields, "ffffffff") {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Out of descriptors, the loops neither spin nor give up.

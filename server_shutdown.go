@@ -71,6 +71,9 @@ func (t *connTable) closeListeners(grace time.Duration) {
 	for ln := range t.listeners {
 		d, ok := ln.(interface{ SetDeadline(time.Time) error })
 		if grace == 0 || !ok || d.SetDeadline(time.Now().Add(grace)) != nil {
+			if silence := t.watched[ln]; silence != nil {
+				silence()
+			}
 			ln.Close()
 		}
 	}

@@ -273,6 +273,7 @@ type Listener struct {
 	index  int
 	mu     sync.Mutex
 	paused bool
+	silent bool   // see Silence
 	rested Moment // when the last pause ended
 	pause  time.Duration
 	ended  bool
@@ -340,7 +341,7 @@ func (ln *Listener) registerOn(l *Loop) (err error) {
 func (ln *Listener) join(l *Loop) {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	if !ln.paused && !ln.ended {
+	if !ln.paused && !ln.silent && !ln.ended {
 		_ = ln.registerOn(l)
 	}
 }
@@ -355,6 +356,15 @@ func (ln *Listener) unregister() {
 
 // Err returns an error if the listener was closed.
 func (ln *Listener) Err() error { return ln.raw.Control(func(uintptr) {}) }
+
+// Silence has no loop told of new connections any more. It is for who closes the listener before End is called: of one whose
+// socket others have as well, as another process may, the loops could not be rid then.
+func (ln *Listener) Silence() {
+	ln.mu.Lock()
+	defer ln.mu.Unlock()
+	ln.silent = true
+	ln.unregister()
+}
 
 // End ends accepting. Connections that wait in the listener's queue stay there; those that
 // were accepted are known to the handler when it returns.
@@ -523,7 +533,7 @@ func (ln *Listener) resume() {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	ln.paused = false
-	if ln.ended {
+	if ln.silent || ln.ended {
 		return
 	}
 	if err := ln.register(); err != nil && ln.Err() == nil { // with an error it is closed, which its owner finds
