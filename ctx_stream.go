@@ -287,9 +287,12 @@ func (s *ResponseStream) end() {
 // nothing can follow it.
 func (s *ResponseStream) leave(c *serverConn) (begun bool) {
 	if !s.mu.TryLock() {
+		past := time.Unix(1, 0)
 		c.output.cut.Store(true)
-		c.nc.SetWriteDeadline(time.Unix(1, 0))
+		c.nc.SetWriteDeadline(past)
 		s.mu.Lock()
+		c.output.cut.Store(false)
+		c.output.deadline = past
 	}
 	defer s.mu.Unlock()
 	begun = s.conn != nil

@@ -254,18 +254,24 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 		return start, err
 	}
 	start = time.Now()
-	if at := c.input.byHand.Load(); at != nil {
-		c.input.armExactly(*at)
-		if b.isCut() {
-			return start, ErrBodyClosed
-		}
-		return start, nil
+	if c.input.byHand.Load() == nil && !b.armByRate(start) {
+		return start, os.ErrDeadlineExceeded
 	}
+	c.input.armByHand()
+	if b.isCut() {
+		return start, ErrBodyClosed
+	}
+	return start, nil
+}
+
+// armByRate gives the client the time that it has for more of the body, and reports whether it has any.
+func (b *requestBody) armByRate(start time.Time) bool {
+	c := b.c
 	var at time.Time
 	if c.set.bodyRate > 0 {
 		budget := bodyBudget(b.got, c.set.bodyRate) - b.waited
 		if budget <= 0 {
-			return start, os.ErrDeadlineExceeded
+			return false
 		}
 		at = start.Add(budget)
 	}
@@ -273,10 +279,7 @@ func (b *requestBody) beforeRead() (start time.Time, err error) {
 	if in := &c.input; at.IsZero() || in.deadline.Before(at) || in.deadline.After(at.Add(time.Second/4)) {
 		in.armExactly(at)
 	}
-	if b.isCut() {
-		return start, ErrBodyClosed
-	}
-	return start, nil
+	return true
 }
 
 // flushOutput says 100 if the client waits for that, and writes what it may wait for. If

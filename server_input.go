@@ -200,6 +200,14 @@ func (in *input) armExactly(at time.Time) {
 	}
 }
 
+// armByHand puts what SetReadDeadline has said in force, also if it said so while another deadline
+// was being set.
+func (in *input) armByHand() {
+	for at := in.byHand.Load(); at != nil && !in.deadline.Equal(*at); at = in.byHand.Load() {
+		in.armExactly(*at)
+	}
+}
+
 // after is t plus d, or never (the zero time) if d is 0.
 func after(t time.Time, d time.Duration) time.Time {
 	if d == 0 {

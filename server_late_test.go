@@ -292,14 +292,86 @@ func TestLateReaderThatJustBeganToRead(t *testing.T) {
 // slowDeadline takes its time to set the deadlines that are ahead.
 type slowDeadline struct {
 	net.Conn
-	delay atomic.Bool
+	delay   atomic.Bool
+	setting atomic.Bool // one has begun
 }
 
 func (c *slowDeadline) SetReadDeadline(t time.Time) error {
-	if c.delay.Load() && time.Until(t) > 0 {
+	c.wait(t)
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *slowDeadline) SetWriteDeadline(t time.Time) error {
+	c.wait(t)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+func (c *slowDeadline) wait(t time.Time) {
+	if c.delay.Load() && (t.IsZero() || time.Until(t) > 0) {
+		c.setting.Store(true)
 		time.Sleep(20 * time.Millisecond)
 	}
-	return c.Conn.SetReadDeadline(t)
+}
+
+// A deadline that is set while the server sets one of its own is the one that holds, as does that a
+// request is over.
+func TestDeadlinesThatAreSetAtOnce(t *testing.T) {
+	read := func(ctx *gallop.RequestCtx) error {
+		_, err := ctx.RequestBodyStream().Read(make([]byte, 10))
+		return err
+	}
+	write := func(ctx *gallop.RequestCtx) error {
+		stream, err := ctx.StreamResponse()
+		if err == nil {
+			_, err = stream.Write(make([]byte, 1<<20))
+		}
+		return err
+	}
+	past := time.Unix(1, 0)
+	for name, tt := range map[string]struct {
+		blocks func(*gallop.RequestCtx) error
+		ends   func(*gallop.RequestCtx)
+	}{
+		"reading":                       {read, func(ctx *gallop.RequestCtx) { ctx.SetReadDeadline(past) }},
+		"writing":                       {write, func(ctx *gallop.RequestCtx) { ctx.SetWriteDeadline(past) }},
+		"writing when the time is over": {write, func(ctx *gallop.RequestCtx) { ctx.TimeoutError("late") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, server := net.Pipe()
+			slow := &slowDeadline{Conn: server}
+			late := make(chan error, 1)
+			s := &gallop.Server{Logger: quiet, StreamRequestBody: true, MinBodyRate: -1, WriteTimeout: time.Hour, Handler: func(ctx *gallop.RequestCtx) {
+				slow.delay.Store(true)
+				go func() { late <- tt.blocks(ctx) }()
+				for range 5000 {
+					if slow.setting.Load() {
+						break
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if tt.ends(ctx); ctx.LastTimeoutErrorResponse() == nil {
+					late <- <-late
+				}
+			}}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				s.ServeConn(slow)
+			}()
+			io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
+			select {
+			case <-ended:
+			case err := <-late:
+				if late <- err; err == nil {
+					t.Error("no error")
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("it still waits")
+			}
+			client.Close()
+			<-ended
+		})
+	}
 }
 
 // A context in the hands of a test can be made new as often as wanted.

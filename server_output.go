@@ -196,12 +196,25 @@ func (o *output) hasDeadline() bool { return o.byHand.Load() != nil || o.cut.Loa
 
 // arm sets the deadline for the next write.
 func (o *output) arm() {
+	if !o.hasDeadline() {
+		o.armByServer()
+	}
+	for o.hasDeadline() { // which may have been said while another one was being set
+		at := time.Unix(1, 0)
+		if by := o.byHand.Load(); by != nil && !o.cut.Load() {
+			at = *by
+		}
+		if o.deadline.Equal(at) {
+			return
+		}
+		o.armExactly(at)
+	}
+}
+
+// armByServer is arm for the time that the server gives a write.
+func (o *output) armByServer() {
 	now := o.now
 	o.now = time.Time{}
-	if at := o.byHand.Load(); at != nil {
-		o.armExactly(*at)
-		return
-	}
 	if !o.limit.IsZero() {
 		o.armExactly(o.limit)
 		return
