@@ -143,6 +143,20 @@ func TestHijackWithABodyThatIsTooLong(t *testing.T) {
 	})
 }
 
+// Nor is a connection handed over behind a 500 that has taken the place of the response.
+func TestHijackBehindAResponseThatFails(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+			ctx.SetBodyStream(strings.NewReader(""), 5)
+			ctx.Hijack(func(c net.Conn) { io.WriteString(c, "hijacked") })
+		}}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			c.Send(wiretest.Get("/")).Want(500)
+			c.WantField("Connection", "close").WantEOF()
+		})
+	})
+}
+
 // A handler that exits in the middle of its response leaves nothing of it to other requests.
 func TestGoexitInTheMiddleOfAResponse(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {

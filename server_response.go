@@ -203,6 +203,7 @@ func (c *serverConn) takeBack(mark int, err error) error {
 	c.srv.log.connection(c.nc.RemoteAddr(), &streamError{err}, true)
 	c.output.buf = c.output.buf[:mark]
 	c.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
+	c.ctx.hijackHandler = nil
 	c.close = true
 	return c.writeResponse()
 }
