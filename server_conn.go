@@ -83,7 +83,7 @@ func (s *Server) serveAccepted(nc net.Conn) {
 
 // logEnd logs how a connection ended, unless that is known already or nobody's business.
 func (s *Server) logEnd(nc net.Conn, err error) {
-	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler {
+	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler && err != ErrPerIPConnLimit {
 		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
 	}
 }

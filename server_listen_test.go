@@ -91,7 +91,8 @@ func TestConcurrencyLimit(t *testing.T) {
 
 func TestConnsPerIPLimit(t *testing.T) {
 	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		s := &gallop.Server{Transport: over, Handler: say, MaxConnsPerIP: 1}
+		var log logged
+		s := &gallop.Server{Transport: over, Handler: say, MaxConnsPerIP: 1, Logger: &log}
 		addr := listen(t, s, s.Serve)
 		first := dialTCP(t, addr)
 		if got := firstLine(t, first, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -102,6 +103,9 @@ func TestConnsPerIPLimit(t *testing.T) {
 		}
 		first.Close()
 		wiretest.Eventually(t, func() bool { return s.GetOpenConnectionsCount() == 0 })
+		if got := log.String(); strings.Count(got, "too many") != 1 {
+			t.Errorf("logged %q", got)
+		}
 		if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
 			t.Error(got)
 		}
