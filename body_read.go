@@ -94,7 +94,7 @@ func (b *bufferedBody) nextChunk() error {
 			continue
 		}
 		if _, err := b.r.Peek(len(buffered) + 1); err == bufio.ErrBufferFull {
-			return ErrBrokenChunk{parseError(http1.ErrChunkOverhead)}
+			return ErrBrokenChunk{&ErrSmallBuffer{ErrSmallReadBuffer}}
 		} else if err == io.EOF {
 			return b.cutOff()
 		} else if err != nil {
@@ -104,7 +104,8 @@ func (b *bufferedBody) nextChunk() error {
 }
 
 // ErrBrokenChunk is returned for a body in the chunked coding that is malformed, too
-// expensive, or cut off.
+// expensive, or cut off, or whose trailers, or a chunk line, do not fit the buffer of the reader:
+// then it is an *ErrSmallBuffer as well.
 type ErrBrokenChunk struct{ error }
 
 // Unwrap returns what was wrong.

@@ -142,3 +142,24 @@ func TestAnnouncedLengthAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A chunk line, and the trailers, have to fit the buffer of the reader.
+func TestBufferedBodyInASmallBuffer(t *testing.T) {
+	trailers := "0\r\nX: " + strings.Repeat("x", 5<<10) + "\r\n\r\n"
+	for _, tt := range []struct {
+		name, in string
+		size     int
+		small    bool
+	}{
+		{"trailers that fit", trailers, 8 << 10, false},
+		{"trailers that do not", trailers, 4 << 10, true},
+		{"chunk line that does not", "0;" + strings.Repeat("x", 100) + "\r\n\r\n", 64, true},
+	} {
+		r := bufio.NewReaderSize(strings.NewReader(tt.in), tt.size)
+		b := bodyOn(r, http1.Chunked, -1, nil)
+		_, err := io.ReadAll(&b)
+		if small := errors.As(err, new(*ErrSmallBuffer)) && errors.As(err, new(ErrBrokenChunk)); small != tt.small || !small && err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
