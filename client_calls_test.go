@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -671,6 +673,37 @@ func TestClientBrokenBodies(t *testing.T) {
 				}
 				<-ended
 			})
+		})
+	}
+}
+
+// Neither is it where the connection takes a file by itself.
+func TestClientBrokenFiles(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	for mode, open := range map[string]func() (*os.File, error){
+		"closed": func() (*os.File, error) {
+			f, err := os.Create(name)
+			return f, errors.Join(err, f.Close())
+		},
+		"write only":  func() (*os.File, error) { return os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600) },
+		"a directory": func() (*os.File, error) { return os.Open(filepath.Dir(name)) },
+		"too short":   func() (*os.File, error) { return os.Create(name) },
+	} {
+		t.Run(mode, func(t *testing.T) {
+			c, _ := socketServer(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c) })
+			f, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := getRequest("/")
+			req.Header.SetMethod("POST")
+			req.SetBodyStream(f, 100<<10)
+			if err := c.Do(req, nil); err == nil || errors.Is(err, gallop.ErrTimeout) || errors.Is(err, gallop.ErrConnectionClosed) {
+				t.Error(err)
+			}
+			if n := c.ConnsCount(); n != 0 {
+				t.Errorf("%d connections are left", n)
+			}
 		})
 	}
 }

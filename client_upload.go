@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
+	"os"
+	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -229,10 +233,30 @@ func (w *uploadWriter) note(n int64, err error) error {
 func (w *uploadWriter) ReadFrom(r io.Reader) (int64, error) {
 	if tc, ok := w.cc.nc.(*net.TCPConn); ok {
 		n, err := tc.ReadFrom(r)
+		if isOfFile(err) {
+			w.n += n
+			return n, err
+		}
 		return n, w.note(n, err)
 	}
 	return io.Copy(struct{ io.Writer }{w}, r)
 }
+
+// isOfFile reports whether err, which a connection returns that takes a file by itself, is because
+// of the file, and not of the connection.
+func isOfFile(err error) bool {
+	var read *fs.PathError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &read):
+		return true
+	case errors.As(err, &call) && call.Syscall == "sendfile":
+		return slices.Contains(fileErrors, call.Err)
+	}
+	return false
+}
+
+var fileErrors = []error{syscall.EBADF, syscall.EIO, syscall.EINVAL, syscall.EISDIR, syscall.ESTALE, syscall.EOVERFLOW, syscall.EACCES}
 
 // maxContinueWait is how long a body waits for the 100 that its request has asked for
 // (RFC 9110 §10.1.1: not for ever).
