@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gallop-http/gallop"
 )
@@ -20,7 +19,7 @@ type Ctx struct {
 	table    *table
 	request  *gallop.RequestCtx
 	context  atomic.Pointer[setContext] // nil by default
-	kept     atomic.Bool                // somebody may ask for the context when the request is over
+	kept     kept                       // by whoever asked for Done
 	route    *Route                     // nil if none matches
 	handlers []Handler
 	ran      int    // how many of handlers were called
@@ -35,12 +34,6 @@ type Ctx struct {
 
 var _ context.Context = (*Ctx)(nil)
 
-// setContext is a context that is in place of the server's.
-type setContext struct {
-	context.Context
-	own bool // it is SetContext's, and not that of middleware of net/http
-}
-
 var ctxPool = sync.Pool{New: func() any { return new(Ctx) }}
 
 func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
@@ -51,7 +44,8 @@ func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
 // contexts that are derived from this one look at it when they learn of its end, which is after that. What begin and
 // find set in any case is left.
 func (c *Ctx) end() (again bool) {
-	if c.kept.Load() {
+	if c.kept.by.Load() {
+		c.kept.end()
 		return false
 	}
 	c.request = nil
@@ -99,35 +93,6 @@ func (c *Ctx) Route() *Route { return c.route }
 
 // RequestCtx returns what the server passed, for what Ctx does not have.
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
-
-// Context returns the context of the request: what SetContext was given, or that of
-// the server, which ends when the client goes away, the time is up or the server
-// stops. It ends with the handler at the latest.
-func (c *Ctx) Context() context.Context {
-	if set := c.context.Load(); set != nil {
-		return set.Context
-	}
-	return c.request
-}
-
-// SetContext makes ctx what Context returns, and what the methods of context.Context ask. It
-// should be made of Context.
-func (c *Ctx) SetContext(ctx context.Context) { c.context.Store(&setContext{ctx, true}) }
-
-// Deadline is that of Context.
-func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
-
-// Done is that of Context.
-func (c *Ctx) Done() <-chan struct{} {
-	c.kept.Store(true)
-	return c.Context().Done()
-}
-
-// Err is that of Context.
-func (c *Ctx) Err() error { return c.Context().Err() }
-
-// Value is that of Context. What SetLocal was given is found by its key.
-func (c *Ctx) Value(key any) any { return c.Context().Value(key) }
 
 // SetLocal keeps a value for the handlers behind, until the request ends. A value that has a
 // method Close() error is closed then.

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -353,34 +356,76 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// Contexts that are derived from a Ctx ask for its error when they learn of its end, on a goroutine of their own: when the
-// handler has returned, and the next request is served.
+// Contexts that are derived from a Ctx look at it when they learn of its end, on a goroutine of their own: when the handler has
+// returned, and the Ctx stands for something else, or would serve the next request.
 func TestContextsOutliveTheirRequest(t *testing.T) {
-	app := New(Config{})
+	app := New(Config{Server: quiet()})
+	type key struct{}
 	derived := make(chan context.Context, 1)
-	app.Get("/derives", func(c *Ctx) error {
+	derives := func(c *Ctx) error {
 		ctx, cancel := context.WithCancel(c)
 		t.Cleanup(cancel)
 		derived <- ctx
 		return nil
-	})
-	app.Get("/other", func(c *Ctx) error { return c.SendString(fmt.Sprint(c.Err())) })
-	for range 50 {
-		ask(t, app, "GET", "/derives")
-		if _, body, _ := ask(t, app, "GET", "/other"); body != "<nil>" {
-			t.Errorf("the context of another request says %q", body)
-		}
+	}
+	app.Get("/plain", derives)
+	app.Get("/set", func(c *Ctx) error {
+		outer := c.Context()
+		defer c.SetContext(outer)
+		c.SetContext(context.WithValue(outer, key{}, 1))
+		return c.Next()
+	}, derives)
+	app.Get("/other", func(c *Ctx) error { c.SetContext(ends{t.Context()}); return c.Next() }, derives) // which goes on
+	app.Get("/nethttp", func(next http.Handler) http.Handler { return next }, derives)
+	app.Get("/early", func(c *Ctx) error {
+		outer := c.Context()
+		inner, end := context.WithCancel(outer)
+		c.SetContext(ends{inner})
+		err := c.Next()
+		c.SetContext(outer)
+		end()
 		ctx := <-derived
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Minute):
-			t.Fatal("the context does not end")
+		<-ctx.Done()
+		derived <- ctx
+		if c.Err() != nil {
+			t.Error("what was around has ended, too")
 		}
-		if ctx.Err() != context.Canceled {
-			t.Error(ctx.Err())
+		return err
+	}, derives)
+	app.Get("/next", func(c *Ctx) error { return c.SendString(fmt.Sprint(c.Err())) })
+	listen := map[string]func(*testing.T, *App) func() net.Conn{"memory": listening, "TCP": onTCP}
+	for name, listen := range listen {
+		dial := listen(t, app)
+		for _, target := range []string{"/plain", "/set", "/other", "/nethttp", "/early"} {
+			for range 20 {
+				conn := dial()
+				get(t, conn, target)
+				r, response := get(t, conn, "/next")
+				if body, err := io.ReadAll(response.Body); string(body) != "<nil>" || err != nil || r.Buffered() > 0 {
+					t.Errorf("%s: %s: the context of another request says %q, %v", name, target, body, err)
+				}
+				conn.Close()
+				ctx := <-derived
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Minute):
+					t.Fatalf("%s: %s: the context does not end", name, target)
+				}
+				if ctx.Err() != context.Canceled {
+					t.Errorf("%s: %s: %v", name, target, ctx.Err())
+				}
+			}
 		}
 	}
 }
+
+// ends is a context that is none of package context.
+type ends struct{ of context.Context }
+
+func (e ends) Deadline() (time.Time, bool) { return e.of.Deadline() }
+func (e ends) Done() <-chan struct{}       { return e.of.Done() }
+func (e ends) Err() error                  { return e.of.Err() }
+func (e ends) Value(any) any               { return nil }
 
 // SetContext may be called while other goroutines ask for what it replaces.
 func TestSetContextWhileOthersAsk(t *testing.T) {

@@ -18,7 +18,7 @@
 //	pattern.go     patterns, constraint*.go what parameters may be
 //	tree.go        the radix tree that finds a route
 //	table*.go      trees by host and method, HEAD, OPTIONS and Allow
-//	ctx*.go        Ctx: the request, fields, files and streams of the answer
+//	ctx*.go        Ctx: the request, its context, fields, files and streams of the answer
 //	nethttp.go     handlers of net/http, nethttp_middleware.go its middleware
 //	views.go       templates
 //	forwarded.go   what proxies say of the client

@@ -140,7 +140,7 @@ func (l *layer) run(c *Ctx) *answer {
 // middleware may recover from, nothing is left of an answer that was not written.
 func (l *layer) enter(c *Ctx) (leave func()) {
 	outer := c.layer
-	context := c.context.Swap(&setContext{l.r.Context(), false})
+	context := c.context.Swap(&setContext{Context: l.r.Context()})
 	c.layer = l
 	return func() {
 		c.layer = outer

@@ -70,7 +70,7 @@ func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) 
 	ctx, cancel := context.WithCancelCause(c.Context())
 	s.cancel = cancel
 	outer := c.context.Load()
-	c.context.Store(&setContext{ctx, outer != nil && outer.own})
+	c.context.Store(&setContext{Context: ctx, own: outer != nil && outer.own})
 	every := Heartbeat
 	if len(heartbeat) > 0 {
 		every = heartbeat[0]
