@@ -3,7 +3,9 @@ package web
 import (
 	"bytes"
 	"iter"
+	"maps"
 	"mime/multipart"
+	"slices"
 
 	"github.com/gallop-http/gallop"
 )
@@ -112,18 +114,19 @@ func (f *filler) gatherForm() ([]entry, error) {
 	return f.gatherArgs(formSource, args.All())
 }
 
-// gatherMultipart returns the values and the files of a form.
+// gatherMultipart returns the values and the files of a form, in the order of their names: that in which they came is not
+// known, and it should be the same each time.
 func (f *filler) gatherMultipart(form *multipart.Form) ([]entry, error) {
 	start := len(f.entries)
-	for name, values := range form.Value {
-		for _, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(form.Value)) {
+		for _, value := range form.Value[name] {
 			if err := f.add(formSource, entry{name: []byte(name), value: []byte(value)}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for name, files := range form.File {
-		for _, file := range files {
+	for _, name := range slices.Sorted(maps.Keys(form.File)) {
+		for _, file := range form.File[name] {
 			if err := f.add(formSource, entry{name: []byte(name), file: file}); err != nil {
 				return nil, err
 			}

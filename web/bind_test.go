@@ -480,6 +480,28 @@ func TestBindFiles(t *testing.T) {
 	}
 }
 
+// Names that stand for the same are taken in an order that does not change.
+func TestBindMultipartInOrder(t *testing.T) {
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for _, name := range []string{"list[]", "list", "one.x", "one[x]"} {
+		w.WriteField(name, name)
+	}
+	w.Close()
+	for range 20 {
+		var v struct {
+			List []string `form:"list"`
+			One  struct {
+				X string `form:"x"`
+			} `form:"one"`
+		}
+		err := bound(t, Config{}, "", body.String(), []string{"Content-Type: " + w.FormDataContentType()}, func(c *Ctx) error { return c.Bind().Form(&v) })
+		if got := fmt.Sprint(v, err); got != "{[list list[]] {one.x}} <nil>" {
+			t.Fatal(got)
+		}
+	}
+}
+
 // An upload that is larger than what is read into memory is bound as it comes.
 func TestBindLargeUploads(t *testing.T) {
 	app := New(Config{Server: &gallop.Server{StreamRequestBody: true, MaxRequestBodySize: 1000}})
