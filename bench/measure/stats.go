@@ -2,6 +2,7 @@
 package measure
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -68,10 +69,10 @@ func (l *Latencies) Count() int {
 // Quantile returns what that part of the durations does not exceed, to 1/16; of none it is 0.
 func (l *Latencies) Quantile(q float64) time.Duration {
 	count := l.Count()
-	rank := min(int64(q*float64(count)), int64(count)-1)
+	rank := min(max(int64(math.Ceil(q*float64(count)))-1, 0), int64(count)-1)
 	for i := range l {
 		if rank -= l[i].Load(); rank < 0 && count > 0 {
-			return time.Duration(uint64(i%16+17) << (i / 16))
+			return time.Duration(min(uint64(i%16+17)<<(i/16), math.MaxInt64))
 		}
 	}
 	return 0

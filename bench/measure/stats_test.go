@@ -67,10 +67,27 @@ func TestLatencies(t *testing.T) {
 	if got := new(Latencies).Quantile(.99); got != 0 {
 		t.Errorf("of none it is %v", got)
 	}
+	for _, test := range []struct { // of 1, 2, … s
+		count int
+		q     float64
+		want  time.Duration
+	}{{1, .99, 1}, {2, .5, 1}, {3, .5, 2}, {10, .9, 9}, {10, .91, 10}, {10, 0, 1}, {100, .99, 99}, {100, 1, 100}} {
+		var few Latencies
+		for i := range test.count {
+			few.Add(time.Duration(i+1) * time.Second)
+		}
+		want := test.want * time.Second
+		if got := few.Quantile(test.q); got < want || got > want+want/16 {
+			t.Errorf("quantile %v of %d is %v, want %v", test.q, test.count, got, want)
+		}
+	}
 	l.Add(0)
 	l.Add(-1)
 	l.Add(1<<63 - 1)
 	if l.Count() != 1003 {
 		t.Errorf("counted %d with extremes", l.Count())
+	}
+	if got := l.Quantile(1); got != 1<<63-1 {
+		t.Errorf("the longest is %v", got)
 	}
 }
