@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +45,9 @@ func (c *Client) answerError(x *exchange, resp *Response) error {
 func (e *APIError) read() {
 	var top object
 	if json.Unmarshal(e.Body, &top) != nil {
+		if e.addItems(e.Body); len(e.Errors) > 0 { // errors and nothing around them
+			e.Message = e.Errors[0].Message
+		}
 		return
 	}
 	e.Message = top.text("message", "title", "error_description", "error", "msg", "description", "reason")
@@ -61,7 +66,8 @@ func (e *APIError) read() {
 		}
 		e.addItems(inner["errors"], inner["details"])
 	}
-	e.addItems(top["errors"], top["invalid-params"], top["violations"])
+	e.addItems(top["errors"], top["invalid-params"], top["violations"], top["message"])
+	e.addFields(top.object("errors"))
 	if e.Message == "" && len(e.Errors) > 0 {
 		e.Message = e.Errors[0].Message
 	}
@@ -86,6 +92,22 @@ func (e *APIError) addItems(lists ...json.RawMessage) {
 					Resource: one.text("resource"), Field: one.text("field", "pointer", "name", "path", "parameter", "propertyPath"),
 					Code: one.text("code", "type"), Message: one.text("message", "detail", "reason", "title", "msg"),
 				})
+			}
+		}
+	}
+}
+
+// addFields adds the errors of fields by their names, of which each has a text or a list of them.
+func (e *APIError) addFields(byName object) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		from := len(e.Errors)
+		if text := byName.text(name); text != "" && from < maxItems {
+			e.Errors = append(e.Errors, ErrorItem{Message: text})
+		}
+		e.addItems(byName[name])
+		for i := range e.Errors[from:] {
+			if item := &e.Errors[from+i]; item.Field == "" {
+				item.Field = name
 			}
 		}
 	}

@@ -160,7 +160,6 @@ func TestMistypedBeforeTrailing(t *testing.T) {
 	}
 }
 
-// An http.Response that somebody has put together may have a body and say nothing of its length.
 func TestNoAnswerAtAll(t *testing.T) {
 	c, err := rest.New("http://api.test/", rest.WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })), rest.WithRetry(rest.Retry{}))
 	if err != nil {
@@ -170,6 +169,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 	as[*rest.RequestError](t, err)
 }
 
+// An http.Response that somebody has put together may have a body and say nothing of its length.
 func TestLengthNotSet(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Minute} {
 		c, err := rest.New("http://api.test/", rest.WithTimeout(timeout), rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {

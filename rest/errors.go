@@ -96,7 +96,7 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // not 2xx. Fields that the body does not say are empty.
 //
 // Bodies are understood if they are problem details (RFC 9457) or JSON in one of the common
-// forms: a message, an error or a list of errors, with codes and references.
+// forms: a message, an error or a list of errors, or those of each field, with codes and references.
 type APIError struct {
 	Method     string
 	URL        string // without secrets

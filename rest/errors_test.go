@@ -45,6 +45,12 @@ func TestAPIErrorShapes(t *testing.T) {
 			"an error within", `{"error":{"code":404,"message":"m","status":"NOT_FOUND","errors":[{"message":"e","reason":"r"}]}}`,
 			rest.APIError{Message: "m", Code: "404", Errors: []rest.ErrorItem{{Message: "e"}}},
 		},
+		{
+			"errors by field", `{"title":"t","errors":{"b":["one","two"],"a":"three","c":7,"d":{}}}`,
+			rest.APIError{Message: "t", Errors: []rest.ErrorItem{{Field: "a", Message: "three"}, {Field: "b", Message: "one"}, {Field: "b", Message: "two"}, {Field: "c", Message: "7"}}},
+		},
+		{"several messages", `{"message":["one","two"],"error":"e"}`, rest.APIError{Message: "e", Errors: []rest.ErrorItem{{Message: "one"}, {Message: "two"}}}},
+		{"a list of errors", `[{"message":"m","code":"c"},"two"]`, rest.APIError{Message: "m", Errors: []rest.ErrorItem{{Code: "c", Message: "m"}, {Message: "two"}}}},
 		{"types that do not fit", `{"message":{},"errors":{},"code":[],"type":null}`, rest.APIError{}},
 		{"not to its end", `{"message":"m"`, rest.APIError{}},
 	} {
