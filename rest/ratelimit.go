@@ -226,7 +226,8 @@ func (l *limits) learn(x *exchange, resource string) {
 	}
 }
 
-// pause refuses requests like x for a time, or all of who has sent it.
+// pause refuses requests like x for a time, or all of who has sent it. What was said before holds as well: answers overtake each
+// other.
 func (l *limits) pause(x *exchange, rate Rate, all bool, d time.Duration) {
 	if l.policy.Ignore {
 		return
@@ -239,8 +240,10 @@ func (l *limits) pause(x *exchange, rate Rate, all bool, d time.Duration) {
 		key.resource = everything
 	}
 	b := l.buckets[key]
-	b.paused = time.Now().Add(d)
-	l.buckets[key] = b
+	if until := time.Now().Add(d); until.After(b.paused) {
+		b.paused = until
+		l.buckets[key] = b
+	}
 }
 
 // limitError returns the error if an answer says that a limit was reached: with 429

@@ -235,6 +235,24 @@ func TestLateAnswersDoNotCount(t *testing.T) {
 	})
 }
 
+// Nor do they end a pause that another has asked for.
+func TestLateAnswersDoNotEndAPause(t *testing.T) {
+	asks := func(after string) gallop.RequestHandler { return text(429, "", "Retry-After: "+after) }
+	eachScript(t, []gallop.RequestHandler{asks("60"), asks("1"), asks("0"), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
+		c := a.client(over)
+		for range 3 {
+			_, err := c.R().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil)
+			as[*rest.RateLimitError](t, err)
+		}
+		for _, works := range []bool{false, true} {
+			if _, err := c.R().SetContext(t.Context()).Get("a", nil); (err == nil) != works {
+				t.Errorf("works %v: %v", works, err)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
 // Of windows that are as short as clocks differ each counts anew when the one before is over.
 func TestShortWindows(t *testing.T) {
 	const most = 5
