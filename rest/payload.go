@@ -121,8 +121,12 @@ func (p *payload) read(src io.Reader, size int64) error {
 	return nil
 }
 
-// readOnce makes p a body from src that can be sent once.
+// readOnce makes p a body from src that can be sent once, unless there is nothing to be read.
 func (p *payload) readOnce(src io.Reader) {
+	if p.length == 0 {
+		p.source = func() (io.Reader, error) { return bytes.NewReader(nil), nil }
+		return
+	}
 	p.once = true
 	p.source = func() (io.Reader, error) { return src, nil }
 }

@@ -281,6 +281,7 @@ func TestEmptyBodies(t *testing.T) {
 		c := a.client(over)
 		for name, r := range map[string]*rest.Request{
 			"a file": c.R().SetBody(file), "no text": c.R().SetBody(strings.NewReader("")), "none of a text": c.R().SetBodyReader(strings.NewReader("text"), 0), "no bytes": c.R().SetBody([]byte{}),
+			"an empty buffer": c.R().SetBody(new(bytes.Buffer)), "none of a stream": c.R().SetBodyReader(onceReader{strings.NewReader("text")}, 0),
 		} {
 			got := said(t, c, r.SetContext(t.Context()).SetTarget("PUT", "a"))
 			if !strings.Contains(got, "Content-Length: 0\n") || strings.Contains(got, "Transfer-Encoding") || !strings.HasSuffix(got, "\n\n") {

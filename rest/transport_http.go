@@ -101,7 +101,7 @@ func (x *exchange) httpRequest(ctx context.Context) (*http.Request, error) {
 	if !x.has("User-Agent") {
 		req.Header["User-Agent"] = nil // or net/http would add its own
 	}
-	if x.body == nil || x.body.empty() || x.body.size() == 0 && !x.body.once {
+	if x.body == nil || x.body.empty() || x.body.size() == 0 {
 		return req, nil // a body of length 0 would be one of unknown length
 	}
 	if req.Body, err = x.body.reader(); err != nil {
