@@ -341,6 +341,12 @@ func TestGzip(t *testing.T) {
 			t.Error("what is decompressed is not limited", err)
 		}
 	})
+	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) { // who wants none gets none
+		c := a.client(over)
+		if got := said(t, c, c.R().SetContext(t.Context()).SetHeader("Accept-Encoding", "").SetTarget("GET", "a")); strings.Contains(got, "gzip") || strings.Count(got, "Accept-Encoding:") != 1 {
+			t.Errorf("%q", got)
+		}
+	})
 	a := serve(t, text(200, "no gzip at all", "Content-Encoding: gzip"))
 	_, err := rest.Get[gopher](t.Context(), a.client(), "a")
 	as[*rest.RequestError](t, err)

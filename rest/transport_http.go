@@ -98,6 +98,9 @@ func (x *exchange) httpRequest(ctx context.Context) (*http.Request, error) {
 	if x.authorization != "" {
 		req.Header.Set("Authorization", x.authorization)
 	}
+	if own, ok := x.headers.get("Accept-Encoding", foldName); ok && own == "" {
+		req.Header.Set("Accept-Encoding", "identity") // or net/http would add gzip, and the same is meant (RFC 9110 §12.5.3)
+	}
 	if !x.has("User-Agent") {
 		req.Header["User-Agent"] = nil // or net/http would add its own
 	}
