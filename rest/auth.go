@@ -56,7 +56,7 @@ type Token struct {
 const tokenSlack = 10 * time.Second
 
 // Tokens is an Auth that asks source for a token, keeps it until shortly before it expires or until the
-// server says 401 to it, and then asks again. source is called by one goroutine at
+// server says 401 to it, and then asks again. One that has not expired yet is used when source returns an error. source is called by one goroutine at
 // a time, with the context of a call that needs it.
 func Tokens(source func(ctx context.Context) (Token, error)) Auth {
 	return &tokens{source: source, lock: make(chan struct{}, 1)}
@@ -80,11 +80,22 @@ func (t *tokens) get(ctx context.Context, rejected string) (string, error) {
 	}
 	defer func() { <-t.lock }()
 	old := t.token
-	if old.Value != "" && old.header() != rejected && (old.Expires.IsZero() || time.Until(old.Expires) > tokenSlack) {
+	left := time.Duration(0) // of the life of the old one
+	switch {
+	case old.Value == "" || old.header() == rejected:
+	case old.Expires.IsZero():
+		return old.header(), nil
+	default:
+		left = time.Until(old.Expires)
+	}
+	if left > tokenSlack {
 		return old.header(), nil
 	}
 	token, err := t.source(ctx)
 	if err != nil {
+		if left > 0 {
+			return old.header(), nil
+		}
 		return "", err
 	}
 	if token.Value == "" {

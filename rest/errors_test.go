@@ -288,6 +288,31 @@ func TestTokenOfAStream(t *testing.T) {
 	})
 }
 
+// A token is good until it expires, though no other can be had shortly before.
+func TestTokensOutlastTheirSource(t *testing.T) {
+	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
+		failure := errors.New("no tokens today")
+		n := 0
+		c := a.client(over, rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
+			if n++; n > 1 {
+				return rest.Token{}, failure
+			}
+			return rest.Token{Value: "t", Expires: time.Now().Add(time.Minute)}, nil
+		})))
+		for _, step := range []struct {
+			after time.Duration
+			asked int
+			works bool
+		}{{0, 1, true}, {49 * time.Second, 1, true}, {2 * time.Second, 2, true}, {8 * time.Second, 3, true}, {time.Second, 4, false}} {
+			time.Sleep(step.after)
+			_, err := c.R().SetContext(t.Context()).Get("a", nil)
+			if n != step.asked || (err == nil) != step.works || err != nil && !errors.Is(err, failure) {
+				t.Errorf("%+v: asked %d times, %v", step, n, err)
+			}
+		}
+	})
+}
+
 func TestTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := serve(t, func(ctx *gallop.RequestCtx) {
