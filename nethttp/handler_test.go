@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -651,6 +652,30 @@ func TestInterim(t *testing.T) {
 			t.Errorf("got %v", resp)
 		}
 	}, "gallop in net/http")
+}
+
+// A body that somebody has read before, and not to its end, is no empty one.
+func TestBodyThatFailedBefore(t *testing.T) {
+	failed := make(chan error, 1)
+	h := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		failed <- err
+	}))
+	ln := listen(t)
+	s := &gallop.Server{Logger: quietLog, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+		ctx.PostBody()
+		h(ctx)
+	}}
+	go s.Serve(ln)
+	t.Cleanup(func() { s.Close() })
+	for _, framing := range []string{"Content-Length: 9\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
+		p := dial(t, ln.Addr().String())
+		p.say("POST / HTTP/1.1\r\nHost: h\r\n%s", framing)
+		p.Conn.(*net.TCPConn).CloseWrite()
+		if err := <-failed; !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%.20s: got %v", framing, err)
+		}
+	}
 }
 
 // The files of a form that was larger than what stays in memory are removed, however the handler ends.

@@ -19,6 +19,7 @@ type body struct {
 
 	mu     sync.Mutex
 	data   []byte             // what is left of a body in memory
+	err    error              // why that is not all of it
 	ctx    *gallop.RequestCtx // nil once the handler has returned
 	req    *http.Request      // gets the trailers
 	life   *requestContext    // ends if the client turns out to be gone
@@ -32,14 +33,15 @@ func (x *exchange) readBody(ctx *gallop.RequestCtx) {
 	length := ctx.Request.Header.ContentLength()
 	if b.stream = ctx.RequestBodyStream(); b.stream == nil {
 		b.data = ctx.PostBody()
+		b.err = ctx.Request.BodyErr() // of who has read it before
 	}
 	if length == -1 {
 		r.TransferEncoding = []string{"chunked"}
-	} else if b.stream == nil && len(b.data) == 0 || b.stream != nil && length == 0 {
+	} else if b.stream == nil && len(b.data) == 0 && b.err == nil || b.stream != nil && length == 0 {
 		r.Body = http.NoBody
 		return
 	}
-	if r.ContentLength = int64(length); length >= 0 && b.stream == nil {
+	if r.ContentLength = int64(length); length >= 0 && b.stream == nil && b.err == nil {
 		r.ContentLength = int64(len(b.data)) // in a test nothing may announce it
 	}
 	b.ctx, b.req, b.life = ctx, r, &x.ctx
@@ -84,7 +86,10 @@ func (b *body) readData(p []byte) (int, error) {
 		return 0, nil
 	}
 	n := copy(p, b.data)
-	if b.data = b.data[n:]; n == 0 {
+	if b.data = b.data[n:]; n == 0 && b.err != nil {
+		return 0, b.err
+	}
+	if n == 0 {
 		b.readTrailers()
 		return 0, io.EOF
 	}

@@ -1,11 +1,13 @@
 package fasthttpadaptor_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
@@ -51,5 +53,17 @@ func TestAnswerIsThereForOthers(t *testing.T) {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
 		})
+	}
+}
+
+// A body that breaks off is no shorter one.
+func TestConvertRequestFails(t *testing.T) {
+	broken := errors.New("broken")
+	var ctx fasthttp.RequestCtx
+	ctx.Request.Header.SetMethod("POST")
+	ctx.Request.SetRequestURI("http://h/")
+	ctx.Request.SetBodyStream(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), -1)
+	if err := fasthttpadaptor.ConvertRequest(&ctx, new(http.Request), true); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
 	}
 }

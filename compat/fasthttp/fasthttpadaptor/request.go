@@ -10,7 +10,7 @@ import (
 )
 
 // ConvertRequest makes r the request in ctx. r may be kept: nothing in it is a view. Its context stays what it was.
-// forServer says that it is for a handler, and not for a client, which must not set RequestURI.
+// It fails if the body cannot be read. forServer says that it is for a handler, and not for a client, which must not set RequestURI.
 func ConvertRequest(ctx *gallop.RequestCtx, r *http.Request, forServer bool) error {
 	target := string(ctx.RequestURI())
 	u, err := url.ParseRequestURI(target)
@@ -18,6 +18,9 @@ func ConvertRequest(ctx *gallop.RequestCtx, r *http.Request, forServer bool) err
 		return err
 	}
 	body := bytes.Clone(ctx.PostBody())
+	if err := ctx.Request.BodyErr(); err != nil {
+		return err
+	}
 	r.Method, r.URL, r.Host = string(ctx.Method()), u, string(ctx.Host())
 	if r.RequestURI = ""; forServer {
 		r.RequestURI = target
