@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -50,11 +52,7 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 	h := &ctx.Request.Header
 	h.SetMethod(r.Method)
-	if r.RequestURI != "" {
-		h.SetRequestURI(r.RequestURI)
-	} else {
-		h.SetRequestURI(r.URL.RequestURI())
-	}
+	h.SetRequestURI(targetOf(r))
 	if !r.ProtoAtLeast(1, 1) {
 		h.SetProtocol("HTTP/1.0")
 	}
@@ -80,6 +78,25 @@ func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 		}
 		ctx.Request.SetBodyStream(&trailedBody{r, h}, length)
 	}
+}
+
+// targetOf returns the target that r came with, unless somebody has changed its URL, as http.StripPrefix does.
+func targetOf(r *http.Request) string {
+	if r.URL == nil {
+		return r.RequestURI
+	}
+	target := r.URL.RequestURI()
+	if r.RequestURI == target || r.RequestURI != "" && r.Method == http.MethodConnect {
+		return r.RequestURI
+	}
+	asked, err := url.ParseRequestURI(r.RequestURI)
+	if err == nil && asked.Path == r.URL.Path && asked.RawPath == r.URL.RawPath && asked.RawQuery == r.URL.RawQuery {
+		return r.RequestURI // also with a scheme and a host
+	}
+	if r.URL.Opaque == "" && target != "*" && !strings.HasPrefix(target, "/") {
+		target = "/" + target
+	}
+	return target
 }
 
 // trailedBody is the body of r, which hands the trailers on at its end. It is not closed,

@@ -65,6 +65,39 @@ func TestFromHandlerAnswer(t *testing.T) {
 	}
 }
 
+// The target is what came, or what http.StripPrefix and its like have left of it.
+func TestFromHandlerTarget(t *testing.T) {
+	var got string
+	h := nethttp.FromHandler(func(ctx *gallop.RequestCtx) { got = fmt.Sprintf("%s %s", ctx.RequestURI(), ctx.Path()) })
+	other := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path, r.URL.RawPath, r.URL.RawQuery = "/other/\u00fc", "", "b"
+		h.ServeHTTP(w, r)
+	})
+	for _, tc := range []struct {
+		name, target string
+		h            http.Handler
+		want         string
+	}{
+		{"as it came", "/a%2fb//c?d=%20", h, "/a%2fb//c?d=%20 /a%2Fb//c"},
+		{"with a host", "http://h/a?b", h, "http://h/a?b /a"},
+		{"without a path", "http://h?b", h, "http://h?b /"},
+		{"stripped", "/api/a%2Fb?c", http.StripPrefix("/api", h), "/a%2Fb?c /a%2Fb"},
+		{"stripped to nothing", "/api", http.StripPrefix("/api", h), "/ /"},
+		{"stripped of its slash", "/api/a?c", http.StripPrefix("/api/", h), "/a?c /a"},
+		{"stripped behind a host", "http://h/api/a?c", http.StripPrefix("/api", h), "/a?c /a"},
+		{"another one", "/a", other, "/other/%C3%BC?b /other/\u00fc"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := dial(t, startNetHTTP(t, tc.h))
+			p.say("GET %s HTTP/1.1\r\nHost: h\r\n\r\n", tc.target)
+			p.answer("GET")
+			if got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 // Trailers of a small answer arrive, too.
 func TestFromHandlerTrailers(t *testing.T) {
 	p := dial(t, startNetHTTP(t, nethttp.FromHandler(nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
