@@ -34,7 +34,7 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 		ctx.Init2(newConnFacts(r), nil, true)
 		ctx.InitContext(life)
 		copyRequest(ctx, r)
-		h(ctx)
+		callHandler(h, ctx)
 		resp := ctx.LastTimeoutErrorResponse()
 		if resp == nil {
 			resp = &ctx.Response
@@ -46,6 +46,20 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 		}
 		writeResponse(w, r, resp)
 	})
+}
+
+// callHandler calls h. What ends the connection without a line in gallop's log does so in net/http's.
+func callHandler(h gallop.RequestHandler, ctx *gallop.RequestCtx) {
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case gallop.ErrAbortHandler:
+			panic(http.ErrAbortHandler)
+		default:
+			panic(v)
+		}
+	}()
+	h(ctx)
 }
 
 // copyRequest makes the request of ctx a copy of r, and its body that of r.

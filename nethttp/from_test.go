@@ -3,6 +3,7 @@ package nethttp_test
 import (
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -142,6 +143,28 @@ func TestFromHandlerConn(t *testing.T) {
 	}).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if w.Code != http.StatusOK {
 		t.Errorf("got %d", w.Code)
+	}
+}
+
+// A handler that aborts ends the connection, and nothing is logged.
+func TestFromHandlerAborts(t *testing.T) {
+	for name, h := range map[string]gallop.RequestHandler{
+		"of gallop":   func(*gallop.RequestCtx) { panic(gallop.ErrAbortHandler) },
+		"of net/http": nethttp.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var logged strings.Builder
+			s := httptest.NewUnstartedServer(nethttp.FromHandler(h))
+			s.Config.ErrorLog = log.New(&logged, "", 0)
+			s.Start()
+			p := dial(t, s.Listener.Addr().String())
+			p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			p.expectEnd()
+			s.Close()
+			if logged.Len() > 0 {
+				t.Errorf("logged %.100q", logged.String())
+			}
+		})
 	}
 }
 
