@@ -3,6 +3,7 @@ package gallop
 import (
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/gallop-http/gallop/internal/coding"
 )
@@ -139,7 +140,7 @@ func (r *representation) useStored(files *openTree, c fileCoding) bool {
 			continue
 		}
 		// Nothing in a coding is empty: what is was being written, or its disk was full.
-		if info.IsDir() || info.Size() == 0 || info.ModTime().Before(r.modified) {
+		if info.IsDir() || info.Size() == 0 || isOlder(info.ModTime(), r.modified) {
 			file.Close()
 			continue
 		}
@@ -147,6 +148,15 @@ func (r *representation) useStored(files *openTree, c fileCoding) bool {
 		return true
 	}
 	return false
+}
+
+// isOlder reports whether a stored file is older than the one of which it is made. Programs that give it the
+// time of that one, as brotli does, and archives keep whole seconds in cases.
+func isOlder(stored, original time.Time) bool {
+	if stored.Nanosecond() == 0 {
+		original = original.Truncate(time.Second)
+	}
+	return stored.Before(original)
 }
 
 func (r *representation) replace(file fs.File, info fs.FileInfo, c coding.Coding) {

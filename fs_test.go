@@ -480,6 +480,30 @@ func TestFSCompression(t *testing.T) {
 			}
 		}
 	})
+	t.Run("as old as the file, to the second", func(t *testing.T) {
+		for _, tc := range []struct {
+			file, stored time.Duration // behind matrixTime
+			used         bool
+		}{
+			{0, 0, true},
+			{700 * time.Millisecond, 700 * time.Millisecond, true},
+			{700 * time.Millisecond, 0, true}, // what made it keeps whole seconds
+			{700 * time.Millisecond, 600 * time.Millisecond, false},
+			{1700 * time.Millisecond, 0, false},
+			{1700 * time.Millisecond, 1700*time.Millisecond - 1, false},
+		} {
+			for name, d := range map[string]time.Duration{"named.css": tc.file, "named.css.fasthttp.gz": tc.stored} {
+				at := matrixTime.Add(d)
+				if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resp := serveOnce(t, all, "GET", "/named.css", "Accept-Encoding: gzip")
+			if used := string(resp.Body()) == "NAMED"; used != tc.used {
+				t.Errorf("file at %v, stored at %v: used %v", tc.file, tc.stored, used)
+			}
+		}
+	})
 	t.Run("a tag of the handler is weak in a coding", func(t *testing.T) {
 		tagged := func(ctx *gallop.RequestCtx) {
 			ctx.Response.Header.Set("ETag", `"v1"`)
