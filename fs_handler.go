@@ -47,7 +47,7 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 func endsInSlash(p []byte) bool { return len(p) > 0 && p[len(p)-1] == '/' }
 
 // serveName answers with the file or directory of that name. asDir says that the path
-// ends in a slash, so that only a directory will do, unless a program has made the path.
+// ends in a slash, so that only a directory will do, unless a program has put it there.
 func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 	files, err := h.files.open()
 	if err != nil {
@@ -70,7 +70,7 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 			return
 		}
 		h.serveDir(ctx, &files, name)
-	case asDir && h.rewrite == nil && files.only == "":
+	case asDir && (h.rewrite == nil || endsInSlash(ctx.Path())) && files.only == "":
 		file.Close()
 		h.notFound(ctx)
 	default:
