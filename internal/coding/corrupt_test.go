@@ -144,6 +144,31 @@ func TestErrorNamesCodingAndReason(t *testing.T) {
 	}
 }
 
+// A writer that takes less than it is given, and does not say why, makes a body that lacks something.
+func TestShortWritesAreErrors(t *testing.T) {
+	body := samples()["text"]
+	for _, c := range append(real, Identity) {
+		src := AppendEncode(nil, body, c, DefaultLevel)
+		if n, err := Decode(&shortWriter{}, src, ListOf(c), unlimited); err != io.ErrShortWrite || n != 1 {
+			t.Errorf("decoding %v: %d bytes, %v", c, n, err)
+		}
+		z := AcquireWriter(c, DefaultLevel, &shortWriter{})
+		_, err := z.Write(body)
+		if err == nil {
+			err = z.Close()
+		}
+		if err != io.ErrShortWrite {
+			t.Errorf("encoding %v: %v", c, err)
+		}
+		ReleaseWriter(z)
+	}
+}
+
+// shortWriter takes one byte of each piece.
+type shortWriter struct{}
+
+func (*shortWriter) Write(p []byte) (int, error) { return min(1, len(p)), nil }
+
 func TestDecodeReturnsTheErrorOfTheWriter(t *testing.T) {
 	broken := errors.New("disk full")
 	src := AppendEncode(nil, samples()["text"], Gzip, DefaultLevel)

@@ -58,8 +58,8 @@ func Decode(w io.Writer, src []byte, list List, limits Limits) (int64, error) {
 	for {
 		n, err := m.Read(buf[:cap(buf)])
 		if n > 0 {
-			n, werr := w.Write(buf[:n])
-			total += int64(n)
+			written, werr := writeAll(w, buf[:n])
+			total += int64(written)
 			if werr != nil {
 				return total, werr
 			}
@@ -74,6 +74,15 @@ func Decode(w io.Writer, src []byte, list List, limits Limits) (int64, error) {
 }
 
 const copySize = 32 << 10
+
+// writeAll is w.Write, which says so if w has taken less than it was given, as the encoders do not.
+func writeAll(w io.Writer, p []byte) (int, error) {
+	n, err := w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
 
 // memory is a Reader over bytes that are all there, so that the ratio is measured
 // against all of them.

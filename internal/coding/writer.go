@@ -82,7 +82,7 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	if o.w != nil {
-		return o.w.Write(p)
+		return writeAll(o.w, p)
 	}
 	o.b = append(o.b, p...)
 	return len(p), nil
