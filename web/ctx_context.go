@@ -47,9 +47,15 @@ func (c *Ctx) Context() context.Context {
 	return c.request
 }
 
+// isOf is a key whose value is the Ctx that a context was made of.
+type isOf struct{}
+
 // SetContext makes ctx what Context returns, and what the methods of context.Context ask. It
-// should be made of Context.
+// should be made of Context. Made of the Ctx itself it would ask itself for ever, and SetContext panics.
 func (c *Ctx) SetContext(ctx context.Context) {
+	if ctx.Value(isOf{}) == c {
+		panic("web: SetContext of a context that is made of the Ctx: make it of Ctx.Context")
+	}
 	c.context.Store(&setContext{Context: ctx, own: true})
 }
 
@@ -99,6 +105,9 @@ func (c *Ctx) Err() error {
 
 // Value is that of Context. What SetLocal was given is found by its key.
 func (c *Ctx) Value(key any) any {
+	if key == (isOf{}) {
+		return c
+	}
 	set := c.context.Load()
 	if set == nil {
 		return c.request.Value(key)

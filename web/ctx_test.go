@@ -85,6 +85,14 @@ func TestLocalsAndContext(t *testing.T) {
 	if got := string(serve(app, "/ends").Response.Body()); got != "context canceled" {
 		t.Errorf("%q", got)
 	}
+	app.Get("/itself", func(c *Ctx) error {
+		defer func() { c.SendString(fmt.Sprint(recover() != nil, c.Value(key{}), c.Err())) }()
+		c.SetContext(context.WithValue(c, key{}, "value"))
+		return nil
+	})
+	if got := string(serve(app, "/itself").Response.Body()); got != "true <nil> <nil>" {
+		t.Errorf("a context of the Ctx itself: %q", got)
+	}
 	app.Get("/new", func(c *Ctx) error { return c.SendString(fmt.Sprint(c.Value(key{}), c.Err())) })
 	if got := string(serve(app, "/new").Response.Body()); got != "<nil> <nil>" {
 		t.Errorf("what another request left: %q", got)
