@@ -43,7 +43,7 @@ type Transport struct {
 	// MaxConnsPerHost is how many connections there may be to a host; no limit by default.
 	MaxConnsPerHost int
 
-	// MaxIdleConnsPerHost is how many of them are kept while nobody uses them; 100 by default.
+	// MaxIdleConnsPerHost is how many of them are kept while nobody uses them; 100 by default, none if negative.
 	MaxIdleConnsPerHost int
 
 	// IdleConnTimeout is for how long; 90 seconds by default, for ever if negative.
@@ -155,7 +155,7 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 		TLSConfig:                t.TLSClientConfig,
 		DialContext:              t.DialContext,
 		NoDefaultUserAgentHeader: true,
-		MaxConns:                 orDefault(t.MaxConnsPerHost, noConnLimit),
+		MaxConns:                 orDefault(max(t.MaxConnsPerHost, 0), noConnLimit),
 		MaxIdleConns:             orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       noWaitLimit,
@@ -173,6 +173,9 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 	}
 	return hc
 }
+
+// keepsNone reports whether each connection is for one call.
+func (t *Transport) keepsNone() bool { return t.DisableKeepAlives || t.MaxIdleConnsPerHost < 0 }
 
 // orDefault is v if it is not zero, else the default.
 func orDefault[T int | time.Duration](v, d T) T {

@@ -18,6 +18,7 @@ type call struct {
 	unzip   bool               // a gzip body is what this package asked for
 	sends   *sentTrailers      // the body, if trailers follow it
 	request *gallop.Request
+	closes  *gallop.HostClient // whose connection is not kept, though the request did not say so
 
 	mu       sync.Mutex
 	response *gallop.Response // nil when the call is over
@@ -33,6 +34,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	asked := r
 	for again := false; ; again = true {
 		c := newCall(r)
+		if t.keepsNone() && switches(r.Header) {
+			c.closes = hc
+		}
 		err := c.fill(t, proxy)
 		if err == nil {
 			err = hc.DoContext(c.ctx, c.request, c.response)
@@ -123,6 +127,9 @@ func (c *call) end() {
 	gallop.ReleaseResponse(c.response)
 	gallop.ReleaseRequest(c.request)
 	c.response, c.request = nil, nil
+	if c.closes != nil {
+		c.closes.CloseIdleConnections()
+	}
 	if c.cancel != nil {
 		c.cancel()
 	}

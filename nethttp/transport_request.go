@@ -170,7 +170,7 @@ func (c *call) setFields(t *Transport) {
 		r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == ""; c.unzip {
 		h.Set("Accept-Encoding", "gzip")
 	}
-	if r.Close || t.DisableKeepAlives && !switches(r.Header) {
+	if r.Close || t.keepsNone() && !switches(r.Header) {
 		h.SetConnectionClose()
 	}
 }

@@ -410,6 +410,37 @@ func TestTransportReuse(t *testing.T) {
 	})
 }
 
+// Where no connection is kept each call has one of its own, also if it asks for another protocol and gets none.
+func TestTransportKeepsNone(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RemoteAddr) })
+	for _, tc := range []struct {
+		name         string
+		theirs, ours http.RoundTripper
+		header       http.Header
+	}{
+		{"DisableKeepAlives", &http.Transport{DisableKeepAlives: true}, &nethttp.Transport{DisableKeepAlives: true}, http.Header{}},
+		{"DisableKeepAlives, and an upgrade", &http.Transport{DisableKeepAlives: true}, &nethttp.Transport{DisableKeepAlives: true},
+			http.Header{"Connection": {"Upgrade"}, "Upgrade": {"x"}}},
+		{"MaxIdleConnsPerHost", &http.Transport{MaxIdleConnsPerHost: -1}, &nethttp.Transport{MaxIdleConnsPerHost: -1}, http.Header{}},
+	} {
+		for _, transport := range []http.RoundTripper{tc.theirs, tc.ours} {
+			seen := map[string]bool{}
+			for range 3 {
+				r := requestTo(t, "GET", s.URL, nil)
+				r.Header = tc.header.Clone()
+				resp, err := transport.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen[bodyOf(t, resp)] = true
+			}
+			if len(seen) != 3 {
+				t.Errorf("%s, %T: %d connections for 3 calls", tc.name, transport, len(seen))
+			}
+		}
+	}
+}
+
 // closeCounter is a body that knows how often it was closed.
 type closeCounter struct {
 	io.Reader
