@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/cmd/gallop/internal/serve"
 )
 
 var update = flag.Bool("update", false, "write what is printed to testdata")
@@ -95,6 +98,19 @@ func TestMistakes(t *testing.T) {
 		}
 		if !strings.HasPrefix(stderr, "gallop: ") || !strings.Contains(stderr, tc.wrong) || !strings.Contains(stderr, tc.next) {
 			t.Errorf("gallop %s: got\n%swant %q and %q", tc.line, stderr, tc.wrong, tc.next)
+		}
+	}
+}
+
+// Without an address it would listen on any port, for everybody.
+func TestAddressIsGiven(t *testing.T) {
+	for _, echo := range []bool{false, true} {
+		var usage *usageError
+		if err := checkServe(&serve.Config{Dir: ".", EchoAll: echo}, nil); !errors.As(err, &usage) {
+			t.Errorf("echo %v: %v", echo, err)
+		}
+		if err := checkServe(&serve.Config{Dir: ".", EchoAll: echo, Addr: ":0"}, nil); err != nil {
+			t.Error(err)
 		}
 	}
 }

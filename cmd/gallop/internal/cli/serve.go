@@ -91,6 +91,9 @@ func checkServe(c *serve.Config, args []string) error {
 		return &usageError{fmt.Sprintf("serve takes one directory, and %q is a second one", args[1]),
 			"Serve a directory that has both, or run gallop once for each."}
 	}
+	if c.Addr == "" { // a variable of a script that is not set, perhaps; package net would take any port, for everybody
+		return &usageError{"--addr is empty", "Give HOST:PORT, or leave it out for port 8080."}
+	}
 	if (c.CertFile == "") != (c.KeyFile == "") {
 		return &usageError{"--tls-cert and --tls-key need each other", "Give both for HTTPS, or none for HTTP."}
 	}
