@@ -49,6 +49,8 @@ type response struct {
 	alone    bool // there is no server: nothing can be streamed
 	gathers  bool // nothing is streamed unless it has to be
 	hijacked bool
+
+	announced []string // trailers, by the handler
 }
 
 var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")

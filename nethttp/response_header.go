@@ -112,6 +112,7 @@ func (w *response) announce(lists []string) {
 		for name := range strings.SplitSeq(list, ",") {
 			if name = strings.TrimSpace(name); name != "" && w.ctx.Response.Header.AddTrailer(name) == nil {
 				w.trailers = true
+				w.announced = append(w.announced, http.CanonicalHeaderKey(name))
 			}
 		}
 	}
@@ -135,6 +136,9 @@ func (w *response) copyTrailers() {
 		names = append(names, http.CanonicalHeaderKey(string(name)))
 	}
 	for _, name := range names {
+		if _, set := w.header[name]; !set && !slices.Contains(w.announced, name) {
+			continue // somebody else's
+		}
 		h.Del(name) // what it was when the head was written
 		for _, value := range w.header[name] {
 			h.Add(name, oneLine(value))
