@@ -277,8 +277,8 @@ func TestAheadIsKept(t *testing.T) {
 			wantText(t, b, "B") // while who serves a may still look at what was read
 			goOn <- struct{}{}
 			wantText(t, a, "A")
+			synctest.Wait() // until it is parked, or what comes next is served off the loop
 		}
-		synctest.Wait()
 		reads := 0
 		for _, n := range used {
 			reads += n
