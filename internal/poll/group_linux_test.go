@@ -371,6 +371,8 @@ func TestGroupOnTheSystem(t *testing.T) {
 				t.Fatal(err)
 			}
 			conns = append(conns, c)
+			_, _ = c.Write([]byte("first")) // by two loops that accept at the same time they would be spread less evenly
+			wantText(t, c, "first")
 		}
 		for _, away := range []int64{0, 1, -1} { // the loops wait in the kernel, with the scheduler, and again
 			g.away.Add(away)
