@@ -19,9 +19,10 @@ type janitor struct {
 	forget func(*connPool) bool
 }
 
-// watch makes the janitor come by at p until that has no idle connections.
+// watch makes the janitor come by at p until that has no idle connections, and the host, if it is one
+// of a Client, is forgotten.
 func (j *janitor) watch(p *connPool) {
-	if p.host.set.maxIdleTime == 0 {
+	if p.host.set.maxIdleTime == 0 && j.forget == nil {
 		return
 	}
 	j.mu.Lock()
@@ -30,7 +31,12 @@ func (j *janitor) watch(p *connPool) {
 		j.pools = make(map[*connPool]struct{})
 	}
 	j.pools[p] = struct{}{}
-	j.comeBy(time.Now().Add(p.host.set.maxIdleTime))
+	j.comeBy(time.Now().Add(p.sweepTime()))
+}
+
+// sweepTime is how soon the janitor comes by again where nothing is known to expire before.
+func (p *connPool) sweepTime() time.Duration {
+	return orDefault(p.host.set.maxIdleTime, DefaultMaxIdleConnDuration)
 }
 
 // comeBy makes the janitor come at the given time, or before.
@@ -59,7 +65,7 @@ func (j *janitor) sweep() {
 			p.mu.Lock()
 			p.watched = true
 			p.mu.Unlock()
-			next, ok = p.host.set.maxIdleTime, true
+			next, ok = p.sweepTime(), true
 		}
 		if ok {
 			j.comeBy(time.Now().Add(next))
@@ -73,10 +79,15 @@ func (j *janitor) sweep() {
 // If none is idle then ok is false, and p is not watched any more.
 func (p *connPool) sweep(now moment) (next time.Duration, ok bool) {
 	idleTime := p.host.set.maxIdleTime
-	p.closeIdle(now - moment(idleTime))
+	if idleTime > 0 {
+		p.closeIdle(now - moment(idleTime))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if cc := p.idle.first; cc != nil {
+		if idleTime == 0 {
+			return p.sweepTime(), true
+		}
 		return idleTime - time.Duration(now-cc.idleAt), true
 	}
 	p.watched = false

@@ -435,3 +435,40 @@ func TestHostClientAcquireConnAfresh(t *testing.T) {
 		c.CloseConn(fresh)
 	})
 }
+
+// Hosts without connections are forgotten, also where connections are kept for ever.
+func TestClientForgetsHostsWhateverIsKept(t *testing.T) {
+	for _, idle := range []time.Duration{0, -1, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			dial := wiretest.Dialer(servePanicking(nil))
+			c := &Client{MaxIdleConnDuration: idle, Dial: func(string) (net.Conn, error) { return dial() }}
+			call := func(host string, closes bool) {
+				var req Request
+				req.SetRequestURI("http://" + host + "/")
+				if closes {
+					req.SetConnectionClose()
+				}
+				if err := c.Do(&req, nil); err != nil {
+					t.Error(err)
+				}
+			}
+			call("kept.test", false)
+			for _, host := range []string{"a.test", "b.test", "c.test"} {
+				call(host, true)
+			}
+			time.Sleep(time.Hour)
+			want := 0
+			if idle < 0 {
+				want = 1
+			}
+			if hosts, open := len(c.all()), c.ConnsCount(); hosts != want || open != want {
+				t.Errorf("MaxIdleConnDuration %v: %d hosts, %d connections, want %d", idle, hosts, open, want)
+			}
+			c.CloseIdleConnections()
+			time.Sleep(time.Hour)
+			if hosts := len(c.all()); hosts != 0 {
+				t.Errorf("MaxIdleConnDuration %v: %d hosts at the end", idle, hosts)
+			}
+		})
+	}
+}
