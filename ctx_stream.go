@@ -91,8 +91,11 @@ func (s *ResponseStream) begin(c *serverConn) {
 	}
 	c.limitWriting()
 	c.decideClose()
-	c.correct()
+	replaced := c.correct()
 	resp := &c.ctx.Response
+	if replaced {
+		resp.Header.SetContentLength(len(resp.body.bytes()))
+	}
 	s.none = !resp.mayHaveBody() || c.opensTunnel()
 	out := c.outgoing(time.Now()) // the input may be somebody else's, who reads the body
 	out.length = c.streamedLength(s.none)
@@ -101,6 +104,7 @@ func (s *ResponseStream) begin(c *serverConn) {
 	s.conn = c
 	s.sink = streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}
 	s.put(resp.body.bytes())
+	s.none = s.none || replaced // what is written was meant for another response
 }
 
 // streamedLength returns what frames a body that is going to be written.

@@ -69,6 +69,15 @@ func TestStreamResponse(t *testing.T) {
 				plain(ctx).WriteString("a")
 				panic("on purpose")
 			}, "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"},
+			{"with a status that is not final", get, func(ctx *gallop.RequestCtx) {
+				ctx.SetStatusCode(gallop.StatusSwitchingProtocols)
+				s := plain(ctx)
+				s.WriteString("a")
+				s.ReadFrom(strings.NewReader("bc"))
+			}, "HTTP/1.1 500 Internal Server Error\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 21\r\nConnection: close\r\n\r\nInternal Server Error"},
+			{"to CONNECT", "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", func(ctx *gallop.RequestCtx) {
+				plain(ctx).WriteString("a")
+			}, "HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 15\r\nConnection: close\r\n\r\nNot Implemented"},
 			{"aborted before it began", get, func(ctx *gallop.RequestCtx) { panic(gallop.ErrAbortHandler) }, ""},
 			{"timed out when it had begun", get, gallop.TimeoutHandler(func(ctx *gallop.RequestCtx) {
 				s := plain(ctx)

@@ -66,8 +66,8 @@ func (c *serverConn) limitWriting() {
 }
 
 // correct sees to it that the client does not take what follows the response for
-// something else than it is.
-func (c *serverConn) correct() {
+// something else than it is, and reports whether that took another response.
+func (c *serverConn) correct() (replaced bool) {
 	ctx := c.ctx
 	resp := &ctx.Response
 	if ctx.hijackHandler == nil {
@@ -75,12 +75,12 @@ func (c *serverConn) correct() {
 		case c.method == http1.Connect && status/100 == 2:
 			// It would tell the client that a tunnel begins, RFC 9110 §9.3.6.
 			ctx.Error(StatusMessage(StatusNotImplemented), StatusNotImplemented)
-			c.close = true
+			c.close, replaced = true, true
 		case status < StatusOK:
 			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
 			c.srv.log.printf("the handler answered %d, which is not final", status)
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
-			c.close = true
+			c.close, replaced = true, true
 		}
 		if resp.SkipBody && c.method != http1.HeadMethod {
 			resp.ResetBody()
@@ -88,6 +88,7 @@ func (c *serverConn) correct() {
 		}
 	}
 	resp.SkipBody = resp.SkipBody || c.method == http1.HeadMethod
+	return replaced
 }
 
 // opensTunnel reports whether what follows the head of the response is a tunnel.
