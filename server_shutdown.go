@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -79,13 +81,23 @@ func (t *connTable) closeListeners(grace time.Duration) {
 	}
 	if len(t.listeners) > 0 && grace > 0 {
 		// One that goes around another may keep to itself that its time is over.
-		late := time.AfterFunc(10*grace, func() { t.closeListeners(0) })
+		late := time.AfterFunc(10*grace, t.closeLate)
 		defer late.Stop()
 	}
 	for len(t.listeners) > 0 {
 		t.ended.Wait()
 	}
 	t.mu.Unlock()
+}
+
+// closeLate closes the listeners that are left, and does not keep others waiting for that.
+func (t *connTable) closeLate() {
+	t.mu.Lock()
+	left := slices.Collect(maps.Keys(t.listeners))
+	t.mu.Unlock()
+	for _, ln := range left {
+		ln.Close()
+	}
 }
 
 // isClosing reports whether closeListeners was called.
