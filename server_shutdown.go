@@ -3,7 +3,7 @@ package gallop
 import (
 	"context"
 	"maps"
-	"slices"
+	"net"
 	"time"
 )
 
@@ -73,10 +73,7 @@ func (t *connTable) closeListeners(grace time.Duration) {
 	for ln := range t.listeners {
 		d, ok := ln.(interface{ SetDeadline(time.Time) error })
 		if grace == 0 || !ok || d.SetDeadline(time.Now().Add(grace)) != nil {
-			if silence := t.watched[ln]; silence != nil {
-				silence()
-			}
-			ln.Close()
+			closeWatched(ln, t.watched[ln])
 		}
 	}
 	if len(t.listeners) > 0 && grace > 0 {
@@ -93,11 +90,19 @@ func (t *connTable) closeListeners(grace time.Duration) {
 // closeLate closes the listeners that are left, and does not keep others waiting for that.
 func (t *connTable) closeLate() {
 	t.mu.Lock()
-	left := slices.Collect(maps.Keys(t.listeners))
+	left, watched := maps.Clone(t.listeners), maps.Clone(t.watched)
 	t.mu.Unlock()
-	for _, ln := range left {
-		ln.Close()
+	for ln := range left {
+		closeWatched(ln, watched[ln])
 	}
+}
+
+// closeWatched closes a listener, and before that has the loops not watch it any more, if they do.
+func closeWatched(ln net.Listener, silence func()) {
+	if silence != nil {
+		silence()
+	}
+	ln.Close()
 }
 
 // isClosing reports whether closeListeners was called.
