@@ -138,6 +138,20 @@ func TestRateAndShares(t *testing.T) {
 	}
 }
 
+// TestGrain has requests sent together that become due while the load sleeps, and none of them left out.
+func TestGrain(t *testing.T) {
+	const grain = 20 * time.Millisecond
+	address, _ := serve(t, ok)
+	r := runFor(t, Plan{Address: address, Conns: 400, Rate: 2000, Grain: grain, Seed: 1, Kinds: []Kind{{Name: "get", Octets: Get("/")}}}, 2000)
+	done, _ := r.Sum()
+	if rate := float64(done) / r.Seconds; rate > 2500 {
+		t.Errorf("%.0f requests/s instead of 2000", rate)
+	}
+	if k := r.Kinds["get"]; k.P50 < grain {
+		t.Errorf("answers were looked for while it should have slept: %+v", k)
+	}
+}
+
 // TestLatencyCountsFromWhenARequestWasDue has a server that stands still while requests become due.
 func TestLatencyCountsFromWhenARequestWasDue(t *testing.T) {
 	var served atomic.Int64

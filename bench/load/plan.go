@@ -15,6 +15,8 @@
 // that stalls is not spared the requests that a waiting client would not have sent meanwhile.
 package load
 
+import "time"
+
 // Plan is what to send. It is plain data, so that another process can be told.
 type Plan struct {
 	Address string  // of the server, IPv4 and port
@@ -24,6 +26,11 @@ type Plan struct {
 	Churn   float64 // besides, so many connections a second are made for one request of the first kind, and closed
 	Kinds   []Kind
 	Seed    uint64 // of all choices
+
+	// Grain is how long the load sleeps between two looks at what is due and what was answered, so that it does several things
+	// at once. Without it there is a look for each: that is exact, and at high rates keeps a processor so busy that whatever
+	// interrupts the load leaves it behind for long. Latencies are as much longer.
+	Grain time.Duration
 }
 
 // Kind is a kind of request.

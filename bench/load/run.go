@@ -94,6 +94,10 @@ func (l *Load) Run() {
 			l.replace()
 		}
 		pause := min(glance, l.sendDue(now))
+		if l.plan.Grain > 0 {
+			sleep(l.plan.Grain)
+			pause = max(0, pause-l.plan.Grain)
+		}
 		for _, e := range events[:wait(l.ep, events, pause)] {
 			if c := l.conns[e.Fd]; c != nil {
 				l.ready(c, e.Events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0)

@@ -66,6 +66,12 @@ func keepTime() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0)
 }
 
+// sleep sleeps, with no more than this thread, and as exactly as keepTime has it.
+func sleep(d time.Duration) {
+	limit := syscall.NsecToTimespec(int64(d))
+	_ = syscall.Nanosleep(&limit, nil) // a signal may end it
+}
+
 // wait waits for events, but no longer than d.
 func wait(ep int, events []syscall.EpollEvent, d time.Duration) int {
 	const epollPwait2 = 441 // on all architectures; epoll_wait knows no less than milliseconds

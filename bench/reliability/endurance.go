@@ -22,6 +22,7 @@ const (
 	enduranceChurn = 500 // connections a second
 	enduranceShare = .7  // of what the server can do
 	enduranceFault = .01 // of the requests
+	enduranceGrain = 100 * time.Microsecond
 )
 
 // enduranceKinds are requests of which one in a hundred is faulty, in one of four ways.
@@ -44,6 +45,9 @@ func enduranceKinds() []load.Kind {
 func endurance(t *trial) error {
 	windows := t.pick(24, 60)
 	window := time.Duration(t.pick(8, 60)) * time.Second
+	if t.Endurance > 0 {
+		window = t.Endurance / time.Duration(windows)
+	}
 	config := t.config(0)
 	config.Pinned = true
 	s, err := startAlone(config)
@@ -56,7 +60,7 @@ func endurance(t *trial) error {
 		return err
 	}
 	open := s.descriptors()
-	plan := load.Plan{Address: s.address, Conns: enduranceConns, Kinds: enduranceKinds(), Seed: t.Seed, Churn: enduranceChurn}
+	plan := load.Plan{Address: s.address, Conns: enduranceConns, Kinds: enduranceKinds(), Seed: t.Seed, Churn: enduranceChurn, Grain: enduranceGrain}
 	if plan.Rate, err = peak(plan); err != nil {
 		return err
 	}

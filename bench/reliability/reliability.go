@@ -38,6 +38,8 @@ type Options struct {
 	Seed     uint64    // of every random choice; 0 picks one
 	Slack    float64   // latency goals are multiplied by it on a machine that is busy with something else; 0 means 1
 	Out      io.Writer // where counts and verdicts go
+
+	Endurance time.Duration // how long R8's load lasts; 0 is what its form has
 }
 
 // A Scenario is one attack with its goal.

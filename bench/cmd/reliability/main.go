@@ -28,6 +28,7 @@ func main() {
 	flag.BoolVar(&o.Full, "full", false, "the full form of each scenario instead of the short one")
 	flag.Uint64Var(&o.Seed, "seed", 0, "seed of random choices; 0 picks one")
 	flag.Float64Var(&o.Slack, "slack", 1, "factor on latency goals, for a machine that is not idle")
+	flag.DurationVar(&o.Endurance, "endurance", 0, "how long R8 lasts, instead of what its form has")
 	flag.Parse()
 
 	scenarios, err := choose(flag.Args())
