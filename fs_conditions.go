@@ -25,12 +25,25 @@ func isStable(modified time.Time) bool { return time.Since(modified) >= stableAf
 // response, as they are now (RFC 9110 §13.2.2). It returns the status of the answer that
 // one of them asks for instead, 304 or 412, and 0 if none does.
 func (ctx *RequestCtx) FailedCondition() int {
-	h := &ctx.Response.Header
-	v := validator{tag: h.Peek(HeaderETag)}
-	if modified, err := ParseHTTPDate(h.Peek(HeaderLastModified)); err == nil {
+	v := ctx.Response.validator()
+	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
+}
+
+// AllowsRange reports whether the request asks for parts, and may have them: it is a GET with one
+// Range field, and its If-Range, if there is one, is exactly the ETag or the Last-Modified of the
+// response, as they are now, and strong (RFC 9110 §13.1.5, §14.2).
+func (ctx *RequestCtx) AllowsRange() bool {
+	v := ctx.Response.validator()
+	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.allowsRange(&ctx.Request.Header)
+}
+
+// validator returns what the header says.
+func (resp *Response) validator() validator {
+	v := validator{tag: resp.Header.Peek(HeaderETag)}
+	if modified, err := ParseHTTPDate(resp.Header.Peek(HeaderLastModified)); err == nil {
 		v.modified = modified
 	}
-	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
+	return v
 }
 
 // failedCondition evaluates the conditions of a request in the order of RFC 9110 §13.2.2.
