@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 
@@ -302,7 +303,7 @@ var (
 	// answer, or in the middle of one, and without a line in the log.
 	ErrAbortHandler = errors.New("gallop: the handler has aborted the response")
 
-	errNotServed     = errors.New("gallop: the request is not served by a Server")
+	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
 	errTaken         = errors.New("gallop: the handler has taken the connection")
 	errStreamOther   = errors.New("gallop: the response is a stream, an upgrade, or begun already")
 	errStreamOver    = errors.New("gallop: the response that is written to is over")

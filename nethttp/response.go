@@ -230,10 +230,10 @@ func (w *response) begin(next []byte) error {
 	}
 	w.guessType(next)
 	s, err := w.ctx.StreamResponse()
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		w.stream = s
-	case errNotServed:
+	case errors.Is(err, errors.ErrUnsupported): // there is no server
 		w.alone = true
 	default:
 		return err
@@ -241,12 +241,9 @@ func (w *response) begin(next []byte) error {
 	return nil
 }
 
-// errNotServed is what a RequestCtx says that no server has made.
-var _, errNotServed = new(gallop.RequestCtx).StreamResponse()
-
 // orNotSupported returns what callers of http.ResponseController look for if there is no server.
 func orNotSupported(err error) error {
-	if err == errNotServed {
+	if errors.Is(err, errors.ErrUnsupported) {
 		return http.ErrNotSupported
 	}
 	return err
