@@ -34,8 +34,7 @@ type connTable struct {
 	rejected atomic.Uint32
 
 	mu        sync.Mutex
-	listeners map[net.Listener]struct{}
-	watched   map[net.Listener]func() // what ends the watching of those that loops watch, which comes before they are closed
+	listeners map[net.Listener]func() // with what has the loops not watch them any more, which comes before Close; nil if they do not
 	conns     tableEntry              // head of a ring of all connections
 	closing   bool
 	closingC  chan struct{} // closed when closing becomes true
@@ -63,7 +62,7 @@ type clientConns struct {
 
 func (t *connTable) init(maxPerIP int) {
 	t.closingC = make(chan struct{})
-	t.listeners, t.watched = map[net.Listener]struct{}{}, map[net.Listener]func(){}
+	t.listeners = map[net.Listener]func(){}
 	t.conns.next, t.conns.prev = &t.conns, &t.conns
 	t.ended.L = &t.mu
 	if t.maxPerIP = maxPerIP; maxPerIP > 0 {
@@ -76,23 +75,22 @@ func (t *connTable) addListener(ln net.Listener) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closing {
-		t.listeners[ln] = struct{}{}
+		t.listeners[ln] = nil
 	}
 	return !t.closing
 }
 
-// noteWatched is told how the watching of a listener ends.
+// noteWatched is told how the watching of a listener of the table ends.
 func (t *connTable) noteWatched(ln net.Listener, silence func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.watched[ln] = silence
+	t.listeners[ln] = silence
 }
 
 func (t *connTable) dropListener(ln net.Listener) {
 	ln.Close()
 	t.mu.Lock()
 	delete(t.listeners, ln)
-	delete(t.watched, ln)
 	t.ended.Broadcast()
 	t.mu.Unlock()
 }

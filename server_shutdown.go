@@ -70,10 +70,10 @@ func (t *connTable) closeListeners(grace time.Duration) {
 		t.closing = true
 		close(t.closingC)
 	}
-	for ln := range t.listeners {
+	for ln, silence := range t.listeners {
 		d, ok := ln.(interface{ SetDeadline(time.Time) error })
 		if grace == 0 || !ok || d.SetDeadline(time.Now().Add(grace)) != nil {
-			closeWatched(ln, t.watched[ln])
+			closeListener(ln, silence)
 		}
 	}
 	if len(t.listeners) > 0 && grace > 0 {
@@ -90,15 +90,15 @@ func (t *connTable) closeListeners(grace time.Duration) {
 // closeLate closes the listeners that are left, and does not keep others waiting for that.
 func (t *connTable) closeLate() {
 	t.mu.Lock()
-	left, watched := maps.Clone(t.listeners), maps.Clone(t.watched)
+	left := maps.Clone(t.listeners)
 	t.mu.Unlock()
-	for ln := range left {
-		closeWatched(ln, watched[ln])
+	for ln, silence := range left {
+		closeListener(ln, silence)
 	}
 }
 
-// closeWatched closes a listener, and before that has the loops not watch it any more, if they do.
-func closeWatched(ln net.Listener, silence func()) {
+// closeListener closes a listener, and before that has the loops not watch it any more, if they do.
+func closeListener(ln net.Listener, silence func()) {
 	if silence != nil {
 		silence()
 	}

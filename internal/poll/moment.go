@@ -43,9 +43,5 @@ func momentOf(t time.Time) int64 {
 		return 0
 	}
 	now := Now()
-	left := time.Until(t)
-	if left < 0 {
-		return max(past, int64(now)+int64(max(left, time.Duration(-now))))
-	}
-	return int64(now.Add(left))
+	return max(past, int64(now.Add(max(time.Until(t), -time.Duration(now)))))
 }
