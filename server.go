@@ -95,7 +95,9 @@ type Server struct {
 	// that serves it.
 	ConnState func(c net.Conn, state ConnState)
 
-	// TLSConfig is used, as a copy, by the methods that serve TLS.
+	// TLSConfig is used, as a copy, by the methods that serve TLS. They always offer
+	// HTTP/1.1. They offer "h2" of its NextProtos only if a handler of NextProto serves
+	// HTTP/2. The same holds for the configurations that GetConfigForClient returns.
 	TLSConfig *tls.Config
 
 	// FormValueFunc replaces how RequestCtx.FormValue looks a key up.

@@ -98,16 +98,35 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 	if len(cfg.Certificates) == 0 && cfg.GetCertificate == nil && cfg.GetConfigForClient == nil {
 		return nil, errNoCertOrKey
 	}
-	cfg.NextProtos = slices.Clone(cfg.NextProtos) // what is behind it in memory is others'
-	for _, proto := range slices.Sorted(maps.Keys(s.protos)) {
-		if !slices.Contains(cfg.NextProtos, proto) {
-			cfg.NextProtos = append(cfg.NextProtos, proto)
+	cfg.NextProtos = s.offeredProtos(cfg.NextProtos, slices.Sorted(maps.Keys(s.protos))...)
+	if ask := cfg.GetConfigForClient; ask != nil {
+		cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			chosen, err := ask(hello)
+			if chosen != nil && slices.ContainsFunc(chosen.NextProtos, s.isUnservedHTTP2) {
+				chosen = chosen.Clone() // it has the same ticket keys
+				chosen.NextProtos = s.offeredProtos(chosen.NextProtos)
+			}
+			return chosen, err
 		}
 	}
-	if !slices.Contains(cfg.NextProtos, "http/1.1") {
-		cfg.NextProtos = append(cfg.NextProtos, "http/1.1")
-	}
 	return cfg, nil
+}
+
+// offeredProtos returns the protocols that the server offers by ALPN, in a new slice:
+// protos, then more, then HTTP/1.1, each once, but no HTTP/2 that nobody serves.
+func (s *Server) offeredProtos(protos []string, more ...string) (offered []string) {
+	for _, proto := range slices.Concat(protos, more, []string{"http/1.1"}) {
+		if !slices.Contains(offered, proto) && !s.isUnservedHTTP2(proto) {
+			offered = append(offered, proto)
+		}
+	}
+	return offered
+}
+
+// isUnservedHTTP2 reports whether proto is HTTP/2 and no handler of NextProto serves
+// that. A client that agreed on HTTP/2 would get HTTP/1.1 that it cannot read.
+func (s *Server) isUnservedHTTP2(proto string) bool {
+	return proto == "h2" && s.protos[proto] == nil
 }
 
 // certStore holds the certificates of AppendCert.
