@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// SetStatusCode sets the status of the response.
+// SetStatusCode sets the status code of the response. See [ResponseHeader.SetStatusCode].
 func (ctx *RequestCtx) SetStatusCode(statusCode int) { ctx.Response.SetStatusCode(statusCode) }
 
 // SetContentType sets the Content-Type of the response.

@@ -134,7 +134,7 @@ func FuzzHeaderSetters(f *testing.F) {
 		req.SetRequestURI(target)
 		req.SetCookie(name, value)
 		resp.SetStatusMessage([]byte(target))
-		resp.SetStatusCode(len(value))
+		resp.SetStatusCode(100 + len(value)%900)
 		if which&1 != 0 {
 			_ = req.SetTrailer(value)
 			_ = resp.AddTrailer(name)

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -39,16 +40,22 @@ func (h *ResponseHeader) StatusCode() int {
 	return h.head.Status
 }
 
-// SetStatusCode sets the status code. One that has not three digits is refused. The
-// reason phrase is that of the code unless SetStatusMessage set another.
+// SetStatusCode sets the status code, three digits (RFC 9110 §15); 0 stands for 200.
+// It panics if statusCode is less than 100 or more than 999. The reason phrase is that of
+// the code unless SetStatusMessage set another one.
 func (h *ResponseHeader) SetStatusCode(statusCode int) {
-	if statusCode < 100 || statusCode > 999 {
-		return
+	if (statusCode < 100 || statusCode > 999) && statusCode != 0 {
+		panicStatusCode(statusCode)
 	}
 	if statusCode != h.head.Status && h.flags&reasonSet == 0 {
 		h.head.Reason = field.Span{}
 	}
 	h.head.Status = statusCode
+}
+
+// panicStatusCode panics because statusCode cannot be sent.
+func panicStatusCode(statusCode int) {
+	panic(fmt.Sprintf("gallop: status code %d does not have three digits", statusCode))
 }
 
 // StatusMessage returns the reason phrase that was received or set, nil without

@@ -2,8 +2,10 @@ package gallop
 
 import (
 	"bufio"
+	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestContentTypeHasADefault(t *testing.T) {
@@ -37,6 +39,7 @@ func TestReasonPhrase(t *testing.T) {
 	}{
 		"by the code":                   {func(h *ResponseHeader) { h.SetStatusCode(404) }, "404 Not Found"},
 		"set before the code":           {func(h *ResponseHeader) { h.SetStatusMessage([]byte("X")); h.SetStatusCode(404) }, "404 X"},
+		"unset":                         {func(h *ResponseHeader) { h.SetStatusCode(404); h.SetStatusCode(0) }, "200 OK"},
 		"control characters":            {func(h *ResponseHeader) { h.SetStatusMessage([]byte("A\r\nB: \x00c")) }, "200 A  B:  c"},
 		"set and undone":                {func(h *ResponseHeader) { h.SetStatusMessage([]byte("X")); h.SetStatusMessage(nil) }, "200 OK"},
 		"received":                      {received, "200 Fine"},
@@ -51,6 +54,46 @@ func TestReasonPhrase(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+// A status code that a status line cannot hold is a mistake of the program, which it
+// learns of where it made it.
+func TestStatusCodeHasThreeDigits(t *testing.T) {
+	for _, code := range []int{math.MinInt, -200, -1, 0, 1, 42, 99, 100, 200, 404, 799, 999, 1000, 20000, math.MaxInt} {
+		valid := code == 0 || code >= 100 && code <= 999
+		for name, set := range map[string]func(*RequestCtx){
+			"ResponseHeader": func(ctx *RequestCtx) { ctx.Response.Header.SetStatusCode(code) },
+			"Response":       func(ctx *RequestCtx) { ctx.Response.SetStatusCode(code) },
+			"RequestCtx":     func(ctx *RequestCtx) { ctx.SetStatusCode(code) },
+			"Error":          func(ctx *RequestCtx) { ctx.Error("x", code) },
+			"TimeoutErrorWithCode": func(ctx *RequestCtx) {
+				ctx.TimeoutErrorWithCode("x", code)
+				ctx.LastTimeoutErrorResponse().CopyTo(&ctx.Response)
+			},
+			"TimeoutWithCodeHandler": func(ctx *RequestCtx) {
+				TimeoutWithCodeHandler(func(*RequestCtx) {}, time.Second, "x", code)
+				ctx.SetStatusCode(code)
+			},
+		} {
+			ctx := &RequestCtx{}
+			ctx.SetStatusCode(StatusTeapot)
+			panicked := func() (value any) {
+				defer func() { value = recover() }()
+				set(ctx)
+				return nil
+			}()
+			if (panicked == nil) != valid {
+				t.Errorf("%s(%d): panic %v", name, code, panicked)
+			}
+			want := code
+			if code == 0 {
+				want = StatusOK
+			}
+			if valid && ctx.Response.StatusCode() != want {
+				t.Errorf("%s(%d): the status is %d", name, code, ctx.Response.StatusCode())
+			}
+		}
 	}
 }
 

@@ -114,8 +114,10 @@ func TestResponsesThatWouldMislead(t *testing.T) {
 			body   string
 			handle gallop.RequestHandler
 		}{
-			"a final 1xx":       {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(103) }},
-			"101 and no hijack": {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(101) }},
+			"a final 1xx":             {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(103) }},
+			"a status of two digits":  {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(42) }},
+			"a status of four digits": {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.Error("x", 2000) }},
+			"101 and no hijack":       {500, "Internal Server Error", func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(101) }},
 			"SkipBody for GET": {200, "", func(ctx *gallop.RequestCtx) {
 				ctx.SetBodyString("body")
 				ctx.Response.SkipBody = true

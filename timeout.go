@@ -87,8 +87,10 @@ func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) Request
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
 
-// TimeoutWithCodeHandler is TimeoutHandler with another status.
+// TimeoutWithCodeHandler is TimeoutHandler with another status. It panics if statusCode
+// cannot be one, see [ResponseHeader.SetStatusCode].
 func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string, statusCode int) RequestHandler {
+	new(Response).SetStatusCode(statusCode) // not when it is too late for a handler to panic
 	var running atomic.Int64
 	return func(ctx *RequestCtx) {
 		if timeout <= 0 {

@@ -20,7 +20,8 @@ const (
 	typeMultipart = "multipart/form-data"
 )
 
-// Status sets the status of the answer.
+// Status sets the status code of the response. It panics if status is less than 100 or
+// more than 999, unless it is 0, which stands for 200.
 func (c *Ctx) Status(status int) *Ctx {
 	c.request.SetStatusCode(status)
 	return c

@@ -72,7 +72,7 @@ func appendLatin1(dst, b []byte) []byte {
 func echoAll(ctx *gallop.RequestCtx) {
 	path := string(ctx.Path())
 	if status, ok := strings.CutPrefix(path, "/_/status/"); ok {
-		if code, err := strconv.Atoi(status); err == nil {
+		if code, err := strconv.Atoi(status); err == nil && code >= 100 && code <= 999 {
 			ctx.SetStatusCode(code)
 			ctx.SetBodyString("xbody")
 			return
