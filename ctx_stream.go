@@ -20,7 +20,8 @@ import (
 // Header.SetContentLength(-2), up to the end of the connection. Trailers are those that
 // the header has when the handler returns; ResponseHeader.AddTrailer may announce them
 // up to then. All else in ctx.Response counts no longer. A handler that panics, or
-// writes less than it announced, ends the connection.
+// writes less than it announced, ends the connection. If the body goes up to the end of the
+// connection, that is a TCP reset, so that the client does not take a part for the whole.
 //
 // The request's body can be read on, also while another goroutine writes. A client that
 // waits for 100 (Continue) will not get it any more.
@@ -99,7 +100,10 @@ func (s *ResponseStream) begin(c *serverConn) {
 	s.none = !resp.mayHaveBody() || c.opensTunnel()
 	out := c.outgoing(time.Now()) // the input may be somebody else's, who reads the body
 	out.length = c.streamedLength(s.none)
-	out.close = out.close || out.length == lengthUntilClose
+	if out.length == lengthUntilClose {
+		out.close = true
+		c.beginUnframed()
+	}
 	c.writeHead(&out)
 	s.conn = c
 	s.sink = streamSink{o: &c.output, chunked: out.length == lengthChunked, left: out.length}

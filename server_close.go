@@ -128,7 +128,43 @@ func (c *serverConn) lastWords() {
 		err = c.writeResponse()
 	}
 	if err == nil && c.output.flush() == nil {
+		c.endUnframed()
 		c.linger()
+	}
+}
+
+// beginUnframed is called before a body whose end is that of the connection (RFC 9112
+// §6.3). Until endUnframed is called, the connection ends with a reset and without a TLS
+// close_notify, even if the process is killed. The client cannot take such an end for that
+// of the body. Server.Close may still end the connection in order.
+func (c *serverConn) beginUnframed() {
+	c.unframed = true
+	c.setLinger(0)
+}
+
+// endUnframed is called when all of a body is written that beginUnframed was called for.
+func (c *serverConn) endUnframed() {
+	if c.unframed {
+		c.setLinger(-1)
+		c.unframed = false
+	}
+}
+
+// closing returns what is to be closed to end the connection: the connection below TLS
+// while a body is unframed, so that no close_notify is sent.
+func (c *serverConn) closing() net.Conn {
+	if tc, ok := c.nc.(interface{ NetConn() net.Conn }); ok && c.unframed {
+		return tc.NetConn()
+	}
+	return c.nc
+}
+
+// setLinger does what SetLinger of a net.TCPConn does, if the connection is one.
+func (c *serverConn) setLinger(seconds int) {
+	if c.loop.conn != nil {
+		c.lingerOnLoop(seconds)
+	} else if tc, ok := c.closing().(interface{ SetLinger(int) error }); ok {
+		_ = tc.SetLinger(seconds)
 	}
 }
 
@@ -158,6 +194,7 @@ func (c *serverConn) end() error {
 	if err := c.output.flush(); err != nil {
 		return err
 	}
+	c.endUnframed()
 	if !c.input.empty() || !c.body.ended() {
 		c.linger()
 	}

@@ -55,6 +55,7 @@ type serverConn struct {
 	host knownHost
 
 	close       bool // no request after this one
+	unframed    bool // only the end of the connection ends the response, see beginUnframed
 	wantsGo     bool // the client waits for 100 before it sends the body
 	maxBody     int64
 	readTimeout time.Duration // of this request
@@ -118,7 +119,7 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
 			if !hijacked && !c.taken {
-				nc.Close()
+				c.closing().Close()
 				c.report(StateClosed)
 			}
 		}()

@@ -146,6 +146,7 @@ func (c *serverConn) take() (net.Conn, error) {
 	if err := c.output.flush(); err != nil {
 		return nil, err
 	}
+	c.endUnframed()
 	c.taken, c.shared = true, true
 	s.end()
 	c.nc.SetDeadline(time.Time{})

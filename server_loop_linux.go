@@ -478,7 +478,7 @@ func (s *Server) alight(w *poll.Worker, c *serverConn, lc *loopConn, ended, hija
 	defer s.conns.drop(&lc.entry) // nothing is left when Shutdown sees it gone
 	defer func() {
 		if !hijacked {
-			if lc.tls != nil {
+			if lc.tls != nil && !c.unframed {
 				lc.tls.close()
 			}
 			lc.Finish()
@@ -709,4 +709,20 @@ func (c *serverConn) leaveLoop() (net.Conn, error) {
 		return nc, err
 	}
 	return c.nc, nil
+}
+
+// lingerOnLoop is setLinger for a connection of a loop.
+func (c *serverConn) lingerOnLoop(seconds int) {
+	if c.srv.loops.kernel != nil {
+		return // a test's, whose descriptors are not the system's
+	}
+	linger := syscall.Linger{Linger: int32(seconds)}
+	if seconds >= 0 {
+		linger.Onoff = 1
+	}
+	if raw, err := c.loop.conn.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptLinger(int(fd), syscall.SOL_SOCKET, syscall.SO_LINGER, &linger)
+		})
+	}
 }

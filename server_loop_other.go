@@ -43,4 +43,6 @@ func (o *output) writeOnLoop(p []byte) error { return nil }
 
 func (c *serverConn) leaveLoop() (net.Conn, error) { return c.nc, nil }
 
+func (c *serverConn) lingerOnLoop(seconds int) {}
+
 func (c *serverConn) mayParkLater() bool { return false }

@@ -114,6 +114,9 @@ func (c *serverConn) writeResponse() error {
 	if out.length = lengthNone; !tunnel {
 		resp.frame(&out, c.old || resp.Header.sentMinor() == 0)
 	}
+	if hasBody && out.length == lengthUntilClose && c.ctx.hijackHandler == nil {
+		c.beginUnframed()
+	}
 	c.writeHead(&out)
 	if !hasBody {
 		resp.CloseBodyStream()
