@@ -24,7 +24,11 @@ import (
 // connection, that is a TCP reset, so that the client does not take a part for the whole.
 //
 // The request's body can be read on, also while another goroutine writes. A client that
-// waits for 100 (Continue) will not get it any more.
+// waits for 100 (Continue) will not get it any more. If more than 256 KiB of the body are
+// left, the response says that the connection is going to be closed. To learn how much of
+// a chunked body is left, up to 256 KiB are read ahead, which takes one second at most. A
+// handler that is going to read the body while it writes sets ctx.Request.FullDuplex
+// before: then nothing is read ahead, and the connection goes on if the body is read.
 //
 // Called again it returns the same stream. It fails without a server, after Hijack, if
 // the body is a stream already, and when the request has timed out.
@@ -92,6 +96,7 @@ func (s *ResponseStream) begin(c *serverConn) {
 	}
 	c.limitWriting()
 	c.decideClose()
+	c.foreseeBeforeStream()
 	replaced := c.correct()
 	resp := &c.ctx.Response
 	if replaced {

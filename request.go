@@ -52,6 +52,9 @@ type Request struct {
 	// FullDuplex makes a client go on sending a body that is a stream while the caller
 	// reads the answer, if that is one as well. Until that is read to its end or closed the
 	// request is in use.
+	//
+	// On a server, a handler sets it before it streams a response to say that it reads the
+	// rest of the request body meanwhile. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
 	// DisableRedirectPathNormalizing makes DoRedirects take the paths in Location as

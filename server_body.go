@@ -16,16 +16,17 @@ import (
 // from the connection between two heads, and so nothing else can be wrong about
 // where the body ends (RFC 9112 §6.3).
 type requestBody struct {
-	c      *serverConn
-	open   bool // a request is being served, its head must stay where it is
-	kind   http1.BodyKind
-	left   int64 // of a Fixed body
-	chunks http1.ChunkReader
-	whole  bool          // it has at most serverConn.maxBody bytes
-	err    error         // why it could not be read to its end
-	got    int64         // bytes of data so far
-	waited time.Duration // for them
-	handle *bodyHandle   // what the handler reads from
+	c         *serverConn
+	open      bool // a request is being served, its head must stay where it is
+	kind      http1.BodyKind
+	announced int64 // how long a Fixed body is; negative: the body is Chunked
+	left      int64 // of a Fixed body
+	chunks    http1.ChunkReader
+	whole     bool          // it has at most serverConn.maxBody bytes
+	err       error         // why it could not be read to its end
+	got       int64         // bytes of data so far
+	waited    time.Duration // for them
+	handle    *bodyHandle   // what the handler reads from
 }
 
 // begin takes over the body of the request whose head was read.
@@ -34,7 +35,7 @@ func (b *requestBody) begin(c *serverConn, head *http1.Head) {
 		b.c, b.open, b.kind, b.err = c, true, http1.NoBody, nil
 		return
 	}
-	*b = requestBody{c: c, open: true, kind: head.Body, left: head.Length}
+	*b = requestBody{c: c, open: true, kind: head.Body, announced: head.Length, left: head.Length}
 }
 
 // reading reports whether a request is being served.
@@ -311,57 +312,6 @@ func bodyBudget(got, rate int64) time.Duration {
 
 // isCut reports whether the handle is being severed.
 func (b *requestBody) isCut() bool { return b.handle != nil && b.handle.cut.Load() }
-
-// tooMuchToDrain reports whether it is certain that what is left of the body is
-// not going to be read: there is too much, or the client may or may not send it.
-func (b *requestBody) tooMuchToDrain() bool {
-	return b.c.wantsGo || b.err != nil || b.kind == http1.Fixed && b.left > drainSize
-}
-
-// drain reads what the handler has left of the body, within bounds, and reports
-// whether it got to the end.
-func (b *requestBody) drain() bool { return b.ended() || b.drainRest() }
-
-func (b *requestBody) drainRest() bool {
-	if b.tooMuchToDrain() {
-		return false
-	}
-	flushed := b.c.flushAside()
-	read := b.drainInput()
-	return <-flushed == nil && read
-}
-
-// flushAside writes what there is to write while the client may do the same, and is not
-// going to read before.
-func (c *serverConn) flushAside() <-chan error {
-	flushed := make(chan error, 1)
-	if len(c.output.buf) == 0 || c.output.err != nil {
-		flushed <- c.output.err
-		return flushed
-	}
-	go func() { flushed <- c.output.flush() }()
-	return flushed
-}
-
-// drainInput is drain without a look at the output.
-func (b *requestBody) drainInput() bool {
-	b.c.input.armExactly(time.Now().Add(drainTime))
-	for total := 0; total <= drainSize; {
-		data, n, err := b.decode(b.c.input.unread())
-		if err != nil {
-			return false
-		}
-		b.c.input.r += n
-		total += n
-		if b.ended() {
-			return true
-		}
-		if n == 0 && len(data) == 0 && b.c.input.read() != nil {
-			return false
-		}
-	}
-	return false
-}
 
 // close ends the request.
 func (b *requestBody) close() {

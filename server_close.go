@@ -13,11 +13,15 @@ import (
 
 // lingerTime, lingerIdle and lingerSize bound how long, and how much, a client may go
 // on sending to a connection that has been answered for the last time. Most clients
-// look for an answer only when they have sent all of an upload.
+// look for an answer only when they have sent all of an upload. One that sends more than
+// lingerSize has lingerPause to read the answer: it cannot send meanwhile, and would get an
+// error for what it sends if the connection was closed.
 const (
-	lingerTime = 5 * time.Second
-	lingerIdle = time.Second
-	lingerSize = 16 << 20
+	lingerTime  = 5 * time.Second
+	lingerIdle  = time.Second
+	lingerSize  = 16 << 20
+	lingerPause = 500 * time.Millisecond
+	lingerStep  = 20 * time.Millisecond // in which Server.Close is noticed
 )
 
 // fail ends the connection because of err. It is answered if it is the request
@@ -227,6 +231,17 @@ func (c *serverConn) linger() {
 		}
 		total += n
 	}
+	end = earlier(end, time.Now().Add(lingerPause))
+	for time.Now().Before(end) && !c.srv.conns.isCut() {
+		time.Sleep(lingerStep)
+	}
+}
+
+// isCut reports whether closeAll was called.
+func (t *connTable) isCut() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cut
 }
 
 // closeWrite tells the client that nothing more comes, and reports whether that is

@@ -19,6 +19,7 @@ import (
 //	server_conn.go      the loop, and what a request goes through
 //	server_input.go     reading, deadlines of reading, buffers
 //	server_body.go      the body of the request: the one owner of its framing
+//	server_body_rest.go what the handler leaves of it
 //	server_output.go    writing, deadlines of writing
 //	server_response.go  how a response becomes bytes
 //	server_plain.go     how most do

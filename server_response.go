@@ -104,6 +104,7 @@ func (c *serverConn) writeResponse() error {
 	if c.wantsGo && resp.IsBodyStream() {
 		c.continueNow()
 	}
+	c.foresee()
 	mark, flushes := len(o.buf), o.flushes
 	tunnel := c.opensTunnel()
 	hasBody := resp.mayHaveBody() && !tunnel

@@ -321,8 +321,18 @@ func (w *response) CloseNotify() <-chan bool {
 	return w.gone
 }
 
-// EnableFullDuplex is what http.ResponseController.EnableFullDuplex calls. It always is.
-func (w *response) EnableFullDuplex() error { return nil }
+// EnableFullDuplex is what http.ResponseController.EnableFullDuplex calls. The body can be
+// read while the response is written without it, too; with it, the server does not read
+// ahead to learn whether the connection can go on.
+func (w *response) EnableFullDuplex() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx == nil {
+		return errOver
+	}
+	w.ctx.Request.FullDuplex = true
+	return nil
+}
 
 // Hijack implements http.Hijacker.
 func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
