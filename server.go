@@ -268,6 +268,7 @@ type Server struct {
 	once    sync.Once
 	set     settings
 	conns   connTable
+	away    turnedAwayConns
 	stop    context.CancelFunc
 	stopped context.Context // done once Shutdown or Close was called
 	certs   certStore
@@ -326,7 +327,8 @@ func (s *Server) ServeConn(c net.Conn) error {
 		c.Close()
 		return errNoHandler
 	}
-	if err := s.admit(c); err != nil {
+	if err := s.admit(); err != nil {
+		s.turnAway(c, StatusServiceUnavailable, err, false)
 		return err
 	}
 	err := s.serveConn(c)

@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -33,7 +32,8 @@ func (s *Server) acceptLoop(ln net.Listener) error {
 		}
 		pause = 0
 		s.tune(c)
-		if err := s.admit(c); err != nil {
+		if err := s.admit(); err != nil {
+			s.turnAway(c, StatusServiceUnavailable, err, true)
 			s.sleep(s.SleepWhenConcurrencyLimitsExceeded)
 			continue
 		}
@@ -75,36 +75,13 @@ func (s *Server) tune(c net.Conn) {
 	}
 }
 
-// admit counts c in, or answers 503 and closes it.
-func (s *Server) admit(c net.Conn) error {
+// admit counts a connection in, unless there are too many.
+func (s *Server) admit() error {
 	if int(s.conns.open.Add(1)) > orDefault(s.Concurrency, DefaultConcurrency) {
 		s.conns.leave()
-		s.turnAway(c, StatusServiceUnavailable, ErrConcurrencyLimit)
 		return ErrConcurrencyLimit
 	}
 	return nil
-}
-
-// turnAway answers a connection that is not going to be served, without waiting
-// for anything, and closes it.
-func (s *Server) turnAway(c net.Conn, status int, reason error) {
-	s.conns.rejected.Add(1)
-	s.log.printf("connection from %s refused: %v", c.RemoteAddr(), reason)
-	if tc, ok := c.(*tls.Conn); ok { // the answer would have to wait for a handshake
-		tc.NetConn().Close()
-		return
-	}
-	var h ResponseHeader
-	h.SetStatusCode(status)
-	h.SetContentType("text/plain; charset=utf-8")
-	body := StatusMessage(status)
-	out := outgoing{length: int64(len(body)), close: true, date: time.Now()}
-	b := append(h.appendHead(nil, &out), body...)
-	c.SetDeadline(time.Now().Add(100 * time.Millisecond))
-	if _, err := c.Write(b); err == nil {
-		closeWrite(c)
-	}
-	c.Close()
 }
 
 // workerPool runs a function for each connection on goroutines that are used

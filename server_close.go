@@ -220,19 +220,25 @@ func (c *serverConn) linger() {
 	if !closeWrite(c.nc) {
 		return
 	}
+	lingerOn(c.nc, time.Now().Add(lingerTime), c.srv.conns.isCut)
+}
+
+// lingerOn reads what the client still sends on a connection that is closed for writing. It
+// returns when the client has closed it as well, when nothing comes for a while, and at end.
+// The function over is asked now and then whether to stop earlier.
+func lingerOn(nc net.Conn, end time.Time, over func() bool) {
 	buf := bufpool.Get(4 << 10)
 	defer bufpool.Put(buf)
-	end := time.Now().Add(lingerTime)
 	for total := 0; total < lingerSize; {
-		c.nc.SetReadDeadline(earlier(end, time.Now().Add(lingerIdle)))
-		n, err := c.nc.Read(buf[:cap(buf)])
+		nc.SetReadDeadline(earlier(end, time.Now().Add(lingerIdle)))
+		n, err := nc.Read(buf[:cap(buf)])
 		if err != nil {
 			return
 		}
 		total += n
 	}
 	end = earlier(end, time.Now().Add(lingerPause))
-	for time.Now().Before(end) && !c.srv.conns.isCut() {
+	for time.Now().Before(end) && !over() {
 		time.Sleep(lingerStep)
 	}
 }

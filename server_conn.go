@@ -101,9 +101,9 @@ func (s *Server) serveConn(nc net.Conn) (err error) {
 	c.output.c = c
 	c.entry, c.own.nc = &c.own, nc
 	if err := s.conns.add(c.entry); err != nil {
-		defer s.conns.leave()
+		s.conns.leave()
 		if err == ErrPerIPConnLimit {
-			s.turnAway(nc, StatusTooManyRequests, err)
+			s.turnAway(nc, StatusTooManyRequests, err, false)
 		} else {
 			nc.Close()
 		}

@@ -149,20 +149,30 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip
 	if isTLS {
 		lc.tls = newLoopTLS(lc, secure.config)
 	}
-	if err := s.admit(lc.conn()); err != nil {
-		lc.Finish()
+	if err := s.admit(); err != nil {
+		s.turnAwayFromLoop(lc, StatusServiceUnavailable, err)
 		pl.Pause(s.SleepWhenConcurrencyLimitsExceeded)
 		return nil
 	}
 	if err := s.conns.add(&lc.entry); err != nil {
 		if err == ErrPerIPConnLimit {
-			s.turnAway(lc.conn(), StatusTooManyRequests, err)
+			s.turnAwayFromLoop(lc, StatusTooManyRequests, err)
 		}
 		lc.Finish()
 		s.conns.leave()
 		return nil
 	}
 	return &lc.Conn
+}
+
+// turnAwayFromLoop is turnAway for a connection that a loop has accepted.
+func (s *Server) turnAwayFromLoop(lc *loopConn, status int, reason error) {
+	defer lc.Finish()
+	if lc.tls != nil {
+		s.turnAway(lc.conn(), status, reason, true)
+	} else if nc, err := lc.Take(); err == nil {
+		s.turnAway(nc, status, reason, true)
+	}
 }
 
 // Begin implements poll.Handler.

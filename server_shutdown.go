@@ -32,6 +32,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		}
 	}
 	s.conns.closeListeners(acceptGrace)
+	s.away.end()
 	s.stop()
 	s.ending.Store(true)
 	s.conns.endIdle(ctx)
@@ -56,6 +57,7 @@ func (s *Server) Close() error {
 	s.ending.Store(true)
 	s.stop()
 	s.conns.closeListeners(0)
+	s.away.end()
 	s.conns.closeAll()
 	s.conns.waitEmpty(context.Background())
 	s.workers.drain()
