@@ -1,12 +1,14 @@
 package prefork
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -16,11 +18,14 @@ const inherited = 3
 // parentInterval is how often a child looks whether its parent is there.
 const parentInterval = 500 * time.Millisecond
 
+// errNoListener says that the variables that make a child have come to a process that no parent has started.
+var errNoListener = errors.New("prefork: the listener of the parent: descriptor 3 is not a listening socket")
+
 // childListener returns what a child serves on, and leaves the other processors to the others.
 func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	runtime.GOMAXPROCS(1)
 	ln, err := p.listenInChild(addr)
-	if err == nil && p.OnMasterDeath != nil {
+	if err == nil {
 		go p.watchParent(parentID())
 	}
 	return ln, err
@@ -30,7 +35,7 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 var parentID = sync.OnceValue(func() int {
 	said := os.Getenv(parentVariable)
 	os.Unsetenv(parentVariable) // it is nobody's whom this process starts
-	if pid, err := strconv.Atoi(said); err == nil {
+	if pid, err := strconv.Atoi(said); err == nil && pid > 0 {
 		return pid
 	}
 	return os.Getppid()
@@ -39,6 +44,9 @@ var parentID = sync.OnceValue(func() int {
 func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
 	if p.Reuseport {
 		return reusePort.NewListener(p.network(), addr)
+	}
+	if !isListening(inherited) { // nor is it this package's to close
+		return nil, errNoListener
 	}
 	file := os.NewFile(inherited, "listener")
 	defer file.Close()
@@ -49,7 +57,8 @@ func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// watchParent calls OnMasterDeath when the parent is no longer that: the system gives orphans to another.
+// watchParent ends this process, or calls OnMasterDeath, when the parent has ended: the system gives orphans to another
+// process.
 func (p *Prefork) watchParent(parent int) {
 	if runtime.GOOS == "windows" { // where they keep their parent, and a process can be waited for
 		if process, err := os.FindProcess(parent); err == nil {
@@ -61,5 +70,18 @@ func (p *Prefork) watchParent(parent int) {
 		}
 	}
 	p.printf("prefork: the parent, process %d, has ended", parent)
-	p.OnMasterDeath()
+	if p.OnMasterDeath != nil {
+		p.OnMasterDeath()
+		return
+	}
+	p.endOrphan()
+}
+
+// endOrphan ends this process as the parent would have.
+func (p *Prefork) endOrphan() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil && self.Signal(syscall.SIGTERM) == nil {
+		time.Sleep(p.grace())
+	}
+	os.Exit(1)
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,8 +21,10 @@ const defaultGracePeriod = 5 * time.Second
 
 // parent starts the children and others in the places of those that end.
 func (p *Prefork) parent(addr string) (err error) {
-	f := &family{Prefork: p, running: map[int]*exec.Cmd{}, ended: make(chan end)}
+	os.Unsetenv(parentVariable) // whoever set it did not mean these children
+	f := &family{Prefork: p, running: map[int]*exec.Cmd{}, ended: make(chan end), asked: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
+	defer f.awaitSignal()()
 	if !p.Reuseport {
 		closeListener, err := f.listen(addr)
 		if err != nil {
@@ -30,10 +33,48 @@ func (p *Prefork) parent(addr string) (err error) {
 		defer closeListener()
 	}
 	defer f.stop()
-	if err := f.startAll(); err != nil {
-		return err
+	if err = f.startAll(); err == nil {
+		err = f.watch()
 	}
-	return f.watch()
+	if err == errAsked {
+		return nil
+	}
+	return err
+}
+
+// errAsked says that a signal has asked the parent to end.
+var errAsked = errors.New("prefork: asked to end")
+
+// awaitSignal closes asked at the first SIGTERM or SIGINT, unless the program ignores those.
+// The second one does what it does without this package: mostly, it ends the parent. The
+// function it returns stops waiting.
+func (f *family) awaitSignal() (stop func()) {
+	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case s := <-signals:
+			f.printf("prefork: %v: the children are ended", s)
+			close(f.asked)
+		case <-stopped:
+		}
+	}()
+	return func() { close(stopped) }
+}
+
+// isAsked reports whether a signal has asked the parent to end, or does so within patience.
+func (f *family) isAsked(patience time.Duration) bool {
+	select {
+	case <-f.asked:
+		return true
+	case <-time.After(patience):
+		return false
+	}
 }
 
 // family is a parent's view of its children. One goroutine waits for each, and the others methods are the parent's.
@@ -42,6 +83,7 @@ type family struct {
 	files   []*os.File // that children inherit
 	running map[int]*exec.Cmd
 	ended   chan end
+	asked   chan struct{}  // closed when a signal asks the parent to end
 	waiting sync.WaitGroup // goroutines that wait for children
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -83,6 +125,9 @@ func (f *family) listen(addr string) (closeAll func(), err error) {
 func (f *family) startAll() error {
 	var pids []int
 	for range runtime.GOMAXPROCS(0) {
+		if f.isAsked(0) {
+			return errAsked
+		}
 		pid, err := f.start()
 		if err != nil {
 			return err
@@ -169,13 +214,26 @@ func childEnvironment() []string {
 	return append(env, childVariable+"=1", parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
-// watch starts a child for each that ends, until there were too many.
+// signalSkew is how much later than its children the parent may learn of a signal that a
+// terminal sends to all of them.
+const signalSkew = 20 * time.Millisecond
+
+// watch starts a child for each that ends, until there were too many, or until a signal asks
+// the parent to end.
 func (f *family) watch() error {
 	for recovered := 0; ; recovered++ {
-		ended := <-f.ended
+		var ended end
+		select {
+		case <-f.asked:
+			return errAsked
+		case ended = <-f.ended:
+		}
 		delete(f.running, ended.pid)
 		f.printf("prefork: process %d has ended: %v", ended.pid, how(ended.err))
 		if recovered >= f.RecoverThreshold {
+			if f.isAsked(signalSkew) {
+				return errAsked
+			}
 			return ErrOverRecovery
 		}
 		pid, err := f.start()
@@ -198,22 +256,26 @@ func how(err error) string {
 // stop ends the children, first with a request and then without, and waits for them.
 func (f *family) stop() {
 	f.cancel()
-	grace := f.ShutdownGracePeriod
-	if grace <= 0 {
-		grace = defaultGracePeriod
-	}
 	if runtime.GOOS != "windows" {
-		f.signal(syscall.SIGTERM)
-		patience := time.AfterFunc(grace, func() { f.signal(os.Kill) })
+		f.send(syscall.SIGTERM)
+		patience := time.AfterFunc(f.grace(), func() { f.send(os.Kill) })
 		defer patience.Stop()
 	} else {
-		f.signal(os.Kill)
+		f.send(os.Kill)
 	}
 	f.waiting.Wait()
 }
 
-// signal sends a signal to all children.
-func (f *family) signal(signal os.Signal) {
+// grace returns how long children have to end after SIGTERM.
+func (p *Prefork) grace() time.Duration {
+	if p.ShutdownGracePeriod <= 0 {
+		return defaultGracePeriod
+	}
+	return p.ShutdownGracePeriod
+}
+
+// send sends a signal to all children.
+func (f *family) send(signal os.Signal) {
 	for pid, cmd := range f.running {
 		if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			f.printf("prefork: process %d, %v: %v", pid, signal, err)

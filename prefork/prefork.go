@@ -49,8 +49,9 @@ type Prefork struct {
 	// On Windows there is nothing else.
 	Reuseport bool
 
-	// OnMasterDeath is called in a child, once, when the parent has ended; func() { os.Exit(1) } is what is
-	// mostly wanted. The default is to serve on.
+	// OnMasterDeath is called in a child, once, when the parent has ended, even by SIGKILL. A child notices within half
+	// a second. The default ends the child: it sends itself SIGTERM, and exits with status 1 if it is still there
+	// after ShutdownGracePeriod. Children serve on if OnMasterDeath returns.
 	OnMasterDeath func()
 
 	// OnChildSpawn is called in the parent for each child that was started. An error ends all children, and is
@@ -104,7 +105,9 @@ func New(s *gallop.Server) *Prefork {
 	}
 }
 
-// ListenAndServe serves the TCP address addr. In the parent it returns when it gives up, and why.
+// ListenAndServe serves the TCP address addr. In the parent it returns an error when it gives up. At the first SIGTERM or
+// SIGINT, the parent ends its children with SIGTERM, waits for them for ShutdownGracePeriod, kills those that are left,
+// and returns nil. The second signal is not handled here. A program that ignores these signals keeps ignoring them.
 func (p *Prefork) ListenAndServe(addr string) error {
 	return p.serve(addr, func(ln net.Listener) error { return p.ServeFunc(ln) })
 }

@@ -1,6 +1,7 @@
 package prefork_test
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -8,10 +9,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,15 +25,30 @@ import (
 
 // TestMain makes this program one that serves when it is a child.
 func TestMain(m *testing.M) {
-	if !prefork.IsChild() {
+	actsAsParent := os.Getenv("TEST_PARENT") != ""
+	if !prefork.IsChild() && !actsAsParent {
 		os.Exit(m.Run())
 	}
 	p := prefork.New(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
 		ctx.SetBodyString(strconv.Itoa(os.Getpid()))
 	}})
-	p.OnMasterDeath = func() { os.Exit(1) }
+	if !actsAsParent {
+		p.OnMasterDeath = func() { os.Exit(1) }
+	}
+	p.OnMasterReady = func([]int) error {
+		fmt.Println("ready")
+		return nil
+	}
+	if os.Getenv("TEST_STUBBORN") != "" && prefork.IsChild() {
+		signal.Ignore(syscall.SIGTERM, os.Interrupt)
+	}
+	p.ShutdownGracePeriod = 100 * time.Millisecond
 	p.Reuseport = os.Getenv("TEST_REUSEPORT") != ""
 	err := p.ListenAndServe(os.Getenv("TEST_ADDR"))
+	if err == nil && !prefork.IsChild() {
+		fmt.Println("ended")
+		os.Exit(0)
+	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
@@ -240,5 +259,153 @@ func TestNewTakesWhatTheServerHas(t *testing.T) {
 	}
 	if prefork.IsChild() {
 		t.Error("a test is no child")
+	}
+}
+
+// freeAddress returns an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// start starts this program with variables, and has it killed when the test ends. Its output is returned as lines.
+func start(t *testing.T, variables ...string) (program *exec.Cmd, lines *bufio.Scanner) {
+	t.Helper()
+	program = exec.Command(os.Args[0])
+	program.Env = append(os.Environ(), append(variables, "GOMAXPROCS=2")...)
+	out, err := program.StdoutPipe()
+	if err == nil {
+		err = program.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(20*time.Second, func() { program.Process.Kill() })
+	t.Cleanup(func() { late.Stop(); program.Process.Kill() })
+	return program, bufio.NewScanner(out)
+}
+
+// Children end with their parent, whatever has ended that, and nobody holds the port any more.
+func TestChildrenEndWithTheirParent(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no process can be sent these signals")
+	}
+	for _, tt := range []struct {
+		name      string
+		signal    syscall.Signal
+		variables []string
+		status    int
+	}{
+		{"SIGTERM", syscall.SIGTERM, nil, 0},
+		{"SIGTERM, each child listens", syscall.SIGTERM, []string{"TEST_REUSEPORT=1"}, 0},
+		{"SIGTERM, children ignore it", syscall.SIGTERM, []string{"TEST_STUBBORN=1"}, 0},
+		{"SIGINT", syscall.SIGINT, nil, 0},
+		{"SIGHUP", syscall.SIGHUP, nil, -1},
+		{"SIGKILL", syscall.SIGKILL, nil, -1},
+		{"SIGKILL, each child listens", syscall.SIGKILL, []string{"TEST_REUSEPORT=1"}, -1},
+		{"SIGKILL, children ignore SIGTERM", syscall.SIGKILL, []string{"TEST_STUBBORN=1"}, -1},
+		{"a stale parent in the environment", syscall.SIGTERM, []string{"GALLOP_PREFORK_PARENT=1"}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			addr := freeAddress(t)
+			program, lines := start(t, append(tt.variables, "TEST_PARENT=1", "TEST_ADDR="+addr)...)
+			if !lines.Scan() || lines.Text() != "ready" {
+				t.Fatalf("%q, %v", lines.Text(), lines.Err())
+			}
+			eventually(t, func() bool { _, err := ask(addr); return err == nil })
+			if err := program.Process.Signal(tt.signal); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() bool {
+				ln, err := net.Listen("tcp4", addr)
+				if err == nil {
+					ln.Close()
+				}
+				return err == nil
+			})
+			said := lines.Scan() && lines.Text() == "ended"
+			program.Wait()
+			if status := program.ProcessState.ExitCode(); status != tt.status || said != (status == 0) {
+				t.Errorf("the parent ended with status %d, and ListenAndServe returned nil: %v", status, said)
+			}
+		})
+	}
+}
+
+func eventually(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not become true")
+		}
+	}
+}
+
+// A process whose variables say that it is a child, as a subprocess of one inherits them, serves nothing that is not
+// meant for it, and closes no descriptor of others.
+func TestChildrenThatNobodyMeant(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("children inherit no listeners on Windows")
+	}
+	regular, err := os.Create(t.TempDir() + "/file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer regular.Close()
+	packets, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packets.Close()
+	datagrams, err := packets.(*net.UDPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer datagrams.Close()
+	for name, file := range map[string]*os.File{"nothing": nil, "a file": regular, "a UDP socket": datagrams} {
+		t.Run(name, func(t *testing.T) {
+			program := exec.Command(os.Args[0])
+			program.Env = append(os.Environ(), "FASTHTTP_PREFORK_CHILD=1", "TEST_ADDR=127.0.0.1:0")
+			if file != nil {
+				program.ExtraFiles = []*os.File{file}
+			}
+			late := time.AfterFunc(20*time.Second, func() { program.Process.Kill() })
+			defer late.Stop()
+			out, err := program.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "is not a listening socket") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	for _, value := range []string{"", "0", "true", "1 ", "11", "yes"} {
+		t.Setenv("FASTHTTP_PREFORK_CHILD", value)
+		if prefork.IsChild() {
+			t.Errorf("%q makes a child", value)
+		}
+	}
+}
+
+// What says which process the parent is may be anything: then it is the process that has started this one.
+func TestParentsThatNobodyHas(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there children find out in another way")
+	}
+	for _, parent := range []string{"", "x", "0", "-1", "99999999999999999999", "1e3"} {
+		t.Run(parent, func(t *testing.T) {
+			t.Parallel()
+			addr := freeAddress(t)
+			start(t, "FASTHTTP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+addr, "GALLOP_PREFORK_PARENT="+parent)
+			eventually(t, func() bool { _, err := ask(addr); return err == nil })
+			time.Sleep(600 * time.Millisecond) // a child looks for its parent twice a second
+			if _, err := ask(addr); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
