@@ -102,6 +102,8 @@ func TestClientRequestOnTheWire(t *testing.T) {
 			"GET /a HTTP/1.1\r\nHost: example.com\r\nUser-Agent: gallop\r\nConnection: close\r\n\r\n"},
 		{"dot segments", func(c *gallop.HostClient, req *gallop.Request) { req.SetRequestURI("http://example.com/b/../a") },
 			"GET /a HTTP/1.1\r\nHost: example.com\r\nUser-Agent: gallop\r\n\r\n"},
+		{"empty segments", func(c *gallop.HostClient, req *gallop.Request) { req.SetRequestURI("http://example.com//a//b/") },
+			"GET //a//b/ HTTP/1.1\r\nHost: example.com\r\nUser-Agent: gallop\r\n\r\n"},
 		{"dot segments as given", func(c *gallop.HostClient, req *gallop.Request) {
 			c.DisablePathNormalizing = true
 			req.SetRequestURI("http://example.com/b/../a//%2F")

@@ -48,7 +48,8 @@ func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestUR
 // URI returns the target as a URI, with the host from the target or from Host.
 func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 
-// Path returns the path of the target, percent-decoded and without dot segments.
+// Path returns the path of the target as routers, guards and FS have to see it:
+// percent-decoded, without dot segments and with one slash for several. See [URI.Path].
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
 // Host returns the host that is asked for, in lower case, with the port if there is

@@ -21,7 +21,9 @@ import (
 // (RFC 9110 §13); the tag is weak as long as the file changed within two seconds. A
 // directory whose path lacks the slash at its end is redirected to the one with it.
 //
-// Nothing outside Root is served. Paths with a backslash or a NUL byte, and on Windows those that
+// Nothing outside Root is served. The path is ctx.Path(), the same one that routers and guards
+// compare. A path that has an empty segment all the same, because a PathRewrite made one or
+// path normalizing is disabled, names no file. Paths with a backslash or a NUL byte, and on Windows those that
 // name streams or devices, are refused. Symbolic links are followed as long as they are relative
 // and stay in Root, as os.Root has it; others are not there. A file that is neither a regular
 // one nor a directory is not there, either. An fs.FS has its own policy.
@@ -45,7 +47,8 @@ type FS struct {
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of files that are served for the directory they are
-	// in, in order of preference. The default is none.
+	// in, in order of preference. A name with an empty segment ("a//b") names no file. By
+	// default a directory has no index.
 	IndexNames []string
 
 	// GenerateIndexPages answers with a list of its files for a directory without a
@@ -57,7 +60,7 @@ type FS struct {
 	AcceptByteRange bool
 
 	// PathRewrite makes the path that is looked up, which need not be that of the
-	// request. The default is ctx.Path().
+	// request. A guard should compare the path that it returns. The default is ctx.Path().
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound answers where there is no file. The status is 404 already. The

@@ -81,6 +81,9 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 // serveDir answers with the index file of a directory, or with a list.
 func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 	for _, index := range h.indexes {
+		if hasEmptySegment(index) {
+			continue
+		}
 		name := path.Join(dir, index)
 		file, info, err := files.openFile(name)
 		if err != nil {

@@ -39,9 +39,13 @@ func sendListing(ctx *RequestCtx, files fs.FS, dir string) error {
 	h.Set(HeaderXContentTypeOptions, "nosniff")
 	h.Set(HeaderReferrerPolicy, "same-origin")
 	h.Set(HeaderCacheControl, "no-cache")
-	ctx.SetBody(appendListing(nil, string(ctx.Host()), string(ctx.Path()), entries, more))
+	ctx.SetBody(appendListing(nil, string(ctx.Host()), listedPath(ctx.URI()), entries, more))
 	return nil
 }
+
+// listedPath returns the path by which the client counts how far up its links lead: it takes
+// an empty segment for a directory.
+func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
 
 // readListing reads the directory: directories first, then files, by name. What a name
 // is a link to counts, and what is neither or cannot be reached is left out. more

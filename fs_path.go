@@ -10,7 +10,7 @@ import (
 )
 
 // PathRewriteFunc returns the path that FS looks up for a request. It may be a view
-// of the request's. A path with a ".." segment is never found.
+// of the request's. A path with a ".." segment or an empty one is never found.
 type PathRewriteFunc func(ctx *RequestCtx) []byte
 
 // NewPathPrefixStripper returns a PathRewriteFunc that leaves out the first prefixSize bytes of
@@ -58,8 +58,9 @@ func stripSegments(p []byte, n int) []byte {
 }
 
 // fileName returns the name that a path stands for, as io/fs wants it: without slashes
-// at its ends, and "." for the root. It reports false if no file can have it. Empty
-// segments count for nothing.
+// at its ends, and "." for the root. It reports false if no file can have it. A path with an
+// empty segment names no file: a guard that compares it with "/private" would not see
+// "//private".
 func fileName(p []byte) (name string, ok bool) {
 	return fileNameOn(runtime.GOOS, p)
 }
@@ -69,13 +70,11 @@ func fileNameOn(goos string, p []byte) (string, bool) {
 		return "", false
 	}
 	name := make([]byte, 0, len(p))
-	for len(p) > 0 {
+	for p = bytes.TrimPrefix(p, []byte("/")); len(p) > 0; {
 		var segment []byte
 		segment, p = ascii.Cut(p, '/')
 		switch {
-		case len(segment) == 0:
-			continue
-		case string(segment) == ".", string(segment) == "..":
+		case len(segment) == 0, string(segment) == ".", string(segment) == "..":
 			return "", false
 		case goos == "windows" && !isWindowsName(string(segment)):
 			return "", false
@@ -116,6 +115,9 @@ func isWindowsName(segment string) bool {
 	}
 	return !isPort || number == "" || !strings.Contains("0123456789¹²³", number)
 }
+
+// hasEmptySegment reports whether a path has two slashes in a row.
+func hasEmptySegment(p string) bool { return strings.Contains(p, "//") }
 
 // cleanRoot returns the name of a directory in an fs.FS for however it was written.
 func cleanRoot(root string) string {

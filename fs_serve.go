@@ -17,7 +17,7 @@ import (
 // The path is that of a URI: escapes in it are decoded, and '?' and '#' end it. See
 // ServeFileLiteral for one that is used as it is. A relative one counts from the working
 // directory, and all symbolic links are followed: never use a path that a client
-// has a say in. FS is for those.
+// has a say in. FS is for those. A path with an empty segment ("a//b") names no file.
 //
 // Unlike FS it answers any method, and a status that was set before stays, as with
 // ServeContent.
@@ -74,6 +74,10 @@ var (
 )
 
 func serveOSFile(ctx *RequestCtx, name string, how *FS) {
+	if hasEmptySegment(name[len(filepath.VolumeName(name)):]) {
+		ctx.NotFound()
+		return
+	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		ctx.Logger().Printf("cannot find the working directory: %v", err)
@@ -98,7 +102,11 @@ func serveOneFile(ctx *RequestCtx, files fs.FS, p []byte, how *FS) {
 		codings: how.codings(),
 	}
 	name := path.Clean("/" + string(p))[1:]
-	if name == "" {
+	switch {
+	case hasEmptySegment(string(p)):
+		h.notFound(ctx)
+		return
+	case name == "":
 		name = "."
 	}
 	h.serveName(ctx, name, endsInSlash(p))

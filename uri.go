@@ -31,7 +31,7 @@ type URI struct {
 	emptyQuery         bool // a question mark stands there, and nothing behind it
 	hash               []byte
 
-	path      []byte // from pathOriginal when pathState is pathDecoded
+	path      []byte // from pathOriginal when pathState is pathMerged or pathWhole
 	pathState pathState
 
 	queryArgs  Args // from queryString when argsParsed
@@ -41,16 +41,18 @@ type URI struct {
 
 	// DisablePathNormalizing makes RequestURI and FullURI write the path as it was
 	// given: PathOriginal, in which only what would end the path (blanks, control
-	// characters, '?' and '#') is percent-encoded. By default they leave out dot segments. Path is not affected.
+	// characters, '?' and '#') is percent-encoded. By default they leave out dot segments.
+	// It also makes Path keep empty segments, which it merges by default.
 	DisablePathNormalizing bool
 }
 
 type pathState uint8
 
 const (
-	pathStale   pathState = iota // path has to be made from pathOriginal
-	pathDecoded                  // path is up to date
-	pathPlain                    // path would equal pathOriginal, and is not used
+	pathStale  pathState = iota // path has to be made from pathOriginal
+	pathMerged                  // path is up to date, without empty segments
+	pathWhole                   // path is up to date, with them
+	pathPlain                   // path would equal pathOriginal, and is not used
 )
 
 var uriPool = sync.Pool{New: func() any { return new(URI) }}
@@ -174,15 +176,18 @@ func (u *URI) Password() []byte { return u.password }
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the path: without dot segments, percent-decoded but for %2F, and
-// "/" by default. Empty segments stay.
+// Path returns the path: with one slash for several, without dot segments,
+// percent-decoded but for %2F, and "/" by default. It is the path to compare in routers
+// and guards, and the one that FS serves. With DisablePathNormalizing it keeps empty
+// segments: "/a//b" then is not "/a/b".
 func (u *URI) Path() []byte {
-	if u.pathState == pathPlain {
+	switch {
+	case u.pathState == pathPlain:
 		return u.pathOriginal
-	}
-	if u.pathState == pathStale {
-		u.path = target.AppendPath(u.path[:0], u.pathOriginal)
-		u.pathState = pathDecoded
+	case u.DisablePathNormalizing && u.pathState != pathWhole:
+		u.path, u.pathState = target.AppendWholePath(u.path[:0], u.pathOriginal), pathWhole
+	case !u.DisablePathNormalizing && u.pathState != pathMerged:
+		u.path, u.pathState = target.AppendPath(u.path[:0], u.pathOriginal), pathMerged
 	}
 	return u.path
 }
@@ -293,7 +298,7 @@ func (u *URI) appendRequestURI(dst []byte) []byte {
 		dst = target.AppendVisible(dst, u.pathOriginal)
 	default:
 		var buf [256]byte
-		dst = target.AppendSafePath(dst, target.AppendClean(buf[:0], u.pathOriginal))
+		dst = target.AppendSafePath(dst, target.AppendSent(buf[:0], u.pathOriginal))
 	}
 	if u.refreshQuery(); len(u.queryString) > 0 || u.emptyQuery {
 		dst = append(dst, '?')

@@ -137,7 +137,9 @@ func (u *URI) resolve(ref *target.Reference) error {
 		if len(ref.Scheme) > 0 {
 			u.setScheme(ref.Scheme)
 		}
-		u.setPathOriginal(ref.Path)
+		if u.setPathOriginal(ref.Path); len(ref.Path) > 0 && !u.DisablePathNormalizing {
+			u.mergePath(ref.Path)
+		}
 		u.setQuery(ref.Query, ref.HasQuery)
 	case len(ref.Path) > 0:
 		u.mergePath(ref.Path)

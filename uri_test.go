@@ -25,7 +25,7 @@ func TestURIParse(t *testing.T) {
 		{"scheme is lowered", "", "HTtP://a.example/", "http://a.example/", "/", "/", "", ""},
 		{"empty scheme", "", "://a.example/x", "http://a.example/x", "/x", "/x", "", ""},
 		{"network-path reference", "", "//a.example/x", "http://a.example/x", "/x", "/x", "", ""},
-		{"two slashes are a path if there is a host", "a.example", "//b/x", "http://a.example//b/x", "//b/x", "//b/x", "", ""},
+		{"two slashes are a path if there is a host", "a.example", "//b/x", "http://a.example//b/x", "/b/x", "//b/x", "", ""},
 		{"a URI in the query is no host", "a.example", "/x?u=http://b.example/", "http://a.example/x?u=http://b.example/", "/x", "/x", "u=http://b.example/", ""},
 		{"a URI in the fragment is no host", "a.example", "/x#http://b.example", "http://a.example/x#http://b.example", "/x", "/x", "", "http://b.example"},
 		{"question mark in the fragment", "a.example", "/x#a?b", "http://a.example/x#a?b", "/x", "/x", "", "a?b"},
@@ -39,8 +39,10 @@ func TestURIParse(t *testing.T) {
 		{"escapes stay on the wire", "a.example", "/%7e%2B+", "http://a.example/%7e%2B+", "/~++", "/%7e%2B+", "", ""},
 		{"what is no escape becomes one", "a.example", "/100%", "http://a.example/100%25", "/100%", "/100%", "", ""},
 		{"dot segments", "a.example", "/a/./b/../c", "http://a.example/a/c", "/a/c", "/a/./b/../c", "", ""},
+		{"empty segments", "a.example", "/a//b/", "http://a.example/a//b/", "/a/b/", "/a//b/", "", ""},
+		{"dot-dot behind an empty segment", "a.example", "/a//../b", "http://a.example/b", "/b", "/a//../b", "", ""},
 		{"no host at all", "", "/x", "http:///x", "/x", "/x", "", ""},
-		{"host of one letter", "a", "//x", "http://a//x", "//x", "//x", "", ""},
+		{"host of one letter", "a", "//x", "http://a//x", "/x", "//x", "", ""},
 		{"asterisk-form", "a.example", "*", "http://a.example", "*", "*", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -298,6 +300,12 @@ func TestURIDisablePathNormalizing(t *testing.T) {
 	if got := string(u.Path()); got != "/b//\u00e9%zz" {
 		t.Errorf("Path: got %q", got)
 	}
+	if u.DisablePathNormalizing = false; string(u.Path()) != "/b/\u00e9%zz" {
+		t.Errorf("Path, normalized: got %q", u.Path())
+	}
+	if u.DisablePathNormalizing = true; string(u.Path()) != "/b//\u00e9%zz" {
+		t.Errorf("Path, not normalized again: got %q", u.Path())
+	}
 	if u.SetPath("b"); string(u.RequestURI()) != "/b" {
 		t.Errorf("RequestURI: got %q", u.RequestURI())
 	}
@@ -419,7 +427,7 @@ func TestURIOfARequest(t *testing.T) {
 		{"origin-form", "GET", "/a?b", "A.Test:80", false, "http://a.test:80/a?b", "/a"},
 		{"origin-form over TLS", "GET", "/a", "a.test", true, "https://a.test/a", "/a"},
 		{"not plain", "GET", "/a/%2e%2e/%62", "a.test", false, "http://a.test/%62", "/b"},
-		{"looks like an authority", "GET", "//evil.test/x", "a.test", false, "http://a.test//evil.test/x", "//evil.test/x"},
+		{"looks like an authority", "GET", "//evil.test/x", "a.test", false, "http://a.test//evil.test/x", "/evil.test/x"},
 		{"no Host, as HTTP/1.0 has it", "GET", "/a", "", false, "http:///a", "/a"},
 		{"absolute-form goes before Host", "GET", "HTTP://B.Test/a", "a.test", false, "http://b.test/a", "/a"},
 		{"absolute-form without path", "GET", "http://b.test?c", "a.test", false, "http://b.test/?c", "/"},

@@ -273,11 +273,14 @@ func TestFiles(t *testing.T) {
 	app.Get("/as", func(c *Ctx) error { return c.Download(file, "b.pdf") })
 	app.Get("/missing", func(c *Ctx) error { return c.Download(file + "x") })
 	files := fstest.MapFS{"x/y.html": {Data: []byte("<p>"), ModTime: time.Unix(784111777, 0)}}
+	app.Get("/empty-segment", func(c *Ctx) error { return c.SendFile(dir + "//a b%20.txt") })
+	app.Get("/empty-segment-in-fs", func(c *Ctx) error { return c.SendFS(files, "x//y.html") })
 	app.Get("/fs/*", func(c *Ctx) error { return c.SendFS(files, c.Params("*")) })
 	for target, want := range map[string]string{
 		"/file": "200|content||text/plain; charset=utf-8", "/dir": "404|Not Found||text/plain; charset=utf-8", "/none": "404|Not Found||text/plain; charset=utf-8",
 		"/download": `200|content|attachment; filename="a b%20.txt"|text/plain; charset=utf-8`, "/as": `200|content|attachment; filename="b.pdf"|application/pdf`,
 		"/missing": "404|Not Found||text/plain; charset=utf-8", "/fs/x/y.html": "200|<p>||text/html; charset=utf-8", "/fs/x": "404|Not Found||text/plain; charset=utf-8",
+		"/empty-segment": "404|Not Found||text/plain; charset=utf-8", "/empty-segment-in-fs": "404|Not Found||text/plain; charset=utf-8",
 		"/fs/x/%2e%2e/%2e%2e/etc/passwd": "404|Not Found||text/plain; charset=utf-8",
 	} {
 		status, body, h := ask(t, app, "GET", target)

@@ -321,7 +321,8 @@ func TestURLIsReadAsItWasMade(t *testing.T) {
 	}{
 		{"rest", []string{"rest", "/evil.com"}, ""},
 		{"rest", []string{"rest", "//evil.com"}, ""},
-		{"rest", []string{"rest", "a//b"}, "/a//b"},
+		{"rest", []string{"rest", "a//b"}, ""},
+		{"rest", []string{"rest", "a/b/"}, "/a/b/"},
 		{"rest", []string{"rest", "\\evil.com"}, "/%5Cevil.com"},
 		{"dot", []string{"name", "."}, ""},
 		{"dot", []string{"name", ".."}, ""},

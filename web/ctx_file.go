@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"strings"
 
 	"github.com/gallop-http/gallop"
 )
@@ -11,8 +13,11 @@ import (
 // SendFile sends a file of the operating system with what belongs to it: type, size, time, entity tag,
 // ranges, conditions, and the coding that the client prefers (gallop.ServeFile). The path must not be a
 // client's; for those there are SendFS with an fs.FS that does not let go out of it, as os.Root's, and gallop.FS.
-// What is no regular file is ErrNotFound. A body that was set before is replaced, with its type and coding.
+// SendFile returns ErrNotFound for what is no regular file, and for a path with an empty segment ("a//b"). A body that was set before is replaced, with its type and coding.
 func (c *Ctx) SendFile(path string) error {
+	if strings.Contains(path[len(filepath.VolumeName(path)):], "//") {
+		return noFile(nil)
+	}
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return noFile(err)

@@ -26,7 +26,8 @@ func methodText(method []byte) string {
 	return string(method)
 }
 
-// Path returns the path as routes see it: decoded but for %2F, without dot segments.
+// Path returns the path as routes see it: decoded but for %2F, without dot segments, and with one
+// slash for several.
 func (c *Ctx) Path() string { return string(c.request.Path()) }
 
 // PathBytes is Path as a view.

@@ -67,6 +67,11 @@ func (p pattern) check(s string) error {
 	case len(slices.Compact(slices.Clone(names))) < len(names):
 		return fmt.Errorf("web: pattern %q has two parameters of the same name", s)
 	}
+	for _, part := range p {
+		if part.kind == textPart && strings.Contains(part.text, "//") {
+			return fmt.Errorf("web: pattern %q has an empty segment, and no path that is routed has one", s)
+		}
+	}
 	for i := 1; i < len(p); i++ {
 		if p[i].kind != textPart && p[i-1].kind == paramPart && p[i-1].text == "" {
 			return fmt.Errorf("web: pattern %q: nothing separates the parameters %q and %q", s, p[i-1].name, p[i].name)

@@ -85,14 +85,14 @@ func (r *Route) param(name string) int {
 // the path, by name.
 func (r *Route) url(values map[string]string) (string, error) {
 	var b strings.Builder
-	for i, p := range r.pattern {
+	for _, p := range r.pattern {
 		value, ok := values[p.name]
 		switch p.kind {
 		case textPart:
 			b.WriteString((&url.URL{Path: p.text}).EscapedPath())
 			continue
 		case restPart:
-			if hasDotSegment(b.String()+value) || i == 1 && b.String() == "/" && strings.HasPrefix(value, "/") { // a host would follow
+			if hasDotSegment(b.String()+value) || strings.Contains(b.String()+value, "//") { // which are merged
 				return "", r.misread(value, p)
 			}
 			b.WriteString((&url.URL{Path: "/" + value}).EscapedPath()[1:])

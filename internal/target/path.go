@@ -2,44 +2,71 @@ package target
 
 import "bytes"
 
-// AppendPath appends the path that an application should see for the path raw
-// of a URI: beginning with '/', without dot segments, and percent-decoded.
+// AppendPath appends the path that an application should see for the path raw of a URI.
+// It begins with '/', has no dot segments and no empty segments, and is percent-decoded.
 //
-// Dot segments go first, on the raw bytes, with %2E read as a dot. Only then are
-// escapes decoded, and %2F is not: a slash that was sent as data does not turn into a
-// separator. Empty segments stay. docs/design/0002-paths.md says why. An escape that is
-// not one stays as it is.
+// Slashes are merged and dot segments removed on the raw bytes, with %2E read as a dot.
+// Only then are escapes decoded, and %2F is not: a slash that was sent as data does not
+// turn into a separator. docs/design/0002-paths.md says why. An escape that is not one
+// stays as it is.
 func AppendPath(dst, raw []byte) []byte {
 	base := len(dst)
-	dst = AppendClean(dst, raw)
-	n := bytes.IndexByte(dst[base:], '%')
+	return decodePath(appendClean(dst, raw, mergeSlashes), base)
+}
+
+// AppendWholePath is AppendPath without merging: an empty segment is a segment.
+func AppendWholePath(dst, raw []byte) []byte {
+	base := len(dst)
+	return decodePath(appendClean(dst, raw, keepSlashes), base)
+}
+
+// decodePath decodes the escapes in path[base:] in place, except %2F.
+func decodePath(path []byte, base int) []byte {
+	n := bytes.IndexByte(path[base:], '%')
 	if n < 0 {
-		return dst
+		return path
 	}
 	w := base + n
-	for r := w; r < len(dst); r++ {
-		c := dst[r]
-		if c == '%' && isEscape(dst[r:]) {
-			if c = unescape(dst[r:]); c == '/' {
-				w += copy(dst[w:], "%2")
+	for r := w; r < len(path); r++ {
+		c := path[r]
+		if c == '%' && isEscape(path[r:]) {
+			if c = unescape(path[r:]); c == '/' {
+				w += copy(path[w:], "%2")
 				c = 'F'
 			}
 			r += 2
 		}
-		dst[w] = c
+		path[w] = c
 		w++
 	}
-	return dst[:w]
+	return path[:w]
 }
 
 // AppendClean appends raw without its dot segments (RFC 3986 §5.2.4, with %2E
 // read as a dot) and with a '/' in front if it has none. Nothing else changes.
-func AppendClean(dst, raw []byte) []byte {
+func AppendClean(dst, raw []byte) []byte { return appendClean(dst, raw, keepSlashes) }
+
+// AppendSent appends raw as a request has it: like AppendClean, but ".." also takes the
+// empty segments in front of the segment that it removes. AppendPath reads the result as
+// it reads raw, so a proxy cannot approve one path and send another.
+func AppendSent(dst, raw []byte) []byte { return appendClean(dst, raw, sendSlashes) }
+
+// slashes says what becomes of the empty segments of a path.
+type slashes uint8
+
+const (
+	keepSlashes  slashes = iota // they are segments like any other
+	sendSlashes                 // they stay, but ".." does not count them
+	mergeSlashes                // they go
+)
+
+// appendClean appends raw without its dot segments and with a '/' in front.
+func appendClean(dst, raw []byte, how slashes) []byte {
 	base := len(dst)
 	if len(raw) > 0 && raw[0] == '/' {
 		raw = raw[1:]
 	}
-	if bytes.IndexByte(raw, '.') < 0 && bytes.IndexByte(raw, '%') < 0 {
+	if how != mergeSlashes && bytes.IndexByte(raw, '.') < 0 && bytes.IndexByte(raw, '%') < 0 {
 		dst = append(dst, '/')
 		return append(dst, raw...)
 	}
@@ -50,19 +77,27 @@ func AppendClean(dst, raw []byte) []byte {
 			segment, raw = raw[:slash], raw[slash+1:]
 		}
 		dots := countDots(segment)
-		if dots == 0 {
+		switch {
+		case dots == 0 && (len(segment) > 0 || last || how != mergeSlashes):
 			dst = append(dst, '/')
 			dst = append(dst, segment...)
 			continue
-		}
-		if dots == 2 {
-			dst = dst[:base+max(0, bytes.LastIndexByte(dst[base:], '/'))]
+		case dots == 2:
+			dst = dst[:base+withoutLast(dst[base:], how)]
 		}
 		if last {
 			dst = append(dst, '/')
 		}
 	}
 	return dst
+}
+
+// withoutLast returns how long path is without its last segment.
+func withoutLast(path []byte, how slashes) int {
+	if how == sendSlashes {
+		path = bytes.TrimRight(path, "/")
+	}
+	return max(0, bytes.LastIndexByte(path, '/'))
 }
 
 // countDots returns 1 for the segment ".", 2 for "..", in either spelling, and

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"net/url"
 	"path"
 	"strings"
@@ -41,9 +42,17 @@ func TestAppendPath(t *testing.T) {
 		{"escaped slash beside dots", "/a/..%2f..%2Fb", "/a/..%2F..%2Fb", "/a/..%2f..%2Fb"},
 		{"escaped slash in front", "/%2f/a", "/%2F/a", "/%2f/a"},
 
-		{"empty segments", "//a///b//", "//a///b//", "//a///b//"},
-		{"dot-dot takes an empty segment", "/a//../b", "/a/b", "/a/b"},
-		{"dot-dot in front of empty segments", "/..//a", "//a", "//a"},
+		{"empty segments", "//a///b//", "/a/b/", "//a///b//"},
+		{"only empty segments", "///", "/", "///"},
+		{"empty segments without a slash in front", "a//b", "/a/b", "/a//b"},
+		{"dot-dot behind an empty segment", "/a//../b", "/b", "/a/b"},
+		{"dot-dot behind empty segments", "/a/b///../../c", "/c", "/a/b/c"},
+		{"dot-dot in front of empty segments", "/..//a", "/a", "//a"},
+		{"dot between empty segments", "/a/.//./b", "/a/b", "/a//b"},
+		{"dot in front of an empty segment", "/.//a", "/a", "//a"},
+		{"escaped dot-dot behind an empty segment", "/a//%2e./b", "/b", "/a/b"},
+		{"escaped slash is no empty segment", "/a/%2f/b", "/a/%2F/b", "/a/%2f/b"},
+		{"empty segments around an escape", "//%61//", "/a/", "//%61//"},
 
 		{"backslash is no separator", `/a\..\b`, `/a\..\b`, `/a\..\b`},
 		{"escaped backslash is none either", "/a/..%5c..%5cb", `/a/..\..\b`, "/a/..%5c..%5cb"},
@@ -58,6 +67,24 @@ func TestAppendPath(t *testing.T) {
 				t.Errorf("clean: got %q, want %q", got[2:], tc.clean)
 			}
 		})
+	}
+}
+
+// What is sent keeps its empty segments, and stands for the same path.
+func TestAppendSent(t *testing.T) {
+	for _, tc := range []struct{ raw, want string }{
+		{"/a//b", "/a//b"},
+		{"//a///b//", "//a///b//"},
+		{"/a%2Fb", "/a%2Fb"},
+		{"/x/..//a", "//a"},
+		{"/a//../b", "/b"},
+		{"/a/b///../../c", "/c"},
+		{"/a//b/../c", "/a//c"},
+		{"//../a", "/a"},
+	} {
+		if got := string(AppendSent(nil, []byte(tc.raw))); got != tc.want {
+			t.Errorf("%q: got %q, want %q", tc.raw, got, tc.want)
+		}
 	}
 }
 
@@ -90,7 +117,7 @@ func TestOddPathsTakeLinearTime(t *testing.T) {
 }
 
 func FuzzAppendPath(f *testing.F) {
-	for _, s := range []string{"/a/../b", "/%2e./a", "//..//", "a/%2F/..", "/%zz", "/%252f"} {
+	for _, s := range []string{"/a/../b", "/%2e./a", "//..//", "/a//b//../c", "a/%2F/..", "/%zz", "/%252f"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -102,18 +129,24 @@ func FuzzAppendPath(f *testing.F) {
 		if clean[0] != '/' || got[0] != '/' {
 			t.Fatalf("%q: %q, %q", raw, clean, got)
 		}
-		if strings.Count(got, "/") != strings.Count(clean, "/") {
-			t.Fatalf("%q: decoding made separators: %q, %q", raw, clean, got)
+		if strings.Contains(got, "//") {
+			t.Fatalf("%q: empty segment in %q", raw, got)
+		}
+		if whole := AppendWholePath(nil, []byte(raw)); bytes.Count(whole, []byte("/")) != strings.Count(clean, "/") {
+			t.Fatalf("%q: decoding made separators: %q, %q", raw, clean, whole)
+		}
+		sent := AppendSent(nil, []byte(raw))
+		if again := string(AppendPath(nil, sent)); again != got {
+			t.Fatalf("%q: the path is %q, and %q is sent, which is %q", raw, got, sent, again)
 		}
 		for _, segment := range strings.Split(got, "/") {
 			if segment == "." || segment == ".." {
 				t.Fatalf("%q: dot segment in %q", raw, got)
 			}
 		}
-		// path.Clean merges slashes and drops the last one; without empty segments it agrees.
-		if !strings.Contains("/"+raw, "//") && !strings.Contains(raw, "%") {
-			if want := path.Clean("/" + raw); want != strings.TrimSuffix(clean, "/") && want != clean {
-				t.Fatalf("%q: got %q, path.Clean says %q", raw, clean, want)
+		if !strings.Contains(raw, "%") { // path.Clean drops the last slash, too
+			if want := path.Clean("/" + raw); want != strings.TrimSuffix(got, "/") && want != got {
+				t.Fatalf("%q: got %q, path.Clean says %q", raw, got, want)
 			}
 		}
 		if safe := string(AppendSafePath(nil, []byte(clean))); safe != "" {

@@ -45,8 +45,8 @@ type Target struct {
 	Form      Form
 	HasQuery  bool // tells "/a?" from "/a"
 
-	// Plain says that Path holds no escape and no segment that begins with a dot, so
-	// that it is already what AppendPath would make of it.
+	// Plain is set if Path holds no escape, no empty segment and no segment that begins
+	// with a dot. AppendPath would return such a path as it is.
 	Plain bool
 }
 
@@ -116,13 +116,30 @@ func SplitUsual(b []byte) (t Target) {
 	if end := bytes.IndexByte(b, '?'); end >= 0 {
 		t.Path, t.Query, t.HasQuery = b[:end], b[end+1:], true
 	}
-	t.Plain = hasNoDots(t.Path)
+	t.Plain = isClean(t.Path)
 	return t
 }
 
-// hasNoDots reports whether no segment of the path begins with a dot.
-func hasNoDots(path []byte) bool {
-	return bytes.IndexByte(path, '.') < 0 || !bytes.Contains(path, []byte("/."))
+// isClean reports whether no segment of the path begins with a dot, and none is empty.
+//
+// It looks at eight bytes a step, of which the last is the first of the next step. The
+// subtraction marks slashes with the high bit of their byte. It borrows from the byte above
+// a slash, which marks a dot there, since '.' is '/'^1, and nothing else.
+func isClean(path []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(path); i += 7 {
+		w := ascii.Word(path, i) ^ ones*'/'
+		if m := (w - ones) &^ w & highs; m&(m<<8) != 0 {
+			return false
+		}
+	}
+	for i++; i < len(path); i++ {
+		if path[i-1] == '/' && path[i]|1 == '/' { // '.' or '/'
+			return false
+		}
+	}
+	return true
 }
 
 func parseAuthorityForm(b []byte) (t Target, err error) {
@@ -168,7 +185,7 @@ func (t *Target) parsePath(b []byte) error {
 		return err
 	}
 	t.Path = b[:end]
-	t.Plain = !escapes && hasNoDots(t.Path)
+	t.Plain = !escapes && isClean(t.Path)
 	if end == len(b) {
 		return nil
 	}

@@ -24,8 +24,13 @@ func TestParse(t *testing.T) {
 		{"dot segment", "GET", "/a/../b", Origin, "", "", "/a/../b", "", false, false},
 		{"escape", "GET", "/a%20b", Origin, "", "", "/a%20b", "", false, false},
 		{"escape in the query", "GET", "/a?%20", Origin, "", "", "/a", "%20", true, true},
-		{"what looks like an authority is a path", "GET", "//evil.test/x", Origin, "", "", "//evil.test/x", "", false, true},
-		{"slashes", "GET", "///", Origin, "", "", "///", "", false, true},
+		{"what looks like an authority is a path", "GET", "//evil.test/x", Origin, "", "", "//evil.test/x", "", false, false},
+		{"slashes", "GET", "///", Origin, "", "", "///", "", false, false},
+		{"slashes in the middle", "GET", "/a//b", Origin, "", "", "/a//b", "", false, false},
+		{"slashes in the middle, one byte on", "GET", "/ab//c", Origin, "", "", "/ab//c", "", false, false},
+		{"slashes at the end", "GET", "/a//", Origin, "", "", "/a//", "", false, false},
+		{"slashes at the end, one byte on", "GET", "/ab//", Origin, "", "", "/ab//", "", false, false},
+		{"slashes behind an authority", "GET", "http://a.test//x", Absolute, "http", "a.test", "//x", "", false, false},
 		{"all of pchar", "GET", "/!$&'()*+,;=:@-._~", Origin, "", "", "/!$&'()*+,;=:@-._~", "", false, true},
 		{"what browsers leave bare", "GET", "/[|]?[]{}|^`\\'", Origin, "", "", "/[|]", "[]{}|^`\\'", true, true},
 		{"broken escape in the query", "GET", "/a?%zz&%", Origin, "", "", "/a", "%zz&%", true, true},
@@ -145,6 +150,31 @@ func TestRun(t *testing.T) {
 					t.Fatalf("%q: got %d, want %d", b, got, want)
 				}
 			}
+		}
+	}
+}
+
+// isClean takes seven bytes a step, so each pair is tried at every place of a step.
+func TestIsClean(t *testing.T) {
+	for a := range 256 {
+		for b := range 256 {
+			if a > '0' && b > '0' && a%16 != b%16 {
+				continue
+			}
+			for length := 2; length < 18; length++ {
+				for at := range length - 1 {
+					path := bytes.Repeat([]byte("a"), length)
+					path[at], path[at+1] = byte(a), byte(b)
+					if got, want := isClean(path), a != '/' || b != '/' && b != '.'; got != want {
+						t.Fatalf("%q: %v", path, got)
+					}
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/a./b../c.d", "/a/b/c/d/e/f/g/h/i", "....................", "/", ""} {
+		if !isClean([]byte(path)) {
+			t.Errorf("%q is not clean", path)
 		}
 	}
 }

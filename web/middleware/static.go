@@ -34,7 +34,7 @@ type Static struct {
 
 	// Fallback is a file that is served instead of those that are not there, for applications whose pages
 	// are made in the browser. Only whoever prefers HTML gets it, for a path without a dot in its last
-	// segment, and with Cache-Control: no-cache.
+	// segment, and with Cache-Control: no-cache. A name with an empty segment ("a//b") names no file.
 	Fallback string
 
 	// Dotfiles serves names that begin with a dot, too.
@@ -92,7 +92,7 @@ func (s Static) serve(c *web.Ctx, files gallop.RequestHandler, name []byte) (fou
 			return found, err
 		}
 	}
-	if s.Fallback == "" || !wantsPage(c, name) {
+	if s.Fallback == "" || strings.Contains(s.Fallback, "//") || !wantsPage(c, name) {
 		return false, nil
 	}
 	if found, err = try(c, files, []byte(path.Clean("/"+s.Fallback))); found {

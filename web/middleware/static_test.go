@@ -292,6 +292,48 @@ func TestStaticParameters(t *testing.T) {
 	}
 }
 
+// The path that guards and routes compare is the one whose file is served.
+func TestStaticSeesThePathOfGuards(t *testing.T) {
+	files := fstest.MapFS{"private/a": {Data: []byte("SECRET")}, "open/a": {Data: []byte("open")}, "index.html": {Data: []byte("shell")}}
+	guard := func(c *web.Ctx) error {
+		if strings.HasPrefix(c.Path(), "/private") {
+			return web.NewError(403)
+		}
+		return c.Next()
+	}
+	verbatim := func(c *web.Ctx) error {
+		c.RequestCtx().URI().DisablePathNormalizing = true
+		return c.Next()
+	}
+	route := newApp(guard)
+	route.Get("/*", middleware.Static{FS: files}.Handler())
+	for name, app := range map[string]*web.App{
+		"route":          route,
+		"middleware":     newApp(guard, middleware.Static{FS: files}.Middleware()),
+		"not normalized": newApp(verbatim, guard, middleware.Static{FS: files}.Middleware()),
+	} {
+		for _, target := range []string{"/private/a", "//private/a", "///private//a", "/x/..//private/a", "/x//../private/a", "/open//..//private/a"} {
+			if a := ask(t, app, "GET", target); a.status == 200 || strings.Contains(a.body, "SECRET") {
+				t.Errorf("%s: %s: %d %q", name, target, a.status, a.body)
+			}
+		}
+		want := 200
+		if name == "not normalized" {
+			want = 404
+		}
+		if a := ask(t, app, "GET", "//open//a"); a.status != want {
+			t.Errorf("%s: %d %q", name, a.status, a.body)
+		}
+	}
+	for _, fallback := range []string{"//index.html", "open//a", "/open//a"} {
+		app := newApp()
+		app.Get("/*", middleware.Static{FS: files, Fallback: fallback}.Handler())
+		if a := ask(t, app, "GET", "/users", "Accept: text/html"); a.status != 404 {
+			t.Errorf("the fallback %q: %d %q", fallback, a.status, a.body)
+		}
+	}
+}
+
 // Without a route, or one with such a parameter, it is the path.
 func TestStaticWithoutAParameter(t *testing.T) {
 	files := fstest.MapFS{"app.js": {Data: []byte("let a")}}
