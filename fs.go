@@ -55,6 +55,12 @@ type FS struct {
 	// file of IndexNames. The default is 403.
 	GenerateIndexPages bool
 
+	// HideDotfiles hides files and directories whose names begin with a dot: they are not
+	// found, with everything below them, and not listed. ".well-known" (RFC 8615) is never
+	// hidden. A link is hidden by its own name, not by that of its target. The default is
+	// to serve dotfiles.
+	HideDotfiles bool
+
 	// AcceptByteRange answers Range with the parts that are asked for, if they are at
 	// most 32 and do not overlap (RFC 9110 §14). The default is to ignore it.
 	AcceptByteRange bool
@@ -124,6 +130,7 @@ func (f *FS) NewRequestHandler() RequestHandler {
 		missing: f.PathNotFound,
 		indexes: f.IndexNames,
 		list:    f.GenerateIndexPages,
+		hide:    f.HideDotfiles,
 		ranges:  f.AcceptByteRange,
 		codings: f.codings(),
 		files:   f.tree(f.Root),

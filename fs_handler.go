@@ -20,6 +20,7 @@ type fileHandler struct {
 	indexes      []string
 	codings      []fileCoding
 	list, ranges bool
+	hide         bool // what isHidden says
 }
 
 func (h *fileHandler) serve(ctx *RequestCtx) {
@@ -37,7 +38,7 @@ func (h *fileHandler) serve(ctx *RequestCtx) {
 		return
 	}
 	name, ok := fileName(p)
-	if !ok {
+	if !ok || h.hide && isHidden(name) {
 		h.notFound(ctx)
 		return
 	}
@@ -81,7 +82,7 @@ func (h *fileHandler) serveName(ctx *RequestCtx, name string, asDir bool) {
 // serveDir answers with the index file of a directory, or with a list.
 func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 	for _, index := range h.indexes {
-		if hasEmptySegment(index) {
+		if hasEmptySegment(index) || h.hide && isHidden(index) {
 			continue
 		}
 		name := path.Join(dir, index)
@@ -104,7 +105,7 @@ func (h *fileHandler) serveDir(ctx *RequestCtx, files *openTree, dir string) {
 		ctx.Error(StatusMessage(StatusForbidden), StatusForbidden)
 		return
 	}
-	if err := sendListing(ctx, files.FS, dir); err != nil {
+	if err := sendListing(ctx, files.FS, dir, h.hide); err != nil {
 		h.fail(ctx, err)
 		return
 	}

@@ -26,9 +26,10 @@ type listed struct {
 	modified time.Time
 }
 
-// sendListing answers with a page that lists the directory dir of files.
-func sendListing(ctx *RequestCtx, files fs.FS, dir string) error {
-	entries, more, err := readListing(files, dir)
+// sendListing answers with a page that lists the directory dir of files, with hide without
+// the names that isHidden says.
+func sendListing(ctx *RequestCtx, files fs.FS, dir string, hide bool) error {
+	entries, more, err := readListing(files, dir, hide)
 	if err != nil {
 		return err
 	}
@@ -47,10 +48,10 @@ func sendListing(ctx *RequestCtx, files fs.FS, dir string) error {
 // an empty segment for a directory.
 func listedPath(u *URI) string { return string(target.AppendWholePath(nil, u.PathOriginal())) }
 
-// readListing reads the directory: directories first, then files, by name. What a name
-// is a link to counts, and what is neither or cannot be reached is left out. more
-// says that there are more names than maxListed.
-func readListing(files fs.FS, dir string) (list []listed, more bool, err error) {
+// readListing reads the directory: directories first, then files, by name. Links count as what
+// they lead to. Names of other kinds of files, and names that cannot be reached, are left out. more
+// reports that there are more names than maxListed.
+func readListing(files fs.FS, dir string, hide bool) (list []listed, more bool, err error) {
 	f, err := files.Open(dir)
 	if err != nil {
 		return nil, false, err
@@ -60,8 +61,8 @@ func readListing(files fs.FS, dir string) (list []listed, more bool, err error) 
 	if !ok {
 		return nil, false, &fs.PathError{Op: "readdir", Path: dir, Err: fs.ErrInvalid}
 	}
-	entries, err := d.ReadDir(maxListed + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
+	entries, err := readEntries(d, maxListed+1, hide)
+	if err != nil {
 		return nil, false, err
 	}
 	if more = len(entries) > maxListed; more {
@@ -83,6 +84,25 @@ func readListing(files fs.FS, dir string) (list []listed, more bool, err error) 
 		return cmp.Or(cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name)), cmp.Compare(a.name, b.name))
 	})
 	return list, more, nil
+}
+
+// readEntries returns the first n entries of d, with hide only those that are not hidden.
+func readEntries(d fs.ReadDirFile, n int, hide bool) (list []fs.DirEntry, err error) {
+	for len(list) < n {
+		entries, err := d.ReadDir(n - len(list))
+		for _, e := range entries {
+			if !hide || !isHidden(e.Name()) {
+				list = append(list, e)
+			}
+		}
+		if errors.Is(err, io.EOF) || err == nil && len(entries) == 0 {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // appendListing appends the page for the path p of a request to host. All its links are

@@ -119,6 +119,17 @@ func isWindowsName(segment string) bool {
 // hasEmptySegment reports whether a path has two slashes in a row.
 func hasEmptySegment(p string) bool { return strings.Contains(p, "//") }
 
+// isHidden reports whether a segment of name begins with a dot and is not ".well-known"
+// (RFC 8615). "." is the root.
+func isHidden(name string) bool {
+	for segment := range strings.SplitSeq(name, "/") {
+		if name != "." && strings.HasPrefix(segment, ".") && segment != ".well-known" {
+			return true
+		}
+	}
+	return false
+}
+
 // cleanRoot returns the name of a directory in an fs.FS for however it was written.
 func cleanRoot(root string) string {
 	if root = strings.Trim(path.Clean("/"+root), "/"); root == "" {
