@@ -23,8 +23,9 @@ import (
 //
 // Nothing outside Root is served. The path is ctx.Path(), the same one that routers and guards
 // compare. A path that has an empty segment all the same, because a PathRewrite made one or
-// path normalizing is disabled, names no file. Paths with a backslash or a NUL byte, and on Windows those that
-// name streams or devices, are refused. Symbolic links are followed as long as they are relative
+// path normalizing is disabled, names no file. Paths with a backslash or a NUL byte are refused. So
+// are, on Windows, names that stand for a drive, a stream, a device or another name, such as
+// "a.txt::$DATA", "nul.txt" and "GIT~1". Symbolic links are followed as long as they are relative
 // and stay in Root, as os.Root has it; others are not there. A file that is neither a regular
 // one nor a directory is not there, either. An fs.FS has its own policy.
 //

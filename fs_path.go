@@ -90,32 +90,6 @@ func fileNameOn(goos string, p []byte) (string, bool) {
 	return string(name), true
 }
 
-// isWindowsName reports whether Windows takes segment for the name of a file in a
-// directory and for nothing else: a drive or a stream ("a.txt::$DATA"), a device, with
-// whatever extension ("nul.txt"), or another name (those that end in dots or blanks lose
-// them).
-func isWindowsName(segment string) bool {
-	if strings.ContainsAny(segment, "<>:\"|?*") || strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " ") {
-		return false
-	}
-	for i := range len(segment) {
-		if segment[i] < ' ' {
-			return false
-		}
-	}
-	base, _, _ := strings.Cut(segment, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return false
-	}
-	number, isPort := strings.CutPrefix(base, "COM")
-	if !isPort {
-		number, isPort = strings.CutPrefix(base, "LPT")
-	}
-	return !isPort || number == "" || !strings.Contains("0123456789¹²³", number)
-}
-
 // hasEmptySegment reports whether a path has two slashes in a row.
 func hasEmptySegment(p string) bool { return strings.Contains(p, "//") }
 
