@@ -7,19 +7,30 @@ import (
 	"time"
 )
 
-// This file has the settings of the file server. The others of its family: fs_handler.go
-// takes a request from its path to a file or directory, fs_path.go turns paths into
-// names and refuses what is none, fs_content.go sends a content, fs_conditions.go and
-// fs_ranges.go decide how much of it, fs_coding.go in which coding, fs_types.go as which
-// type, fs_listing.go lists directories, and fs_serve.go sends single files.
+// This file has the settings of the file server. The other files of its family:
+//
+//	fs_handler.go       takes a request from its path to a file or directory
+//	fs_path.go          turns paths into names and refuses what has none
+//	fs_windowsnames.go  says which names are refused on Windows
+//	fs_content.go       sends a content
+//	fs_conditions.go    decides by the conditions of a request whether to send it
+//	fs_ranges.go        decides which parts of it to send
+//	fs_coding.go        chooses the content coding
+//	fs_types.go         finds the media type
+//	fs_tag.go           makes entity tags, with fs_ctime*.go for the time of a change
+//	fs_listing.go       lists directories
+//	fs_serve.go         sends single files
 
 // FS serves the files of a directory, or of an fs.FS. The zero value serves the working
 // directory, each file under its name and in full.
 //
 // It answers GET and HEAD, and others with 405. Files have Last-Modified and an entity
-// tag made of time and size, and the conditions of a request are evaluated
-// (RFC 9110 §13); the tag is weak as long as the file changed within two seconds. A
-// directory whose path lacks the slash at its end is redirected to the one with it.
+// tag, and the conditions of a request are evaluated (RFC 9110 §13). The tag is made of
+// time and size, and of the time of the inode's last change where the modification time
+// is in whole seconds. It is weak for two seconds after a change. Several machines that
+// serve copies of a tree whose times are in whole seconds give them different tags, unless
+// the handler sets ETag before. A directory whose path lacks the slash at its end is
+// redirected to the one with it.
 //
 // Nothing outside Root is served. The path is ctx.Path(), the same one that routers and guards
 // compare. A path that has an empty segment all the same, because a PathRewrite made one or

@@ -11,7 +11,7 @@ import (
 type validator struct {
 	tag      []byte    // with its quotes, nil if there is none
 	modified time.Time // in whole seconds, zero if it is not known
-	coarse   bool      // other codings of the same may have this time, too
+	coarse   bool      // other codings or versions of the same may have this time, too
 }
 
 // stableAfter is how long nothing may have changed before a modification time is

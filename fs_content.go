@@ -113,8 +113,8 @@ func (r *representation) describe(h *ResponseHeader) (v validator) {
 		v.tag = append([]byte("W/"), v.tag...)
 		h.SetBytesV(HeaderETag, v.tag)
 	}
-	v.coarse = r.negotiated
-	if !r.modified.IsZero() && r.modified.Unix() != 0 {
+	v.coarse = r.negotiated || r.weak
+	if hasTime(r.modified) {
 		v.modified = earlier(r.modified, time.Now()).Truncate(time.Second) // RFC 9110 §8.8.2.1
 		h.SetLastModified(v.modified)
 	}

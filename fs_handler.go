@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strconv"
 	"syscall"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -129,9 +128,8 @@ func newFileRepresentation(name string, file fs.File, info fs.FileInfo) represen
 	_, r.ranges = r.reader.(interface {
 		Seek(offset int64, whence int) (int64, error)
 	})
-	if t := r.modified; !t.IsZero() && t.Unix() != 0 {
-		r.tag = strconv.FormatInt(t.UnixNano(), 36) + "-" + strconv.FormatInt(r.size, 36)
-		r.weak = !isStable(t)
+	if hasTime(r.modified) {
+		r.tag, r.weak = fileTag(info)
 	}
 	return r
 }
