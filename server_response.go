@@ -216,8 +216,10 @@ func (c *serverConn) takeBack(mark int, err error) error {
 // writeStream writes the stream that is the response's body: length bytes, or
 // chunks, or all there is up to the end of the connection.
 func (c *serverConn) writeStream(length int64) error {
-	c.shared = true
 	b := &c.ctx.Response.body
+	if fileOf(b.stream) == nil { // a file keeps nothing that it is handed
+		c.shared = true
+	}
 	sink := streamSink{o: &c.output, chunked: length == lengthChunked, left: length}
 	var err error
 	if b.writer != nil {
@@ -284,10 +286,11 @@ func (s *streamSink) put(p []byte) error {
 	return s.o.write(p)
 }
 
-// copyFrom writes what r yields. Files go by sendfile where the connection can.
+// copyFrom writes what r yields. Large files go by sendfile where the connection can. A small
+// file is read behind the head: that saves a system call, and both leave in one packet.
 func (s *streamSink) copyFrom(r io.Reader) (err error) {
 	defer recoverStream(&err)
-	if file := fileOf(r); file != nil && s.left > 0 && !s.chunked {
+	if file := fileOf(r); file != nil && s.left > smallBody && !s.chunked {
 		if rf, ok := s.o.c.nc.(io.ReaderFrom); ok {
 			n, err := s.o.readFrom(rf, file, s.left)
 			s.left -= n
