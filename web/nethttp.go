@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,11 +73,13 @@ func FromRequest(r *http.Request) (c *Ctx, ok bool) {
 // net/http: it may write while it runs, flush, and hijack the connection. Fields of the answer that were set before are
 // there still.
 //
-// Parameters of the route are the request's PathValue, and Pattern is that of the route. Its context has what Ctx.SetLocal
+// The path of its URL is the one that routes see, without dot segments and with one slash for several; RequestURI is
+// the target as it came. Parameters of the route are the request's PathValue, and Pattern is that of the route. Its context has what Ctx.SetLocal
 // and Ctx.SetContext were given, and ends when the latter does. Router.Add does this by itself.
 func FromHTTP(h http.Handler) Handler {
 	serve := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := FromRequest(r)
+		c.showRoutedPath(r.URL)
 		r, end := c.prepare(r)
 		defer end()
 		h.ServeHTTP(w, r)
@@ -91,6 +95,22 @@ func FromHTTP(h http.Handler) Handler {
 		c.request.SetUserValue(ctxKey{}, c)
 		serve(c.request)
 		return nil
+	}
+}
+
+// showRoutedPath makes the path of u the one that routes see. net/http leaves dot segments and
+// empty ones in it. A guard that compares such a path would not know which route runs.
+func (c *Ctx) showRoutedPath(u *url.URL) {
+	uri := c.request.URI()
+	if uri.DisablePathNormalizing || !strings.Contains(u.Path, "//") && !strings.Contains(u.Path, "/.") {
+		return
+	}
+	raw, _, _ := strings.Cut(string(uri.RequestURI()), "?")
+	for strings.Contains(raw, "//") {
+		raw = strings.ReplaceAll(raw, "//", "/")
+	}
+	if routed, err := url.ParseRequestURI(raw); err == nil {
+		u.Path, u.RawPath = routed.Path, routed.RawPath
 	}
 }
 
@@ -173,9 +193,9 @@ func withoutPrefix(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := FromRequest(r)
 		within := *r
-		url := *r.URL
-		url.Path, url.RawPath = "/"+c.Params("*"), ""
-		within.URL = &url
+		below := *r.URL
+		below.Path, below.RawPath = "/"+c.Params("*"), ""
+		within.URL = &below
 		h.ServeHTTP(w, &within)
 	})
 }

@@ -537,3 +537,42 @@ func TestServedByOthers(t *testing.T) {
 		}
 	}
 }
+
+// Middleware of net/http that guards a path sees the one whose route runs.
+func TestMiddlewareOfNetHTTPSeesTheRoutedPath(t *testing.T) {
+	var seen, target string
+	app := New(Config{})
+	app.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if seen, target = r.URL.Path, r.RequestURI; strings.HasPrefix(r.URL.Path, "/private") {
+				http.Error(w, "guarded", http.StatusForbidden)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	app.Get("/private/*", says("SECRET"))
+	app.Get("/private/handler", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "SECRET") })
+	app.Get("/open/*", func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.URL.EscapedPath()+" "+r.URL.RawQuery)
+	})
+	for _, way := range []string{
+		"/private/a", "//private/a", "///private//a", "/x/../private/a", "/x/..//private/a", "/x//../private/a", "/./private/a",
+		"/%2e/private/a", "/x/%2e%2E/private/a", "/.//private/handler", "/open/../private/handler?a=/open", "/open//..//../private/a%2fb",
+	} {
+		if status, body, _ := ask(t, app, "GET", way); status != 403 || strings.Contains(body, "SECRET") {
+			t.Errorf("%s: %d %q, seen as %s", way, status, body, seen)
+		}
+		if target != way && !strings.HasPrefix(target, "http://") {
+			t.Errorf("RequestURI is %s, want %s", target, way)
+		}
+	}
+	for way, want := range map[string]string{
+		"//open//a?b=//c": "/open/a b=//c", "/open/a%2Fb//c": "/open/a%2Fb/c ", "/open/.a": "/open/.a ", "/open/x/../%C3%BC": "/open/%C3%BC ",
+		"/open/a%20//%5Bb": "/open/a%20/%5Bb ", "/open/a%2F../b": "/open/a%2F../b ",
+	} {
+		if _, body, _ := ask(t, app, "GET", way); body != want {
+			t.Errorf("%s: %q, want %q", way, body, want)
+		}
+	}
+}
