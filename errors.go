@@ -70,7 +70,7 @@ var (
 	// not stand behind a body (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: field must not be a trailer")
 
-	// ErrSmallReadBuffer is what ErrSmallBuffer wraps.
+	// ErrSmallReadBuffer is an *ErrSmallBuffer to errors.Is.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
 	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned, together
@@ -93,10 +93,13 @@ var (
 	ErrUnsupportedTransferEncoding   = errors.New("gallop: transfer coding is not supported")
 )
 
-// ErrSmallBuffer says that a head is larger than what was allowed for it.
+// ErrSmallBuffer is the error for a head, a request target or a trailer section that is larger
+// than its limit, or has more lines. Code for fasthttp finds it with a type assertion. To errors.Is
+// it is ErrSmallReadBuffer, and where a Server refuses a request, errors.As finds a *ParseError
+// with the status.
 type ErrSmallBuffer struct{ error }
 
-// Unwrap returns ErrSmallReadBuffer.
+// Unwrap returns the reason.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
 // ErrNothingRead says that reading failed before the first byte of a message, as it
@@ -118,19 +121,29 @@ type ParseError struct {
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
-// Unwrap returns the errors by which a message that is refused for this reason is
-// known to those who come from fasthttp, such as ErrDuplicateContentLength, or
-// *ErrSmallBuffer for a head that is too large.
+// Unwrap returns the errors that fasthttp has for this reason, such as ErrDuplicateContentLength.
 func (e *ParseError) Unwrap() []error { return e.also }
 
-// parseError makes a *ParseError of an *http1.Error, and leaves others as they are.
+// parseError turns an *http1.Error into a *ParseError, which is in an *ErrSmallBuffer if something
+// was too large. It returns other errors unchanged.
 func parseError(err error) error {
 	e, ok := err.(*http1.Error)
 	if !ok {
 		return err
 	}
-	return &ParseError{StatusCode: e.Status, Reason: e.Reason, also: otherNames[e]}
+	p := &ParseError{StatusCode: e.Status, Reason: e.Reason, also: otherNames[e]}
+	if errors.Is(p, ErrSmallReadBuffer) {
+		return &ErrSmallBuffer{p}
+	}
+	return p
 }
+
+// slowError is the *ParseError of a request that came too slowly. Its Timeout method makes the
+// *net.OpError around it a timeout.
+type slowError struct{ *ParseError }
+
+func (e slowError) Timeout() bool   { return true }
+func (e slowError) Unwrap() []error { return []error{e.ParseError, os.ErrDeadlineExceeded} }
 
 var otherNames = map[*http1.Error][]error{
 	http1.ErrMethod:             {ErrMissingRequestMethod, ErrUnsupportedRequestMethod},
@@ -138,8 +151,10 @@ var otherNames = map[*http1.Error][]error{
 	http1.ErrTarget:             {ErrEmptyRequestURI, ErrExtraWhitespaceInRequestLine},
 	http1.ErrRequestLine:        {ErrExtraWhitespaceInRequestLine},
 	http1.ErrStatusLine:         {ErrResponseFirstLineMissingSpace, ErrUnexpectedStatusCodeChar},
-	http1.ErrHeadTooLarge:       {&ErrSmallBuffer{ErrSmallReadBuffer}},
-	http1.ErrTooManyFields:      {&ErrSmallBuffer{ErrSmallReadBuffer}},
+	http1.ErrTargetTooLong:      {ErrSmallReadBuffer},
+	http1.ErrHeadTooLarge:       {ErrSmallReadBuffer},
+	http1.ErrTooManyFields:      {ErrSmallReadBuffer},
+	http1.ErrTrailerTooLarge:    {ErrSmallReadBuffer},
 	http1.ErrContentLength:      {ErrNonNumericChars},
 	http1.ErrTwoContentLengths:  {ErrDuplicateContentLength},
 	http1.ErrUnknownCoding:      {ErrUnsupportedTransferEncoding},
@@ -284,7 +299,7 @@ var (
 	// ErrPerIPConnLimit is why a connection beyond Server.MaxConnsPerIP is turned away.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address")
 
-	// ErrGetOnly is what the refusal of a method because of Server.GetOnly wraps.
+	// ErrGetOnly is the error for a method that Server.GetOnly refuses.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 
 	// ErrMissingFile is returned by RequestCtx.FormFile for a form without that file.

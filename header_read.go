@@ -29,7 +29,8 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 
 // Read reads a head from r, and nothing behind it, as RequestHeader.Read does. An
 // interim response (1xx) is one like any other. That the response could be one to
-// HEAD or CONNECT, and have no body, is not known here.
+// HEAD or CONNECT, and have no body, is not known here. If no byte comes before the
+// deadline of the connection, the error is ErrTimeout, as in fasthttp.
 func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
 
 // readAnswer is Read of the answer to a request with this method.
@@ -80,6 +81,8 @@ func readError(err, broken error, begun bool) error {
 		return &ErrSmallBuffer{ErrSmallReadBuffer}
 	case !begun && err == io.EOF:
 		return io.EOF
+	case !begun && isTimeout(err) && broken != errReadingRequest:
+		return ErrTimeout
 	case !begun:
 		return ErrNothingRead{err}
 	case errors.Is(err, io.EOF):

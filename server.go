@@ -71,9 +71,12 @@ type Server struct {
 	Handler RequestHandler
 
 	// ErrorHandler builds the response to a request that was refused before Handler
-	// saw it. The error is a *ParseError with the status that RFC 9110 wants, or
-	// one of the Err values of this package. ctx.Response already has that status. The
+	// saw it. ctx.Response already has the status that RFC 9110 asks for. The
 	// connection is always closed afterwards.
+	//
+	// The error is the one that fasthttp has: ErrBodyTooLarge, ErrGetOnly, an
+	// *ErrSmallBuffer, an ErrBrokenChunk, or a *net.OpError for a request that came too slowly.
+	// For all but the first two, errors.As finds a *ParseError with the status and the reason.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
 	// HeaderReceived is called when the head of a request has been read, and sets

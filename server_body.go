@@ -192,7 +192,10 @@ func (b *requestBody) next() ([]byte, error) {
 // decode takes the next bytes of the body from the beginning of raw.
 func (b *requestBody) decode(raw []byte) (data []byte, n int, err error) {
 	if b.kind == http1.Chunked {
-		return b.chunks.Next(raw, &b.c.set.chunks, &b.c.ctx.Request.Header.trailers)
+		if data, n, err = b.chunks.Next(raw, &b.c.set.chunks, &b.c.ctx.Request.Header.trailers); err != nil {
+			err = ErrBrokenChunk{parseError(err)}
+		}
+		return data, n, err
 	}
 	n = int(min(b.left, int64(len(raw))))
 	b.left -= int64(n)

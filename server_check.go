@@ -1,8 +1,8 @@
 package gallop
 
 import (
+	"io"
 	"net"
-	"os"
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -11,24 +11,23 @@ import (
 
 // Why a well-formed head is refused.
 var (
-	errBadHost       = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2")
-	errExpectation   = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
-	errTraceBody     = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
-	errTraceRefused  = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
-	errMethodRefused = &ParseError{StatusCode: StatusMethodNotAllowed, Reason: "only GET and HEAD are allowed", also: []error{ErrGetOnly}}
-	errSlowBody      = tooSlow("the request body comes too slowly, RFC 9110 §15.5.9")
-	errSlowHead      = tooSlow("the request head comes too slowly, RFC 9110 §15.5.9")
-	errCutOff        = refusing(StatusBadRequest, "the request ends in its middle, RFC 9112 §8")
+	errBadHost      = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2", ErrorInvalidURI)
+	errExpectation  = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
+	errTraceBody    = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
+	errTraceRefused = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
+	errSlowBody     = tooSlow("the request body comes too slowly, RFC 9110 §15.5.9")
+	errSlowHead     = tooSlow("the request head comes too slowly, RFC 9110 §15.5.9")
+	errCutOff       = refusing(StatusBadRequest, "the request ends in its middle, RFC 9112 §8", io.ErrUnexpectedEOF)
 )
 
-func refusing(status int, reason string) *ParseError {
-	return &ParseError{StatusCode: status, Reason: reason}
+func refusing(status int, reason string, also ...error) *ParseError {
+	return &ParseError{StatusCode: status, Reason: reason, also: also}
 }
 
-// tooSlow is also what programs for fasthttp take for a timeout.
-func tooSlow(reason string) *ParseError {
-	timeout := &net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}
-	return &ParseError{StatusCode: StatusRequestTimeout, Reason: reason, also: []error{timeout}}
+// tooSlow returns a *net.OpError, because ErrorHandlers written for fasthttp look for that type to
+// answer 408.
+func tooSlow(reason string) error {
+	return &net.OpError{Op: "read", Net: "tcp", Err: slowError{refusing(StatusRequestTimeout, reason)}}
 }
 
 // checkRequest refuses what is well-formed but wrong, or not wanted here.
@@ -38,7 +37,7 @@ func (c *serverConn) checkRequest() error {
 	if !head.TargetChecked {
 		var err error
 		if form, err = target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target)); err != nil {
-			return refusing(StatusBadRequest, err.Error())
+			return refusing(StatusBadRequest, err.Error(), ErrorInvalidURI)
 		}
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {
@@ -58,7 +57,7 @@ func (c *serverConn) checkRequest() error {
 		}
 	}
 	if c.srv.GetOnly {
-		return errMethodRefused
+		return ErrGetOnly
 	}
 	return nil
 }

@@ -39,15 +39,10 @@ func (c *serverConn) fail(err error) error {
 	if public == nil || c.output.err != nil {
 		return err // the network failed, or the response did in its middle
 	}
-	status := StatusBadRequest
-	if p, ok := public.(*ParseError); ok {
-		status = p.StatusCode
-	} else if public == ErrBodyTooLarge {
-		status = StatusRequestEntityTooLarge
-	}
 	if c.ctx == nil {
 		return err
 	}
+	status := refusalStatus(public)
 	c.srv.log.refusal(c.nc.RemoteAddr(), status, public)
 	c.answerError(status, public)
 	return answeredError{public}
@@ -64,9 +59,7 @@ func (c *serverConn) publicError(err error) error {
 	switch {
 	case errors.As(err, &h):
 		return parseError(h)
-	case errors.As(err, &p):
-		return p
-	case err == ErrBodyTooLarge:
+	case errors.As(err, &p), err == ErrBodyTooLarge, err == ErrGetOnly:
 		return err
 	case err == io.ErrUnexpectedEOF && !c.onlyBlankLines():
 		return errCutOff
@@ -74,6 +67,20 @@ func (c *serverConn) publicError(err error) error {
 		return errSlowHead
 	}
 	return nil
+}
+
+// refusalStatus returns the status of the response to a request that is refused because of err.
+func refusalStatus(err error) int {
+	var p *ParseError
+	switch {
+	case errors.As(err, &p):
+		return p.StatusCode
+	case err == ErrBodyTooLarge:
+		return StatusRequestEntityTooLarge
+	case err == ErrGetOnly:
+		return StatusMethodNotAllowed
+	}
+	return StatusBadRequest
 }
 
 // onlyBlankLines reports whether no byte of a request has arrived, other than the
