@@ -54,6 +54,8 @@ func TestRequest(t *testing.T) {
 		{"old, kept alive", "GET / HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n\r\n"},
 		{"to be closed", "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"},
 		{"fields", "GET / HTTP/1.1\r\nhost: h\r\nx-one: 1\r\nX-ONE: 2\r\nx_two:   b  \r\nCookie: a=b\r\nCookie: c=d\r\naccept:\r\n\r\n"},
+		{"cookies", "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=b; c=d\r\nX: y\r\n\r\n"},
+		{"cookies in several fields", "GET / HTTP/1.1\r\nHost: h\r\nCookie:\r\ncookie: a=b; c=d \r\nX: y\r\nCOOKIE:\te=f\r\nCookies: g=h\r\n\r\n"},
 		{"pragma", "GET / HTTP/1.1\r\nHost: h\r\nPragma: no-cache\r\n\r\n"},
 		{"pragma and cache control", "GET / HTTP/1.1\r\nHost: h\r\nPragma: no-cache\r\nCache-Control: max-age=1\r\n\r\n"},
 		{"method of its own", "BREW /pot HTTP/1.1\r\nHost: h\r\n\r\n"},
@@ -108,7 +110,7 @@ var wanted = map[string]any{}
 // unfit names the ways that cannot serve a request as net/http does.
 func unfit(name string) []string {
 	switch name {
-	case "fields", "trailers", "old", "chunks", "empty chunks", "empty body", "connect":
+	case "fields", "cookies in several fields", "trailers", "old", "chunks", "empty chunks", "empty body", "connect":
 		return []string{"gallop in net/http"}
 	}
 	return nil

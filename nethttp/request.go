@@ -88,6 +88,11 @@ func (x *exchange) readFields(h *gallop.RequestHeader, text *text) {
 				r.Trailer = announced(r.Trailer, string(value))
 				continue
 			}
+		case "Cookie":
+			if all := cookieFields(h, value); all != nil {
+				r.Header[key] = all
+				continue
+			}
 		}
 		values = append(values, text.add(value))
 		if before, again := r.Header[key]; again {

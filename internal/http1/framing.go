@@ -4,8 +4,8 @@ import "github.com/gallop-http/gallop/internal/field"
 
 // frameRequest decides where the body of a request ends and whether the
 // connection may go on behind it: RFC 9112 §6.3 and §9.3. It is the one place
-// that does, and refuses whatever two parsers could read differently. n is the length of
-// the head, for the parser to return.
+// that does, and refuses whatever two parsers could read differently. Last it joins cookies that
+// came in several fields. n is the length of the head, for the parser to return.
 func frameRequest(h *Head, n int) (int, error) {
 	if h.Minor > 0 && !h.Fields.Has(field.Host) {
 		return 0, ErrNoHost
@@ -20,6 +20,9 @@ func frameRequest(h *Head, n int) (int, error) {
 		h.Body = Fixed
 	}
 	h.noteLongConnection()
+	if h.Fields.Has(field.Cookie) {
+		h.Fields.JoinCookies()
+	}
 	return n, nil
 }
 

@@ -1,0 +1,21 @@
+package field
+
+// JoinCookies makes one Cookie field of several, in the place of the first: their values joined with
+// "; ". HTTP/2 clients may send each cookie in a field of its own, and handlers are to see one
+// (RFC 9113 §8.2.3, RFC 6265 §5.4).
+func (l *List) JoinCookies() {
+	first := l.FindID(Cookie)
+	if first < 0 || next(l, first+1, Cookie, "") < 0 {
+		return
+	}
+	var all []byte
+	for i := first; i >= 0; i = next(l, i+1, Cookie, "") {
+		if value := l.Value(i); len(value) > 0 {
+			if len(all) > 0 {
+				all = append(all, "; "...)
+			}
+			all = append(all, value...)
+		}
+	}
+	Set(l, Cookie, l.name(&l.fields[first]), all)
+}
