@@ -10,14 +10,17 @@ import (
 // reads and changes it in place; all that is returned are views.
 
 // nextCookiePair cuts the first pair off b. A pair without an equals sign is a value
-// without a name. Blanks around both, and quotes around the value, are taken
-// off; pairs without anything in them are passed over. At the end of b ok is false.
+// without a name. Blanks around both, and quotes around the value, are removed. Empty
+// pairs are skipped, and so are those that Cookie.Parse would refuse for their value. At
+// the end of b ok is false.
 func nextCookiePair(b []byte) (name, value, rest []byte, ok bool) {
 	for len(b) > 0 {
 		var pair []byte
 		pair, b = cutByte(b, ';')
-		if name, value = cutCookiePair(pair); len(name) > 0 || len(value) > 0 {
-			return name, unquoteCookieValue(value), b, true
+		name, value = cutCookiePair(pair)
+		value = unquoteCookieValue(value)
+		if (len(name) > 0 || len(value) > 0) && parsableCookieValue(value) {
+			return name, value, b, true
 		}
 	}
 	return nil, nil, nil, false
@@ -47,6 +50,22 @@ func appendCookie(dst, name, value []byte) []byte {
 		return append(dst, value...)
 	}
 	return appendCookiePair(dst, name, value)
+}
+
+// appendCookiePairs appends the pairs of value that nextCookiePair finds, with their quotes.
+func appendCookiePairs(dst, value []byte) []byte {
+	for len(value) > 0 {
+		var pair []byte
+		pair, value = cutByte(value, ';')
+		if _, _, _, ok := nextCookiePair(pair); !ok {
+			continue
+		}
+		if len(dst) > 0 {
+			dst = append(dst, "; "...)
+		}
+		dst = append(dst, ascii.TrimOWS(pair)...)
+	}
+	return dst
 }
 
 // deleteCookie removes all pairs of that name from b, in place, together with

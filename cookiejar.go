@@ -106,8 +106,8 @@ func (j *CookieJar) SetRequestCookies(req *Request) {
 	h := &req.Header
 	var room [256]byte
 	value := j.appendCookies(room[:0], req.URI(), h)
-	if len(value) > 0 && !h.joinCookies(value) {
-		h.setKnown(field.Cookie, value)
+	if len(value) > 0 {
+		h.joinCookies(value)
 	}
 }
 
@@ -146,7 +146,7 @@ func (j *CookieJar) Clear() {
 // leaves req with the cookies it had.
 func (j *CookieJar) roundTrip(req *Request, resp *Response, do func() error) error {
 	var room [256]byte
-	own := req.Header.appendCookies(room[:0])
+	own := append(room[:0], req.Header.Peek(HeaderCookie)...)
 	defer func() { req.Header.setKnown(field.Cookie, own) }()
 	j.SetRequestCookies(req)
 	err := do()

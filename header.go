@@ -119,8 +119,9 @@ func (h *header) poison() {
 // found as well; a trailer that was received is not (see PeekTrailer).
 func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
-func (h *header) peek(name []byte) []byte {
-	id := field.Lookup(name)
+func (h *header) peek(name []byte) []byte { return h.peekField(field.Lookup(name), name) }
+
+func (h *header) peekField(id field.ID, name []byte) []byte {
 	if i := field.Find(&h.head.Fields, id, name); i >= 0 {
 		return h.head.Fields.Value(i)
 	}
@@ -171,31 +172,19 @@ func (h *header) PeekKeys() [][]byte {
 // Len returns the number of field lines.
 func (h *header) Len() int { return h.head.Fields.Len() }
 
-// Set gives the first field with this name that value and removes the others,
-// Set-Cookie and Cookie included; without one it adds it. The first keeps its
-// place.
-//
-// Content-Length must be a number and Transfer-Encoding can only be chunked, which
-// is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
-// that Trailer announces go behind the body.
-//
-// A control character in a value, such as the end of a line, becomes a blank. In the
-// fields above, in Host, and in cookies it is refused, and so is a name that is none:
-// nothing changes then.
-func (h *header) Set(key, value string) { h.put(UnsafeBytes(key), UnsafeBytes(value), false) }
-
 // Add adds a field behind the others, which may have the same name. A field of
 // which a message has one only is set: Host, Content-Length, Content-Type,
 // Transfer-Encoding, User-Agent, Server and Date. Cookies go into the one Cookie
-// field of a request (RFC 6265 §5.4).
-func (h *header) Add(key, value string) { h.put(UnsafeBytes(key), UnsafeBytes(value), true) }
+// field of a request (RFC 6265 §5.4), except those with a value that SetCookie refuses.
+func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
+
+func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
 
 // Del removes all fields with this name.
 func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
 
-// put is Set, or Add if add is true. It reports whether the field was accepted.
-func (h *header) put(name, value []byte, add bool) bool {
-	id := field.Lookup(name)
+// put sets a field, or adds it if add is true. It reports whether the field was accepted.
+func (h *header) put(id field.ID, name, value []byte, add bool) bool {
 	if value = cleanValue(id, value); !h.accepts(id, name, value) {
 		return false
 	}
@@ -206,8 +195,8 @@ func (h *header) put(name, value []byte, add bool) bool {
 	case field.ContentLength, field.TransferEncoding, field.Connection, field.Expect, field.Trailer:
 		return h.putSteering(id, name, value, add)
 	case field.Cookie:
-		if add && h.joinCookies(value) {
-			return true
+		if add {
+			return h.addCookies(value)
 		}
 	case field.Host, field.ContentType, field.UserAgent, field.Server, field.Date:
 		add = false

@@ -20,30 +20,45 @@ func (h *ResponseHeader) PeekBytes(key []byte) []byte { return h.peek(key) }
 func (h *ResponseHeader) PeekCanonical(key []byte) []byte { return h.peek(key) }
 
 // SetBytesK is Set for a key in bytes.
-func (h *header) SetBytesK(key []byte, value string) { h.put(key, UnsafeBytes(value), false) }
+func (h *RequestHeader) SetBytesK(key []byte, value string) { h.set(key, UnsafeBytes(value)) }
+
+// SetBytesK is Set for a key in bytes.
+func (h *ResponseHeader) SetBytesK(key []byte, value string) { h.set(key, UnsafeBytes(value)) }
 
 // SetBytesV is Set for a value in bytes.
-func (h *header) SetBytesV(key string, value []byte) { h.put(UnsafeBytes(key), value, false) }
+func (h *RequestHeader) SetBytesV(key string, value []byte) { h.set(UnsafeBytes(key), value) }
+
+// SetBytesV is Set for a value in bytes.
+func (h *ResponseHeader) SetBytesV(key string, value []byte) { h.set(UnsafeBytes(key), value) }
 
 // SetBytesKV is Set for bytes.
-func (h *header) SetBytesKV(key, value []byte) { h.put(key, value, false) }
+func (h *RequestHeader) SetBytesKV(key, value []byte) { h.set(key, value) }
+
+// SetBytesKV is Set for bytes.
+func (h *ResponseHeader) SetBytesKV(key, value []byte) { h.set(key, value) }
 
 // SetCanonical is Set for bytes, with the name spelled as it is.
-func (h *header) SetCanonical(key, value []byte) {
-	was := h.flags & namesAsGiven
-	h.flags |= namesAsGiven
-	h.put(key, value, false)
-	h.flags = h.flags&^namesAsGiven | was
+func (h *RequestHeader) SetCanonical(key, value []byte) {
+	normalizes := h.DisableNormalizing()
+	h.set(key, value)
+	h.changeFlag(namesAsGiven, !normalizes)
+}
+
+// SetCanonical is Set for bytes, with the name spelled as it is.
+func (h *ResponseHeader) SetCanonical(key, value []byte) {
+	normalizes := h.DisableNormalizing()
+	h.set(key, value)
+	h.changeFlag(namesAsGiven, !normalizes)
 }
 
 // AddBytesK is Add for a key in bytes.
-func (h *header) AddBytesK(key []byte, value string) { h.put(key, UnsafeBytes(value), true) }
+func (h *header) AddBytesK(key []byte, value string) { h.add(key, UnsafeBytes(value)) }
 
 // AddBytesV is Add for a value in bytes.
-func (h *header) AddBytesV(key string, value []byte) { h.put(UnsafeBytes(key), value, true) }
+func (h *header) AddBytesV(key string, value []byte) { h.add(UnsafeBytes(key), value) }
 
 // AddBytesKV is Add for bytes.
-func (h *header) AddBytesKV(key, value []byte) { h.put(key, value, true) }
+func (h *header) AddBytesKV(key, value []byte) { h.add(key, value) }
 
 // DelBytes is Del for bytes.
 func (h *header) DelBytes(key []byte) { h.del(key) }

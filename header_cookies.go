@@ -8,7 +8,8 @@ import (
 )
 
 // Cookie returns the value of the first cookie with this name, nil without one.
-// Names of cookies are case sensitive.
+// Names of cookies are case sensitive. A cookie whose value has a backslash or a quote,
+// other than quotes around it, is not found, see RFC 6265 §4.1.1.
 func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeBytes(key)) }
 
 // CookieBytes is Cookie for bytes.
@@ -55,39 +56,28 @@ func (h *RequestHeader) DelCookieBytes(key []byte) {
 // DelAllCookies removes all cookies.
 func (h *RequestHeader) DelAllCookies() { field.Del(&h.head.Fields, field.Cookie, "Cookie") }
 
-// cookiesWithout puts all Cookie fields, as one and without the cookies of that
-// name, into h.scratch, and returns it.
+// cookiesWithout puts the cookies without those of that name into h.scratch, and returns it.
 func (h *RequestHeader) cookiesWithout(name []byte) []byte {
-	h.scratch = deleteCookie(h.appendCookies(h.scratch[:0]), name)
+	h.scratch = deleteCookie(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), name)
 	return h.scratch
 }
 
-// appendCookies appends the values of all Cookie fields as one.
-func (h *header) appendCookies(dst []byte) []byte {
-	l := &h.head.Fields
-	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
-		if value := l.Value(i); len(value) > 0 {
-			if len(dst) > 0 {
-				dst = append(dst, "; "...)
-			}
-			dst = append(dst, value...)
-		}
-	}
-	return dst
+// addCookies appends the cookies of value to the Cookie field, except those that nextCookiePair
+// skips.
+func (h *header) addCookies(value []byte) bool {
+	h.scratch = appendCookiePairs(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), value)
+	return h.setKnown(field.Cookie, h.scratch)
 }
 
-// joinCookies puts more cookies behind those that there are, and reports whether
-// there are any.
-func (h *header) joinCookies(value []byte) bool {
-	if !h.head.Fields.Has(field.Cookie) {
-		return false
+// joinCookies appends value to the Cookie field as it is: a client returns the cookies that it was
+// sent, also those that no server may send (RFC 6265 §5.4).
+func (h *header) joinCookies(value []byte) {
+	h.scratch = append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...)
+	if len(h.scratch) > 0 {
+		h.scratch = append(h.scratch, "; "...)
 	}
-	all := h.appendCookies(h.scratch[:0])
-	if len(all) > 0 && len(value) > 0 {
-		all = append(all, "; "...)
-	}
-	h.scratch = append(all, value...)
-	return h.setKnown(field.Cookie, h.scratch)
+	h.scratch = append(h.scratch, value...)
+	h.setKnown(field.Cookie, h.scratch)
 }
 
 // setCookieName returns the name of the cookie that a value of Set-Cookie sets.
@@ -95,6 +85,20 @@ func setCookieName(value []byte) []byte {
 	pair, _ := ascii.Cut(value, ';')
 	name, _ := cutCookiePair(pair)
 	return name
+}
+
+// peekSetCookies returns the values of all Set-Cookie fields, joined with "; " if there are several.
+func (h *ResponseHeader) peekSetCookies() []byte {
+	l := &h.head.Fields
+	first := l.FindID(field.SetCookie)
+	if first < 0 {
+		return nil
+	}
+	all := l.Value(first)
+	for i := field.Next(l, first, field.SetCookie, ""); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
+		all = append(append(all, "; "...), l.Value(i)...) // a view has no room, so this allocates
+	}
+	return all
 }
 
 // findSetCookie returns the index of the first field at or behind i that sets the

@@ -22,10 +22,31 @@ func TestRequestCookies(t *testing.T) {
 			h.Add("cookie", "b=2; c=3")
 			h.Add("Cookie", "")
 		}, "Cookie: a=1; b=2; c=3\n"},
-		{"set as a field", func(h *RequestHeader) { h.SetCookie("a", "1"); h.Set("Cookie", "b=2") }, "Cookie: b=2\n"},
+		{"set as a field", func(h *RequestHeader) { h.SetCookie("a", "1"); h.Set("Cookie", "b=2") }, "Cookie: a=1; b=2\n"},
+		{"set as a field, in bytes", func(h *RequestHeader) {
+			h.SetBytesK([]byte("Cookie"), "a=1")
+			h.SetBytesV("cookie", []byte("b=2;c=3"))
+			h.SetBytesKV([]byte("COOKIE"), []byte("a=4"))
+			h.SetCanonical([]byte("Cookie"), []byte("d=5"))
+		}, "Cookie: a=1; b=2; c=3; a=4; d=5\n"},
+		{"set again", func(h *RequestHeader) {
+			h.Set("Cookie", "a=1")
+			h.Del("cookie")
+			h.Set("Cookie", "b=2")
+		}, "Cookie: b=2\n"},
+		{"set to nothing", func(h *RequestHeader) { h.Set("Cookie", ""); h.Set("Cookie", " ; ;") }, ""},
+		{"set with values that may not be", func(h *RequestHeader) {
+			h.Set("Cookie", `a=x\y; b=2; c={"j":1}; d="; e="5"`)
+		}, "Cookie: b=2; e=\"5\"\n"},
+		{"set without special fields", func(h *RequestHeader) {
+			h.DisableSpecialHeader()
+			h.Set("Cookie", "a=1")
+			h.Set("Cookie", "b=2")
+		}, "Cookie: b=2\n"},
+		{"Set-Cookie in a request", func(h *RequestHeader) { h.Set("Set-Cookie", "a=1"); h.Set("Set-Cookie", "b=2") }, "Set-Cookie: b=2\n"},
 		{"deleted", func(h *RequestHeader) { h.Set("Cookie", "a=1; b=2; a=3"); h.DelCookie("a") }, "Cookie: b=2\n"},
 		{"the last deleted", func(h *RequestHeader) { h.SetCookie("a", "1"); h.DelCookie("a") }, ""},
-		{"none deleted", func(h *RequestHeader) { h.Set("Cookie", "a=1;b=2"); h.DelCookie("A") }, "Cookie: a=1;b=2\n"},
+		{"none deleted", func(h *RequestHeader) { h.Set("Cookie", "a=1;b=2"); h.DelCookie("A") }, "Cookie: a=1; b=2\n"},
 		{"all deleted", func(h *RequestHeader) { h.SetCookie("a", "1"); h.SetCookie("b", "2"); h.DelAllCookies() }, ""},
 		{"refused", func(h *RequestHeader) {
 			h.SetCookie("a", "1")
@@ -45,6 +66,20 @@ func TestRequestCookies(t *testing.T) {
 				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})
+	}
+}
+
+// fasthttp finds no cookie whose value has a backslash, or a quote inside.
+func TestRequestCookiesThatMayNotBe(t *testing.T) {
+	var h RequestHeader
+	readRequest(&h, "GET / HTTP/1.1\r\nHost: h\r\nCookie: a=x\\y; b={\"j\":1}; a=2; c=\"3\"; d=\"\r\n\r\n")
+	for name, want := range map[string]string{"a": "2", "b": "", "c": "3", "d": ""} {
+		if got := h.Cookie(name); string(got) != want || (got == nil) != (want == "") {
+			t.Errorf("Cookie(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if got := string(h.Peek("Cookie")); got != `a=x\y; b={"j":1}; a=2; c="3"; d="` {
+		t.Errorf("Peek: %s", got)
 	}
 }
 
@@ -96,6 +131,21 @@ func TestResponseCookies(t *testing.T) {
 			h.Add("set-cookie", "a=3")
 			h.SetCookie(cookie("a", "4", "/"))
 		}, "Set-Cookie: a=4; path=/\nSet-Cookie: b=2\n"},
+		{"set as a field", func(h *ResponseHeader) {
+			h.SetCookie(cookie("a", "1", "/"))
+			h.Set("Set-Cookie", "b=2; path=/x")
+			h.SetBytesK([]byte("set-cookie"), "c=3")
+			h.SetBytesV("SET-COOKIE", []byte("d=4"))
+			h.SetBytesKV([]byte("Set-Cookie"), []byte("a=5"))
+			h.SetCanonical([]byte("Set-Cookie"), []byte("e=6"))
+		}, "Set-Cookie: a=1; path=/\nSet-Cookie: b=2; path=/x\nSet-Cookie: c=3\nSet-Cookie: d=4\nSet-Cookie: a=5\nSet-Cookie: e=6\n"},
+		{"set again", func(h *ResponseHeader) {
+			h.Set("Set-Cookie", "a=1")
+			h.Set("Set-Cookie", "b=2")
+			h.Del("set-cookie")
+			h.Set("Set-Cookie", "c=3")
+		}, "Set-Cookie: c=3\n"},
+		{"Cookie in a response", func(h *ResponseHeader) { h.Set("Cookie", "a=1"); h.Set("Cookie", "b=2") }, "Cookie: b=2\n"},
 		{"without a key", func(h *ResponseHeader) { h.SetCookie(cookie("no good", "1", "/")) }, ""},
 		{"deleted", func(h *ResponseHeader) {
 			h.Add("Set-Cookie", "a=1")
@@ -132,7 +182,17 @@ func TestPeekingAtResponseCookies(t *testing.T) {
 	if got := string(h.PeekCookie("b")); got != "b=2; path=/x" {
 		t.Errorf("%q", got)
 	}
-	if h.PeekCookie("c") != nil {
+	for how, got := range map[string][]byte{
+		"Peek": h.Peek("set-cookie"), "PeekBytes": h.PeekBytes([]byte("Set-Cookie")), "PeekCanonical": h.PeekCanonical([]byte("Set-Cookie")),
+	} {
+		if string(got) != "a=1; path=/; b=2; path=/x; bad=\"" {
+			t.Errorf("%s: %q", how, got)
+		}
+	}
+	if got := h.PeekAll("Set-Cookie"); len(got) != 3 || string(got[1]) != "b=2; path=/x" {
+		t.Errorf("PeekAll: %q", got)
+	}
+	if h.PeekCookie("c") != nil || new(ResponseHeader).Peek("Set-Cookie") != nil {
 		t.Error("found what is not there")
 	}
 	c := cookie("b", "", "")

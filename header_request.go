@@ -205,11 +205,27 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	}
 }
 
+// Set gives the first field with this name that value and removes the others; without one it
+// adds it. The first keeps its place. Cookie is added as Add does it, as in fasthttp: call Del or
+// DelAllCookies first to replace cookies, or DisableSpecialHeader.
+//
+// Content-Length must be a number and Transfer-Encoding can only be chunked, which
+// is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
+// that Trailer announces go behind the body.
+//
+// A control character in a value, such as the end of a line, becomes a blank. In Host, in cookies and
+// in the headers above, Set refuses the value, and it refuses an invalid name. It changes nothing then.
+func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
+
+func (h *RequestHeader) set(name, value []byte) {
+	id := field.Lookup(name)
+	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
+}
+
 // DisableSpecialHeader makes h go out with the fields that were set, in that order,
 // and no others but those that frame the body: Host is not moved to the front
-// (RFC 9110 §7.2 wants it there), no User-Agent and no Content-Type is added. In
-// every other respect no field is special anyhow. It reports whether this was so
-// already.
+// (RFC 9110 §7.2 wants it there), no User-Agent and no Content-Type is added. Set
+// replaces cookies instead of adding them. It reports whether this was so already.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. It reports whether that was in force.

@@ -108,18 +108,39 @@ func (h *ResponseHeader) ContentType() []byte {
 // (true), or with the time at which it is sent (false).
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
+// Set gives the first field with this name that value and removes the others; without one it
+// adds it. The first keeps its place. Set-Cookie is added as Add does it, as in fasthttp: call Del or
+// DelAllCookies first to replace cookies.
+//
+// Content-Length must be a number and Transfer-Encoding can only be chunked, which
+// is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
+// that Trailer announces go behind the body.
+//
+// A control character in a value, such as the end of a line, becomes a blank. In Host, in cookies and
+// in the headers above, Set refuses the value, and it refuses an invalid name. It changes nothing then.
+func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
+
+func (h *ResponseHeader) set(name, value []byte) {
+	id := field.Lookup(name)
+	h.put(id, name, value, id == field.SetCookie)
+}
+
 // Peek returns the value of the first field with this name, whatever the case of its
-// letters, nil without one. That of Content-Type is what ContentType returns. A field that
+// letters, nil without one. For Content-Type it returns what ContentType does. It joins several
+// Set-Cookie with "; ", as fasthttp does; PeekAll and Cookies keep them apart. A field that
 // was announced by SetTrailer and set is found as well; a trailer that was received is not
 // (see PeekTrailer).
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {
-	v := h.header.peek(name)
-	if v == nil && field.Lookup(name) == field.ContentType {
+	switch id := field.Lookup(name); id {
+	case field.ContentType:
 		return h.ContentType()
+	case field.SetCookie:
+		return h.peekSetCookies()
+	default:
+		return h.peekField(id, name)
 	}
-	return v
 }
 
 // PeekAll returns the values of all fields with this name, in order, and for Content-Type

@@ -32,11 +32,6 @@ func TestFieldsAreKeptInOrderAndAsSpelled(t *testing.T) {
 			h.Add("x-A", "3")
 			h.Set("x-a", "4")
 		}, "x-a: 4\nVia: 2\n"},
-		{"Set replaces all cookies", func(h *header) {
-			h.Add("Set-Cookie", "a=1")
-			h.Add("Set-Cookie", "b=2")
-			h.Set("Set-Cookie", "c=3")
-		}, "Set-Cookie: c=3\n"},
 		{"Set adds what is not there", func(h *header) { h.Set("ETAG", `"x"`) }, "ETAG: \"x\"\n"},
 		{"Del removes all lines", func(h *header) {
 			h.Add("Via", "1")

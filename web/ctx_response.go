@@ -27,8 +27,8 @@ func (c *Ctx) Status(status int) *Ctx {
 	return c
 }
 
-// Set sets a field of the answer, in place of those with the name. What would split the
-// answer is not let through.
+// Set sets a header of the response, in place of those with the name. Set-Cookie is added to those
+// that there are. Values that would split the response are refused.
 func (c *Ctx) Set(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
