@@ -103,7 +103,7 @@ var packedTypes = [...]string{
 	"application/gzip", "application/x-gzip", "application/zip", "application/x-zip-compressed", "application/zstd",
 	"application/x-7z-compressed", "application/x-bzip", "application/x-bzip2", "application/x-xz", "application/vnd.rar",
 	"application/x-rar-compressed", "application/java-archive", "application/vnd.android.package-archive", "application/pdf",
-	"application/octet-stream", "application/ogg", "application/mp4", "font/woff", "font/woff2", "application/font-woff",
+	"application/ogg", "application/mp4", "font/woff", "font/woff2", "application/font-woff",
 }
 
 // packedFamilies are the beginnings of types that are zip archives inside.
