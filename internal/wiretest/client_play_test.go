@@ -62,8 +62,9 @@ func TestPlayClientsNetHTTP(t *testing.T) {
 	if len(cases) != 159 {
 		t.Fatalf("%d cases, want 159", len(cases))
 	}
-	// net/http learns from another goroutine that an idle connection is spoilt, or too late
-	cases = slices.DeleteFunc(cases, func(c ClientCase) bool { return len(c.Late) > 0 })
+	// net/http notices on another goroutine that an idle connection is spoilt. It may be too late
+	// for the second request, and is for one that is sent at once on a busy machine.
+	cases = slices.DeleteFunc(cases, func(c ClientCase) bool { return len(c.Late) > 0 || c.SecondDelayMS != nil })
 	known := []string{"st-ver-20", "te-cl-reuse"}
 	log.SetOutput(io.Discard) // where it complains of what it did not ask for
 	defer log.SetOutput(os.Stderr)
