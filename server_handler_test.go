@@ -271,3 +271,28 @@ func TestServerMethods(t *testing.T) {
 		}
 	})
 }
+
+// TRACE and CONNECT have no content (RFC 9110 §9.3.6 and §9.3.8). What is sent as content would be read
+// as the next request by whoever ignores it.
+func TestServerRefusesContentOfTraceAndConnect(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		for _, start := range []string{"TRACE / HTTP/1.1\r\nHost: a\r\n", "CONNECT b:1 HTTP/1.1\r\nHost: b:1\r\n"} {
+			for framing, want := range map[string]int{
+				"": 200, "Content-Length: 0\r\n": 200,
+				"Content-Length: 1\r\n": 400, "Content-Length: 44\r\n": 400, "Transfer-Encoding: chunked\r\n": 400,
+			} {
+				if want == 200 && start[0] == 'C' {
+					continue // the handler has to take the connection over
+				}
+				s := newEchoServer(false)
+				s.AllowTrace = true
+				on.talk(t, &s.Server, func(c *wiretest.Conversation) {
+					c.Send(start + framing + "\r\n").Want(want)
+					if want == 400 {
+						c.WantEOF()
+					}
+				})
+			}
+		}
+	})
+}
