@@ -214,12 +214,19 @@ func addrIP(a net.Addr) net.IP {
 	return net.IPv4zero
 }
 
-// IsTLS reports whether the request came over TLS.
-func (ctx *RequestCtx) IsTLS() bool { return ctx.TLSConnectionState() != nil }
+// tlsStater is a *tls.Conn, or a connection that embeds one.
+type tlsStater interface{ ConnectionState() tls.ConnectionState }
+
+// IsTLS reports whether the request came over TLS: whether its connection is a *tls.Conn or
+// embeds one. It looks at the type alone, so it costs nothing and needs no handshake.
+func (ctx *RequestCtx) IsTLS() bool {
+	_, ok := ctx.Conn().(tlsStater)
+	return ok
+}
 
 // TLSConnectionState returns the state of the TLS connection, nil without TLS.
 func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
-	tc, ok := ctx.Conn().(interface{ ConnectionState() tls.ConnectionState })
+	tc, ok := ctx.Conn().(tlsStater)
 	if !ok {
 		return nil
 	}
