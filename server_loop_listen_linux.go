@@ -35,31 +35,26 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 	}
 	defer pl.End()
 	s.conns.noteWatched(ln, pl.Silence)
-	tick := time.NewTicker(closedListenerCheck)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.conns.closingC:
-			done := make(chan struct{})
-			g.Hand(func(w *poll.Worker) {
-				defer close(done)
-				for left, n := DefaultConcurrency, 1; n > 0; left -= n {
-					n = pl.Accept(w, left)
-				}
-			})
-			<-done
-			return true, nil
-		case <-tick.C:
-			if pl.Err() != nil && !s.conns.isClosing() {
-				return true, closedListener(ln, net.ErrClosed)
+	watch := s.watchListener(below, pl)
+	select {
+	case <-s.conns.closingC:
+		watch.end()
+		done := make(chan struct{})
+		g.Hand(func(w *poll.Worker) {
+			defer close(done)
+			for left, n := DefaultConcurrency, 1; n > 0; left -= n {
+				n = pl.Accept(w, left)
 			}
+		})
+		<-done
+		return true, nil
+	case <-watch.closed:
+		if s.conns.isClosing() {
+			return true, nil
 		}
+		return true, closedListener(ln, net.ErrClosed)
 	}
 }
-
-// closedListenerCheck is how often it is looked whether somebody has closed a listener,
-// which nothing tells who does not wait in Accept.
-const closedListenerCheck = 100 * time.Millisecond
 
 func closedListener(ln net.Listener, err error) error {
 	return &net.OpError{Op: "accept", Net: ln.Addr().Network(), Addr: ln.Addr(), Err: err}

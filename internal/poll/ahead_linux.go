@@ -51,6 +51,7 @@ func (w *Worker) readAhead() bool {
 		l.ahead = a
 	}
 	a.reads, a.served = a.reads[:0], 0
+	l.takeBreakBetween()
 	l.letOthersRun()
 	handed := 0
 	for from := 0; l.next < l.n && len(a.reads)+handed < mostReads; l.next++ {

@@ -1,6 +1,9 @@
 package poll
 
-import "syscall"
+import (
+	"encoding/binary"
+	"syscall"
+)
 
 // eventfd returns a descriptor that becomes readable when a number is written to it.
 func eventfd() (int, error) {
@@ -9,4 +12,11 @@ func eventfd() (int, error) {
 		return -1, errno
 	}
 	return int(fd), nil
+}
+
+// ringBell adds one to an eventfd. Each time is an event to who watches it edge-triggered, so nobody has to read it.
+func ringBell(fd int) {
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	_, _ = syscall.Write(fd, one[:])
 }

@@ -271,6 +271,7 @@ type Listener struct {
 	g      *Group
 	raw    syscall.RawConn
 	index  int
+	self   file // for theOthers
 	mu     sync.Mutex
 	paused bool
 	silent bool   // see Silence
@@ -306,6 +307,9 @@ func (g *Group) Listen(raw syscall.RawConn, data any, tune func(fd int)) (*Liste
 		g.listeners[ln.index] = ln
 	}
 	g.mu.Unlock()
+	if g.kernel == nil {
+		_ = raw.Control(func(fd uintptr) { ln.self = theOthers.add(int(fd)) })
+	}
 	if err := ln.register(); err != nil {
 		ln.End()
 		return nil, err
@@ -380,6 +384,9 @@ func (ln *Listener) End() {
 	if !ln.accepting.shut() {
 		<-ln.last
 	}
+	if ln.g.kernel == nil {
+		theOthers.remove(ln.self)
+	}
 	ln.g.mu.Lock()
 	ln.g.listeners[ln.index] = nil
 	ln.g.mu.Unlock()
@@ -413,7 +420,7 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 		case nil:
 			if n++; c != nil {
 				ln.g.h.Begin(w, c)
-			} else if ln.rests() {
+			} else if ln.Rests() {
 				return n
 			}
 			if !w.again() {
@@ -435,11 +442,7 @@ func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
 	if !ln.accepting.enter() {
 		return nil, errEnding
 	}
-	defer func() {
-		if ln.accepting.leave() {
-			close(ln.last)
-		}
-	}()
+	defer ln.leave()
 	early := ln.tune != nil && !ln.emptied.Load()
 	got := w.accept(ln.raw)
 	if got.err == nil {
@@ -451,6 +454,43 @@ func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
 		ln.emptied.Store(true)
 	}
 	return c, got.err
+}
+
+// leave is the end of an ln.accepting.enter.
+func (ln *Listener) leave() {
+	if ln.accepting.leave() {
+		close(ln.last)
+	}
+}
+
+// Take has the loops serve a connection of the listener that they have not accepted themselves. fd is theirs from now on. It reports false
+// if it is too late.
+func (ln *Listener) Take(fd int) bool {
+	if !ln.accepting.enter() {
+		_ = ln.g.close(fd)
+		return false
+	}
+	ln.g.Hand(taken{ln, fd})
+	return true
+}
+
+// taken is a connection that a worker has yet to make known to the handler.
+type taken struct {
+	ln *Listener
+	fd int
+}
+
+// take makes it known, and serves it.
+func (t taken) take(w *Worker) {
+	peer, _ := syscall.Getpeername(t.fd)
+	if t.ln.tune != nil {
+		t.ln.tune(t.fd)
+	}
+	c := t.ln.g.h.Accept(w, t.ln, t.fd, addrPort(peer))
+	t.ln.leave()
+	if c != nil {
+		t.ln.g.h.Begin(w, c)
+	}
 }
 
 // accepted is what has come of accepting a connection.
@@ -510,8 +550,8 @@ func (ln *Listener) Pause(d time.Duration) {
 	}
 }
 
-// rests reports whether accepting has stopped for a while.
-func (ln *Listener) rests() bool {
+// Rests reports whether accepting has stopped for a while.
+func (ln *Listener) Rests() bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	return ln.paused

@@ -3,7 +3,6 @@ package poll
 import (
 	"math"
 	"os"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,10 +22,11 @@ type Loop struct {
 	g     *Group
 	ep    int
 	bell  int // an eventfd
+	clock int // a timer as a descriptor, or -1
 	queue syscall.RawConn
 	file  *os.File // queue's
 
-	kernel Kernel // the group's; if it is not nil there are ep and no bell, queue or file
+	kernel Kernel // the group's; if it is not nil there are ep and no bell, clock, queue or file
 
 	// baton is everybody's: an even number while nothing is served, and an odd one while
 	// something is, a new one each time. Who changes an odd one leads.
@@ -52,6 +52,8 @@ type Loop struct {
 	watch   clock.Watch
 	now     Moment
 	time    time.Time // now
+	waits   waits
+	self    file // file, for theOthers
 
 	mu     sync.Mutex // for what others post
 	ended  bool
@@ -105,10 +107,13 @@ func newLoop(g *Group) (*Loop, error) {
 		return nil, err
 	}
 	l.file = os.NewFile(uintptr(l.ep), "epoll")
+	l.self = theOthers.add(l.ep)
+	l.clock = l.newClock()
 	if l.queue, err = l.file.SyscallConn(); err != nil {
 		l.close()
 		return nil, err
 	}
+	l.initWaits()
 	return l, nil
 }
 
@@ -120,8 +125,22 @@ func (l *Loop) close() {
 		_ = l.kernel.Close(l.ep)
 		return
 	}
+	theOthers.remove(l.self)
 	_ = l.file.Close()
 	_ = syscall.Close(l.bell)
+	if l.clock >= 0 {
+		_ = syscall.Close(l.clock)
+	}
+}
+
+// newClock returns a ticker that the loop watches, or -1.
+func (l *Loop) newClock() int {
+	fd := newTicker()
+	if fd >= 0 && l.control(syscall.EPOLL_CTL_ADD, fd, syscall.EPOLLIN|edgeTriggered, 0) != nil {
+		_ = syscall.Close(fd)
+		return -1
+	}
+	return fd
 }
 
 func (l *Loop) control(op, fd int, events uint32, gen uint32) error {
@@ -166,8 +185,7 @@ func (l *Loop) ring() {
 	case l.kernel != nil:
 		l.kernel.Ring(l.ep)
 	default:
-		one := [8]byte{1}
-		_, _ = syscall.Write(l.bell, one[:])
+		ringBell(l.bell)
 	}
 }
 
@@ -273,6 +291,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 			}
 		}
 		if l.send(); len(l.again) > 0 {
+			l.catchUp()
 			continue
 		}
 		if !l.wait() {
@@ -290,9 +309,7 @@ func (l *Loop) isListener(event *syscall.EpollEvent) bool {
 // ready returns the connection that an event is for if it is to be served.
 func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	fd := int(event.Fd)
-	if fd == l.bell {
-		var b [8]byte
-		_, _ = syscall.Read(l.bell, b[:])
+	if fd == l.bell { // which need not be read: each write is an event
 		return nil
 	}
 	c := l.g.table.get(fd)
@@ -394,100 +411,4 @@ func (l *Loop) steal(run uint64) bool {
 	l.g.away.Add(1) // who served goes on, off the loop
 	l.g.start(task{lead: l})
 	return true
-}
-
-// wait waits for events, or for something to be done. It reports false if the loop is to
-// end.
-func (l *Loop) wait() bool {
-	if l.g.away.Load() > 0 {
-		runtime.Gosched() // others have work to do
-	}
-	if l.look(); l.idle() {
-		runtime.Gosched()
-		l.look()
-	}
-	for l.idle() {
-		if l.g.users.Load() == 0 {
-			return false
-		}
-		l.sleep()
-		l.tick()
-	}
-	return true
-}
-
-func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 }
-
-// look gets the events that there are.
-func (l *Loop) look() {
-	l.tick()
-	if l.kernel != nil {
-		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], 0), 0
-		return
-	}
-	n, err := pollNow(l.ep, l.events[:])
-	if err != nil && err != syscall.EINTR {
-		panic("poll: epoll_wait: " + err.Error())
-	}
-	l.n, l.next = max(n, 0), 0
-}
-
-// tick looks at the clock, and does what is to be done by now.
-func (l *Loop) tick() {
-	l.time = l.watch.Now()
-	l.now = MomentOf(l.time)
-	l.takePosts()
-	l.wheel.Advance(int64(l.now), l.fire)
-}
-
-// fewGoroutines is how many there may be besides the workers in a process that does nothing
-// but serve.
-const fewGoroutines = 16
-
-// alone reports whether hardly anybody else can want the processor of a loop that waits.
-func (g *Group) alone() bool {
-	return g.away.Load() == 0 && runtime.NumGoroutine() <= int(g.workers.Load())+fewGoroutines
-}
-
-// sleep waits until there may be an event, or something to be done: in the kernel if there
-// is nobody else, which is cheaper. While handlers run on goroutines, or the program has
-// many others, it waits as these do, with the scheduler: a loop that waits in the kernel
-// keeps a processor from them until the runtime notices.
-func (l *Loop) sleep() {
-	l.awake.Store(false)
-	defer func() {
-		l.awake.Store(true)
-		l.g.watch()
-	}()
-	if l.posts.Load() > 0 || l.g.users.Load() == 0 {
-		return
-	}
-	at, timed := l.wheel.Next()
-	if l.kernel != nil {
-		timeout := time.Duration(-1)
-		if timed {
-			timeout = time.Duration(max(at-int64(Now()), 1))
-		}
-		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], timeout), 0
-		return
-	}
-	if l.g.alone() {
-		ms := -1
-		if timed {
-			ms = int(min(max((at-int64(l.now)+999_999)/1_000_000, 1), 1<<30))
-		}
-		n, _ := syscall.EpollWait(l.ep, l.events[:], ms)
-		l.n, l.next = max(n, 0), 0
-		return
-	}
-	var until time.Time
-	if timed {
-		until = time.Now().Add(time.Duration(at - int64(Now())))
-	}
-	_ = l.file.SetReadDeadline(until)
-	_ = l.queue.Read(func(uintptr) bool {
-		n, _ := pollNow(l.ep, l.events[:])
-		l.n, l.next = max(n, 0), 0
-		return n != 0
-	})
 }

@@ -5,6 +5,7 @@ package poll
 import (
 	"net/netip"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -85,6 +86,24 @@ func pollNow(ep int, events []syscall.EpollEvent) (int, error) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
 		uintptr(len(events)), 0, 0, 0)
 	return result(n, errno)
+}
+
+// newTicker returns a timer that is a descriptor, or -1 if there are none.
+func newTicker() int {
+	const monotonic = 1
+	fd, _, errno := syscall.RawSyscall(syscall.SYS_TIMERFD_CREATE, monotonic, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	if errno != 0 {
+		return -1
+	}
+	return int(fd)
+}
+
+// setTicker has a ticker tick in intervals of d, or never if d is 0. Each tick is an event to who watches it edge-triggered, so
+// nobody has to read it.
+func setTicker(fd int, d time.Duration) {
+	each := syscall.NsecToTimespec(int64(d))
+	spec := [2]syscall.Timespec{each, each}
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_TIMERFD_SETTIME, uintptr(fd), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 }
 
 func result(n uintptr, errno syscall.Errno) (int, error) {

@@ -62,6 +62,8 @@ func (w *Worker) runTask(t task) {
 		w.g.h.Serve(w, data.c)
 	case unsent:
 		w.g.h.Unsent(w, data.c, data.rest)
+	case taken:
+		data.take(w)
 	default:
 		w.g.h.Run(w, data)
 	}

@@ -22,12 +22,13 @@ import (
 )
 
 type options struct {
-	server  string
-	app     string
-	address string
-	redis   string
-	prefork bool
-	profile string
+	server   string
+	app      string
+	address  string
+	redis    string
+	neighbor string
+	prefork  bool
+	profile  string
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.StringVar(&o.app, "app", "hello", "one of "+strings.Join(slices.Sorted(maps.Keys(apps)), ", "))
 	flag.StringVar(&o.address, "address", "127.0.0.1:8080", "TCP address to listen on")
 	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "address of the Redis server that the app redis asks")
+	flag.StringVar(&o.neighbor, "neighbor", "http://127.0.0.1:8081", "URL that the app caller calls")
 	flag.BoolVar(&o.prefork, "prefork", false, "serve with GOMAXPROCS processes that share the port")
 	flag.StringVar(&o.profile, "cpuprofile", "", "file to write a CPU profile to until SIGTERM")
 	flag.Parse()

@@ -18,6 +18,7 @@
 //	round.go       one server under load
 //	loads.go       where load comes from
 //	wrk.go         what wrk says
+//	beside.go      what a goroutine beside the server says
 //	negotiate.go   a check of answers
 //	report.go      medians, ratios, verdicts
 package main

@@ -34,8 +34,11 @@ func (r *report) head(o options) {
 		output("go", "list", "-m", "-f", "fasthttp {{.Version}}", "github.com/valyala/fasthttp"))
 	fmt.Fprintf(r, "cpu: %s, %d cores  kernel: %s\n", processor(), runtime.NumCPU(), output("uname", "-r"))
 	where := "server on core 0 with GOMAXPROCS=1, load on core 1"
-	if r.shared {
+	switch {
+	case r.shared:
 		where = "server and load share all cores"
+	case r.procs > 1:
+		where = "server on all cores, load on core 1"
 	}
 	fmt.Fprintf(r, "%s; %d connections, %d rounds of %v; %s\n\n", r.about, r.conns, o.rounds, o.length, where)
 	r.row("server", figureNames[:])

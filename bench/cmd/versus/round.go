@@ -44,11 +44,13 @@ func (f figure) met(ratio, limit float64) bool {
 // sample is what one round has measured.
 type sample [figures]float64
 
-// hall is where rounds take place: the programs, and a Redis server if one is needed.
+// hall is where rounds take place: the programs, and a Redis server and another service if they are needed.
 type hall struct {
-	dir   string
-	redis *exec.Cmd
-	store string // address of the Redis server
+	dir      string
+	redis    *exec.Cmd
+	store    string // address of the Redis server
+	service  *exec.Cmd
+	neighbor string // address of the service
 }
 
 // fiberServers are programs of their own: the directory fiber with one of two module files.
@@ -89,10 +91,29 @@ func (h *hall) furnish(all []comparison) error {
 			}
 		}
 	}
+	if slices.ContainsFunc(all, func(c comparison) bool { return c.beside }) {
+		if err := h.startService(); err != nil {
+			return err
+		}
+	}
 	if slices.ContainsFunc(all, func(c comparison) bool { return c.redis }) {
 		return h.startRedis()
 	}
 	return nil
+}
+
+// startService starts what goroutines beside servers call, on the core of the load.
+func (h *hall) startService() (err error) {
+	if h.neighbor, err = child.FreeAddress(); err != nil {
+		return err
+	}
+	h.service = pinned(false, 1, h.program("peer"), "-server", "nethttp", "-address", h.neighbor)
+	child.DieWithParent(h.service)
+	if err := h.service.Start(); err != nil {
+		h.service = nil
+		return err
+	}
+	return child.AwaitListener(h.neighbor)
 }
 
 func (h *hall) program(name string) string { return filepath.Join(h.dir, name) }
@@ -114,8 +135,10 @@ func (h *hall) startRedis() error {
 }
 
 func (h *hall) close() {
-	if h.redis != nil {
-		child.End(h.redis)
+	for _, cmd := range []*exec.Cmd{h.redis, h.service} {
+		if cmd != nil {
+			child.End(cmd)
+		}
 	}
 	os.RemoveAll(h.dir)
 }
@@ -138,15 +161,15 @@ func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
 
 // serve starts a server.
 func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
-	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store}
+	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor}
 	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
 	}
-	cmd := pinned(c.shared, 0, program, args...)
+	cmd := pinned(c.shared || c.procs > 1, 0, program, args...)
 	cmd.Stderr = os.Stderr
 	cmd.Env = os.Environ()
-	if !c.shared {
-		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+	if procs := c.processors(); procs > 0 {
+		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(procs))
 	}
 	child.DieWithParent(cmd)
 	if err := cmd.Start(); err != nil {
@@ -157,6 +180,14 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	return cmd, nil
+}
+
+// processors returns the server's GOMAXPROCS, or 0 for the default.
+func (w workload) processors() int {
+	if w.procs == 0 && !w.shared {
+		return 1
+	}
+	return w.procs
 }
 
 // warmUp is how long a server is under load before it is measured.
@@ -200,7 +231,9 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	if err != nil {
 		return s, err
 	}
-	each := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / float64(what.answers) }
+	each := func(d time.Duration) float64 {
+		return float64(d) / float64(time.Microsecond) / float64(max(what.answers, 1))
+	}
 	s[rate] = what.rate
 	s[user] = each(user1 - user0)
 	s[cpu] = s[user] + each(system1-system0)

@@ -19,6 +19,8 @@ type workload struct {
 	app    string // of cmd/peer
 	rivals []rival
 	shared bool                   // server and load have all processors together, instead of one each
+	procs  int                    // the server's GOMAXPROCS; 0: 1, or the default where processors are shared
+	beside bool                   // latencies are those of a goroutine beside the server, and 0 connections are allowed
 	redis  bool                   // the app needs a Redis server
 	check  func(url string) error // of a server before it is measured, or nil
 	goals  []goal
@@ -120,6 +122,11 @@ var workloads = map[string]workload{
 			{cpu, "fiber-gallop", "fiber-fasthttp", .75, 512},
 		},
 	},
+	"caller1":     besides("caller", "a goroutine beside the server that calls another service", 1),
+	"caller2":     besides("caller", "a goroutine beside the server that calls another service", 2),
+	"caller4":     besides("caller", "a goroutine beside the server that calls another service", 4),
+	"sleeper1":    besides("sleeper", "a goroutine beside the server that sleeps for 1 ms", 1),
+	"sleeper2":    besides("sleeper", "a goroutine beside the server that sleeps for 1 ms", 2),
 	"sleep1":      blocking("sleep1", "handlers that sleep for 1 ms", 1.05),
 	"sleep10":     blocking("sleep10", "handlers that sleep for 10 ms", 1),
 	"burn5":       blocking("burn5", "handlers that compute for 5 ms", 1),
@@ -138,6 +145,20 @@ func blocking(app, about string, least float64) workload {
 		rivals: under(wrk{}, "fasthttp", "gallop"),
 		shared: true,
 		goals:  []goal{{rate, "gallop", "fasthttp", least, 0}, {p99, "gallop", "fasthttp", 1.1, 0}},
+	}
+}
+
+// besides is a workload in which the server shares its process with a goroutine. It may not do worse than beside a
+// goroutine for each connection.
+func besides(app, about string, procs int) workload {
+	l := beside{wrk{}}
+	return workload{
+		about:  fmt.Sprintf("latencies of %s, GOMAXPROCS=%d", about, procs),
+		app:    app,
+		rivals: under(l, "gallop-goroutines", "gallop", "fasthttp"),
+		procs:  procs,
+		beside: true,
+		goals:  []goal{{p50, "gallop", "gallop-goroutines", 1.3, 0}, {p99, "gallop", "gallop-goroutines", 1.3, 0}},
 	}
 }
 
@@ -188,7 +209,7 @@ func parseComparison(name, servers string) (c comparison, err error) {
 		c.workload, known = workloads[name[:i]]
 		c.conns, err = strconv.Atoi(name[i+1:])
 	}
-	if !known || err != nil || c.conns <= 0 {
+	if !known || err != nil || c.conns < 0 || c.conns == 0 && !c.beside {
 		return c, fmt.Errorf("%q is no workload and number of connections, as hello-64 is", name)
 	}
 	c.name = name

@@ -1,0 +1,69 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// beside is a load that is there for a goroutine in the server's process to suffer from: latencies are what the
+// goroutine has measured. Without connections there is no load.
+type beside struct{ load loader }
+
+type besideRunning struct {
+	running
+	target
+}
+
+// noLoad does nothing for the length of a round.
+type noLoad struct{ length time.Duration }
+
+func (l noLoad) measure() (outcome, error) {
+	time.Sleep(l.length)
+	return outcome{}, nil
+}
+
+func (noLoad) stop() {}
+
+func (b beside) start(t target) (running, error) {
+	if t.conns == 0 {
+		time.Sleep(warmUp)
+		return besideRunning{noLoad{t.length}, t}, nil
+	}
+	r, err := b.load.start(t)
+	return besideRunning{r, t}, err
+}
+
+func (b besideRunning) measure() (o outcome, err error) {
+	if _, err := b.ask(); err != nil { // of the time before
+		return o, err
+	}
+	if o, err = b.running.measure(); err != nil {
+		return o, err
+	}
+	l, err := b.ask()
+	o.p50, o.p95, o.p99 = l.P50, l.P95, l.P99
+	return o, err
+}
+
+// besideLatencies are what cmd/peer says of its goroutine.
+type besideLatencies struct {
+	Count         int
+	P50, P95, P99 time.Duration
+}
+
+// ask returns what the goroutine has measured since it was asked last.
+func (b besideRunning) ask() (l besideLatencies, err error) {
+	resp, err := http.Get("http://" + b.address + "/beside")
+	if err != nil {
+		return l, err
+	}
+	defer resp.Body.Close()
+	if err = json.NewDecoder(resp.Body).Decode(&l); err == nil && l.Count == 0 {
+		err = fmt.Errorf("the goroutine beside %s did not run", b.address)
+	}
+	return l, err
+}

@@ -1,0 +1,274 @@
+package poll
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// How a loop waits.
+//
+// A wait in the kernel is cheapest, but it keeps the loop's processor from the rest of the program. The runtime starts no other
+// goroutine there, fires no timers, and polls the network only every 10 ms. A wait through the runtime, of whose epoll the
+// loop's is a member, takes twice as many system calls. So a loop waits in the kernel only while no other goroutine needs the
+// processor.
+//
+//   - Other goroutines may run first. The loop looks for events again as long as any of them did.
+//   - If other goroutines wait for the network (see others), or workers run off the loops, it waits through the runtime.
+//   - It waits through the runtime unless its last waits were short. A loop that has little to do gains nothing in the kernel.
+//   - A clock ticks during waits in the kernel, so that none is longer than a millisecond. A timeout for each wait would cost as
+//     much as a wait through the runtime on virtual machines, which trap whenever the processor's timer is set.
+//
+// A loop that always has something to do takes a break every breakAfter.
+
+const (
+	// shortWait is what a wait takes at most that counts as short, and shortWaits how many of them have to follow each other
+	// before a loop waits in the kernel.
+	shortWait  = 200 * time.Microsecond
+	shortWaits = 8
+
+	// kernelWait is how long a loop waits in the kernel at most.
+	kernelWait = time.Millisecond
+
+	// pollWithin is how often the runtime polls the network at least while loops are busy. It matters for goroutines that
+	// others does not know of yet.
+	pollWithin = time.Millisecond
+
+	// breakAfter is how long a loop is busy before it lets other goroutines run.
+	breakAfter = 200 * time.Microsecond
+
+	// someoneRan is how long runtime.Gosched and a look for events take only if another goroutine ran.
+	someoneRan = 5 * time.Microsecond
+)
+
+// waits is what a loop knows about how it waits. It belongs to the leader.
+type waits struct {
+	rested  Moment // when other goroutines could run last
+	polled  Moment // when the runtime could poll the network last
+	short   int    // how many short waits there were since the last long one
+	ticking bool   // the loop's clock ticks
+
+	expires Moment                // the deadline of Loop.file, or 0
+	look    func(fd uintptr) bool // looks for events, until there are any
+	looks   int                   // calls of look
+	knock   func(fd uintptr) bool // has the runtime poll once
+	knocked bool
+}
+
+// wait waits for events, or for something to be done. It reports false if the loop is to end.
+func (l *Loop) wait() bool {
+	if l.g.away.Load() > 0 {
+		runtime.Gosched() // others have work to do
+	}
+	l.n, l.next = 0, 0
+	alone := l.alone()
+	if alone {
+		l.look()
+	} else {
+		l.tick() // waiting looks for events first
+	}
+	for l.idle() {
+		if l.g.users.Load() == 0 {
+			return false
+		}
+		if alone && (l.yield() || !l.idle()) {
+			continue
+		}
+		from := l.now
+		l.sleep(alone)
+		l.tick()
+		l.waits.note(l.now - from)
+		alone = l.alone()
+	}
+	l.takeBreak()
+	return true
+}
+
+func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 }
+
+// look gets the events that there are.
+func (l *Loop) look() {
+	l.tick()
+	if l.kernel != nil {
+		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], 0), 0
+		return
+	}
+	n, err := pollNow(l.ep, l.events[:])
+	if err != nil && err != syscall.EINTR {
+		panic("poll: epoll_wait: " + err.Error())
+	}
+	l.n, l.next = max(n, 0), 0
+}
+
+// tick looks at the clock, and does what is to be done by now.
+func (l *Loop) tick() {
+	l.time = l.watch.Now()
+	l.now = MomentOf(l.time)
+	l.takePosts()
+	l.wheel.Advance(int64(l.now), l.fire)
+}
+
+// yield lets other goroutines run, looks for events again, and reports whether any goroutine ran.
+func (l *Loop) yield() bool {
+	from := l.now
+	runtime.Gosched()
+	l.look()
+	l.waits.rested = l.now
+	return l.kernel == nil && l.now-from > Moment(someoneRan)
+}
+
+// takeBreakBetween is takeBreak between two batches of connections, each of which may take long.
+func (l *Loop) takeBreakBetween() {
+	if l.kernel != nil || l.next == 0 { // or the first batch, which wait has just returned
+		return
+	}
+	l.time = l.watch.Now()
+	if l.now = MomentOf(l.time); l.now >= l.waits.rested.Add(breakAfter) {
+		l.send()
+		l.takeBreak()
+	}
+}
+
+// catchUp looks for events and takes a break, if neither was done for long because the same connections bring one request after
+// the other.
+func (l *Loop) catchUp() {
+	if l.kernel != nil || Now() < l.waits.rested.Add(breakAfter) {
+		return
+	}
+	l.look()
+	l.takeBreak()
+}
+
+// takeBreak lets other goroutines run and timers fire, and has the runtime poll the network for others, if none of that was
+// possible for long.
+func (l *Loop) takeBreak() {
+	w := &l.waits
+	if l.kernel != nil || l.now < w.rested.Add(breakAfter) {
+		return
+	}
+	poll := l.now >= w.polled.Add(pollWithin) || !l.quiet()
+	if poll {
+		l.pollNetwork()
+	}
+	runtime.Gosched()
+	l.tick()
+	if w.rested = l.now; poll {
+		w.polled = l.now
+	}
+}
+
+// pollNetwork has the runtime poll the network, by waiting for what the poll finds.
+func (l *Loop) pollNetwork() {
+	l.waits.knocked = false
+	l.expireBy(0)
+	_ = l.queue.Read(l.waits.knock)
+}
+
+// sleep waits until there may be an event, or something to be done.
+func (l *Loop) sleep(alone bool) {
+	l.awake.Store(false)
+	defer func() {
+		l.awake.Store(true)
+		l.g.watch()
+	}()
+	if l.posts.Load() > 0 || l.g.users.Load() == 0 {
+		return
+	}
+	at, timed := l.wheel.Next()
+	if !timed {
+		at = 0
+	}
+	switch {
+	case l.kernel != nil:
+		timeout := time.Duration(-1)
+		if timed {
+			timeout = time.Duration(max(at-int64(Now()), 1))
+		}
+		l.n, l.next = l.kernel.EpollWait(l.ep, l.events[:], timeout), 0
+	case alone:
+		timeout := -1
+		if !l.tickWhile(true) {
+			timeout = int(kernelWait / time.Millisecond)
+		}
+		n, _ := syscall.EpollWait(l.ep, l.events[:], timeout)
+		l.n, l.next = max(n, 0), 0
+	default:
+		if l.waits.ticking && (l.waits.short == 0 || !l.quiet()) {
+			l.tickWhile(false)
+		}
+		l.expireBy(Moment(at))
+		l.waits.looks = 0
+		if _ = l.queue.Read(l.waits.look); l.waits.looks > 1 { // the runtime has run others in between
+			l.waits.polled = Now()
+			l.waits.rested = l.waits.polled
+		}
+	}
+}
+
+// note notes how long a wait was.
+func (w *waits) note(took Moment) {
+	if w.short++; took > Moment(shortWait) {
+		w.short = 0
+	}
+}
+
+// tickWhile starts or stops the loop's clock, and reports whether the loop has one.
+func (l *Loop) tickWhile(on bool) bool {
+	if l.clock < 0 {
+		return false
+	}
+	if on != l.waits.ticking {
+		l.waits.ticking = on
+		every := time.Duration(0)
+		if on {
+			every = kernelWait
+		}
+		setTicker(l.clock, every)
+	}
+	return true
+}
+
+// alone reports whether the loop may wait in the kernel.
+func (l *Loop) alone() bool {
+	w := &l.waits
+	return l.kernel != nil || w.short >= shortWaits && l.now < w.polled.Add(pollWithin) && l.quiet()
+}
+
+// quiet reports whether no other goroutine is known to need the loop's processor.
+func (l *Loop) quiet() bool {
+	g := l.g
+	return g.away.Load() == 0 && !theOthers.wait(l.now, runtime.NumGoroutine()-int(g.workers.Load()))
+}
+
+// initWaits makes what queue.Read calls, which would be garbage each time.
+func (l *Loop) initWaits() {
+	l.waits.look = func(uintptr) bool {
+		l.waits.looks++
+		n, _ := pollNow(l.ep, l.events[:])
+		l.n, l.next = max(n, 0), 0
+		return n != 0
+	}
+	l.waits.knock = func(uintptr) bool {
+		if l.waits.knocked {
+			return true
+		}
+		l.waits.knocked = true // and the runtime has to poll to notice
+		ringBell(l.bell)
+		return false
+	}
+}
+
+// expireBy has queue.Read end by a moment, or not if that is 0. It may end earlier, once.
+func (l *Loop) expireBy(at Moment) {
+	w := &l.waits
+	over := w.expires != 0 && w.expires <= Now()
+	if !over && (at == 0 || w.expires != 0 && w.expires <= at) {
+		return
+	}
+	var until time.Time
+	if at != 0 {
+		until = time.Now().Add(time.Duration(at - Now()))
+	}
+	_ = l.file.SetReadDeadline(until)
+	w.expires = at
+}
