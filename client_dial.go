@@ -95,6 +95,9 @@ func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
 	if proxy.Scheme == "https" && c.TLSConfig != nil {
 		through.TLSConfig = c.TLSConfig.Clone()
 		through.TLSConfig.ServerName = "" // is that of the server
+		if sessions := c.tls.sessions.of(c.TLSConfig); sessions != nil {
+			through.TLSConfig.ClientSessionCache = sessions // the copy would have its own
+		}
 	}
 	return through.DialContext(ctx, "tcp", addr)
 }

@@ -41,7 +41,9 @@ type HostClient struct {
 	IsProxy bool
 
 	// TLSConfig is for TLS; nil is the default one. It is cloned, and ServerName set
-	// to the host of the address, unless it is set.
+	// to the host of the address, unless it is set. Without a ClientSessionCache the client
+	// has one for each configuration, unless VerifyPeerCertificate is set and VerifyConnection is not:
+	// sessions that are resumed do not call the former.
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent of requests that have none; "gallop" by default.

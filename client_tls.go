@@ -8,20 +8,12 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
-// tlsSessions is how many TLS sessions a client remembers to resume.
-const tlsSessions = 64
-
 // clientTLS does the TLS handshakes of one client. The zero value is ready; it
-// may be used concurrently. All its connections resume each other's sessions (RFC 8446
-// §2.2).
-type clientTLS struct {
-	once     sync.Once
-	sessions tls.ClientSessionCache
-}
+// may be used concurrently. See tlsSessions.
+type clientTLS struct{ sessions tlsSessions }
 
 // handshake makes a TLS connection to addr of nc, within timeout if that is positive,
 // and as long as ctx allows. The certificate has to be valid for the host of addr, or for
@@ -103,6 +95,7 @@ func wasCutOff(nc net.Conn) bool {
 // config is cfg for connections to addr. It never turns off a check: an address that
 // does not say whom to expect is an error.
 func (c *clientTLS) config(cfg *tls.Config, addr string) (*tls.Config, error) {
+	sessions := c.sessions.of(cfg)
 	if cfg = cfg.Clone(); cfg == nil {
 		cfg = &tls.Config{}
 	}
@@ -116,9 +109,8 @@ func (c *clientTLS) config(cfg *tls.Config, addr string) (*tls.Config, error) {
 	if cfg.MinVersion == 0 {
 		cfg.MinVersion = tls.VersionTLS12
 	}
-	if cfg.ClientSessionCache == nil {
-		c.once.Do(func() { c.sessions = tls.NewLRUClientSessionCache(tlsSessions) })
-		cfg.ClientSessionCache = c.sessions
+	if sessions != nil {
+		cfg.ClientSessionCache = sessions
 	}
 	cfg.NextProtos = spokenProtos(cfg.NextProtos)
 	return cfg, nil

@@ -190,8 +190,9 @@ func TestClientTLSResumes(t *testing.T) {
 			p := newTLSPeer(t, "host.test")
 			p.cfg.MaxVersion = version
 			var one, other clientTLS
+			cfg := &tls.Config{RootCAs: p.pool}
 			for i, c := range []*clientTLS{&one, &one, &other} {
-				state, err := p.shake(t, c, "host.test:443", &tls.Config{RootCAs: p.pool})
+				state, err := p.shake(t, c, "host.test:443", cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
