@@ -15,18 +15,19 @@ import (
 // of context.Context may be called by many goroutines at once, and by those that know Done also later; all
 // others by one.
 type Ctx struct {
-	app      *App
-	table    *table
-	request  *gallop.RequestCtx
-	context  atomic.Pointer[setContext] // nil by default
-	kept     kept                       // by whoever asked for Done
-	route    *Route                     // nil if none matches
-	handlers []Handler
-	ran      int    // how many of handlers were called
-	path     []byte // in which the route was found
-	values   spans
-	lowHost  []byte // see host
-	origin   origin // see from
+	app        *App
+	table      *table
+	request    *gallop.RequestCtx
+	context    atomic.Pointer[setContext] // nil by default
+	kept       kept                       // by whoever asked for Done
+	route      *Route                     // nil if none matches
+	handlers   []Handler
+	ran        int    // how many of handlers were called
+	path       []byte // in which the route was found
+	values     spans
+	lowHost    []byte // see host
+	chosenType []byte // the Content-Type that chooseType set last
+	origin     origin // see from
 
 	streaming bool   // the head of the answer is gone
 	layer     *layer // of net/http, that is around the handlers which run; nil by default
@@ -59,6 +60,7 @@ func (c *Ctx) end() (again bool) {
 		c.origin.forget()
 	}
 	c.lowHost = c.lowHost[:0]
+	c.chosenType = c.chosenType[:0]
 	return true
 }
 
@@ -78,6 +80,7 @@ func (c *Ctx) fail(err error) {
 		c.abort(err)
 	}
 	c.dropBody()
+	c.forgetType()
 	if c.route != nil && c.route.onError != nil {
 		c.route.onError(c, err)
 		return

@@ -14,6 +14,7 @@ import (
 // ranges, conditions, and the coding that the client prefers (gallop.ServeFile). The path must not be a
 // client's; for those there are SendFS with an fs.FS that does not let go out of it, as os.Root's, and gallop.FS.
 // SendFile returns ErrNotFound for what is no regular file, and for a path with an empty segment ("a//b"). A body that was set before is replaced, with its type and coding.
+// Without one, a Content-Type that was set stays.
 func (c *Ctx) SendFile(path string) error {
 	if strings.Contains(path[len(filepath.VolumeName(path)):], "//") {
 		return noFile(nil)
@@ -23,7 +24,7 @@ func (c *Ctx) SendFile(path string) error {
 		return noFile(err)
 	}
 	c.replaceBody()
-	gallop.ServeFileLiteral(c.request, path)
+	c.ownsType(func() { gallop.ServeFileLiteral(c.request, path) })
 	return nil
 }
 
@@ -34,7 +35,7 @@ func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 		return noFile(err)
 	}
 	c.replaceBody()
-	gallop.ServeFSLiteral(c.request, fsys, name)
+	c.ownsType(func() { gallop.ServeFSLiteral(c.request, fsys, name) })
 	return nil
 }
 
@@ -44,7 +45,13 @@ func (c *Ctx) Download(file string, filename ...string) error {
 		filename = []string{path.Base(file)}
 	}
 	c.replaceBody() // and not the type that is set now
-	c.Attachment(filename...)
+	set := ""
+	if c.hasType() {
+		set = string(c.presentType())
+	}
+	if c.Attachment(filename...); set != "" {
+		c.Type(set)
+	}
 	err := c.SendFile(file)
 	if err != nil {
 		c.request.Response.Header.Del(gallop.HeaderContentDisposition)

@@ -70,7 +70,8 @@ type ResFmt struct {
 const defaultFormat = "default"
 
 // Format answers in the form that the client prefers, and adds Accept to Vary. Its
-// Content-Type is set before the handler runs, but for "default". If none is acceptable the error
+// Content-Type is set before the handler runs, but for "default", and stays what it is when the handler sends a body with
+// SendString, JSON or another method. If none is acceptable the error
 // has the status 406 and says what there is.
 func (c *Ctx) Format(formats ...ResFmt) error {
 	if len(formats) == 0 {
@@ -157,9 +158,10 @@ func notAcceptable(offers []string) error {
 
 // AutoFormat sends v as HTML, JSON, plain text, XML, or in a format of Config.Codecs, whatever the client prefers,
 // and as plain text if it accepts none of them. It adds Accept to Vary. In HTML, v is an escaped
-// paragraph.
+// paragraph. The Content-Type is that of the chosen format, in place of one that was set.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
+	c.forgetType()
 	switch chosen := c.app.auto.ChooseBytes(c.field(gallop.HeaderAccept)); chosen {
 	case "html":
 		return c.HTML("<p>" + html.EscapeString(textOf(v)) + "</p>")

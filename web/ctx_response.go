@@ -35,7 +35,8 @@ func (c *Ctx) Set(name, value string) *Ctx {
 }
 
 // Type sets Content-Type: a media type, or a short name for one, as "json" or ".html". Text that
-// is called by a short name is UTF-8, unless there is a charset.
+// is called by a short name is UTF-8, unless there is a charset. Methods that send a body keep this type, except SSE,
+// AutoFormat and a later Format, which need their own.
 func (c *Ctx) Type(mediaType string, charset ...string) *Ctx {
 	t := fullType(mediaType)
 	if len(charset) > 0 {
@@ -43,6 +44,7 @@ func (c *Ctx) Type(mediaType string, charset ...string) *Ctx {
 		t += "; charset=" + charset[0]
 	}
 	c.request.SetContentType(t)
+	c.chosenType = c.chosenType[:0]
 	return c
 }
 
@@ -66,26 +68,27 @@ func (c *Ctx) Send(body []byte) error {
 	return nil
 }
 
-// SendString sends plain text.
+// SendString sends text. Its Content-Type is text/plain in UTF-8 unless one was set.
 func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
 
-// HTML sends HTML as it is: what comes from elsewhere has to be escaped.
+// HTML sends HTML as it is: what comes from elsewhere has to be escaped. Its Content-Type is text/html in UTF-8 unless one was set.
 func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
 
 func (c *Ctx) sendText(mediaType, text string) error {
-	c.request.SetContentType(mediaType)
+	c.chooseType(mediaType)
 	c.request.SetBodyString(text)
 	return nil
 }
 
-// JSON sends v as JSON, by Config.JSON.
+// JSON sends v as JSON, by Config.JSON. Its Content-Type is application/json unless one was set, such as
+// application/vnd.api+json.
 func (c *Ctx) JSON(v any) error { return c.sendEncoded(c.app.config.JSON, typeJSON, v) }
 
-// XML sends v as XML, by encoding/xml.
+// XML sends v as XML, by encoding/xml. Its Content-Type is application/xml in UTF-8 unless one was set.
 func (c *Ctx) XML(v any) error { return c.sendEncoded(xmlCodec{}, typeXML, v) }
 
 // Encode sends v in the format of a media type, which may have parameters, as the one for it of Config.Codecs does, as JSON, or as XML. It
-// is an error if there is no codec.
+// is an error if there is no codec. The media type becomes the Content-Type unless one was set.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.codec(mediaType)
 	if codec == nil {
@@ -103,7 +106,7 @@ func (c *Ctx) sendEncoded(codec Codec, mediaType string, v any) error {
 	if err != nil {
 		return err
 	}
-	c.request.SetContentType(mediaType)
+	c.chooseType(mediaType)
 	c.request.Response.SetBodyRaw(body)
 	return nil
 }
@@ -125,18 +128,28 @@ func (c *Ctx) dropBody() {
 
 // replaceBody is dropBody for something of another type, if there is a body.
 func (c *Ctx) replaceBody() {
-	if r := &c.request.Response; r.IsBodyStream() || len(r.Body()) > 0 {
+	if c.hasBody() {
 		c.dropBody()
-		r.Header.Del(gallop.HeaderContentType)
+		c.forgetType()
 	}
 }
 
-// SendStatus sends a status, and its message as plain text if such an answer has a body.
+func (c *Ctx) hasBody() bool {
+	r := &c.request.Response
+	return r.IsBodyStream() || len(r.Body()) > 0
+}
+
+// SendStatus sends a status, and its message with SendString if such a response has a body. A body that was set before is
+// replaced, with its type and coding.
 func (c *Ctx) SendStatus(status int) error {
+	replaces := c.hasBody()
 	c.dropBody()
 	c.Status(status)
 	if status < 200 || status == gallop.StatusNoContent || status == gallop.StatusResetContent || status == gallop.StatusNotModified {
 		return nil
+	}
+	if replaces {
+		c.forgetType()
 	}
 	return c.SendString(gallop.StatusMessage(status))
 }

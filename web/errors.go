@@ -104,10 +104,10 @@ var (
 )
 
 // ErrorHandler makes an answer of an error that a handler returned. The body written so far
-// is gone, and with it what said how to read it, as Content-Encoding; other header fields are not.
+// is gone, and with it what said how to read it, as Content-Type and Content-Encoding; other header fields are not.
 type ErrorHandler func(c *Ctx, err error)
 
-// DefaultErrorHandler answers an Error with its status and message, and others with
+// DefaultErrorHandler answers in plain text: an Error with its status and message, and others with
 // 500 and nothing that tells what went wrong, which is logged.
 func DefaultErrorHandler(c *Ctx, err error) {
 	status, text := gallop.StatusInternalServerError, ""
@@ -121,5 +121,6 @@ func DefaultErrorHandler(c *Ctx, err error) {
 	if text == "" {
 		text = gallop.StatusMessage(status)
 	}
+	c.forgetType() // the message may repeat what a client sent
 	c.Status(status).SendString(text)
 }

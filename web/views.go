@@ -24,7 +24,7 @@ type LayoutViews interface {
 }
 
 // Render sends HTML that Config.Views makes of a template and data; in a certain layout, or in none with "", if Config.Views is
-// LayoutViews. If it fails nothing is sent.
+// LayoutViews. Its Content-Type is text/html in UTF-8 unless one was set. If it fails nothing is sent.
 func (c *Ctx) Render(name string, data any, layout ...string) (err error) {
 	views := c.app.config.Views
 	if views == nil {
@@ -43,7 +43,7 @@ func (c *Ctx) Render(name string, data any, layout ...string) (err error) {
 		c.request.ResetBody()
 		return err
 	}
-	c.request.SetContentType(typeHTML)
+	c.chooseType(typeHTML)
 	return nil
 }
 

@@ -12,10 +12,7 @@ func init() {
 
 func negotiate(app *web.App) {
 	form := func(mediaType, body string) web.ResFmt {
-		return web.ResFmt{MediaType: mediaType, Handler: func(c *web.Ctx) error {
-			c.RequestCtx().SetBodyString(body)
-			return nil
-		}}
+		return web.ResFmt{MediaType: mediaType, Handler: func(c *web.Ctx) error { return c.SendString(body) }}
 	}
 	app.Get("/negotiate", web.Formats(
 		form("application/json", `{"hello":"world"}`), form("text/html", "<p>Hello, World!</p>"),

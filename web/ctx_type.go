@@ -1,0 +1,55 @@
+package web
+
+import (
+	"bytes"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Methods that send a body use the Content-Type that a handler or middleware has set. Without one they choose the type
+// themselves. A chosen type belongs to its body: if another method replaces the body, it chooses again.
+
+// chooseType sets the Content-Type of a body unless a handler or middleware has set one.
+func (c *Ctx) chooseType(mediaType string) {
+	if !c.hasType() {
+		c.request.SetContentType(mediaType)
+		c.chosenType = append(c.chosenType[:0], mediaType...)
+	}
+}
+
+// hasType reports whether a handler or middleware has set a Content-Type.
+func (c *Ctx) hasType() bool {
+	t := c.presentType()
+	return len(t) > 0 && !bytes.Equal(t, c.chosenType)
+}
+
+// presentType returns the Content-Type in the response header, whoever set it. It is nil without one, although the
+// server sends a default type then.
+func (c *Ctx) presentType() []byte {
+	h := &c.request.Response.Header
+	if t := h.ContentType(); string(t) != typeText {
+		return t
+	}
+	for name, value := range h.All() {
+		if bytes.EqualFold(name, contentTypeName) {
+			return value
+		}
+	}
+	return nil
+}
+
+var contentTypeName = []byte(gallop.HeaderContentType)
+
+// forgetType removes the Content-Type of the response.
+func (c *Ctx) forgetType() {
+	c.request.Response.Header.Del(gallop.HeaderContentType)
+	c.chosenType = c.chosenType[:0]
+}
+
+// ownsType calls send, which sets a Content-Type if there is none, and notes it as chosen.
+func (c *Ctx) ownsType(send func()) {
+	had := c.hasType()
+	if send(); !had {
+		c.chosenType = append(c.chosenType[:0], c.presentType()...)
+	}
+}
