@@ -58,7 +58,7 @@ func setUint(v reflect.Value, text []byte) error {
 }
 
 func setFloat(v reflect.Value, text []byte) error {
-	n, err := strconv.ParseFloat(string(text), v.Type().Bits())
+	n, err := parseFloat(text, v.Type().Bits())
 	if err != nil {
 		return numberError(err, "is not a number")
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
@@ -66,11 +67,7 @@ func newConstraint(name, argument string, known map[string]Constraint) (constrai
 	}
 	switch name {
 	case "regex":
-		expression, err := regexp.Compile(argument)
-		if err != nil {
-			return nil, fmt.Errorf("constraint regex: %w", err)
-		}
-		return expression.Match, nil
+		return wholeMatch(argument)
 	case "datetime":
 		return func(value []byte) bool { _, err := time.Parse(argument, string(value)); return err == nil }, nil
 	}
@@ -84,11 +81,24 @@ func newConstraint(name, argument string, known map[string]Constraint) (constrai
 	return nil, fmt.Errorf("there is no constraint %q", name)
 }
 
+// wholeMatch returns a constraint for values that an expression matches from their beginning to their end.
+func wholeMatch(expression string) (constraint, error) {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return nil, fmt.Errorf("constraint regex: %w", err)
+	}
+	whole, err := regexp.Compile(`\A(?:` + parsed.String() + `)\z`) // String ends what \Q began
+	if err != nil {
+		return nil, fmt.Errorf("constraint regex: %w", err)
+	}
+	return whole.Match, nil
+}
+
 // plainConstraints have no argument.
 var plainConstraints = map[string]constraint{
 	"int":   func(value []byte) bool { _, ok := parseInt(value); return ok },
 	"bool":  func(value []byte) bool { return string(value) == "true" || string(value) == "false" },
-	"float": func(value []byte) bool { _, err := strconv.ParseFloat(string(value), 64); return err == nil },
+	"float": func(value []byte) bool { _, err := parseFloat(value, 64); return err == nil },
 	"alpha": func(value []byte) bool { return all(value, isLetter) },
 	"alnum": func(value []byte) bool { return all(value, func(c byte) bool { return isLetter(c) || isDigit(c) }) },
 	"hex":   func(value []byte) bool { return all(value, isHex) },
@@ -113,6 +123,15 @@ func parseInt(value []byte) (n int64, ok bool) {
 	return n, err == nil
 }
 
+// parseFloat reads a finite decimal number, with or without a fraction and an exponent. strconv also knows infinities, NaN and
+// hexadecimal numbers, which are no values that a program expects from a client.
+func parseFloat(value []byte, bits int) (float64, error) {
+	if !all(value, isDecimal) {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(string(value), bits)
+}
+
 func all(value []byte, is func(c byte) bool) bool {
 	for _, c := range value {
 		if !is(c) {
@@ -124,7 +143,10 @@ func all(value []byte, is func(c byte) bool) bool {
 
 func isDigit(c byte) bool  { return c-'0' <= 9 }
 func isLetter(c byte) bool { return c|0x20-'a' < 26 }
-func isHex(c byte) bool    { return isDigit(c) || c|0x20-'a' < 6 }
+func isDecimal(c byte) bool {
+	return isDigit(c) || c == '.' || c == '-' || c == '+' || c|0x20 == 'e'
+}
+func isHex(c byte) bool { return isDigit(c) || c|0x20-'a' < 6 }
 
 // isUUID reports whether value has the form of RFC 9562 §4, in either case.
 func isUUID(value []byte) bool {

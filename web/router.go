@@ -78,7 +78,7 @@ func (g *Router) All(path string, handlers ...any) *Route { return g.Add("", pat
 // the same segment; :name<int;min(1)> is one that meets constraints; and *name, at the
 // end, for the rest. A path without a parameter is a route of its own. A backslash makes the next
 // byte text. Constraints are int, float, bool, alpha, alnum, hex, uuid, min(n), max(n), len(n), minLen(n), maxLen(n), regex(e),
-// datetime(layout), and those of Config.
+// datetime(layout), and those of Config. float is a finite decimal number. The expression of regex has to match the whole value.
 //
 // A handler is a Handler, a slice of them, or what programs for net/http and gallop have: an http.Handler, a
 // func(http.ResponseWriter, *http.Request), a func(http.Handler) http.Handler as middleware, or a

@@ -101,7 +101,7 @@ func TestConstraints(t *testing.T) {
 	for _, tc := range []struct{ constraint, yes, no string }{
 		{"int", "0 7 -12 007 9223372036854775807", "+1 1.0 1e3 0x1 _1 1_0 9223372036854775808 a -"},
 		{"bool", "true false", "1 True t"},
-		{"float", "1 1.5 -2e3", "x 1,5"},
+		{"float", "1 1.5 -2e3 +1 .5 5. 1E-3 1e308", "x 1,5 NaN nan -NaN Inf inf +Inf -inf Infinity infinity 0x1p-2 0X1P4 -0x1 0x1 1_000 0x_1p2 1e 1e1_0 1e999 -1e999 1f e + - . ١"},
 		{"alpha", "abc XYZ", "a1 é -"},
 		{"alnum", "a1 Z9", "a-b é"},
 		{"hex", "0aF", "g 0x1"},
@@ -113,6 +113,16 @@ func TestConstraints(t *testing.T) {
 		{"minLen(2)", "ab abc", "é"},
 		{"maxLen(2)", "é éé", "abc"},
 		{`regex(^[a-c]{2};?$)`, "ab ab;", "abc ad"},
+		{`regex([0-9]+)`, "1 123", "a1 1a a1a x"},
+		{`regex(a|b)`, "a b", "ab xa bx ax xb"},
+		{`regex(^a|b$)`, "a b", "ax xb"},
+		{`regex((?i)admin)`, "admin ADMIN", "admins xadmin"},
+		{`regex((?m)^a$)`, "a", "ab ba"},
+		{`regex(a?)`, "a", "b aa ba"},
+		{`regex(a??)`, "a", "b aa"},
+		{`regex(a+?)`, "a aa", "ab"},
+		{`regex(\Qa.b)`, "a.b", "axb a.bc xa.b"},
+		{`regex((?:a|ab)c?)`, "a ab abc", "abcd"},
 		{"datetime(2006-01-02)", "2026-08-22", "2026-13-01 x"},
 		{"even", "2 44", "3"},
 		{"starts(x)", "x xy", "y"},
@@ -135,6 +145,21 @@ func TestConstraints(t *testing.T) {
 		for value := range strings.FieldsSeq(tc.no) {
 			if root.find([]byte("/"+value), new(spans), 0) != nil {
 				t.Errorf("%s takes %q", tc.constraint, value)
+			}
+		}
+	}
+}
+
+// Lines are nothing to a constraint: what is behind the end of one is a part of the value, too.
+func TestRegexConstraintMatchesAllLines(t *testing.T) {
+	for _, expression := range []string{"a", "^a$", "(?m)^a$", "(?m:a$)"} {
+		is, err := wholeMatch(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for value, want := range map[string]bool{"a": true, "a\n": false, "\na": false, "a\nb": false, "b\na": false, "": false} {
+			if is([]byte(value)) != want {
+				t.Errorf("%s, %q: %v", expression, value, !want)
 			}
 		}
 	}
