@@ -166,8 +166,9 @@ type HostClient struct {
 	// DisablePathNormalizing sends paths as they were given, dot segments included.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing is of no effect: a call leaves names as they are. See
-	// RequestHeader.DisableNormalizing for those that are set.
+	// DisableHeaderNamesNormalizing makes ResponseHeader.All and its kin show the names of received
+	// fields as they came. A call leaves the names in the request as they are; see
+	// RequestHeader.DisableNormalizing.
 	DisableHeaderNamesNormalizing bool
 
 	// SecureErrorLogMessage is of no effect: errors never hold bytes of a message.

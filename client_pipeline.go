@@ -121,6 +121,7 @@ func (c *PipelineClient) init() error {
 		host.DialContext, host.Dial = c.DialContext, c.Dial
 		host.MaxResponseHeaderBytes, host.MaxResponseBodySize = c.MaxResponseHeaderBytes, c.MaxResponseBodySize
 		host.ReadBufferSize, host.DisablePathNormalizing = c.ReadBufferSize, c.DisablePathNormalizing
+		host.DisableHeaderNamesNormalizing = c.DisableHeaderNamesNormalizing
 		host.MaxIdleConnDuration, host.Trace = c.MaxIdleConnDuration, c.Trace
 		c.initErr = host.init()
 		c.window = c.perConn()

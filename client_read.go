@@ -77,6 +77,7 @@ func (cc *clientConn) readHead(h *ResponseHeader) error {
 			}
 			if n > 0 {
 				cc.r += n
+				h.flags |= cc.set.names
 				return nil
 			}
 			seen = len(b)

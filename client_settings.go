@@ -50,6 +50,7 @@ type clientSettings struct {
 	maxBody                   int64
 	readTimeout, writeTimeout time.Duration // 0: none
 	stream                    bool
+	names                     headerFlags // of received headers: namesAsGiven or none
 
 	maxIdle                  int
 	maxIdleTime, maxConnTime time.Duration // 0: none
@@ -83,6 +84,9 @@ func (c *HostClient) resolve() *clientSettings {
 	}
 	if s.agent == "" && !c.NoDefaultUserAgentHeader {
 		s.agent = defaultUserAgent
+	}
+	if c.DisableHeaderNamesNormalizing {
+		s.names = namesAsGiven
 	}
 	switch {
 	case s.maxBody == 0:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 )
@@ -13,7 +14,7 @@ import (
 // others of its family: header_request.go and header_response.go have what is
 // theirs alone, header_framing.go the fields that steer the connection,
 // header_trailers.go what stands behind a chunked body, header_cookies.go
-// Cookie and Set-Cookie, header_iter.go loops, header_read.go and header_write.go
+// Cookie and Set-Cookie, header_iter.go loops, header_shown.go the names that they show, header_read.go and header_write.go
 // the ways in and out, header_compat.go the spellings in bytes.
 
 // header is what RequestHeader and ResponseHeader share: field lines in order,
@@ -33,6 +34,8 @@ type header struct {
 	scratch []byte   // what Header and TrailerHeader return, and where values are put together
 	peeked  [][]byte // what PeekAll returns
 	keys    [][]byte // what PeekKeys and PeekTrailerKeys return
+
+	names shownNames
 }
 
 type headerFlags uint8
@@ -77,7 +80,8 @@ func (h *header) reset() {
 	h.head.Reset()
 	h.trailers.Reset()
 	h.flags, h.compactAt = 0, 0
-	if cap(h.scratch)|cap(h.peeked)|cap(h.keys) != 0 { // few headers have any of them
+	if cap(h.scratch)|cap(h.peeked)|cap(h.keys)|cap(h.names.text) != 0 { // few headers have any of them
+		h.names.reset()
 		h.scratch = emptied(h.scratch)
 		h.peeked = emptiedViews(h.peeked)
 		h.keys = emptiedViews(h.keys)
@@ -112,6 +116,7 @@ func (h *header) poison() {
 	for i := range scratch {
 		scratch[i] = dead
 	}
+	bufpool.PoisonBytes(h.names.text)
 }
 
 // Peek returns the value of the first field with this name, whatever the case of
@@ -157,13 +162,12 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 	return dst
 }
 
-// PeekKeys returns the names of all fields, in order, a name as often as there are
-// lines of it. The slice is used again by the next call of PeekKeys or
+// PeekKeys returns the names of all fields, in order and spelled as All spells them, a name as
+// often as there are lines of it. The slice is used again by the next call of PeekKeys or
 // PeekTrailerKeys.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
-	for i := range h.head.Fields.Len() {
-		name, _ := h.head.Fields.At(i)
+	for name := range h.All() {
 		h.keys = append(h.keys, name)
 	}
 	return h.keys
@@ -341,10 +345,12 @@ func (h *header) del(name []byte) {
 // enabled already.
 func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, false) }
 
-// DisableNormalizing makes setters keep names as they are given. Otherwise a known name
-// is spelled as in the document that defines it, and others as AppendNormalizedHeaderKey
-// has it. Names that were received stay as they are in any case, and finding a field never
-// depends on the spelling. It reports whether normalizing was enabled, as it is by default.
+// DisableNormalizing makes setters keep names as they are given, and loops show names as they
+// were given or received. By default setters spell a known name as in the document that defines
+// it ("ETag"), and all other names as AppendNormalizedHeaderKey does, which is also how loops show
+// every name ("Etag"). Names that were received are forwarded as they came in either case, and
+// finding a field never depends on the spelling. DisableNormalizing reports whether normalizing
+// was enabled, as it is by default.
 func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.

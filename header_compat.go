@@ -79,8 +79,8 @@ func (h *header) AddTrailerBytes(trailer []byte) error { return h.announce(trail
 
 // VisitAll calls f for each field, in order. All is the loop to write.
 func (h *header) VisitAll(f func(key, value []byte)) {
-	for i := range h.head.Fields.Len() {
-		f(h.head.Fields.At(i))
+	for name, value := range h.All() {
+		f(name, value)
 	}
 }
 

@@ -6,18 +6,22 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// All returns an iterator over names and values of the fields, in order. What it
-// yields are views. The header must not be changed in the loop.
+// All returns an iterator over names and values of the fields, in order. Names are spelled as
+// AppendNormalizedHeaderKey and net/textproto spell them, whatever case they arrived in: "Etag",
+// "X-Request-Id". After DisableNormalizing they are spelled as they came. Names
+// and values are views and must not be written to. The header must not be changed in the loop. Several
+// goroutines may loop over one header at once.
 func (h *header) All() iter.Seq2[[]byte, []byte] {
-	return func(yield func(name, value []byte) bool) { eachField(&h.head.Fields, yield) }
+	return func(yield func(name, value []byte) bool) { h.eachField(&h.head.Fields, yield) }
 }
 
 // AllInOrder is All.
 func (h *RequestHeader) AllInOrder() iter.Seq2[[]byte, []byte] { return h.All() }
 
-func eachField(l *field.List, yield func(name, value []byte) bool) {
+func (h *header) eachField(l *field.List, yield func(name, value []byte) bool) {
 	for i := range l.Len() {
-		if !yield(l.At(i)) {
+		name, value := l.At(i)
+		if !yield(h.shown(l, l.ID(i), name), value) {
 			return
 		}
 	}

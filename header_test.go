@@ -9,7 +9,8 @@ import (
 // lines shows the fields of h, one "name: value" a line.
 func lines(h *header) string {
 	var b strings.Builder
-	for name, value := range h.All() {
+	for i := range h.head.Fields.Len() {
+		name, value := h.head.Fields.At(i)
 		fmt.Fprintf(&b, "%s: %s\n", name, value)
 	}
 	return b.String()

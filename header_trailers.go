@@ -131,7 +131,7 @@ func (h *header) PeekTrailerKeys() [][]byte {
 }
 
 // Trailers returns an iterator over the names of trailers: those that Trailer
-// announces, and then those that were received without that. The header must not be
+// announces, and then those that were received without that. They are spelled as All spells names. The header must not be
 // changed in the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
@@ -143,20 +143,21 @@ func (h *header) eachTrailerName(yield func([]byte) bool) {
 		for list := l.Value(i); len(list) > 0; {
 			var member []byte
 			member, list = ascii.Cut(list, ',')
-			if member = ascii.TrimOWS(member); len(member) > 0 && !yield(member) {
+			if member = ascii.TrimOWS(member); len(member) > 0 && !yield(h.shown(&h.trailers, field.Lookup(member), member)) {
 				return
 			}
 		}
 	}
 	for i := range h.trailers.Len() {
-		if name, _ := h.trailers.At(i); !h.announces(name) && !yield(name) {
+		name, _ := h.trailers.At(i)
+		if !h.announces(name) && !yield(h.shown(&h.trailers, h.trailers.ID(i), name)) {
 			return
 		}
 	}
 }
 
 // AllTrailers returns an iterator over names and values of the trailers that were
-// received, or that were set to be sent. The header must not be changed in the loop.
+// received, or that were set to be sent. Names are spelled as All spells them. The header must not be changed in the loop.
 func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
-	return func(yield func(name, value []byte) bool) { eachField(&h.trailers, yield) }
+	return func(yield func(name, value []byte) bool) { h.eachField(&h.trailers, yield) }
 }

@@ -30,7 +30,7 @@ func TestAnnouncedFieldsGoBehindTheBody(t *testing.T) {
 		{"more", func(h *header) error {
 			h.Set("B", "2")
 			return errors.Join(h.SetTrailer("a"), h.AddTrailer(" B\t,, c-etag, ETAG"))
-		}, "Trailer: A, B, C-Etag, ETag\n", "B: 2\r\n\r\n", "[A B C-Etag ETag]"},
+		}, "Trailer: A, B, C-Etag, ETag\n", "B: 2\r\n\r\n", "[A B C-Etag Etag]"},
 		{"spelled otherwise", func(h *header) error {
 			h.DisableNormalizing()
 			return h.SetTrailer("x-SUM")
@@ -136,7 +136,7 @@ func TestReceivedTrailersAreNotMerged(t *testing.T) {
 	for name, value := range h.AllTrailers() {
 		all = append(all, string(name)+"="+string(value))
 	}
-	if got := strings.Join(all, " "); got != "X-Sum=1 X-Auth-User=root x-sum=2" {
+	if got := strings.Join(all, " "); got != "X-Sum=1 X-Auth-User=root X-Sum=2" {
 		t.Error(got)
 	}
 	h.Set("X-Sum", "mine") // a received Trailer announces nothing of ours

@@ -233,8 +233,8 @@ type Server struct {
 	ReduceMemoryUsage bool
 
 	// DisableHeaderNamesNormalizing calls DisableNormalizing on the headers of requests
-	// and responses: names that handlers set are sent as they are given. Names that were
-	// received keep the spelling they came with in any case.
+	// and responses: names that handlers set are sent as they are given, and loops show the names
+	// that were received as they came.
 	DisableHeaderNamesNormalizing bool
 
 	// LogAllErrors also logs clients that went away or were too slow.

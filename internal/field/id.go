@@ -203,6 +203,27 @@ var names = [numIDs]string{
 // String returns the name in its usual spelling, or "" for Unknown.
 func (id ID) String() string { return names[id] }
 
+// Canonical returns the name as net/textproto spells it: a capital at the start and behind each
+// dash, small letters elsewhere. That is not always the usual spelling: "Etag". It is nil for
+// Unknown. The bytes must not be changed.
+func (id ID) Canonical() []byte { return canonical[id] }
+
+var canonical = buildCanonical()
+
+func buildCanonical() (t [numIDs][]byte) {
+	for id := Unknown + 1; id < numIDs; id++ {
+		name := []byte(names[id])
+		for i, c := range name {
+			name[i] = ascii.Lower(c)
+			if first := i == 0 || name[i-1] == '-'; first && name[i]-'a' <= 'z'-'a' {
+				name[i] -= 'a' - 'A'
+			}
+		}
+		t[id] = name[:len(name):len(name)]
+	}
+	return t
+}
+
 // The table of known names is a perfect hash: hash puts no two of them into one
 // slot (a test holds that), so one comparison decides.
 const slots = 512

@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"bufio"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/valyala/fasthttp"
+)
+
+// commonNames are in the tables of both packages, with names of which only one has heard.
+const commonNames = "Accept Accept-CH Accept-Encoding Authorization Cache-Control Content-DPR Content-Language Content-Location DNT DPR ETag " +
+	"Expect-CT HTTP2-Settings Last-Event-ID Last-Modified Location NEL Priority Proxy-Authenticate Range Referer Sec-CH-UA Sec-CH-UA-Mobile " +
+	"Sec-Fetch-Site Sec-WebSocket-Accept Sec-WebSocket-Key SourceMap TE Tk Vary Via WWW-Authenticate X-DNS-Prefetch-Control X-Forwarded-For " +
+	"X-Real-IP X-Request-ID X-UA-Compatible X-XSS-Protection traceparent tracestate x-own X_Own x.own -x- x--y"
+
+// Both packages show the names of received fields alike.
+func TestShownNamesAgreeWithFasthttp(t *testing.T) {
+	var names []string
+	for _, name := range strings.Fields(commonNames) {
+		names = append(names, name, strings.ToLower(name), strings.ToUpper(name))
+	}
+	const token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ----"
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100_000 {
+		name := make([]byte, 1+r.IntN(40))
+		for i := range name {
+			name[i] = token[r.IntN(len(token))]
+		}
+		names = append(names, string(name))
+	}
+	for ; len(names) > 0; names = names[min(50, len(names)):] {
+		compareShown(t, names[:min(50, len(names))])
+	}
+}
+
+func compareShown(t *testing.T, names []string) {
+	head := "GET / HTTP/1.1\r\nHost: h\r\n" + strings.Join(names, ": 1\r\n") + ": 1\r\n\r\n"
+	var ours gallop.RequestHeader
+	var theirs fasthttp.RequestHeader
+	if err := ours.Read(bufio.NewReader(strings.NewReader(head))); err != nil {
+		t.Fatal(err, head)
+	}
+	if err := theirs.Read(bufio.NewReader(strings.NewReader(head))); err != nil {
+		t.Fatal(err, head)
+	}
+	var got, want []string
+	for name := range ours.All() {
+		got = append(got, string(name))
+	}
+	for name := range theirs.All() {
+		want = append(want, string(name))
+	}
+	slices.Sort(got) // fasthttp shows some names first
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

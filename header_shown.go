@@ -1,0 +1,98 @@
+package gallop
+
+import (
+	"sync"
+
+	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
+)
+
+// Programs look field names up in maps, so loops show one spelling whatever case a name arrived in:
+// the one of AppendNormalizedHeaderKey. Names of known fields come from a table. All other names
+// that arrived in another case are converted into memory of the header's own. The bytes that were
+// received stay as they are, for RawHeaders and for whoever forwards the message.
+
+// shownNames has the names that loops show and that stand nowhere else. It only grows until it is
+// reset, so views of it hold, and several goroutines may loop at once.
+type shownNames struct {
+	mu   sync.Mutex
+	text []byte // names, a newline behind each
+	next int    // of text: where the name that is asked for next is likely to be
+}
+
+func (s *shownNames) reset() { s.text, s.next = emptied(s.text), 0 }
+
+// shown returns how loops show the name of a field in l with that id.
+func (h *header) shown(l *field.List, id field.ID, name []byte) []byte {
+	switch {
+	case h.flags&namesAsGiven != 0:
+		return name
+	case id != field.Unknown:
+		return id.Canonical()
+	case isNormalizedHeaderKey(name):
+		return name
+	}
+	return h.names.of(l, name)
+}
+
+// of returns name as it is shown. The first call converts all names of l at once, for a single allocation.
+func (s *shownNames) of(l *field.List, name []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.text) == 0 {
+		s.addAll(l, len(name)+1)
+	}
+	if at := s.find(name); at >= 0 {
+		s.next = at + len(name) + 1
+		return s.text[at : at+len(name) : at+len(name)]
+	}
+	at := len(s.text)
+	s.add(name)
+	s.next = len(s.text)
+	return s.text[at : at+len(name) : at+len(name)]
+}
+
+func (s *shownNames) addAll(l *field.List, size int) {
+	for i := range l.Len() {
+		if name, _ := l.At(i); isConverted(l.ID(i), name) {
+			size += len(name) + 1
+		}
+	}
+	if cap(s.text) < size {
+		s.text = make([]byte, 0, size)
+	}
+	for i := range l.Len() {
+		if name, _ := l.At(i); isConverted(l.ID(i), name) {
+			s.add(name)
+		}
+	}
+}
+
+// isConverted reports whether the name is shown in another spelling that no table has.
+func isConverted(id field.ID, name []byte) bool {
+	return id == field.Unknown && !isNormalizedHeaderKey(name)
+}
+
+func (s *shownNames) add(name []byte) {
+	s.text = append(AppendNormalizedHeaderKeyBytes(s.text, name), '\n')
+}
+
+// find returns where name is, or -1. Loops ask for names in order, so it is mostly the next one.
+func (s *shownNames) find(name []byte) int {
+	if s.isAt(s.next, name) {
+		return s.next
+	}
+	for at := 0; at < len(s.text); {
+		if s.isAt(at, name) {
+			return at
+		}
+		line, _ := cutByte(s.text[at:], '\n')
+		at += len(line) + 1
+	}
+	return -1
+}
+
+func (s *shownNames) isAt(at int, name []byte) bool {
+	end := at + len(name)
+	return end < len(s.text) && s.text[end] == '\n' && ascii.EqualFold(s.text[at:end], name)
+}
