@@ -32,6 +32,7 @@ type Args struct {
 
 	query   []byte // what QueryString returns
 	changed bool   // since somebody set it to false
+	tooMany bool   // Parse stopped at its limit
 }
 
 // arg is one key and value: spans of the arena.
@@ -72,7 +73,7 @@ func (a *Args) Reset() {
 	if cap(a.list) > maxKeptBuffer/32 {
 		a.list = nil
 	}
-	a.list, a.garbage = a.list[:0], 0
+	a.list, a.garbage, a.tooMany = a.list[:0], 0, false
 }
 
 // poison overwrites what views of a refer to. What a says does not count any more: Reset it.
@@ -89,7 +90,7 @@ func (a *Args) CopyTo(dst *Args) {
 	dst.changed = dst.changed || len(dst.list) > 0 || len(a.list) > 0
 	dst.arena = append(dst.arena[:0], a.arena...)
 	dst.list = append(dst.list[:0], a.list...)
-	dst.garbage = a.garbage
+	dst.garbage, dst.tooMany = a.garbage, a.tooMany
 }
 
 // Len returns the number of keys, repeated ones included.
@@ -117,7 +118,7 @@ func (a *Args) ParseBytes(b []byte) {
 	if uint64(len(b)) > math.MaxUint32 {
 		panic("gallop: Args of more than 4 GiB")
 	}
-	a.list, a.garbage, a.changed = a.list[:0], 0, true
+	a.list, a.garbage, a.changed, a.tooMany = a.list[:0], 0, true, false
 	a.arena = append(a.arena[:0], b...) // b may be a view of it
 	start, equals, coded := 0, -1, false
 	for i, c := range a.arena {
@@ -134,6 +135,48 @@ func (a *Args) ParseBytes(b []byte) {
 		}
 	}
 	a.parsed(start, equals, len(a.arena), coded)
+}
+
+// ParseAtMost is ParseBytes that stops after n arguments. If b holds more, a has the first n, and the
+// error is ErrTooManyArgs, which Err returns as well. If n is zero or negative there is no limit.
+func (a *Args) ParseAtMost(b []byte, n int) error {
+	if n <= 0 || len(b) <= 2*n { // each argument has a byte at least, and a separator
+		a.ParseBytes(b)
+		return nil
+	}
+	end := endOfArgs(b, n)
+	if end < len(b) {
+		a.list = slices.Grow(a.list[:0], n)
+	}
+	a.ParseBytes(b[:end])
+	a.tooMany = end < len(b)
+	return a.Err()
+}
+
+// endOfArgs returns where the first n arguments in b end if more follow, and else len(b).
+func endOfArgs(b []byte, n int) int {
+	start := 0
+	for i := 0; i <= len(b); i++ {
+		if i < len(b) && b[i] != '&' {
+			continue
+		}
+		if size := i - start; size > 1 || size == 1 && b[start] != '=' {
+			if n--; n < 0 {
+				return start - len("&")
+			}
+		}
+		start = i + 1
+	}
+	return len(b)
+}
+
+// Err returns ErrTooManyArgs if the query or form that a was parsed from holds more arguments than
+// Server.MaxFormArgs allows, or ParseAtMost was told. a then has those before the limit.
+func (a *Args) Err() error {
+	if a.tooMany {
+		return ErrTooManyArgs
+	}
+	return nil
 }
 
 // parsed adds the argument that lies in the arena from start to end, with its first equals sign at

@@ -52,7 +52,7 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 	}
 	ctx.time = c.now
 	ctx.connID, ctx.requestNum = c.id, c.requests
-	ctx.Request.isTLS = c.tls != nil
+	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
 	if c.srv.DisableHeaderNamesNormalizing {
 		ctx.Request.Header.flags |= namesAsGiven
 		ctx.Response.Header.flags |= namesAsGiven

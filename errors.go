@@ -169,6 +169,10 @@ var (
 	// the limit there is for it.
 	ErrBodyTooLarge = errors.New("gallop: body is over the size limit")
 
+	// ErrTooManyArgs is returned for a query or form with more arguments than Server.MaxFormArgs
+	// allows. A handler that sees it answers 400 (Bad Request).
+	ErrTooManyArgs = errors.New("gallop: query or form has too many arguments (see Server.MaxFormArgs)")
+
 	errBodyShort = errors.New("gallop: body stream ended before the announced size")
 	errBodyLong  = errors.New("gallop: body stream has more than the announced size")
 

@@ -75,7 +75,8 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // limit, at most 2 MiB of its files stay in memory and 12 MiB of it in all; the rest
 // of the files goes to temporary files, which RemoveMultipartFormFiles and Reset
 // remove. Nothing stays behind after an error. There may be 1000 parts with 8 KiB of
-// header each.
+// header each. A form that a server received with more parts than Server.MaxFormArgs is
+// ErrTooManyArgs.
 //
 // A stream is consumed by this; Body and BodyWriteTo put the form together again if they
 // are asked for it.
@@ -135,18 +136,18 @@ func (req *Request) parseForm(boundary string, limit int) (*multipart.Form, erro
 	if limit > 0 {
 		r = &limitedReader{r, limit}
 	}
-	form, err := readForm(r, boundary)
+	form, err := readForm(r, boundary, req.maxArgs)
 	return form, decodeError(err)
 }
 
 // readForm parses the form on r. Not a byte reaches mime/multipart that has not been
-// through a MultipartReader, and its bounds.
-func readForm(r io.Reader, boundary string) (*multipart.Form, error) {
+// through a MultipartReader, and its bounds. Unless it is 0, maxParts is a smaller one of parts.
+func readForm(r io.Reader, boundary string, maxParts int) (*multipart.Form, error) {
 	parts, err := NewMultipartReader(r, boundary)
 	if err != nil {
 		return nil, err
 	}
-	feed := formFeed{parts: parts, boundary: boundary}
+	feed := formFeed{parts: parts, boundary: boundary, max: maxParts}
 	form, err := multipart.NewReader(&feed, boundary).ReadForm(maxFormFiles)
 	switch {
 	case err == nil:
@@ -165,6 +166,7 @@ type formFeed struct {
 	boundary string
 	out      []byte // what stands before the content of part
 	part     *Part
+	max      int // parts; 0: as many as there may be in any body
 	err      error
 }
 
@@ -194,7 +196,9 @@ func (f *formFeed) Read(p []byte) (int, error) {
 }
 
 func (f *formFeed) next() {
-	f.part, f.err = f.parts.NextPart()
+	if f.part, f.err = f.parts.NextPart(); f.err == nil && f.max > 0 && f.parts.parts > f.max {
+		f.part, f.err = nil, ErrTooManyArgs
+	}
 	switch f.err {
 	case nil:
 		f.out = fmt.Appendf(nil, "\r\n--%s\r\n%s\r\n", f.boundary, f.part.head)

@@ -29,7 +29,7 @@ func TestMultipartFormOnFullDisk(t *testing.T) {
 			t.Errorf("%s: left %v", how, left)
 		}
 	}
-	file, err := readForm(bytes.NewReader(form("v", 2<<20)), "X")
+	file, err := readForm(bytes.NewReader(form("v", 2<<20)), "X", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func TestMultipartForm(t *testing.T) {
 				t.Error("no file was spilled to disk")
 			}
 			if how == "stream" {
-				parsed, err := readForm(bytes.NewReader(req.Body()), "X")
+				parsed, err := readForm(bytes.NewReader(req.Body()), "X", 0)
 				if err != nil || parsed.File["file"][1].Size != int64(sizes[1]) {
 					t.Errorf("Body() as a form: %v, %v", parsed, err)
 				}
@@ -264,7 +264,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestWriteMultipartForm(t *testing.T) {
-	in, err := readForm(bytes.NewReader(form("v", 10, maxFormFiles+1)), "X")
+	in, err := readForm(bytes.NewReader(form("v", 10, maxFormFiles+1)), "X", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestWriteMultipartForm(t *testing.T) {
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two different bodies for one form")
 	}
-	out, err := readForm(&first, "Y")
+	out, err := readForm(&first, "Y", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestWriteMultipartForm(t *testing.T) {
 		if err != want {
 			t.Errorf("name %q: %v", name, err)
 		}
-		if back, err := readForm(&body, "Y"); want == nil && (err != nil || len(back.Value) != 1) {
+		if back, err := readForm(&body, "Y", 0); want == nil && (err != nil || len(back.Value) != 1) {
 			t.Errorf("name %q is read again as %+v, %v", name, back, err)
 		}
 	}
@@ -310,7 +310,7 @@ func TestWriteMultipartForm(t *testing.T) {
 }
 
 func TestSaveMultipartFile(t *testing.T) {
-	f, err := readForm(bytes.NewReader(form("v", 10)), "X")
+	f, err := readForm(bytes.NewReader(form("v", 10)), "X", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

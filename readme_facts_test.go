@@ -58,6 +58,7 @@ func TestReadmeDefaults(t *testing.T) {
 		"`MaxRequestLineBytes`":                     kib(set.head.Target),
 		"`MaxHeaderBytes`":                          kib(set.head.Head),
 		"`MaxHeaderFields`":                         fmt.Sprint(set.head.Fields),
+		"`MaxFormArgs`":                             fmt.Sprint(set.maxArgs),
 		"`ReadHeaderTimeout`":                       set.readHead.String(),
 		"`MinBodyRate`":                             fmt.Sprintf("%d bytes/s, after %v", set.bodyRate, bodyRateGrace),
 		"`MaxRequestBodySize`":                      kib(int(set.maxBody)) + ", streams unlimited",

@@ -44,6 +44,7 @@ type Request struct {
 	sent    *sentHead       // nil until a client has sent the request
 	ctx     context.Context // of the call, on its way through a RoundTripper
 	isTLS   bool
+	maxArgs int // in the query and in a form; 0: no limit
 
 	// UseHostHeader makes Write send the Host field as it is in Header, even if the
 	// URI has another host.
@@ -103,7 +104,7 @@ func (req *Request) resetParsed() {
 		req.postArgs.Reset()
 		req.postArgsParsed = false
 	}
-	req.timeout, req.isTLS = 0, false
+	req.timeout, req.isTLS, req.maxArgs = 0, false, 0
 	req.UseHostHeader, req.DisableRedirectPathNormalizing, req.FullDuplex = false, false, false
 }
 
@@ -122,7 +123,7 @@ func (req *Request) CopyTo(dst *Request) {
 	}
 	req.postArgs.CopyTo(&dst.postArgs)
 	dst.postArgsParsed = req.postArgsParsed
-	dst.timeout, dst.isTLS = req.timeout, req.isTLS
+	dst.timeout, dst.isTLS, dst.maxArgs = req.timeout, req.isTLS, req.maxArgs
 	dst.UseHostHeader, dst.FullDuplex = req.UseHostHeader, req.FullDuplex
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 }
@@ -132,6 +133,7 @@ func (req *Request) CopyTo(dst *Request) {
 func (req *Request) URI() *URI {
 	req.parseURI()
 	req.uriShown, req.uriProof = true, uriUnproven
+	req.uri.maxArgs = req.maxArgs
 	return &req.uri
 }
 
@@ -290,13 +292,14 @@ func (req *Request) setBasicAuth() {
 const mediaTypeForm = "application/x-www-form-urlencoded"
 
 // PostArgs returns the arguments in a body of type application/x-www-form-urlencoded.
-// If the body is empty, Write sends what was added to them.
+// If the body is empty, Write sends what was added to them. On a server, Args.Err says whether the
+// form has more arguments than Server.MaxFormArgs.
 func (req *Request) PostArgs() *Args {
 	if !req.postArgsParsed {
 		req.postArgsParsed = true
 		mediaType, _ := ascii.Cut(req.Header.ContentType(), ';')
 		if ascii.EqualFold(ascii.TrimOWS(mediaType), mediaTypeForm) {
-			req.postArgs.ParseBytes(req.Body())
+			_ = req.postArgs.ParseAtMost(req.Body(), req.maxArgs) // Err returns it
 		}
 	}
 	return &req.postArgs

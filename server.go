@@ -26,6 +26,7 @@ const (
 	defaultMaxTarget         = 16 << 10
 	defaultMaxHeader         = 64 << 10
 	defaultMaxFields         = 256
+	defaultMaxFormArgs       = 10_000
 	drainSize                = 256 << 10
 	drainTime                = time.Second
 )
@@ -174,6 +175,12 @@ type Server struct {
 	// MaxHeaderFields is how many field lines a request may have; with more it is
 	// answered 431. The default is 256; it cannot be negative.
 	MaxHeaderFields int
+
+	// MaxFormArgs is how many arguments of a query, of a form in the body, or parts of a multipart
+	// form are parsed. With more, Args.Err, or RequestCtx.MultipartForm, returns ErrTooManyArgs.
+	// QueryArgs and PostArgs then have the first ones. The default is 10,000; a negative value turns
+	// the limit off.
+	MaxFormArgs int
 
 	// MaxRequestBodySize is the size of the largest request body that is read into
 	// memory; a larger one is answered 413. With StreamRequestBody it does not bound

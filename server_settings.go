@@ -21,6 +21,7 @@ type settings struct {
 	progress  time.Duration // of writing, where write is not set
 	bodyRate  int64         // bytes a second
 	maxBody   int64
+	maxArgs   int // in a query or a form
 	readBuf   int
 	writeBuf  int
 	server    string // value of the Server field
@@ -51,6 +52,7 @@ func (c *settings) resolve(s *Server) {
 	}
 	c.bodyRate = int64(orNone(s.MinBodyRate, defaultMinBodyRate))
 	c.maxBody = int64(orDefault(s.MaxRequestBodySize, DefaultMaxRequestBodySize))
+	c.maxArgs = orNone(s.MaxFormArgs, defaultMaxFormArgs)
 	c.readBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
 	c.writeBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)
 	if !s.NoDefaultServerHeader {

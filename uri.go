@@ -36,6 +36,7 @@ type URI struct {
 
 	queryArgs  Args // from queryString when argsParsed
 	argsParsed bool
+	maxArgs    int // in queryArgs when they are parsed; 0: no limit
 
 	fullURI, requestURI []byte // what the methods of these names return
 
@@ -83,6 +84,7 @@ func (u *URI) Reset() {
 	}
 	u.queryArgs.Reset()
 	u.argsParsed, u.emptyQuery, u.pathState, u.DisablePathNormalizing = false, false, pathStale, false
+	u.maxArgs = 0
 }
 
 // poison overwrites what views of u refer to. What u says does not count any more: Reset it.
@@ -115,7 +117,7 @@ func (u *URI) CopyTo(dst *URI) {
 		u.queryArgs.CopyTo(&dst.queryArgs)
 		dst.queryArgs.changed, dst.argsParsed = u.queryArgs.changed, true
 	}
-	dst.DisablePathNormalizing = u.DisablePathNormalizing
+	dst.DisablePathNormalizing, dst.maxArgs = u.DisablePathNormalizing, u.maxArgs
 }
 
 // Scheme returns the scheme in lower case, "http" by default.
@@ -228,10 +230,11 @@ func (u *URI) setQueryString(queryString []byte) {
 }
 
 // QueryArgs returns the arguments of the query. Changing them changes the URI's query;
-// as long as they are only read, the query stays as it was, byte for byte.
+// as long as they are only read, the query stays as it was, byte for byte. In the URI of a request
+// that a server received, Args.Err says whether there are more of them than Server.MaxFormArgs.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
-		u.queryArgs.ParseBytes(u.queryString)
+		_ = u.queryArgs.ParseAtMost(u.queryString, u.maxArgs) // Err returns it
 		u.queryArgs.changed, u.argsParsed = false, true
 	}
 	return &u.queryArgs

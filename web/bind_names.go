@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"iter"
 	"maps"
 	"mime/multipart"
 	"slices"
@@ -34,17 +33,20 @@ type scope struct {
 func (f *filler) gather(s source) ([]entry, error) {
 	switch s {
 	case querySource:
-		return f.gatherArgs(s, f.c.request.QueryArgs().All())
+		return f.gatherArgs(s, f.c.request.QueryArgs())
 	case formSource:
 		return f.gatherForm()
 	}
 	return nil, nil
 }
 
-// gatherArgs returns entries for pairs.
-func (f *filler) gatherArgs(s source, pairs iter.Seq2[[]byte, []byte]) ([]entry, error) {
+// gatherArgs returns entries for the arguments of a query or a form.
+func (f *filler) gatherArgs(s source, args *gallop.Args) ([]entry, error) {
+	if args.Err() != nil {
+		return nil, tooManyEntries(s)
+	}
 	start := len(f.entries)
-	for name, value := range pairs {
+	for name, value := range args.All() {
 		if err := f.add(s, entry{name: name, value: value}); err != nil {
 			return nil, err
 		}
@@ -56,13 +58,17 @@ func (f *filler) gatherArgs(s source, pairs iter.Seq2[[]byte, []byte]) ([]entry,
 func (f *filler) add(s source, e entry) (err error) {
 	e.name, err = f.dotted(e.name)
 	if err == nil && len(f.entries) >= maxEntries {
-		err = errTooManyEntries
+		return tooManyEntries(s)
 	}
 	if err != nil {
 		return clientError(&BindError{Source: sourceNames[s], Err: err, reason: err.Error()})
 	}
 	f.entries = append(f.entries, e)
 	return nil
+}
+
+func tooManyEntries(s source) error {
+	return clientError(&BindError{Source: sourceNames[s], Err: errTooManyEntries, reason: "has too many values"})
 }
 
 // dotted returns a name with dots instead of brackets: "a[b][0]" is "a.b.0". One whose brackets are not in pairs
@@ -111,7 +117,7 @@ func (f *filler) gatherForm() ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.gatherArgs(formSource, args.All())
+	return f.gatherArgs(formSource, args)
 }
 
 // gatherMultipart returns the values and the files of a form, in the order of their names: that in which they came is not

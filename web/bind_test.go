@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"reflect"
 	"strconv"
@@ -657,4 +658,25 @@ func FuzzBindQuery(f *testing.F) {
 			t.Errorf("%d", status)
 		}
 	})
+}
+
+func TestBindSeesMaxFormArgs(t *testing.T) {
+	var v struct {
+		A []int `query:"a" form:"a"`
+	}
+	var err error
+	app := New(Config{Server: &gallop.Server{MaxFormArgs: 2}})
+	app.Post("/query", func(c *Ctx) error { err = c.Bind().Query(&v); return err })
+	app.Post("/form", func(c *Ctx) error { err = c.Bind().Form(&v); return err })
+	for _, path := range []string{"/query?a=1&a=2&a=3", "/form"} {
+		request := httptest.NewRequest("POST", path, strings.NewReader("a=1&a=2&a=3"))
+		request.Header.Set("Content-Type", typeForm)
+		response, failed := app.Test(request)
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if response.Body.Close(); response.StatusCode != 400 || !errors.Is(err, gallop.ErrTooManyArgs) {
+			t.Errorf("%s: %d, %v", path, response.StatusCode, err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/gallop-http/gallop"
@@ -25,7 +26,7 @@ var (
 // What a BindError wraps besides the errors of strconv, time, codecs and types.
 var (
 	errMissing        = errors.New("web: a required value is missing")
-	errTooManyEntries = errors.New("has too many values")
+	errTooManyEntries = fmt.Errorf("has too many values: %w", gallop.ErrTooManyArgs)
 	errTooManyParts   = errors.New("has a name of too many parts")
 )
 
