@@ -108,23 +108,30 @@ func (u *URI) setQuery(query []byte, has bool) {
 }
 
 // Update resolves newURI, a URI or a relative reference, against u and sets u to
-// the result (RFC 3986 §5.2). The empty reference changes nothing, and neither does
-// one that Parse would refuse.
+// the result (RFC 3986 §5.2). The empty reference changes nothing. If Parse would refuse newURI,
+// u is empty afterwards, and Parse refuses what FullURI then returns: a program that checks where
+// a redirect leads sees a URI without a host, and not the one that it came from.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
 // UpdateBytes is Update for bytes.
 func (u *URI) UpdateBytes(newURI []byte) {
 	ref := target.SplitReference(newURI)
-	if len(newURI) == 0 || checkReference(&ref, newURI) != nil {
+	if len(newURI) == 0 {
+		return
+	}
+	if checkReference(&ref, newURI) != nil {
+		u.clear()
 		return
 	}
 	// newURI may be a view of u's own buffers, so the result is built elsewhere.
 	next := AcquireURI()
 	defer ReleaseURI(next)
 	u.CopyTo(next)
-	if next.resolve(&ref) == nil {
-		next.CopyTo(u)
+	if next.resolve(&ref) != nil {
+		u.clear()
+		return
 	}
+	next.CopyTo(u)
 }
 
 // resolve is RFC 3986 §5.2.2 with u as the base.

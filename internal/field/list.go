@@ -192,14 +192,18 @@ func (l *List) ID(i int) ID { return l.fields[i].ID }
 // Value returns the value of field i.
 func (l *List) Value(i int) []byte { return l.value(&l.fields[i]) }
 
-func (l *List) name(f *Field) []byte {
-	end := f.NameOff + uint32(f.NameLen)
-	return l.buf[f.NameOff:end:end]
-}
+func (l *List) name(f *Field) []byte { return l.cut(f.NameOff, uint32(f.NameLen)) }
 
-func (l *List) value(f *Field) []byte {
-	end := f.ValueOff + f.ValueLen
-	return l.buf[f.ValueOff:end:end]
+func (l *List) value(f *Field) []byte { return l.cut(f.ValueOff, f.ValueLen) }
+
+// cut returns n bytes of storage from off on. In a list that was copied by value, which nobody may do,
+// the fields may be those of the other copy. It shows none of those bytes if they lie beyond its storage.
+func (l *List) cut(off, n uint32) []byte {
+	end := off + n
+	if uint64(end) > uint64(len(l.buf)) {
+		return nil
+	}
+	return l.buf[off:end:end]
 }
 
 // Bytes returns what s spans.
