@@ -14,7 +14,7 @@ import (
 // others of its family: header_request.go and header_response.go have what is
 // theirs alone, header_framing.go the fields that steer the connection,
 // header_trailers.go what stands behind a chunked body, header_cookies.go
-// Cookie and Set-Cookie, header_iter.go loops, header_shown.go the names that they show, header_read.go and header_write.go
+// Cookie and Set-Cookie, header_refused.go names that setters refuse, header_iter.go loops, header_shown.go the names that they show, header_read.go and header_write.go
 // the ways in and out, header_compat.go the spellings in bytes.
 
 // header is what RequestHeader and ResponseHeader share: field lines in order,
@@ -190,6 +190,7 @@ func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
 // put sets a field, or adds it if add is true. It reports whether the field was accepted.
 func (h *header) put(id field.ID, name, value []byte, add bool) bool {
 	if value = cleanValue(id, value); !h.accepts(id, name, value) {
+		noteRefused(id, name)
 		return false
 	}
 	if h.flags&namesAsGiven == 0 {

@@ -26,13 +26,13 @@ func TestBindFloats(t *testing.T) {
 		"NaN", "nan", "Inf", "inf", "-Inf", "Infinity", "-infinity", "0x1p-2", "0X1P4", "-0x1p0", "0x1", "1_000", "0x_1p2", "1e", "e", "-", "1.5f",
 	} {
 		for source, try := range map[string]func() error{
-			"query":  func() error { _, err := bind("f="+text, ""); return err },
-			"list":   func() error { _, err := bind("l=1&l="+text, ""); return err },
-			"table":  func() error { _, err := bind("t[a]="+text, ""); return err },
+			"query":   func() error { _, err := bind("f="+text, ""); return err },
+			"list":    func() error { _, err := bind("l=1&l="+text, ""); return err },
+			"table":   func() error { _, err := bind("t[a]="+text, ""); return err },
 			"pointer": func() error { _, err := bind("p="+text, ""); return err },
-			"form":   func() error { _, err := bind("", "f="+text, formField); return err },
-			"header": func() error { _, err := bind("", "", "X-F: "+text); return err },
-			"cookie": func() error { _, err := bind("", "", "Cookie: f="+text); return err },
+			"form":    func() error { _, err := bind("", "f="+text, formField); return err },
+			"header":  func() error { _, err := bind("", "", "X-F: "+text); return err },
+			"cookie":  func() error { _, err := bind("", "", "Cookie: f="+text); return err },
 			"path": func() (err error) {
 				app := New(Config{})
 				app.Get("/:f", func(c *Ctx) error { _, err = Params[float64](c, "f"); return nil })

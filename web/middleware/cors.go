@@ -153,7 +153,7 @@ func isHostText(s string) bool {
 			return false
 		}
 	}
-	return s[0] != '.' && s[len(s)-1] != '.'
+	return s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
 }
 
 const (
