@@ -42,8 +42,12 @@ type Client struct {
 	MaxIdleConnsPerHost int
 	MaxIdleConnDuration time.Duration
 	MaxConnDuration     time.Duration
-	MaxConnWaitTimeout  time.Duration
-	ConnPoolStrategy    ConnPoolStrategyType
+
+	// MaxConnWaitTimeout is how long a call waits for a connection if a host has MaxConnsPerHost. By
+	// default it does not wait and fails with ErrNoFreeConns. If negative, it waits as long as the call
+	// may take.
+	MaxConnWaitTimeout time.Duration
+	ConnPoolStrategy   ConnPoolStrategyType
 
 	ReadTimeout            time.Duration
 	WriteTimeout           time.Duration

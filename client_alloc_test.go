@@ -81,7 +81,7 @@ func TestClientWaitsWithoutAllocating(t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	const callers, calls = 8, 2000
-	c := &HostClient{Addr: "a", MaxConns: 1, Dial: memoryServer(t, func(ctx *RequestCtx) { ctx.SetBodyString("hello") })}
+	c := &HostClient{Addr: "a", MaxConns: 1, MaxConnWaitTimeout: -1, Dial: memoryServer(t, func(ctx *RequestCtx) { ctx.SetBodyString("hello") })}
 	round := func() {
 		var wg sync.WaitGroup
 		for range callers {

@@ -213,10 +213,11 @@ func TestClientWaitsForConnections(t *testing.T) {
 		timeout time.Duration
 		want    []string // of five calls, one after the other
 	}{
-		{"as long as there is", 0, 0, []string{"1.1s ok", "2.2s ok", "3.3s ok", "3s no", "3s no"}},
-		{"as long as the call may take", 0, 4500 * time.Millisecond, []string{"1.1s ok", "2.2s ok", "3.3s ok", "4.4s ok", "4.5s timeout"}},
+		{"without an end", -1, 0, []string{"1.1s ok", "2.2s ok", "3.3s ok", "4.4s ok", "5.5s ok"}},
+		{"as long as the call may take", -1, 4500 * time.Millisecond, []string{"1.1s ok", "2.2s ok", "3.3s ok", "4.4s ok", "4.5s timeout"}},
 		{"so long", 1500 * time.Millisecond, 0, []string{"1.1s ok", "2.2s ok", "1.5s no", "1.5s no", "1.5s no"}},
-		{"not at all", -1, 0, []string{"1.1s ok", "0s no", "0s no", "0s no", "0s no"}},
+		{"not at all", 0, 0, []string{"1.1s ok", "0s no", "0s no", "0s no", "0s no"}},
+		{"not at all, with time", 0, 4500 * time.Millisecond, []string{"1.1s ok", "0s no", "0s no", "0s no", "0s no"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -263,7 +264,7 @@ func TestClientWaitsForConnections(t *testing.T) {
 // used in another bubble later.
 func TestClientWaitsEndInAnyOrder(t *testing.T) {
 	u := &upstream{serve: func(_ int, c *wiretest.Conn) { time.Sleep(time.Minute) }}
-	c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1, ReadTimeout: time.Second}
+	c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1, MaxConnWaitTimeout: -1, ReadTimeout: time.Second}
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
 			defer time.Sleep(2 * time.Minute)
@@ -291,7 +292,7 @@ func TestClientWaitsForEver(t *testing.T) {
 	u := &upstream{serve: func(_ int, c *wiretest.Conn) {
 		serveEach(c, func(int, *gallop.Request) string { <-release; return ok5 })
 	}}
-	c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1}
+	c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1, MaxConnWaitTimeout: -1}
 	defer c.CloseIdleConnections()
 	patient := make(chan error, 2)
 	for range cap(patient) {
@@ -325,7 +326,7 @@ func TestClientWaitsForEver(t *testing.T) {
 func TestClientCanceledWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{serve: slowly}
-		c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, MaxConns: 1, MaxConnWaitTimeout: -1}
 		defer c.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

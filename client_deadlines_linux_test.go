@@ -93,7 +93,7 @@ func TestClientShortDeadlines(t *testing.T) {
 	warm.close()
 	wiretest.CheckLeaks(t)
 	h := &hasty{pipeline: map[string]*gallop.PipelineClient{}}
-	h.client = &gallop.Client{MaxConnsPerHost: 8, ReadTimeout: 5 * time.Second}
+	h.client = &gallop.Client{MaxConnsPerHost: 8, MaxConnWaitTimeout: -1, ReadTimeout: 5 * time.Second}
 	h.streams = &gallop.Client{StreamResponseBody: true, ReadTimeout: time.Minute}
 	for i := range 20 {
 		switch {

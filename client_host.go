@@ -77,7 +77,7 @@ type HostClient struct {
 	Proxy func(isTLS bool, addr string) (*url.URL, error)
 
 	// MaxConns is how many connections there may be; DefaultMaxConnsPerHost by
-	// default. Calls wait for one, see MaxConnWaitTimeout.
+	// default. Beyond that calls fail or wait, see MaxConnWaitTimeout.
 	MaxConns int
 
 	// MaxIdleConns is how many of them are kept while they are not used; MaxConns by
@@ -92,10 +92,10 @@ type HostClient struct {
 	// call beyond that is the last one on it, and says so (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
-	// MaxConnWaitTimeout is how long a call waits for a connection if all are in use.
-	// By default that is as long as the call may take, or three seconds if it has no
-	// deadline; if negative it does not wait. Connections go to those who wait in the
-	// order in which they came. ErrNoFreeConns is the error.
+	// MaxConnWaitTimeout is how long a call waits for a connection if all MaxConns are in use. By
+	// default it does not wait and fails with ErrNoFreeConns. If negative, it waits as long as the call
+	// may take, by its deadline and its context. Connections go to waiting calls in the order in
+	// which they came.
 	MaxConnWaitTimeout time.Duration
 
 	// ConnPoolStrategy is which idle connection is used next: LIFO by default.

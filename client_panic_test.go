@@ -320,7 +320,7 @@ func testPanicking(t *testing.T, setup func(*HostClient, *Request, func()), wher
 	peer := newTLSPeer(t, "one.test")
 	var secured *tls.Config
 	dial := wiretest.Dialer(func(nc net.Conn) error { return servePanicking(secured)(nc) })
-	c := &HostClient{Addr: "one.test:80", MaxConns: 1, Trace: &ClientTrace{}, TLSConfig: &tls.Config{RootCAs: peer.pool}}
+	c := &HostClient{Addr: "one.test:80", MaxConns: 1, MaxConnWaitTimeout: -1, Trace: &ClientTrace{}, TLSConfig: &tls.Config{RootCAs: peer.pool}}
 	c.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial() }
 	lookingUp(c, func() {})
 	var req Request

@@ -54,7 +54,7 @@ type clientSettings struct {
 
 	maxIdle                  int
 	maxIdleTime, maxConnTime time.Duration // 0: none
-	connWait                 time.Duration // 0: as long as the call may take, negative: not at all
+	connWait                 time.Duration // 0: not at all, negative: as long as the call may take
 	fifo                     bool
 
 	attempts int

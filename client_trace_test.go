@@ -144,7 +144,7 @@ func tracedClient(t *testing.T, log *traceLog, setup func(c *HostClient)) *HostC
 func TestClientTraceOfWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log traceLog
-		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns = 1 })
+		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
 		defer c.CloseIdleConnections()
 		cc, err := c.AcquireConn(0, false)
 		if err != nil {
@@ -171,7 +171,7 @@ func TestClientTraceOfWaiting(t *testing.T) {
 func TestHostClientAcquireConn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log traceLog
-		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns = 2 })
+		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 2, -1 })
 		one, err := c.AcquireConn(time.Second, false)
 		if err != nil || c.ConnsCount() != 1 || c.IdleConnsCount() != 0 || !one.LastUseTime().IsZero() || one.CreatedTime().IsZero() {
 			t.Fatalf("%v, %d connections", err, c.ConnsCount())
@@ -419,7 +419,7 @@ func (*answeringConn) SetWriteDeadline(time.Time) error {
 func TestHostClientAcquireConnAfresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log traceLog
-		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns = 1 })
+		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
 		old, err := c.AcquireConn(0, false)
 		if err != nil {
 			t.Fatal(err)

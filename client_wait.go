@@ -10,9 +10,6 @@ import (
 // maxWaiters is how many calls may wait for a connection to one host.
 const maxWaiters = 1 << 16
 
-// defaultConnWait is how long a call without a deadline waits for a connection.
-const defaultConnWait = 3 * time.Second
-
 // maxConnWait is how long a call waits for one at most: what is more is for ever, and would not
 // fit a moment.
 const maxConnWait = time.Duration(1) << 62
@@ -141,15 +138,16 @@ func (p *connPool) awaitWith(ctx context.Context, w *waiter) (reusable bool) {
 // waitLimit returns how long a call may wait, and with which error it stops.
 func (p *connPool) waitLimit(deadline time.Time) (time.Duration, error) {
 	limit := p.host.set.connWait
-	if limit < 0 {
+	if limit == 0 {
 		return 0, ErrNoFreeConns
 	}
+	if limit < 0 {
+		limit = maxConnWait
+	}
 	if !deadline.IsZero() {
-		if left := time.Until(deadline); limit == 0 || left < limit {
+		if left := time.Until(deadline); left < limit {
 			return left, ErrTimeout
 		}
-	} else if limit == 0 {
-		limit = defaultConnWait
 	}
 	return limit, ErrNoFreeConns
 }

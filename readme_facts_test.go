@@ -92,13 +92,9 @@ func TestReadmeClientDefaults(t *testing.T) {
 		}
 		return d.String()
 	}
-	wait := "none"
-	if set.connWait == 0 {
-		wait = "as long as the call may take, or " + defaultConnWait.String()
-	}
 	want := map[string]string{
 		"`MaxConnsPerHost`":                         fmt.Sprint(DefaultMaxConnsPerHost),
-		"`MaxConnWaitTimeout`":                      wait,
+		"`MaxConnWaitTimeout`":                      none(set.connWait),
 		"`MaxIdleConnDuration`":                     set.maxIdleTime.String(),
 		"`MaxConnDuration`":                         none(set.maxConnTime),
 		"`ReadTimeout`, `WriteTimeout` of a client": none(set.readTimeout + set.writeTimeout),

@@ -77,7 +77,6 @@ const (
 	defaultMaxIdle     = 100
 	defaultIdleTimeout = 90 * time.Second
 	noConnLimit        = 1 << 30
-	noWaitLimit        = 365 * 24 * time.Hour
 	minPruned          = 256
 )
 
@@ -158,7 +157,7 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 		MaxConns:                 orDefault(max(t.MaxConnsPerHost, 0), noConnLimit),
 		MaxIdleConns:             orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
-		MaxConnWaitTimeout:       noWaitLimit,
+		MaxConnWaitTimeout:       -1, // as long as the call may take
 		MaxResponseHeaderBytes:   t.MaxResponseHeaderBytes,
 		StreamResponseBody:       true,
 	}
