@@ -109,7 +109,7 @@ func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) 
 	return c.do(context.Background(), req.limit(timeout), req, resp)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline.
+// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }

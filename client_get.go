@@ -161,7 +161,7 @@ func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline.
+// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }

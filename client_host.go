@@ -241,7 +241,7 @@ func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Durati
 	return c.do(context.Background(), req.limit(timeout), req, resp)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline.
+// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }

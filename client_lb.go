@@ -16,7 +16,7 @@ const DefaultLBClientTimeout = time.Second
 // and others. One that has DoContext(ctx, req, resp) as well is called by that for
 // LBClient.DoContext.
 type BalancingClient interface {
-	// DoDeadline performs req until the deadline.
+	// DoDeadline performs req until the deadline. The zero time means no deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
 	// PendingRequests returns how many requests are being performed. It is called for
 	// every client and request, and should be fast.
@@ -85,7 +85,7 @@ func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duratio
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline performs req until the deadline by one of the clients. The error is
+// DoDeadline performs req until the deadline by one of the clients. The zero time means no deadline. The error is
 // ErrNoAvailableClients if there are none.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	m := lb.choose()

@@ -106,9 +106,10 @@ type PipelineClient struct {
 	pending atomic.Int64
 	calls   sync.Pool // of *pipelineCall; not shared, as they have channels
 
-	mu     sync.Mutex
-	conns  []*pipelineConn
-	window int // how many requests may be unanswered on a new connection
+	mu      sync.Mutex
+	conns   []*pipelineConn
+	window  int // how many requests may be unanswered on a new connection
+	outages pipelineOutages
 }
 
 const defaultPipelineWrite = 64 << 10
@@ -153,7 +154,7 @@ func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Du
 	return c.do(context.Background(), time.Now().Add(timeout), req, resp)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline.
+// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }
@@ -251,7 +252,7 @@ func (c *PipelineClient) await(ctx context.Context, over <-chan time.Time,
 }
 
 // assign gives the call to the connection with the fewest, or to a new one if that has
-// some and there may be another. c.mu is held.
+// some and there may be another. If there is no connection and cannot be one for now, the call fails. c.mu is held.
 func (c *PipelineClient) assign(call *pipelineCall) {
 	var least *pipelineConn
 	for _, pc := range c.conns {
@@ -260,13 +261,25 @@ func (c *PipelineClient) assign(call *pipelineCall) {
 		}
 	}
 	if least == nil || least.calls() > 0 && len(c.conns) < c.maxConns() {
-		least = newPipelineConn(c)
-		c.conns = append(c.conns, least)
-		least.run()
+		err := c.outages.check()
+		if err != nil && least == nil {
+			c.finish(call, err)
+			return
+		}
+		if err == nil {
+			least = c.newConn()
+		}
 	}
 	call.conn = least
 	least.queue.push(call)
 	least.wakeWriter()
+}
+
+func (c *PipelineClient) newConn() *pipelineConn {
+	pc := newPipelineConn(c)
+	c.conns = append(c.conns, pc)
+	pc.run()
+	return pc
 }
 
 // abandon gives up the call, which the caller must not touch any more. It reports

@@ -317,6 +317,7 @@ func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 	pc.sent.pop()
 	if err == nil {
 		pc.answered++
+		c.outages = pipelineOutages{}
 		pc.saidClose = last
 	}
 	c.finish(call, err)
@@ -334,6 +335,7 @@ func (pc *pipelineConn) end(begun bool) {
 	if pc.saidClose && pc.sent.len() > 0 {
 		c.window = pc.answered
 	}
+	c.outages.ended(begun, pc.answered, pc.err)
 	late := timedOut(pc.err)
 	for first := true; pc.sent.len() > 0; first = false {
 		call := pc.sent.pop()
