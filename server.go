@@ -306,22 +306,23 @@ func (s *Server) prepare() {
 }
 
 // Serve serves the connections that ln accepts, see Transport, until ln fails or the
-// server is shut down. It closes ln. It returns nil after Shutdown or Close, and if Accept
-// returns io.EOF, as listeners may that have an end. If somebody else has closed ln the
-// error is net.ErrClosed.
+// server is shut down. It closes ln once, whatever its type. It returns nil after Shutdown or
+// Close, after the program has closed ln, and if Accept returns io.EOF, as listeners may that
+// have an end.
 func (s *Server) Serve(ln net.Listener) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
 		ln.Close()
 		return errNoHandler
 	}
-	if !s.conns.addListener(ln) {
+	served := s.conns.addListener(ln)
+	if served == nil {
 		ln.Close()
 		return nil
 	}
-	defer s.conns.dropListener(ln)
+	defer served.drop()
 	if s.Transport != TransportGoroutine {
-		if served, err := s.serveOnLoops(ln); served {
+		if done, err := s.serveOnLoops(served); done {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package gallop
 
 import (
 	"errors"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -18,7 +17,7 @@ func (s *Server) acceptLoop(ln net.Listener) error {
 	for {
 		c, err := ln.Accept()
 		if err != nil {
-			if s.conns.isClosing() || errors.Is(err, io.EOF) {
+			if s.conns.isClosing() || isClosedListener(err) {
 				return nil
 			}
 			if !isTemporary(err) {

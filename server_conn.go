@@ -73,9 +73,10 @@ type serverConn struct {
 type connPhase = int32
 
 const (
-	phaseActive connPhase = iota
-	phaseIdle             // waits for the first byte of a request
-	phaseEnding           // is told to end, by Shutdown
+	phaseActive  connPhase = iota
+	phaseIdle              // waits for the first byte of a request
+	phaseShaking           // in a TLS handshake
+	phaseEnding            // is told to end, by Shutdown
 )
 
 // serveAccepted serves a connection from a listener and logs how it ended.

@@ -34,8 +34,9 @@ type connTable struct {
 	rejected atomic.Uint32
 
 	mu        sync.Mutex
-	listeners map[net.Listener]func() // with what has the loops not watch them any more, which comes before Close; nil if they do not
-	conns     tableEntry              // head of a ring of all connections
+	listeners map[*servedListener]struct{}
+	closeErrs []error    // of listeners
+	conns     tableEntry // head of a ring of all connections
 	closing   bool
 	closingC  chan struct{} // closed when closing becomes true
 	cut       bool          // closeAll was called
@@ -62,37 +63,12 @@ type clientConns struct {
 
 func (t *connTable) init(maxPerIP int) {
 	t.closingC = make(chan struct{})
-	t.listeners = map[net.Listener]func(){}
+	t.listeners = map[*servedListener]struct{}{}
 	t.conns.next, t.conns.prev = &t.conns, &t.conns
 	t.ended.L = &t.mu
 	if t.maxPerIP = maxPerIP; maxPerIP > 0 {
 		t.perIP = map[netip.Addr]*clientConns{}
 	}
-}
-
-// addListener reports false if the server is closing.
-func (t *connTable) addListener(ln net.Listener) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closing {
-		t.listeners[ln] = nil
-	}
-	return !t.closing
-}
-
-// noteWatched is told how the watching of a listener of the table ends.
-func (t *connTable) noteWatched(ln net.Listener, silence func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.listeners[ln] = silence
-}
-
-func (t *connTable) dropListener(ln net.Listener) {
-	ln.Close()
-	t.mu.Lock()
-	delete(t.listeners, ln)
-	t.ended.Broadcast()
-	t.mu.Unlock()
 }
 
 // add puts c, which has been counted in open, into the ring. It fails if c's client

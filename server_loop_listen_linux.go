@@ -8,8 +8,9 @@ import (
 	"github.com/gallop-http/gallop/internal/poll"
 )
 
-// serveOnLoops serves the connections that ln accepts on the loops, if that is possible.
-func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
+// serveOnLoops serves the connections that a listener accepts on the loops, if that is possible.
+func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
+	ln := of.Listener
 	below := ln
 	if tl, ok := ln.(*tlsListener); ok {
 		below = tl.Listener
@@ -28,13 +29,13 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 	pl, err := g.Listen(raw, ln, tune)
 	switch {
 	case err == nil:
-	case s.conns.isClosing():
+	case s.conns.isClosing(), isClosedListener(err):
 		return true, nil
 	default:
-		return true, closedListener(ln, err)
+		return true, failedListener(ln, err)
 	}
 	defer pl.End()
-	s.conns.noteWatched(ln, pl.Silence)
+	of.noteWatched(pl.Silence)
 	watch := s.watchListener(below, pl)
 	select {
 	case <-s.conns.closingC:
@@ -49,14 +50,11 @@ func (s *Server) serveOnLoops(ln net.Listener) (served bool, err error) {
 		<-done
 		return true, nil
 	case <-watch.closed:
-		if s.conns.isClosing() {
-			return true, nil
-		}
-		return true, closedListener(ln, net.ErrClosed)
+		return true, nil
 	}
 }
 
-func closedListener(ln net.Listener, err error) error {
+func failedListener(ln net.Listener, err error) error {
 	return &net.OpError{Op: "accept", Net: ln.Addr().Network(), Addr: ln.Addr(), Err: err}
 }
 

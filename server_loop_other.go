@@ -22,7 +22,7 @@ type loopSeat struct {
 
 func (l *loopSeat) leads() bool { return false }
 
-func (s *Server) serveOnLoops(net.Listener) (served bool, err error) { return false, nil }
+func (s *Server) serveOnLoops(*servedListener) (served bool, err error) { return false, nil }
 
 // Stats returns what event loops have done, which is nothing here.
 func (s *Server) Stats() ServerStats { return ServerStats{} }

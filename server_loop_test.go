@@ -5,7 +5,6 @@ package gallop_test
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -478,8 +477,8 @@ func TestServeEndsWhenItsListenerIsClosed(t *testing.T) {
 		c := dialRaw(t, ln.Addr().String())
 		c.want("/", "x")
 		_ = ln.Close()
-		if err := <-served; !errors.Is(err, net.ErrClosed) {
-			t.Errorf("%v, want that the listener is closed", err)
+		if err := <-served; err != nil {
+			t.Error(err)
 		}
 		c.want("/", "x") // connections stay
 		_ = c.Close()

@@ -2,13 +2,8 @@ package gallop
 
 import (
 	"context"
-	"maps"
-	"net"
 	"time"
 )
-
-// acceptGrace is how long Shutdown still accepts what waits in a listener's queue.
-const acceptGrace = 20 * time.Millisecond
 
 // Shutdown shuts the server down gracefully and waits for that without a bound. See
 // ShutdownWithContext.
@@ -19,7 +14,9 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // are closed, once the connections waiting in them were accepted, idle connections
 // end at once, RequestCtx.Done is closed, and the rest may finish. When ctx ends
 // first, what is left is closed and the error of ctx returned at once, while handlers
-// may still run. Hijacked connections are their owners'.
+// may still run and listeners may still be closing. Connections in a TLS handshake have
+// half a second to bring a request. Errors from closing listeners are returned, joined
+// with that of ctx. Hijacked connections are their owners'.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.stopping.Store(true)
@@ -31,7 +28,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	s.conns.closeListeners(acceptGrace)
+	s.conns.closeListeners(ctx, acceptGrace)
 	s.away.end()
 	s.stop()
 	s.ending.Store(true)
@@ -42,76 +39,40 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	if !s.conns.waitEmpty(ctx) {
 		s.conns.closeAll()
 		s.workers.drain()
-		return ctx.Err()
+		return s.conns.closeError(ctx.Err())
 	}
 	s.workers.drain()
-	return nil
+	if s.conns.isServed() { // by a listener that does not notice
+		s.conns.closeAll()
+		return s.conns.closeError(ctx.Err())
+	}
+	return s.conns.closeError(nil)
 }
 
 // Close closes all listeners and connections at once. Requests that are being
 // served are cut off, and Close waits for their handlers to notice: a handler must not
-// call it.
+// call it. It waits for listeners for a second at most, and returns the errors from closing
+// them.
 func (s *Server) Close() error {
 	s.prepare()
 	s.stopping.Store(true)
 	s.ending.Store(true)
 	s.stop()
-	s.conns.closeListeners(0)
+	s.closeListenersNow()
 	s.away.end()
 	s.conns.closeAll()
 	s.conns.waitEmpty(context.Background())
 	s.workers.drain()
-	return nil
+	return s.conns.closeError(nil)
 }
 
-// closeListeners makes the accept loops end: after a time in which they still accept
-// what clients believe to be connected, if the listeners can do that.
-func (t *connTable) closeListeners(grace time.Duration) {
-	t.mu.Lock()
-	if !t.closing {
-		t.closing = true
-		close(t.closingC)
-	}
-	for ln, silence := range t.listeners {
-		d, ok := ln.(interface{ SetDeadline(time.Time) error })
-		if grace == 0 || !ok || d.SetDeadline(time.Now().Add(grace)) != nil {
-			closeListener(ln, silence)
-		}
-	}
-	if len(t.listeners) > 0 && grace > 0 {
-		// One that goes around another may keep to itself that its time is over.
-		late := time.AfterFunc(10*grace, t.closeLate)
-		defer late.Stop()
-	}
-	for len(t.listeners) > 0 {
-		t.ended.Wait()
-	}
-	t.mu.Unlock()
-}
+// closePatience is how long Close waits for listeners.
+const closePatience = time.Second
 
-// closeLate closes the listeners that are left, and does not keep others waiting for that.
-func (t *connTable) closeLate() {
-	t.mu.Lock()
-	left := maps.Clone(t.listeners)
-	t.mu.Unlock()
-	for ln, silence := range left {
-		closeListener(ln, silence)
-	}
-}
-
-// closeListener closes a listener, and before that has the loops not watch it any more, if they do.
-func closeListener(ln net.Listener, silence func()) {
-	if silence != nil {
-		silence()
-	}
-	ln.Close()
-}
-
-// isClosing reports whether closeListeners was called.
-func (t *connTable) isClosing() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.closing
+func (s *Server) closeListenersNow() {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	s.conns.closeListeners(ctx, 0)
 }
 
 // Connections of loops that wait for a request have no goroutines, and get one to end. endIdleAtOnce is how many of them
@@ -147,6 +108,9 @@ func (t *connTable) wakeIdle() (rest []asleep) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.each(func(c *tableEntry) {
+		if c.state.CompareAndSwap(phaseShaking, phaseEnding) {
+			c.nc.SetDeadline(time.Now().Add(newConnGrace))
+		}
 		if !c.state.CompareAndSwap(phaseIdle, phaseEnding) {
 			return
 		}
@@ -164,15 +128,27 @@ func (t *connTable) closeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut = true
-	t.each(func(c *tableEntry) { c.nc.Close() })
+	t.each(func(c *tableEntry) {
+		if tc, ok := c.nc.(secured); ok {
+			closeWithoutHandshake(tc) // a close_notify may block
+		} else {
+			c.nc.Close()
+		}
+	})
 }
 
 // waitEmpty waits until no connection is left, neither in the ring nor on its way to
 // it, and reports false if ctx ends before that. See wake.
 func (t *connTable) waitEmpty(ctx context.Context) bool {
+	return t.waitUntil(ctx, func() bool { return t.open.Load() <= 0 })
+}
+
+// waitUntil waits until a connection or listener was dropped and over, which is called with
+// the table locked, returns true. It reports false if ctx ends before that. See wake.
+func (t *connTable) waitUntil(ctx context.Context, over func() bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.open.Load() > 0 {
+	for !over() {
 		if ctx.Err() != nil {
 			return false
 		}
@@ -181,7 +157,7 @@ func (t *connTable) waitEmpty(ctx context.Context) bool {
 	return true
 }
 
-// wake lets waitEmpty look whether its ctx has ended.
+// wake lets waitUntil look whether its ctx has ended.
 func (t *connTable) wake() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -269,16 +269,34 @@ func (c *serverConn) handshake() (ServeHandler, error) {
 		return nil, nil
 	}
 	c.tls = tc
-	if d := c.set.handshake; d > 0 {
-		tc.SetDeadline(c.now.Add(d))
-	}
+	c.beginHandshake()
 	if err := tc.Handshake(); err != nil {
 		answerPlainHTTP(err)
 		return nil, err
 	}
-	tc.SetDeadline(time.Time{})
+	c.endHandshake()
 	c.now = time.Now()
 	return c.srv.protos[tc.ConnectionState().NegotiatedProtocol], nil
+}
+
+// beginHandshake bounds the time of the handshake, also if Shutdown has begun or begins.
+func (c *serverConn) beginHandshake() {
+	if d := c.set.handshake; d > 0 {
+		c.tls.SetDeadline(c.now.Add(d))
+	}
+	c.entry.state.Store(phaseShaking)
+	if c.srv.ending.Load() && c.entry.state.CompareAndSwap(phaseShaking, phaseEnding) {
+		c.tls.SetDeadline(earlier(after(c.now, c.set.handshake), time.Now().Add(newConnGrace)))
+	}
+}
+
+// endHandshake ends the time of the handshake.
+func (c *serverConn) endHandshake() {
+	if !c.entry.state.CompareAndSwap(phaseShaking, phaseActive) {
+		c.srv.conns.isClosing() // waits for wakeIdle, which is setting the deadline
+		c.entry.state.Store(phaseActive)
+	}
+	c.tls.SetDeadline(time.Time{})
 }
 
 // answerPlainHTTP tells a client that speaks HTTP where TLS is spoken what is wrong.

@@ -1,0 +1,160 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// acceptGrace is how long Shutdown still accepts what waits in a listener's queue.
+const acceptGrace = 20 * time.Millisecond
+
+// servedListener is a listener of a server. It is closed once. Its address identifies it,
+// because the listener itself need not be comparable.
+type servedListener struct {
+	net.Listener
+	table   *connTable
+	silence func() // has the loops no longer watch the listener; nil if they do not. Guarded by the table's lock
+	closed  atomic.Bool
+}
+
+// addListener returns nil if the server is closing.
+func (t *connTable) addListener(ln net.Listener) *servedListener {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		return nil
+	}
+	served := &servedListener{Listener: ln, table: t}
+	t.listeners[served] = struct{}{}
+	return served
+}
+
+// noteWatched notes how loops stop watching the listener.
+func (l *servedListener) noteWatched(silence func()) {
+	l.table.mu.Lock()
+	defer l.table.mu.Unlock()
+	l.silence = silence
+}
+
+// Close closes the listener, unless that was done or begun already: then it does not wait. Loops that watch the listener
+// stop watching first. Shutdown and Close return the error.
+func (l *servedListener) Close() error {
+	if l.closed.Swap(true) {
+		return nil
+	}
+	t := l.table
+	t.mu.Lock()
+	silence := l.silence
+	t.mu.Unlock()
+	if silence != nil {
+		silence()
+	}
+	err := l.Listener.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing && err != nil && !isClosedListener(err) {
+		t.closeErrs = append(t.closeErrs, err)
+	}
+	return nil
+}
+
+// drop closes the listener, which is no longer served.
+func (l *servedListener) drop() {
+	l.Close()
+	t := l.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.listeners, l)
+	t.ended.Broadcast()
+}
+
+// expire makes Accept fail after grace. It reports false if the listener cannot do that.
+func (l *servedListener) expire(grace time.Duration) bool {
+	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
+	return ok && grace > 0 && d.SetDeadline(time.Now().Add(grace)) == nil
+}
+
+// isClosedListener reports whether err is what listeners return after Close. Some of them
+// say so only in the text, or return io.EOF.
+func isClosedListener(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || strings.Contains(err.Error(), net.ErrClosed.Error())
+}
+
+// closeListeners ends the accept loops and waits for them until ctx is done. If listeners can
+// time out, they first accept for the time of grace what clients believe to be connected.
+func (t *connTable) closeListeners(ctx context.Context, grace time.Duration) {
+	for _, l := range t.startClosing() {
+		if !l.expire(grace) {
+			go l.Close() // which may block
+		}
+	}
+	// A listener that wraps another one may not notice that its time is over.
+	late := time.AfterFunc(10*grace, t.closeLate)
+	defer late.Stop()
+	unhook := context.AfterFunc(ctx, t.wake)
+	defer unhook()
+	if !t.waitUntil(ctx, func() bool { return len(t.listeners) == 0 }) {
+		t.closeLate()
+	}
+}
+
+// startClosing has no more listeners added, and returns those that there are.
+func (t *connTable) startClosing() []*servedListener {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closing {
+		t.closing = true
+		close(t.closingC)
+	}
+	return t.allListeners()
+}
+
+// allListeners returns the listeners. t is locked.
+func (t *connTable) allListeners() []*servedListener {
+	all := make([]*servedListener, 0, len(t.listeners))
+	for l := range t.listeners {
+		all = append(all, l)
+	}
+	return all
+}
+
+// closeLate closes the listeners that are left, and does not wait for that.
+func (t *connTable) closeLate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.allListeners() {
+		go l.Close()
+	}
+}
+
+// closeError returns what went wrong when listeners were closed, joined with err.
+func (t *connTable) closeError(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case len(t.closeErrs) == 0:
+		return err
+	case err == nil && len(t.closeErrs) == 1:
+		return t.closeErrs[0]
+	}
+	return errors.Join(append([]error{err}, t.closeErrs...)...)
+}
+
+// isServed reports whether a listener is left.
+func (t *connTable) isServed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.listeners) > 0
+}
+
+// isClosing reports whether closeListeners was called.
+func (t *connTable) isClosing() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closing
+}
