@@ -327,7 +327,6 @@ var (
 	errStreamOther   = errors.New("gallop: the response is a stream, an upgrade, or begun already")
 	errStreamOver    = errors.New("gallop: the response that is written to is over")
 	errTimedOutLate  = errors.New("gallop: the request timed out when its response had begun")
-	errHijackBody    = errors.New("gallop: no hijack, for the request body was not read and is too long or too slow")
 	errNoHandler     = errors.New("gallop: Server.Handler is nil")
 	errPanic         = errors.New("gallop: a hook of the Server has panicked")
 	errInterimStatus = errors.New("gallop: an interim response has a status of 100, or from 102 to 199")

@@ -27,12 +27,13 @@ type requestBody struct {
 	got       int64         // bytes of data so far
 	waited    time.Duration // for them
 	handle    *bodyHandle   // what the handler reads from
+	unseen    []byte        // what of the handle's the handler has left, see leave
 }
 
 // begin takes over the body of the request whose head was read.
 func (b *requestBody) begin(c *serverConn, head *http1.Head) {
 	if head.Body == http1.NoBody { // the rest is of no account then
-		b.c, b.open, b.kind, b.err = c, true, http1.NoBody, nil
+		b.c, b.open, b.kind, b.err, b.unseen = c, true, http1.NoBody, nil, nil
 		return
 	}
 	*b = requestBody{c: c, open: true, kind: head.Body, announced: head.Length, left: head.Length}
@@ -330,8 +331,17 @@ func (b *requestBody) sever() {
 }
 
 func (b *requestBody) cutOff() {
-	b.handle.sever(b.c)
+	b.unseen = b.handle.sever(b.c)
 	b.handle = nil
+}
+
+// leave leaves the rest of the body to whoever takes the connection over. It returns the bytes of it that were taken out of the
+// input buffer, but that the handler has not seen. They are right in front of what is in the buffer.
+func (b *requestBody) leave() []byte {
+	b.sever()
+	unseen := b.unseen
+	b.unseen = nil
+	return unseen
 }
 
 // emptyBody is a body that was announced and of which nothing comes.
@@ -406,8 +416,8 @@ func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
 	return dst, err
 }
 
-// sever cuts the handle off. A Read that waits for the client is interrupted.
-func (h *bodyHandle) sever(c *serverConn) {
+// sever cuts the handle off. A Read that waits for the client is interrupted. It returns what was not handed out.
+func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
 	h.cut.Store(true)
 	if !h.mu.TryLock() {
 		c.close = true
@@ -417,6 +427,7 @@ func (h *bodyHandle) sever(c *serverConn) {
 		h.mu.Lock()
 		c.input.deadline = past
 	}
-	h.body, h.rest = nil, nil
+	rest, h.body, h.rest = h.rest, nil, nil
 	h.mu.Unlock()
+	return rest
 }

@@ -196,10 +196,6 @@ func (c *serverConn) serve() (*hijack, error) {
 			}
 		} else {
 			if ctx := c.ctx; ctx != nil && ctx.hijackHandler != nil {
-				if !c.body.ended() { // nobody may take it for what is behind it
-					c.end()
-					return nil, errHijackBody
-				}
 				return c.hijack()
 			}
 			if c.close {
@@ -467,6 +463,9 @@ func (c *serverConn) afterHandler(panicked bool) error {
 		c.close = true
 	case err != nil && err != ErrBodyClosed && err != os.ErrDeadlineExceeded && !c.srv.StreamRequestBody && ctx.stream.conn == nil:
 		return err // the handler saw no body where there was one
+	}
+	if ctx.hijackHandler != nil {
+		return nil // its owner gets what is left of the body
 	}
 	if err != nil || !c.body.ended() && !ctx.Response.IsBodyStream() && c.body.tooMuchToDrain() {
 		c.close = true

@@ -2,15 +2,16 @@ package gallop
 
 import (
 	"net"
+	"slices"
 	"time"
 )
 
 // HijackHandler has a connection to itself once the response has been written. What
-// the client has sent beyond the request is read from c first. When it returns, c
+// the client has sent beyond the request is read from c first. That includes what the handler has not read of a
+// streamed request body, as it was sent: with the lines of chunks. When the HijackHandler returns, c
 // is closed, unless Server.KeepHijackedConns is set.
 //
-// It is not called if that cannot be: when writing the response fails, or when the
-// request has a body that the handler left and that is too long to be skipped.
+// It is not called if writing the response fails.
 type HijackHandler func(c net.Conn)
 
 // hijack is a connection on its way to a HijackHandler.
@@ -30,10 +31,7 @@ func (c *serverConn) hijack() (*hijack, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.conn = nc
-	if rest := c.input.unread(); len(rest) > 0 {
-		h.conn = &hijackedConn{Conn: nc, rest: append([]byte(nil), rest...)}
-	}
+	h.conn = c.withRest(nc)
 	c.reportHijacked()
 	return h, nil
 }
@@ -93,13 +91,13 @@ func (c *hijackedConn) CloseWrite() error {
 
 // HijackConn gives the connection to the handler at once, where Hijack gives it to a
 // function when the handler has returned. The response is sent before, its head only,
-// unless HijackSetNoResponse was called; the bytes that the client has sent beyond the
-// request are read from the connection first. The server does not touch the connection
+// unless HijackSetNoResponse was called. Bytes that the client has sent behind the head of the
+// request and that were not read are read from the connection first: the rest of a streamed request body, with
+// the lines of chunks, and what is beyond it. The server does not touch the connection
 // any more, does not count it, and does not close it, whatever the handler does; for it
 // the request is over when the handler returns.
 //
-// It fails without a server, when the request has timed out, and if the request has a
-// body that was not read and is too long to be skipped.
+// It fails without a server, and when the request has timed out.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	c := ctx.conn
 	if c == nil {
@@ -114,9 +112,6 @@ func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	ctx.life.used.Store(true) // so that nobody begins to watch it later
 	c.stopWatching()
 	c.body.sever()
-	if !c.body.drain() {
-		return nil, errHijackBody
-	}
 	if s.conn == nil && !ctx.hijackNoResponse {
 		c.writeTakenHead()
 	}
@@ -157,8 +152,13 @@ func (c *serverConn) take() (net.Conn, error) {
 	}
 	c.reportHijacked()
 	c.srv.conns.drop(c.entry)
-	if rest := c.input.unread(); len(rest) > 0 {
-		return &hijackedConn{Conn: nc, rest: append([]byte(nil), rest...)}, nil
+	return c.withRest(nc), nil
+}
+
+// withRest returns nc, from which what was read behind the head is read first.
+func (c *serverConn) withRest(nc net.Conn) net.Conn {
+	if rest := slices.Concat(c.body.leave(), c.input.unread()); len(rest) > 0 {
+		return &hijackedConn{Conn: nc, rest: rest}
 	}
-	return nc, nil
+	return nc
 }

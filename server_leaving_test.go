@@ -2,7 +2,6 @@ package gallop_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"net"
 	"runtime"
@@ -91,56 +90,66 @@ func TestDoneWhileAResponseIsWritten(t *testing.T) {
 	})
 }
 
-// What a hijack handler reads is what stands behind the request, not its body.
+// A hijack handler reads everything that the handler has left: the rest of the body as it was sent, and what is behind it.
+// The server waits for none of it.
 func TestHijackWithABodyUnread(t *testing.T) {
-	onTransports(t, func(t *testing.T, on transport) {
-		for _, quietly := range []bool{false, true} {
-			for _, framing := range []string{"Content-Length", "chunks"} {
-				got := make(chan string, 1)
-				s := &gallop.Server{Logger: quiet, StreamRequestBody: true, MaxRequestsPerConn: 1, Handler: func(ctx *gallop.RequestCtx) {
-					ctx.RequestBodyStream().Read(make([]byte, 1))
-					ctx.HijackSetNoResponse(quietly)
-					ctx.Hijack(func(c net.Conn) {
-						b, _ := io.ReadAll(c)
-						got <- string(b)
+	big := strings.Repeat("b", 300<<10)
+	for name, tt := range map[string]struct {
+		sent, want string
+		read       int // bytes that the handler reads before
+	}{
+		"Content-Length":               {framed("Content-Length", "secret") + "ping", "ecretping", 1},
+		"chunks":                       {framed("chunks", "secret") + "ping", "ec\r\n3\r\nret\r\n0\r\n\r\nping", 1},
+		"nothing read":                 {framed("Content-Length", "secret") + "ping", "secretping", 0},
+		"all read":                     {framed("Content-Length", "secret") + "ping", "ping", 6},
+		"announced, and nothing sent":  {"Content-Length: 1000\r\n\r\n", "", 0},
+		"announced, and a part sent":   {"Content-Length: 1000000\r\n\r\nsecret", "cret", 2},
+		"300 KB":                       {"Content-Length: 307200\r\n\r\n" + big + "ping", big[5:] + "ping", 5},
+		"half a chunked body":          {"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nwo", "5\r\nhello\r\n5\r\nwo", 0},
+		"half a chunked body, read on": {"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5\r\nwo", "\r\n5\r\nwo", 5},
+		"no body":                      {"\r\nping", "ping", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, way := range []string{"Hijack", "without a response", "HijackConn"} {
+				onTransports(t, func(t *testing.T, on transport) {
+					synctest.Test(t, func(t *testing.T) {
+						got := make(chan string, 1)
+						readAll := func(c net.Conn) {
+							defer c.Close()
+							b, _ := io.ReadAll(c)
+							got <- string(b)
+						}
+						s := &gallop.Server{Logger: quiet, StreamRequestBody: true, MaxRequestsPerConn: 1, Handler: func(ctx *gallop.RequestCtx) {
+							if tt.read > 0 {
+								_, _ = io.ReadFull(ctx.RequestBodyStream(), make([]byte, tt.read))
+							}
+							if way != "HijackConn" {
+								ctx.HijackSetNoResponse(way == "without a response")
+								ctx.Hijack(readAll)
+							} else if c, err := ctx.HijackConn(); err != nil {
+								t.Error(err)
+							} else {
+								readAll(c)
+							}
+						}}
+						client, server := wiretest.Pipe()
+						go on.serve(s)(server)
+						go io.Copy(io.Discard, client)
+						began := time.Now()
+						_, _ = io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\n"+tt.sent)
+						_ = client.CloseWrite()
+						if b := <-got; b != tt.want {
+							t.Errorf("%s: %d bytes, %.40q, want %d, %.40q", way, len(b), b, len(tt.want), tt.want)
+						}
+						if took := time.Since(began); took > 0 {
+							t.Errorf("%s: after %v", way, took)
+						}
+						client.Close()
 					})
-				}}
-				client, server := wiretest.Pipe()
-				go on.serve(s)(server)
-				io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\n"+framed(framing, "secret")+"ping")
-				client.CloseWrite()
-				if b := <-got; b != "ping" {
-					t.Errorf("%s, no response %v: %q", framing, quietly, b)
-				}
-				client.Close()
+				})
 			}
-		}
-	})
-}
-
-// A body that cannot be read to its end is not handed over as what follows it.
-func TestHijackWithABodyThatIsTooLong(t *testing.T) {
-	onTransports(t, func(t *testing.T, on transport) {
-		for _, quietly := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				var log logged
-				s := &gallop.Server{Logger: &log, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
-					ctx.HijackSetNoResponse(quietly)
-					ctx.Hijack(func(c net.Conn) { t.Error("the handler has the connection") })
-				}}
-				client, server := wiretest.Pipe()
-				ended := make(chan error, 1)
-				go func() { ended <- on.serve(s)(server) }()
-				io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsecret")
-				io.Copy(io.Discard, client)
-				client.Close()
-				err := <-ended
-				if said := fmt.Sprint(err, log.String()); !strings.Contains(said, "hijack") {
-					t.Errorf("ended with %v, logged %q", err, log.String())
-				}
-			})
-		}
-	})
+		})
+	}
 }
 
 // Nor is a connection handed over behind a 500 that has taken the place of the response.

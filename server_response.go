@@ -18,8 +18,6 @@ func (c *serverConn) respond() error {
 	}
 	c.limitWriting()
 	if ctx.hijackHandler != nil && ctx.hijackNoResponse {
-		c.body.sever()
-		c.body.drain()
 		return nil
 	}
 	c.decideClose()
@@ -28,7 +26,7 @@ func (c *serverConn) respond() error {
 	}
 	c.stopWatching() // a stream may have begun to
 	c.body.sever()
-	if (!c.close || ctx.hijackHandler != nil) && !c.body.drain() {
+	if !c.close && ctx.hijackHandler == nil && !c.body.drain() {
 		c.close = true
 	}
 	return nil
