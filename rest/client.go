@@ -248,7 +248,7 @@ func (x *exchange) setHeaders() {
 	r, c := x.req, x.client
 	n := len(r.headers.names) + len(c.headers.names) + 5
 	room := roomFor(n)
-	x.headers = fields{append(room.names, r.headers.names...), append(room.values, r.headers.values...)}
+	x.headers = fields{names: append(room.names, r.headers.names...), values: append(room.values, r.headers.values...)}
 	if x.to.origin == c.base.origin {
 		c.headers.each(foldName, func(name string, values []string) bool {
 			if !x.has(name) {

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // fields are names with values: headers, parameters, cookies. Those with the same name
@@ -13,14 +14,23 @@ import (
 //	values  a/b     1    2    x
 //
 // so that the values of a name are a slice of values, and iterating allocates nothing.
+// While a loop runs over them, setters change a copy, so that the loop sees what it began with.
 type fields struct {
 	names, values []string // of equal length
+	loops         int32    // how many loops run over them, atomic since several goroutines may read
 }
 
 // roomFor returns no fields, with memory for n.
 func roomFor(n int) fields {
 	room := make([]string, 2*n)
-	return fields{room[:0:n], room[n : n : 2*n]}
+	return fields{names: room[:0:n], values: room[n : n : 2*n]}
+}
+
+// own makes sure that a change is not seen by the loops that run.
+func (f *fields) own() {
+	if atomic.LoadInt32(&f.loops) > 0 {
+		f.names, f.values = slices.Clone(f.names), slices.Clone(f.values)
+	}
 }
 
 // equal is how names are compared: header fields fold, the others do not.
@@ -65,6 +75,7 @@ func (f *fields) lines(name string) []string {
 
 // add puts a value behind the others of the name.
 func (f *fields) add(name, value string, same equal) {
+	f.own()
 	from, to := f.find(name, same)
 	if from < to {
 		name = f.names[from]
@@ -83,19 +94,21 @@ func (f *fields) set(name, value string, same equal) {
 		f.add(name, value, same)
 		return
 	}
+	f.own()
 	f.names[from], f.values[from] = name, value
 	f.names = slices.Delete(f.names, from+1, to)
 	f.values = slices.Delete(f.values, from+1, to)
 }
 
 func (f *fields) del(name string, same equal) {
+	f.own()
 	from, to := f.find(name, same)
 	f.names = slices.Delete(f.names, from, to)
 	f.values = slices.Delete(f.values, from, to)
 }
 
 func (f *fields) clone() fields {
-	return fields{slices.Clone(f.names), slices.Clone(f.values)}
+	return fields{names: slices.Clone(f.names), values: slices.Clone(f.values)}
 }
 
 // each calls yield with every name, once, and its values.
@@ -109,43 +122,50 @@ func (f *fields) each(same equal, yield func(string, []string) bool) {
 	}
 }
 
-// eachOne calls yield with every name and its only value.
-func (f *fields) eachOne(yield func(string, string) bool) {
-	for i, name := range f.names {
-		if !yield(name, f.values[i]) {
-			return
-		}
-	}
+// loop is each for loops that may call setters: yield gets the fields as they were when it began.
+func (f *fields) loop(same equal, yield func(string, []string) bool) {
+	atomic.AddInt32(&f.loops, 1)
+	defer atomic.AddInt32(&f.loops, -1)
+	seen := fields{names: f.names, values: f.values}
+	seen.each(same, yield)
+}
+
+// loopOnes is loop for names that have one value each.
+func (f *fields) loopOnes(yield func(string, string) bool) {
+	f.loop(sameName, func(name string, values []string) bool { return yield(name, values[0]) })
 }
 
 // Headers returns an iterator over the header fields that were set: each name once, as
 // it was written first, in the order in which they came, with all its values. Those that
 // the client adds when it sends the request are not among them.
 //
-// This and the other iterators of a Request allocate nothing. The strings are the caller's
-// for ever; the slice holds until the request is changed, and must not be.
+// The loop may change the request, with any of its setters. It goes on with the fields that the request
+// had when the loop began; the next loop sees the changes. A loop that changes nothing allocates nothing.
+//
+// The strings are yours forever. The slice is valid until the request is changed after the loop, and must not be written to.
+// The other iterators of a Request follow the same rules.
 func (r *Request) Headers() iter.Seq2[string, []string] {
-	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
+	return func(yield func(string, []string) bool) { r.headers.loop(foldName, yield) }
 }
 
 // Query returns an iterator over the query parameters that were set, as Headers does.
 // A query that is part of the path is not looked into.
 func (r *Request) Query() iter.Seq2[string, []string] {
-	return func(yield func(string, []string) bool) { r.query.each(sameName, yield) }
+	return func(yield func(string, []string) bool) { r.query.loop(sameName, yield) }
 }
 
 // Form returns an iterator over the fields of the form, as Headers does.
 func (r *Request) Form() iter.Seq2[string, []string] {
-	return func(yield func(string, []string) bool) { r.form.each(sameName, yield) }
+	return func(yield func(string, []string) bool) { r.form.loop(sameName, yield) }
 }
 
 // Cookies returns an iterator over names and values of the cookies, as Headers does.
 func (r *Request) Cookies() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) { r.cookies.eachOne(yield) }
+	return func(yield func(string, string) bool) { r.cookies.loopOnes(yield) }
 }
 
 // PathValues returns an iterator over names and values of the parts of the path, as
 // Headers does.
 func (r *Request) PathValues() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) { r.params.eachOne(yield) }
+	return func(yield func(string, string) bool) { r.params.loopOnes(yield) }
 }

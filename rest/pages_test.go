@@ -212,3 +212,67 @@ func TestIterators(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A loop over a request may change it. It sees the request as it was when the loop began.
+func TestIteratorsWhileTheRequestChanges(t *testing.T) {
+	c, err := rest.New("http://api.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := func(all iter.Seq2[string, string]) iter.Seq2[string, []string] {
+		return func(yield func(string, []string) bool) {
+			all(func(name, value string) bool { return yield(name, []string{value}) })
+		}
+	}
+	type setter = func(r *rest.Request, name, value string) *rest.Request
+	for _, of := range []struct {
+		name     string
+		all      func(*rest.Request) iter.Seq2[string, []string]
+		set, add setter
+	}{
+		{"headers", (*rest.Request).Headers, (*rest.Request).SetHeader, (*rest.Request).AddHeader},
+		{"query", (*rest.Request).Query, (*rest.Request).SetQuery, (*rest.Request).AddQuery},
+		{"form", (*rest.Request).Form, (*rest.Request).SetForm, (*rest.Request).AddForm},
+		{"cookies", func(r *rest.Request) iter.Seq2[string, []string] { return pairs(r.Cookies()) }, (*rest.Request).SetCookie, (*rest.Request).SetCookie},
+		{"path values", func(r *rest.Request) iter.Seq2[string, []string] { return pairs(r.PathValues()) }, (*rest.Request).SetPath, (*rest.Request).SetPath},
+	} {
+		for change, do := range map[string]func(r *rest.Request, name string, n int){
+			"add a name":               func(r *rest.Request, name string, n int) { of.add(r, fmt.Sprint("x", n), "1") },
+			"add a value":              func(r *rest.Request, name string, n int) { of.add(r, name, "more") },
+			"add a value to the first": func(r *rest.Request, name string, n int) { of.add(r, "a", "more") },
+			"set the value":            func(r *rest.Request, name string, n int) { of.set(r, name, "new") },
+			"set the next":             func(r *rest.Request, name string, n int) { of.set(r, "b", "new") },
+			"delete": func(r *rest.Request, name string, n int) {
+				if of.name == "headers" {
+					r.DelHeader("a").DelHeader("c")
+				}
+			},
+		} {
+			t.Run(of.name+"/"+change, func(t *testing.T) {
+				r := c.R()
+				of.set(of.set(of.set(r, "a", "1"), "b", "2"), "c", "3")
+				var got []string
+				for name, values := range of.all(r) {
+					if len(got) > 10 {
+						t.Fatal("the loop does not end")
+					}
+					do(r, name, len(got))
+					for range of.all(r) { // a loop within it sees the change and ends, too
+						do(r, name, len(got))
+					}
+					got = append(got, fmt.Sprint(name, values))
+				}
+				if want := "[a[1] b[2] c[3]]"; fmt.Sprint(got) != want {
+					t.Errorf("got %v, want %s", got, want)
+				}
+			})
+		}
+	}
+	r := c.R().SetHeader("a", "1")
+	for name := range r.Headers() {
+		r.AddHeader(name, "2").SetHeader("b", "3")
+	}
+	if got := fmt.Sprint(maps.Collect(r.Headers())); got != "map[a:[1 2] b:[3]]" {
+		t.Errorf("the next loop sees %s", got)
+	}
+}
