@@ -21,7 +21,7 @@ type stubborn struct {
 	net.Listener
 	close  func() error
 	closed *atomic.Int32
-	notes  []string
+	_      []string
 }
 
 func (ln stubborn) Close() error {
