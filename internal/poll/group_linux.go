@@ -366,8 +366,9 @@ func (ln *Listener) Err() error { return ln.raw.Control(func(uintptr) {}) }
 func (ln *Listener) Silence() {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	ln.silent = true
-	ln.unregister()
+	if ln.silent = true; !ln.ended { // by then the loops may have gone
+		ln.unregister()
+	}
 }
 
 // End ends accepting. Connections that wait in the listener's queue stay there; those that
