@@ -63,6 +63,10 @@ type Client struct {
 	RetryIfErr                RetryIfErrFunc
 	RetryIfErrUpstream        RetryIfErrUpstreamFunc
 
+	// DetailedErrors makes calls return a *ClosedError if the connection ends before a response begins. By
+	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
+	DetailedErrors bool
+
 	Transport RoundTripper
 	Trace     *ClientTrace
 
@@ -225,7 +229,8 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		StreamResponseBody: c.StreamResponseBody, OnInterim: c.OnInterim,
 		MaxIdemponentCallAttempts: c.MaxIdemponentCallAttempts,
 		RetryIf:                   c.RetryIf, RetryIfErr: c.RetryIfErr, RetryIfErrUpstream: c.RetryIfErrUpstream,
-		Transport: c.Transport, Trace: c.Trace,
+		DetailedErrors: c.DetailedErrors,
+		Transport:      c.Transport, Trace: c.Trace,
 		DisablePathNormalizing:        c.DisablePathNormalizing,
 		DisableHeaderNamesNormalizing: c.DisableHeaderNamesNormalizing,
 		janitor:                       &c.janitor, tls: &c.tls,

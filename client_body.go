@@ -70,7 +70,7 @@ func (cc *clientConn) decode() (data []byte, err error) {
 	case http1.Chunked:
 		if data, n, err = b.chunks.Next(raw, &trailerLimits, b.trailers); err != nil {
 			cc.broken = true
-			return nil, ErrBrokenChunk{parseError(err)}
+			return nil, brokenChunk(err)
 		}
 	}
 	if cc.r += n; n > 0 {
@@ -88,10 +88,20 @@ func (cc *clientConn) fillBody() error {
 	case err == io.EOF && cc.body.kind == http1.UntilClose && !wasCutOff(cc.nc):
 		cc.body.ended = true
 		return nil
-	case err == io.EOF && cc.body.kind == http1.Chunked:
+	case err == io.EOF && cc.body.kind == http1.Chunked && cc.body.chunks.Left() == 0:
 		return ErrBrokenChunk{io.ErrUnexpectedEOF}
 	}
 	return bodyBroken(err)
+}
+
+// brokenChunk returns why a body in the chunked coding is refused: as an *ErrSmallBuffer, which fasthttp's clients return
+// for trailers that are too large, or as an ErrBrokenChunk.
+func brokenChunk(err error) error {
+	err = parseError(err)
+	if small, ok := err.(*ErrSmallBuffer); ok {
+		return small
+	}
+	return ErrBrokenChunk{err}
 }
 
 // clientStream is the body of an answer as the caller of a call sees it. It holds the

@@ -102,7 +102,7 @@ func TestClientRetries(t *testing.T) {
 			req.Header.SetMethod("POST")
 			c.RetryIf = func(*gallop.Request) bool { t.Error("RetryIf is asked"); return false }
 			c.RetryIfErr = func(_ *gallop.Request, n int, err error) (bool, bool) {
-				return false, n == 1 && errors.Is(err, gallop.ErrConnectionClosed)
+				return false, n == 1 && errors.Is(err, io.EOF)
 			}
 		}, 2, nil},
 		{"POST with RetryIfErrUpstream", func(c *gallop.HostClient, req *gallop.Request) {
@@ -115,7 +115,7 @@ func TestClientRetries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &upstream{serve: dies}
-				c := &gallop.HostClient{Addr: "a", Dial: u.dial}
+				c := &gallop.HostClient{Addr: "a", Dial: u.dial, DetailedErrors: true}
 				defer c.CloseIdleConnections()
 				req := getRequest("/")
 				if tt.setup != nil {

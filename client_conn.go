@@ -369,8 +369,15 @@ func (cc *clientConn) close() {
 // requestError is why a request was not sent at all.
 type requestError struct{ error }
 
+// writeFailure is why a request could not be written. No response came instead.
+type writeFailure struct{ error }
+
 // explain makes of what a connection said what the caller of a call wants to know.
 func (cc *clientConn) explain(ctx context.Context, err error) error {
+	unwritten, writing := err.(writeFailure)
+	if writing {
+		err = unwritten.error
+	}
 	if err == errStale {
 		return err
 	}
@@ -387,7 +394,7 @@ func (cc *clientConn) explain(ctx context.Context, err error) error {
 	case timedOut(err):
 		return ErrTimeout
 	case !cc.answered && isConnError(err):
-		return &ClosedError{Addr: cc.addr, Reused: cc.calls > 1, Written: cc.wrote, Err: err}
+		return &ClosedError{Addr: cc.addr, Reused: cc.calls > 1, Written: cc.wrote, Err: err, writing: writing}
 	}
 	return err
 }

@@ -31,7 +31,10 @@ type sameHost struct {
 	host string // without the port that is the default one
 }
 
-func (c *sameHost) rules(maxRedirects int) redirectRules { return redirectRules{max: maxRedirects} }
+// rules allows redirects to http, since do refuses each other scheme, with the error that fasthttp has for that.
+func (c *sameHost) rules(maxRedirects int) redirectRules {
+	return redirectRules{max: maxRedirects, allowPlain: true}
+}
 
 func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	host := string(withoutDefaultPort(req.URI()))

@@ -157,6 +157,10 @@ type HostClient struct {
 	// want to know the address of the server.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
+	// DetailedErrors makes calls return a *ClosedError if the connection ends before a response begins. By
+	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
+	DetailedErrors bool
+
 	// Transport makes a single attempt; DefaultTransport by default.
 	Transport RoundTripper
 

@@ -21,8 +21,8 @@ const DefaultMaxPendingRequests = 1024
 // request that is not idempotent holds back those behind it until it is answered, see
 // PipelineNonIdempotent. CONNECT and requests for an upgrade are refused.
 //
-// When a connection ends, the calls without an answer fail with a *ClosedError, unless
-// they are sent again over another one. That is so
+// When a connection ends, its calls without a response fail with a *ClosedError, or the first of them with io.EOF;
+// see DetailedErrors. Calls are sent again over another connection instead
 //   - always, if the server cannot have acted on them, because they were not sent or it
 //     had said in an answer that it closes the connection;
 //   - once, if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
@@ -90,6 +90,10 @@ type PipelineClient struct {
 	// is answered. If the connection breaks then, nobody knows which of them were acted on.
 	PipelineNonIdempotent bool
 
+	// DetailedErrors makes a call return a *ClosedError if the connection ends when its response is the next to come.
+	// By default it returns io.EOF, as in fasthttp.
+	DetailedErrors bool
+
 	// Trace is told of lookups, dials and handshakes, by GotConn of each new connection, by
 	// WroteRequest of each write, which may be of several requests, by GotFirstByte and
 	// GotInterim of answers. Its other functions are not called. They hold up all calls
@@ -124,6 +128,7 @@ func (c *PipelineClient) init() error {
 		host.ReadBufferSize, host.DisablePathNormalizing = c.ReadBufferSize, c.DisablePathNormalizing
 		host.DisableHeaderNamesNormalizing = c.DisableHeaderNamesNormalizing
 		host.MaxIdleConnDuration, host.Trace = c.MaxIdleConnDuration, c.Trace
+		host.DetailedErrors = c.DetailedErrors
 		c.initErr = host.init()
 		c.window = c.perConn()
 		c.slots = make(chan struct{}, c.maxConns()*c.perConn())

@@ -32,6 +32,7 @@ type pipelineConn struct {
 	err         error
 	answered    int  // how many calls
 	saidClose   bool // the last answer announced the end
+	hungUp      bool // the server ended the connection between two answers
 	timeout     time.Time
 }
 
@@ -278,6 +279,7 @@ func (pc *pipelineConn) read() error {
 	for {
 		if len(cc.unread()) == 0 {
 			if err := cc.fill(); err != nil {
+				pc.hangUp()
 				return err
 			}
 		}
@@ -299,6 +301,13 @@ func (pc *pipelineConn) read() error {
 			return io.EOF
 		}
 	}
+}
+
+// hangUp notes that the server has ended the connection, unless it was ended here.
+func (pc *pipelineConn) hangUp() {
+	pc.client.mu.Lock()
+	defer pc.client.mu.Unlock()
+	pc.hungUp = !pc.isShut
 }
 
 // next returns the call that the next answer is for, nil if there is none.
@@ -345,6 +354,8 @@ func (pc *pipelineConn) end(begun bool) {
 		case again && !call.left:
 			call.resent = call.resent || !pc.saidClose
 			c.assign(call)
+		case first && pc.hungUp && !c.DetailedErrors:
+			c.finish(call, io.EOF)
 		default:
 			c.finish(call, &ClosedError{
 				Addr: pc.conn.addr, Reused: pc.answered > 0, Written: int64(len(call.out)), Err: pc.err,

@@ -176,7 +176,7 @@ func TestPipelinePeerDies(t *testing.T) {
 				s := &dyingServer{ln: listenTCP(t), lives: lives, resets: resets, got: map[string]int{}}
 				s.deaths.Store(2)
 				s.running.Go(s.run)
-				c := &PipelineClient{Addr: s.ln.Addr().String(), PipelineNonIdempotent: true, MaxBatchDelay: 20 * time.Millisecond}
+				c := &PipelineClient{Addr: s.ln.Addr().String(), PipelineNonIdempotent: true, MaxBatchDelay: 20 * time.Millisecond, DetailedErrors: true}
 				var brokenOff, closed, good atomic.Int64
 				var group sync.WaitGroup
 				for i := range 40 {

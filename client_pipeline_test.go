@@ -242,7 +242,7 @@ func TestPipelineBreaks(t *testing.T) {
 		log    string
 	}{
 		{"before any answer", func(n int, _ *Request) (string, bool) { return "", n < 2 },
-			"GET", [3]error{closed, closed, closed}, "0:GET/1 0:GET/2 0:GET/3"},
+			"GET", [3]error{io.EOF, closed, closed}, "0:GET/1 0:GET/2 0:GET/3"},
 		{"behind an answer", func(n int, req *Request) (string, bool) { return map[bool]string{true: named(req)}[n == 0], n < 2 },
 			"GET", [3]error{ok, ok, ok}, "0:GET/1 0:GET/2 0:GET/3 1:GET/2 1:GET/3"},
 		{"behind an answer, not idempotent", func(n int, req *Request) (string, bool) { return map[bool]string{true: named(req)}[n == 0], n < 2 },
@@ -684,7 +684,7 @@ func TestPipelineManyCallers(t *testing.T) {
 	}}
 	go srv.Serve(ln)
 	defer srv.Shutdown()
-	c := PipelineClient{Addr: "a.test:80", MaxConns: 4, MaxIdleConnDuration: 10 * time.Millisecond,
+	c := PipelineClient{Addr: "a.test:80", MaxConns: 4, MaxIdleConnDuration: 10 * time.Millisecond, DetailedErrors: true,
 		Dial: func(string) (net.Conn, error) { return ln.Dial() }}
 	var wg sync.WaitGroup
 	var good, late, broken atomic.Int64

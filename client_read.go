@@ -24,12 +24,12 @@ type answer struct {
 // nevertheless: it may have refused the request, and not wanted the rest.
 func (cc *clientConn) readAnswer(a *answer, werr error) error {
 	if werr != nil && (cc.interrupted.Load() || timedOut(werr)) {
-		return werr
+		return writeFailure{werr}
 	}
 	err := cc.readFinalHead(a)
 	if err != nil {
 		if werr != nil {
-			return werr
+			return writeFailure{werr}
 		}
 		return err
 	}

@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/http1"
@@ -98,14 +99,42 @@ func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *
 			deadline = earlier(limit, time.Now().Add(req.timeout))
 		}
 		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
-			return unmarked(err)
+			return c.set.bare(err)
 		}
 		err = c.attempt(ctx, deadline, c.Transport, req, resp, true)
 	}
 	return nil
 }
 
-// unmarked returns err as the caller of a call gets it.
+// bare returns the error of a call. Programs for fasthttp compare it with ErrConnectionClosed.
+func (s *clientSettings) bare(err error) error {
+	if err = s.undetailed(err); err == io.EOF && !s.detailed {
+		return ErrConnectionClosed
+	}
+	return err
+}
+
+// undetailed returns the error of an attempt: io.EOF if the server hung up before it responded, in the TLS handshake too,
+// unless details are wanted. A failed write stays a *ClosedError, since fasthttp returns what the connection says then.
+func (s *clientSettings) undetailed(err error) error {
+	err = unmarked(err)
+	if s.detailed {
+		return err
+	}
+	switch e := err.(type) {
+	case *ClosedError:
+		if !e.writing || e.Err == io.EOF {
+			return io.EOF
+		}
+	case *ErrDialWithUpstream:
+		if e.wrapErr == io.EOF {
+			return io.EOF
+		}
+	}
+	return err
+}
+
+// unmarked returns err without the marks that only clients see.
 func unmarked(err error) error {
 	switch e := err.(type) {
 	case requestError:
@@ -156,9 +185,9 @@ func (c *HostClient) wantsRetry(req *Request, resp *Response, n int, err error) 
 		if resp.remote != nil {
 			upstream = resp.remote.String()
 		}
-		return c.RetryIfErrUpstream(req, n, unmarked(err), upstream)
+		return c.RetryIfErrUpstream(req, n, c.set.undetailed(err), upstream)
 	case c.RetryIfErr != nil:
-		return c.RetryIfErr(req, n, unmarked(err))
+		return c.RetryIfErr(req, n, c.set.undetailed(err))
 	}
 	if c.RetryIf != nil {
 		return false, c.RetryIf(req)

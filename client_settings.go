@@ -58,6 +58,7 @@ type clientSettings struct {
 	fifo                     bool
 
 	attempts int
+	detailed bool // calls fail with a *ClosedError
 
 	trace     *ClientTrace
 	onInterim func(*Response)
@@ -79,6 +80,7 @@ func (c *HostClient) resolve() *clientSettings {
 		connWait:     c.MaxConnWaitTimeout,
 		fifo:         c.ConnPoolStrategy == FIFO,
 		attempts:     orDefault(c.MaxIdemponentCallAttempts, DefaultMaxIdemponentCallAttempts),
+		detailed:     c.DetailedErrors,
 		trace:        c.Trace,
 		onInterim:    c.OnInterim,
 	}

@@ -343,7 +343,8 @@ var (
 	// that are allowed to a host were in use for too long.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use")
 
-	// ErrConnectionClosed is what a ClosedError is to errors.Is.
+	// ErrConnectionClosed is returned for a call whose connection the server closed before the first byte of
+	// the response. With DetailedErrors it is a *ClosedError instead, which is ErrConnectionClosed to errors.Is.
 	ErrConnectionClosed = errors.New("gallop: the connection ended before the first byte of the answer")
 
 	// ErrConnPoolStrategyNotImpl is returned for a ConnPoolStrategy that there is not.
@@ -362,6 +363,9 @@ var (
 // first byte of an answer came: the server closed it, or was not there any more. To
 // errors.Is it is ErrConnectionClosed.
 //
+// Calls return it if the client has DetailedErrors. Calls also return it if the request could not be written, and from a
+// PipelineClient if other responses were due first.
+//
 // The server has certainly not seen the request only if Written is 0. If not, and if
 // the connection had been used before, the server most likely closed it because it had
 // been idle, just when it was used again.
@@ -370,6 +374,8 @@ type ClosedError struct {
 	Reused  bool   // whether the connection had been used for another request before
 	Written int64  // how many bytes of the request were written to the connection
 	Err     error  // what the connection said: io.EOF, a reset, a broken pipe
+
+	writing bool // Err is from writing
 }
 
 // Error says how the connection had been used.

@@ -160,6 +160,7 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 		MaxConnWaitTimeout:       -1, // as long as the call may take
 		MaxResponseHeaderBytes:   t.MaxResponseHeaderBytes,
 		StreamResponseBody:       true,
+		DetailedErrors:           true, // for mayRepeat
 	}
 	switch {
 	case asked:

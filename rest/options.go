@@ -13,7 +13,7 @@ import (
 type Option func(*Client) error
 
 // WithClient makes the client use this gallop.Client and its connections. It must not follow
-// redirects itself: MaxRedirects has to be 0.
+// redirects itself: MaxRedirects has to be 0. With DetailedErrors, retries include a POST of which nothing was written.
 func WithClient(g *gallop.Client) Option {
 	return func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {

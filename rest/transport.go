@@ -21,7 +21,7 @@ type gallopTransport struct{ client *gallop.Client }
 
 func newGallopTransport(g *gallop.Client) gallopTransport {
 	if g == nil {
-		g = &gallop.Client{NoDefaultUserAgentHeader: true, MaxConnWaitTimeout: -1}
+		g = &gallop.Client{NoDefaultUserAgentHeader: true, MaxConnWaitTimeout: -1, DetailedErrors: true}
 	}
 	return gallopTransport{g}
 }
