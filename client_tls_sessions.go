@@ -29,6 +29,7 @@ type tlsIdentity struct {
 	config       *tls.Config
 	certificates *tls.Certificate // the first of
 	count        int              // so many
+	leaf         *byte            // of the first one
 	roots        *x509.CertPool
 	serverName   string
 	insecure     bool
@@ -41,6 +42,9 @@ func tlsIdentityOf(cfg *tls.Config) tlsIdentity {
 	id := tlsIdentity{config: cfg, count: len(cfg.Certificates), roots: cfg.RootCAs, serverName: cfg.ServerName, insecure: cfg.InsecureSkipVerify}
 	if id.count > 0 {
 		id.certificates = &cfg.Certificates[0]
+		if chain := id.certificates.Certificate; len(chain) > 0 && len(chain[0]) > 0 {
+			id.leaf = &chain[0][0]
+		}
 	}
 	return id
 }

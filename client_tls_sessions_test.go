@@ -1,10 +1,13 @@
 package gallop
 
 import (
+	"bufio"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -72,6 +75,10 @@ func TestClientResumesSessionsOfTheSameConfigurationOnly(t *testing.T) {
 		}, wantErr: pinned.Error()},
 		{name: "the same, changed in place", b: func(t *testing.T, a *tls.Config) *tls.Config {
 			a.Certificates = as(t, "bob.test", nil).Certificates
+			return a
+		}, want: "bob.test"},
+		{name: "the same, with a certificate changed in place", b: func(t *testing.T, a *tls.Config) *tls.Config {
+			a.Certificates[0] = as(t, "bob.test", nil).Certificates[0]
 			return a
 		}, want: "bob.test"},
 	} {
@@ -152,5 +159,100 @@ func TestClientHoldsFewSessionCaches(t *testing.T) {
 	}
 	if n := len(s.caches); n > tlsConfigs {
 		t.Errorf("%d caches", n)
+	}
+}
+
+// certifiedProxy is an https proxy that tells seen the name in the certificate of each client.
+func certifiedProxy(t *testing.T, version uint16, seen chan<- string) *url.URL {
+	t.Helper()
+	cfg := &tls.Config{Certificates: newTLSPeer(t, "127.0.0.1").cfg.Certificates, ClientAuth: tls.RequestClientCert, MaxVersion: version}
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go proxyCertified(c.(*tls.Conn), seen)
+		}
+	}()
+	return &url.URL{Scheme: "https", Host: ln.Addr().String()}
+}
+
+func proxyCertified(c *tls.Conn, seen chan<- string) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	var head RequestHeader
+	if head.Read(r) != nil {
+		return
+	}
+	state := c.ConnectionState()
+	name := "nobody"
+	if len(state.PeerCertificates) > 0 {
+		name = state.PeerCertificates[0].DNSNames[0]
+	}
+	if state.DidResume {
+		name += ", resumed"
+	}
+	seen <- name
+	server, err := net.Dial("tcp", string(head.RequestURI()))
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() {
+		io.Copy(server, r)
+		server.Close()
+	}()
+	io.Copy(c, server)
+}
+
+// An https proxy and the server behind it both see the certificate that is for the host, and sessions of that alone.
+func TestClientResumesSessionsThroughProxies(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		addrs, _ := certifiedServer(t, version, 2)
+		seen := make(chan string, 1)
+		proxy := certifiedProxy(t, version, seen)
+		var checks atomic.Int32
+		pinned := as(t, "alice.test", nil)
+		pinned.VerifyPeerCertificate = func([][]byte, [][]*x509.Certificate) error { checks.Add(1); return nil }
+		configs := map[string]*tls.Config{"alice": as(t, "alice.test", nil), "bob": as(t, "bob.test", nil), "pinned": pinned}
+		who := ""
+		for _, cfg := range configs {
+			cfg.InsecureSkipVerify = true // what is verified is another test's
+		}
+		c := &Client{
+			Proxy: func(bool, string) (*url.URL, error) { return proxy, nil },
+			ConfigureClient: func(hc *HostClient) error {
+				hc.TLSConfig = configs[who]
+				return nil
+			},
+		}
+		for _, call := range []struct{ who, host, want string }{
+			{"alice", addrs[0], "alice.test"},
+			{"alice", addrs[0], "alice.test, resumed"},
+			{"bob", addrs[1], "bob.test"},
+			{"bob", addrs[1], "bob.test, resumed"},
+			{"pinned", "localhost" + strings.TrimPrefix(addrs[0], "127.0.0.1"), "alice.test"},
+			{"pinned", "localhost" + strings.TrimPrefix(addrs[0], "127.0.0.1"), "alice.test"},
+		} {
+			who = call.who
+			_, got, err := c.Get(nil, "https://"+call.host+"/")
+			if err != nil || string(got) != call.want {
+				t.Fatalf("%x: the server says %q, %v, want %q", version, got, err, call.want)
+			}
+			if name := <-seen; name != call.want {
+				t.Errorf("%x: the proxy says %q, want %q", version, name, call.want)
+			}
+			c.CloseIdleConnections()
+		}
+		if n := checks.Load(); n != 4 {
+			t.Errorf("%x: %d checks of four certificates", version, n)
+		}
 	}
 }
