@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"reflect"
 
 	"github.com/gallop-http/gallop/rest/internal/plainjson"
 )
@@ -30,8 +29,8 @@ type Codec interface {
 // HTML. Plain types, of structs, slices, maps, pointers, texts, numbers and times, are encoded and decoded by
 // shorter ways; whatever is unusual, and all that is wrong, is encoding/json's, as are the errors.
 //
-// A body larger than 1 MiB that is a list goes into an empty slice element by element, so that
-// the text is never in memory whole.
+// DecodeFrom reads through a window of 64 KiB, so that the text of a body larger than 1 MiB is never in memory whole. Only a
+// single value that needs its text in one piece is: a long string, or what goes to an UnmarshalJSON or to encoding/json.
 //
 // After an error the value may be filled in part, and an UnmarshalJSON may have been called twice.
 type JSON struct {
@@ -42,8 +41,6 @@ type JSON struct {
 	// RefuseUnknown makes fields that the value has no place for an error.
 	RefuseUnknown bool
 }
-
-var errTrailing = errors.New("there is more behind the value")
 
 // ContentType implements Codec.
 func (JSON) ContentType() string { return "application/json" }
@@ -84,86 +81,57 @@ func (buf *buffer) append(v any) bool {
 
 // Decode implements Codec.
 func (j JSON) Decode(data []byte, v any) error {
-	if j.RefuseUnknown {
-		return j.decodeOne(j.decoder(bytes.NewReader(data)), v)
-	}
-	if plainjson.Decode(data, v) {
-		return nil
-	}
-	err := json.Unmarshal(data, v)
-	if err == nil {
-		return nil
-	}
-	var syntax *json.SyntaxError
-	if !j.Strict && errors.As(err, &syntax) {
-		again := j.decodeOne(j.decoder(bytes.NewReader(data)), v)
-		if !errors.As(again, &syntax) && !errors.Is(again, io.ErrUnexpectedEOF) {
-			return again // nil, or what is wrong with the value: the rest is only behind it
+	if !j.RefuseUnknown {
+		if plainjson.Decode(data, v) {
+			return nil
+		}
+		if err := json.Unmarshal(data, v); err == nil || !isSyntax(err) {
+			return decodeError(err, 0)
 		}
 	}
-	return decodeError(err, 0, 0)
+	return j.decodeOne(data, v)
 }
 
-// DecodeFrom implements Codec.
-func (j JSON) DecodeFrom(r io.Reader, v any) error {
-	if list := emptyList(v); list.IsValid() {
-		return j.decodeList(r, list)
-	}
-	return j.decodeOne(j.decoder(r), v)
-}
-
-func (j JSON) decoder(r io.Reader) *json.Decoder {
-	d := json.NewDecoder(r)
+// decodeOne decodes the value that data begins with. Data behind the value is an error if the codec is strict and the value is right.
+func (j JSON) decodeOne(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
 	if j.RefuseUnknown {
 		d.DisallowUnknownFields()
 	}
-	return d
-}
-
-func (j JSON) decodeOne(d *json.Decoder, v any) error {
-	if err := d.Decode(v); err != nil {
-		return decodeError(err, d.InputOffset(), 0)
-	}
-	return j.end(d, 0)
-}
-
-// end reports what is behind the value, if that is an error. base is where d begins.
-func (j JSON) end(d *json.Decoder, base int64) error {
-	if !j.Strict {
-		return nil
+	err := d.Decode(v)
+	if err == nil && j.Strict {
+		var all json.RawMessage
+		err = json.Unmarshal(data, &all)
 	}
 	at := d.InputOffset()
-	switch _, err := d.Token(); err {
-	case io.EOF:
-		return nil
-	default:
-		var syntax *json.SyntaxError
-		if err == nil || errors.As(err, &syntax) {
-			err = errTrailing
-		}
-		return &DecodeError{Offset: at + base, Err: err}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = json.Unmarshal(data, new(json.RawMessage))
 	}
+	return decodeError(err, at)
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+func isSyntax(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax)
+}
 
-// emptyList returns the slice that v points to if its elements can be decoded one by one, and
-// so that nobody sees a difference.
-func emptyList(v any) reflect.Value {
-	p := reflect.ValueOf(v)
-	if p.Kind() != reflect.Pointer || p.IsNil() || p.Type().Implements(unmarshaler) {
-		return reflect.Value{}
+// firstWindow is how much of a text is in memory while it is decoded.
+const firstWindow = 64 << 10
+
+// DecodeFrom implements Codec.
+func (j JSON) DecodeFrom(r io.Reader, v any) error {
+	window := getBuffer(firstWindow)
+	defer window.release()
+	err := plainjson.DecodeFrom(r, v, plainjson.Options{Window: window.b, Strict: j.Strict, RefuseUnknown: j.RefuseUnknown})
+	if err != nil {
+		return &DecodeError{Offset: err.Offset, Path: err.Path, Err: err.Err}
 	}
-	list := p.Elem()
-	if list.Kind() != reflect.Slice || list.Cap() > 0 || list.Type().Elem().Kind() == reflect.Uint8 {
-		return reflect.Value{}
-	}
-	return list
+	return nil
 }
 
 // decodeError says where it is that err, from encoding/json, happened. at is where if it does not say
-// itself, and base where the decoder began.
-func decodeError(err error, at, base int64) error {
+// itself.
+func decodeError(err error, at int64) error {
 	if err == nil {
 		return nil
 	}
@@ -171,11 +139,9 @@ func decodeError(err error, at, base int64) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return &DecodeError{Offset: syntax.Offset + base, Err: err}
+		return &DecodeError{Offset: syntax.Offset, Err: err}
 	case errors.As(err, &mistyped):
-		return &DecodeError{Offset: mistyped.Offset + base, Path: mistyped.Field, Err: err}
-	case err == io.EOF:
-		err = io.ErrUnexpectedEOF
+		return &DecodeError{Offset: mistyped.Offset, Path: mistyped.Field, Err: err}
 	}
-	return &DecodeError{Offset: at + base, Err: err}
+	return &DecodeError{Offset: at, Err: err}
 }

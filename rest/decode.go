@@ -36,27 +36,35 @@ func (c *Client) decode(resp *Response, v any) error {
 	if resp.length > c.maxBody {
 		return &DecodeError{Err: ErrBodyTooLarge}
 	}
-	room := min(resp.length+1, maxPooled) // one more, to see the end
-	buf := getBuffer(int(max(room, 0)))
-	defer buf.release()
-	body := &limited{r: resp.Body, left: c.maxBody}
-	if resp.length < maxPooled {
-		switch err := buf.fill(body, maxPooled); err {
-		case nil:
-		case io.EOF:
-			resp.Body.Close()
-			resp.empty()
-			if isBlank(buf.b) {
-				return nil
-			}
-			return asDecodeError(c.codec.Decode(buf.b, v))
-		default:
-			return err
-		}
+	body := &limited{r: resp.Body, left: c.maxBody, length: resp.length, blank: true}
+	if resp.length >= maxPooled {
+		return c.decodeFrom(body, body, v)
 	}
-	err := c.codec.DecodeFrom(io.MultiReader(bytes.NewReader(buf.b), body), v)
-	if body.err != nil {
+	buf := getBuffer(int(max(resp.length+1, 0))) // one more, to see the end
+	defer buf.release()
+	switch err := buf.fill(body, maxPooled); err {
+	case nil:
+		return c.decodeFrom(io.MultiReader(bytes.NewReader(buf.b), body), body, v)
+	case io.EOF:
+		resp.Body.Close()
+		resp.empty()
+		if body.blank {
+			return nil
+		}
+		return asDecodeError(c.codec.Decode(buf.b, v))
+	default:
+		return err
+	}
+}
+
+// decodeFrom decodes what is too long for one buffer out of r, which is body or what was read from it before.
+func (c *Client) decodeFrom(r io.Reader, body *limited, v any) error {
+	err := c.codec.DecodeFrom(r, v)
+	switch {
+	case body.err != nil:
 		return body.err // which is why, whatever the codec says
+	case body.blank && body.ended:
+		return nil
 	}
 	return asDecodeError(err)
 }
@@ -78,9 +86,12 @@ func isBlank(data []byte) bool { return len(bytes.TrimLeft(data, " \t\r\n")) == 
 
 // limited is a body that ends with an error when it is too long.
 type limited struct {
-	r    io.Reader
-	left int64
-	err  error // what it ended with, nil while it goes on, and if that is io.EOF
+	r      io.Reader
+	left   int64
+	length int64 // what is said to be left, -1 if nothing is
+	blank  bool  // whether there was only white space so far
+	ended  bool  // with io.EOF
+	err    error // what it ended with, nil while it goes on, and if that is io.EOF
 }
 
 // Read implements io.Reader.
@@ -89,14 +100,21 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, l.err
 	}
 	n, err := l.r.Read(p[:min(int64(len(p))-1, l.left)+1]) // one more than may be, to see it
+	l.blank = l.blank && isBlank(p[:n])
+	if l.length >= 0 {
+		l.length = max(l.length-int64(n), 0)
+	}
 	if l.left -= int64(n); l.left < 0 {
 		err = &DecodeError{Err: ErrBodyTooLarge}
 	}
-	if err != nil && err != io.EOF {
+	if l.ended = err == io.EOF; err != nil && !l.ended {
 		l.err = err
 	}
 	return n, err
 }
+
+// Left returns how many bytes the body is said to have left, -1 if that is unknown.
+func (l *limited) Left() int64 { return l.length }
 
 // explain says of err which request it is about.
 func explain(err error, resp *Response) error {

@@ -85,7 +85,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"an element, long", `[{"login":"a"},{"login":1}` + long + "]", new([]gopher), false, -1, "[1].login"},
 		{"no list, long", long + `{}`, new([]gopher), false, 1<<20 + 1, ""},
 		{"cut off, long", `[{"login":"a"}` + long, new([]gopher), false, -1, ""},
-		{"trailing data, long and strict", `[{"login":"a"}]` + long + "]", new([]gopher), true, 15, ""},
+		{"trailing data, long and strict", `[{"login":"a"}]` + long + "]", new([]gopher), true, 1<<20 + 16, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := serve(t, text(200, tc.body))

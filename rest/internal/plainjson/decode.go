@@ -3,15 +3,22 @@ package plainjson
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// What is decoded into is zero, but where a name comes twice. Then encoding/json merges, which it may do here.
+// Values need not be zero before they are decoded: a name may come twice, and a stream goes into any value. encoding/json merges
+// then, and so do these functions.
 
-func (p *plan) decodes(d *decoder, v reflect.Value) bool { return p.decode != nil && p.decode(d, v) }
+func (p *plan) decodes(d *decoder, v reflect.Value) bool {
+	if p.decode == nil {
+		return d.other(v)
+	}
+	return p.decode(d, v)
+}
 
 // null reports whether there is null, which leaves most values as they are, and passes over it.
 func (d *decoder) null() bool { return d.peek() == 'n' && d.is("null") }
@@ -25,7 +32,7 @@ func decodeBool(d *decoder, v reflect.Value) bool {
 		v.SetBool(false)
 		return d.is("false")
 	}
-	return d.null()
+	return d.null() || d.other(v)
 }
 
 // short is how many digits fit into an int64, whatever they are.
@@ -37,22 +44,19 @@ func decodeInt(d *decoder, v reflect.Value) bool {
 	}
 	text, ok := d.number()
 	if !ok {
-		return false
+		return d.other(v)
 	}
 	digits, negative := text, text[0] == '-'
 	if negative {
 		digits = text[1:]
 	}
 	n, ok := natural(digits)
-	if !ok {
-		return false
-	}
 	value := int64(n)
 	if negative {
 		value = -value
 	}
-	if v.OverflowInt(value) {
-		return false
+	if !ok || v.OverflowInt(value) {
+		return d.otherNumber(text, v)
 	}
 	v.SetInt(value)
 	return true
@@ -64,11 +68,11 @@ func decodeUint(d *decoder, v reflect.Value) bool {
 	}
 	text, ok := d.number()
 	if !ok {
-		return false
+		return d.other(v)
 	}
 	n, ok := natural(text)
 	if !ok || v.OverflowUint(n) {
-		return false
+		return d.otherNumber(text, v)
 	}
 	v.SetUint(n)
 	return true
@@ -94,11 +98,11 @@ func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 		}
 		text, ok := d.number()
 		if !ok {
-			return false
+			return d.other(v)
 		}
 		f, err := strconv.ParseFloat(string(text), bits)
 		if err != nil {
-			return false
+			return d.otherNumber(text, v)
 		}
 		v.SetFloat(f)
 		return true
@@ -107,39 +111,58 @@ func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 
 func decodeString(d *decoder, v reflect.Value) bool {
 	if d.peek() != '"' {
-		return d.null()
+		return d.null() || d.other(v)
 	}
-	b, ok := d.text()
+	text, ok := d.string()
 	if ok {
-		v.SetString(string(b))
+		v.SetString(text)
 	}
 	return ok
 }
 
-func decodeTime(d *decoder, v reflect.Value) bool {
-	if d.peek() != '"' {
-		return d.null()
-	}
-	from := d.at + 1
+// string is text for a string that is kept.
+func (d *decoder) string() (text string, ok bool) {
 	b, ok := d.text()
-	if !ok || d.at != from+len(b)+1 { // with escapes, which encoding/json does not read
+	if len(b) >= chunkSize && d.whole.gives(b) {
+		return asString(b), ok
+	}
+	return string(b), ok
+}
+
+func decodeTime(d *decoder, v reflect.Value) bool {
+	text, ok := d.raw()
+	if !ok {
 		return false
 	}
 	t, ok := v.Addr().Interface().(*time.Time)
-	return ok && t.UnmarshalText(b) == nil
+	return ok && d.took(text, t.UnmarshalJSON(text))
 }
 
 func decodeUnmarshaler(d *decoder, v reflect.Value) bool {
-	d.space()
-	from := d.at
-	if !d.skip() {
+	text, ok := d.raw()
+	if !ok {
 		return false
 	}
 	u, ok := v.Addr().Interface().(json.Unmarshaler)
-	return ok && u.UnmarshalJSON(d.data[from:d.at:d.at]) == nil
+	return ok && d.took(text, u.UnmarshalJSON(text))
+}
+
+func decodeRaw(d *decoder, v reflect.Value) bool {
+	text, ok := d.raw()
+	if !ok {
+		return false
+	}
+	if !d.whole.gives(text) {
+		text = append(v.Bytes()[:0], text...)
+	}
+	v.SetBytes(text)
+	return true
 }
 
 func decodeAny(d *decoder, v reflect.Value) bool {
+	if !v.IsNil() && v.Elem().Kind() == reflect.Pointer {
+		return d.other(v)
+	}
 	value, ok := d.any()
 	if !ok {
 		return false
@@ -156,8 +179,7 @@ func decodeAny(d *decoder, v reflect.Value) bool {
 func (d *decoder) any() (v any, ok bool) {
 	switch d.peek() {
 	case '"':
-		b, ok := d.text()
-		return string(b), ok
+		return d.anyString()
 	case 't':
 		return true, d.is("true")
 	case 'f':
@@ -165,30 +187,61 @@ func (d *decoder) any() (v any, ok bool) {
 	case 'n':
 		return nil, d.is("null")
 	case '[':
-		list := []any{}
-		ok = d.elements(func() bool {
-			one, ok := d.any()
-			list = append(list, one)
-			return ok
-		})
-		return list, ok
+		return d.anyList()
 	case '{':
 		object := map[string]any{}
-		ok = d.members(func(name []byte) bool {
-			key := string(name)
+		ok = d.members((*decoder).name, func(name []byte) bool {
+			key := d.names.same(name)
 			one, ok := d.any()
 			object[key] = one
 			return ok
 		})
 		return object, ok
 	}
+	return d.anyNumber()
+}
+
+func (d *decoder) anyNumber() (any, bool) {
 	text, ok := d.number()
 	if !ok {
 		return nil, false
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
-	return f, err == nil
+	if err != nil {
+		return nil, d.otherNumber(text, reflect.New(anyType).Elem())
+	}
+	return f, true
 }
+
+// anyList reads a list. Its elements are put on a stack until their number is known, in parts if there are many.
+func (d *decoder) anyList() (any, bool) {
+	const many = 1024
+	var parts [][]any
+	base := len(d.stack)
+	ok := d.elements(func() bool {
+		one, ok := d.any()
+		if d.stack = append(d.stack, one); len(d.stack)-base == many {
+			parts = append(parts, d.pop(base))
+		}
+		return ok
+	})
+	list := d.pop(base)
+	if parts != nil {
+		list = slices.Concat(append(parts, list)...)
+	}
+	return list, ok
+}
+
+// pop takes what is on the stack from base on.
+func (d *decoder) pop(base int) []any {
+	list := make([]any, len(d.stack)-base)
+	copy(list, d.stack[base:])
+	clear(d.stack[base:])
+	d.stack = d.stack[:base]
+	return list
+}
+
+func (d *decoder) anyString() (any, bool) { return d.string() }
 
 func decodePointer(of *plan) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
@@ -196,55 +249,53 @@ func decodePointer(of *plan) func(*decoder, reflect.Value) bool {
 			v.SetZero()
 			return true
 		}
-		if !v.IsNil() {
-			return false
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
 		}
-		p := reflect.New(v.Type().Elem())
-		v.Set(p)
-		return of.decodes(d, p.Elem())
+		return of.decodes(d, v.Elem())
 	}
 }
 
 func decodeSlice(of *plan) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
-		if d.null() {
-			v.SetZero()
-			return true
-		}
-		if d.peek() != '[' || !v.IsNil() || of.decode == nil {
-			return false
-		}
-		n := 0
-		ok := d.elements(func() bool {
-			if n == v.Cap() {
-				v.Grow(1)
+		if d.peek() != '[' {
+			if d.null() {
+				v.SetZero()
+				return true
 			}
-			n++
-			v.SetLen(n)
-			return of.decode(d, v.Index(n-1))
-		})
-		if n == 0 {
-			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+			return d.other(v)
 		}
+		l := newList(v)
+		outermost := d.depth == 0
+		ok := d.elements(func() bool {
+			ok := of.decodes(d, l.next())
+			if outermost {
+				d.inElement(l.len()-1, ok)
+			}
+			return ok
+		})
+		l.end()
 		return ok
 	}
 }
 
 func decodeMap(of *plan) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
-		if d.null() {
-			v.SetZero()
-			return true
-		}
-		if d.peek() != '{' || !v.IsNil() || of.decode == nil {
-			return false
+		if d.peek() != '{' {
+			if d.null() {
+				v.SetZero()
+				return true
+			}
+			return d.other(v)
 		}
 		t := v.Type()
-		v.Set(reflect.MakeMap(t))
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(t))
+		}
 		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-		return d.members(func(name []byte) bool {
-			text := string(name)
-			if value.SetZero(); !of.decode(d, value) {
+		return d.members((*decoder).name, func(name []byte) bool {
+			text := d.names.same(name)
+			if value.SetZero(); !of.decodes(d, value) {
 				return false
 			}
 			key.SetString(text)
@@ -256,18 +307,22 @@ func decodeMap(of *plan) func(*decoder, reflect.Value) bool {
 
 func (r *record) decode(d *decoder, v reflect.Value) bool {
 	if d.peek() != '{' {
-		return d.null()
+		return d.null() || d.other(v)
 	}
 	next := 0 // fields mostly come in order
-	return d.members(func(name []byte) bool {
+	return d.members((*decoder).name, func(name []byte) bool {
 		var f *recordField
 		if next < len(r.fields) && string(name) == r.fields[next].name {
 			f = &r.fields[next]
 		} else if f = r.field(name); f == nil {
-			return d.skip()
+			return d.unknown(name)
 		}
 		next = f.next
-		return f.plan.decodes(d, v.Field(f.index))
+		ok := f.plan.decodes(d, v.Field(f.index))
+		if d.wrong == d.depth {
+			d.s.inField(d, v.Type().Name(), f.name)
+		}
+		return ok
 	})
 }
 

@@ -1,15 +1,19 @@
 // Package plainjson encodes and decodes what most of JSON is: structs, slices, maps, pointers, texts, numbers and
 // times, by the rules of encoding/json and several times as fast.
 //
-// It takes the straight way only. A type with rules of its own, a text that is wrong in any way, a value that
-// would have to be merged into another: it says no, and the caller asks encoding/json, which has the last word
-// about all of them and whose errors are the only ones. What it accepts is exactly what encoding/json makes
-// of it; the tests compare millions of values.
+// Texts that are in memory whole go the straight way only. If a type has rules of its own or a text is wrong in any way, the package
+// says no, and the caller asks encoding/json. So all errors are encoding/json's. Values that are decoded here are exactly
+// those that encoding/json decodes; the tests compare millions of them.
 //
-//	plain.go    entry points
+// Texts that come as a stream cannot be read again from the beginning. The package then gives encoding/json single values, and has it say
+// what is wrong with a text.
+//
+//	plain.go    entry points for texts in memory
+//	stream.go   the entry point for streams
 //	types.go    what a type is made of, found out once
 //	encode.go   values to text
 //	decode.go   text to values; scan.go has the tokens
+//	list.go     slices that grow; whole.go long texts in one piece; names.go names that come again
 //	quote.go    strings both ways
 package plainjson
 
@@ -57,22 +61,4 @@ func Decode(data []byte, v any) bool {
 	}
 	value.SetZero()
 	return false
-}
-
-// IsPlain reports whether values of a type may be decoded here.
-func IsPlain(t reflect.Type) bool { return planOf(t).decode != nil }
-
-// Element makes v, which is zero, what the next element of a list in data says, up to the comma or bracket
-// behind it, which has to be there, at n. If it cannot, v is zero again; there may just be too little data.
-func Element(data []byte, v reflect.Value) (n int, ok bool) {
-	d := newDecoder(data)
-	defer d.release()
-	d.space()
-	if planOf(v.Type()).decodes(d, v) {
-		if c := d.peek(); c == ',' || c == ']' {
-			return d.at, true
-		}
-	}
-	v.SetZero()
-	return 0, false
 }

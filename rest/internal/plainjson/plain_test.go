@@ -161,10 +161,11 @@ func checkAppend(t *testing.T, v any) bool {
 	return ok
 }
 
-func TestTexts(t *testing.T) {
+// texts are right and wrong, and of all kinds.
+func texts() []string {
 	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
 	deeper := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
-	for _, text := range []string{
+	return []string{
 		deeper, `{"unknown":` + deeper + `}`, "", " ", "null", "nul", "nulll", "1", "-", "-1", "+1", "01", "-0", "1.", ".5", "1.5", "1e", "1e5", "1E+5", "1e-400", "1e400", "1e39", "0x1", "Infinity", "NaN",
 		"18446744073709551615", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "123456789012345678", "256", "1.0",
 		`""`, `"`, `"a`, `"\`, `"\x"`, `"\u"`, `"\u12"`, `"\u12g4"`, `"\ud800"`, `"\ud800\u0041"`, `"\ud83d\ude00"`, `"\ude00"`, `"\ud800\ud800"`, `"\ud800\`, `"\/\b\f\n\r\t\"\\"`,
@@ -181,7 +182,11 @@ func TestTexts(t *testing.T) {
 		`{"I":9223372036854775808}`, `{"I":-9223372036854775809}`, `{"U":18446744073709551616}`, `{"U":9999999999999999999}`, `{"unknown":1e}`, `{"unknown":1.}`, `{"unknown":01}`, `{"unknown":-}`,
 		"{\"unknown\":\"a\x01b\"}", "{\"unknown\":\"12345678\x01b\"}", "{\"unknown\":\"\\u00\"}", deep, deep[1 : len(deep)-1], `{"loose":` + deep + `}`,
 		`{"` + strings.Repeat("n", 70) + `":1}`, `{"name":"` + strings.Repeat("ü\\n", 70) + `"}`,
-	} {
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for _, text := range texts() {
 		for _, typ := range types {
 			check(t, []byte(text), typ)
 		}

@@ -80,56 +80,94 @@ func appendEscaped(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
 }
 
-// text reads a string, which begins at the quote where the decoder is, and returns its bytes: a view of the
-// data, or of memory that the next one overwrites.
+// text reads a string, which begins at the quote where the decoder is. It returns the bytes of the string, which are valid until the decoder
+// goes on. As in encoding/json, bytes that are not UTF-8 become U+FFFD.
 func (d *decoder) text() (b []byte, ok bool) {
 	from := d.at + 1
 	i := from
 	ascii := true
 	for {
 		if i += plainPrefix(d.data, i); i == len(d.data) {
-			return nil, false
+			return d.pieces()
 		}
 		switch c := d.data[i]; {
 		case c == '"':
 			d.at = i + 1
-			b = d.data[from:i]
-			return b, ascii || utf8.Valid(b)
+			if b = d.data[from:i]; ascii {
+				return b, true
+			}
+			return valid(b), true
 		case c == '\\':
-			return d.escaped(from, i)
+			return d.pieces()
 		case c < ' ':
-			return nil, false
+			d.at = i
+			return nil, d.fail(inText)
 		}
 		ascii = false
 		i++
 	}
 }
 
-// escaped is text for a string that begins at from and has a backslash at i.
-func (d *decoder) escaped(from, i int) (b []byte, ok bool) {
-	b = append(d.scratch[:0], d.data[from:i]...)
-	for i < len(d.data) {
-		n := plainPrefix(d.data, i)
-		b = append(b, d.data[i:i+n]...)
-		if i += n; i == len(d.data) {
-			break
+// pieces is text for a string that has escapes, or does not end in the data.
+func (d *decoder) pieces() (b []byte, ok bool) {
+	b = d.scratch[:0]
+	for d.at++; ; {
+		n := min(plainPrefix(d.data, d.at), chunkSize)
+		b = d.spill(append(b, d.data[d.at:d.at+n]...))
+		if d.at += n; d.at == len(d.data) {
+			if !d.more() {
+				return nil, d.fail(inText)
+			}
+			continue
 		}
-		switch c := d.data[i]; {
+		switch c := d.data[d.at]; {
 		case c == '"':
-			d.at, d.scratch = i+1, b
-			return b, utf8.Valid(b)
+			d.at++
+			d.scratch = b
+			return valid(d.joined(b)), true
 		case c == '\\':
-			if b, i = unescape(b, d.data, i+1); i < 0 {
+			if b, ok = d.escape(b); !ok {
 				return nil, false
 			}
 		case c < ' ':
-			return nil, false
+			return nil, d.fail(inText)
 		default:
 			b = append(b, c)
-			i++
+			d.at++
 		}
 	}
-	return nil, false
+}
+
+// valid returns b, or what it is with U+FFFD in the place of every byte that is no UTF-8.
+func valid(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	good := make([]byte, 0, len(b)+len(b)/2)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		good = utf8.AppendRune(good, r)
+		b = b[n:]
+	}
+	return good
+}
+
+// escape appends what an escape in a string stands for, and passes over it.
+func (d *decoder) escape(b []byte) (text []byte, ok bool) {
+	const longest = len(`\ud83d\ude00`)
+	for {
+		left := d.data[d.at:]
+		text, n := unescape(b, left, 1)
+		open := n < 0 || n == len(left) || left[n] == '\\' // it may go on, or be half of a pair
+		if open && len(left) < longest && d.more() {
+			continue
+		}
+		if n < 0 {
+			return b, d.fail(inText)
+		}
+		d.at += n
+		return text, true
+	}
 }
 
 // unescape appends what stands behind a backslash, at i, and returns where that ends, -1 if it is wrong.

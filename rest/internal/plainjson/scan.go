@@ -6,12 +6,18 @@ import (
 )
 
 // decoder reads data from at on. Its methods return false for what is wrong, or better left to others; where it
-// is then means nothing.
+// is then means nothing, unless it reads a stream.
 type decoder struct {
 	data    []byte
 	at      int
 	depth   int
+	deepest int    // the first depth that is too deep
+	wrong   int    // the depth of the values around one of the wrong type, -1 if there is none: see stream.note
 	scratch []byte // strings with escapes
+	whole   whole
+	names   nameTable
+	stack   []any // elements of lists whose end is not there yet
+	s       *stream
 }
 
 var decoders = sync.Pool{New: func() any { return &decoder{scratch: make([]byte, 0, 512)} }}
@@ -21,24 +27,44 @@ const maxScratch = 64 << 10
 
 func newDecoder(data []byte) *decoder {
 	d := decoders.Get().(*decoder)
-	d.data, d.at, d.depth = data, 0, 0
+	d.data, d.at, d.depth, d.deepest, d.wrong = data, 0, 0, maxDepth, -1
 	return d
 }
 
 func (d *decoder) release() {
-	d.data = nil
-	if cap(d.scratch) <= maxScratch {
+	d.data, d.s, d.whole = nil, nil, whole{}
+	clear(d.stack)
+	d.stack = d.stack[:0]
+	if cap(d.scratch) <= maxScratch && cap(d.stack) <= maxScratch/16 {
 		decoders.Put(d)
 	}
 }
 
+// more reads more data and reports whether there was any. Data before d.at is dropped, so that d.at and all positions change even if
+// there is none.
+func (d *decoder) more() bool { return d.s != nil && d.s.read(d) }
+
+// fail returns false, which ends the decoding. context is the beginning of a text that is as wrong as this one if it
+// goes on with the data at d.at.
+func (d *decoder) fail(context string) bool {
+	if d.s != nil {
+		d.s.context = context
+	}
+	return false
+}
+
 // space passes over white space.
 func (d *decoder) space() {
-	for d.at < len(d.data) {
-		if c := d.data[d.at]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+	for {
+		for d.at < len(d.data) {
+			if c := d.data[d.at]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+				return
+			}
+			d.at++
+		}
+		if !d.more() {
 			return
 		}
-		d.at++
 	}
 }
 
@@ -55,50 +81,89 @@ func (d *decoder) peek() byte {
 
 // is passes over a word.
 func (d *decoder) is(word string) bool {
-	if len(d.data)-d.at < len(word) || string(d.data[d.at:d.at+len(word)]) != word {
-		return false
+	for len(d.data)-d.at < len(word) {
+		if !d.more() {
+			return d.fail(inValue)
+		}
+	}
+	if string(d.data[d.at:d.at+len(word)]) != word {
+		return d.fail(inValue)
 	}
 	d.at += len(word)
 	return true
 }
 
-// down reports whether values within another are followed. d.depth-- ends what it began.
+// down reports whether values within another are followed. up ends what it began.
 func (d *decoder) down() bool {
-	d.depth++
-	return d.depth < maxDepth
+	if d.depth++; d.depth < d.deepest {
+		return true
+	}
+	return d.fail(inTooDeep)
+}
+
+// up passes over the last byte of what down began.
+func (d *decoder) up() bool {
+	d.at++
+	d.depth--
+	d.wrong = min(d.wrong, d.depth)
+	return true
 }
 
 // number passes over a number (RFC 8259 §6) and returns it.
 func (d *decoder) number() (text []byte, ok bool) {
-	from, i, data := d.at, d.at, d.data
+	for {
+		n, ok := numberAt(d.data[d.at:])
+		if n < len(d.data)-d.at || !d.longer(n) {
+			if !ok {
+				return nil, d.fail(inValue)
+			}
+			d.at += n
+			return d.data[d.at-n : d.at], true
+		}
+	}
+}
+
+// longer is more for a number of n bytes that may go on. A long one has to become twice as long, so that what comes
+// byte by byte is not looked at as often.
+func (d *decoder) longer(n int) bool {
+	const long = 4 << 10
+	if !d.more() {
+		return false
+	}
+	for n > long && len(d.data)-d.at < 2*n && d.more() {
+	}
+	return true
+}
+
+// numberAt returns how long the number is that data begins with, or where it is wrong.
+func numberAt(data []byte) (i int, ok bool) {
 	if i < len(data) && data[i] == '-' {
 		i++
 	}
 	switch digits := digitsAt(data, i); {
-	case digits == 0, digits > 1 && data[i] == '0':
-		return nil, false
+	case digits == 0:
+		return i, false
+	case data[i] == '0':
+		i++ // what is behind it belongs to something else
 	default:
 		i += digits
 	}
 	if i < len(data) && data[i] == '.' {
 		digits := digitsAt(data, i+1)
-		if digits == 0 {
-			return nil, false
+		if i += 1 + digits; digits == 0 {
+			return i, false
 		}
-		i += 1 + digits
 	}
 	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
 		if i++; i < len(data) && (data[i] == '+' || data[i] == '-') {
 			i++
 		}
 		digits := digitsAt(data, i)
-		if digits == 0 {
-			return nil, false
+		if i += digits; digits == 0 {
+			return i, false
 		}
-		i += digits
 	}
-	d.at = i
-	return data[from:i], true
+	return i, true
 }
 
 func digitsAt(data []byte, i int) (n int) {
@@ -122,7 +187,7 @@ func (d *decoder) skip() bool {
 	case '[':
 		return d.elements(d.skip)
 	case '{':
-		return d.members(func([]byte) bool { return d.skip() })
+		return d.members((*decoder).noName, func([]byte) bool { return d.skip() })
 	default:
 		_, ok := d.number()
 		return ok
@@ -131,25 +196,41 @@ func (d *decoder) skip() bool {
 
 // skipText passes over a string, in which bytes need not be UTF-8.
 func (d *decoder) skipText() bool {
-	for i := d.at + 1; ; {
-		if i += plainPrefix(d.data, i); i == len(d.data) {
-			return false
+	for d.at++; ; {
+		if d.at += plainPrefix(d.data, d.at); d.at == len(d.data) {
+			if !d.more() {
+				return d.fail(inText)
+			}
+			continue
 		}
-		switch c := d.data[i]; {
+		switch c := d.data[d.at]; {
 		case c == '"':
-			d.at = i + 1
+			d.at++
 			return true
 		case c == '\\':
 			var none [utf8.UTFMax]byte
-			if _, i = unescape(none[:0], d.data, i+1); i < 0 {
+			if _, ok := d.escape(none[:0]); !ok {
 				return false
 			}
 		case c < ' ':
-			return false
+			return d.fail(inText)
 		default:
-			i++
+			d.at++
 		}
 	}
+}
+
+// raw passes over a value and returns its text: a view of the data, or fresh memory.
+func (d *decoder) raw() (text []byte, ok bool) {
+	d.space()
+	if d.s != nil {
+		return d.s.raw(d)
+	}
+	from := d.at
+	if !d.skip() {
+		return nil, false
+	}
+	return d.data[from:d.at:d.at], true
 }
 
 // elements passes over a list. one is called at each of its values, to pass over it.
@@ -159,9 +240,7 @@ func (d *decoder) elements(one func() bool) bool {
 	}
 	d.at++
 	if d.peek() == ']' {
-		d.at++
-		d.depth--
-		return true
+		return d.up()
 	}
 	for {
 		if d.space(); !one() {
@@ -171,33 +250,32 @@ func (d *decoder) elements(one func() bool) bool {
 		case ',':
 			d.at++
 		case ']':
-			d.at++
-			d.depth--
-			return true
+			return d.up()
 		default:
-			return false
+			return d.fail(inElements)
 		}
 	}
 }
 
-// members passes over an object. one is called with each name at its value, to pass over that.
-func (d *decoder) members(one func(name []byte) bool) bool {
+// members passes over an object. one is called with each name, which name reads, at its value, to pass over that.
+func (d *decoder) members(name func(*decoder) ([]byte, bool), one func(name []byte) bool) bool {
 	if !d.down() {
 		return false
 	}
 	d.at++
 	if d.peek() == '}' {
-		d.at++
-		d.depth--
-		return true
+		return d.up()
 	}
-	for {
+	for context := inFirstName; ; context = inName {
 		if d.peek() != '"' {
+			return d.fail(context)
+		}
+		name, ok := name(d)
+		if !ok {
 			return false
 		}
-		name, ok := d.text()
-		if !ok || d.peek() != ':' {
-			return false
+		if d.peek() != ':' {
+			return d.fail(inColon)
 		}
 		d.at++
 		if d.space(); !one(name) {
@@ -207,11 +285,21 @@ func (d *decoder) members(one func(name []byte) bool) bool {
 		case ',':
 			d.at++
 		case '}':
-			d.at++
-			d.depth--
-			return true
+			return d.up()
 		default:
-			return false
+			return d.fail(inMembers)
 		}
 	}
+}
+
+// noName passes over the name of a member that nobody asks for.
+func (d *decoder) noName() (none []byte, ok bool) { return nil, d.skipText() }
+
+// name reads the name of a member, which holds until the next one is read.
+func (d *decoder) name() (name []byte, ok bool) {
+	if name, ok = d.text(); d.s != nil {
+		d.s.name = append(d.s.name[:0], name...)
+		name = d.s.name
+	}
+	return name, ok
 }

@@ -41,6 +41,8 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	timeType        = reflect.TypeFor[time.Time]()
 	numberType      = reflect.TypeFor[json.Number]()
+	anyType         = reflect.TypeFor[any]()
+	rawType         = reflect.TypeFor[json.RawMessage]()
 )
 
 func (b builder) plan(t reflect.Type) *plan {
@@ -58,6 +60,9 @@ func (b builder) plan(t reflect.Type) *plan {
 	}
 	b.fill(p, t)
 	adopt(p, t)
+	if t == rawType {
+		p.decode = decodeRaw
+	}
 	return p
 }
 

@@ -1,0 +1,259 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/rest"
+)
+
+// The shapes that large bodies have.
+type (
+	found struct {
+		ID     int64     `json:"id"`
+		Title  string    `json:"title"`
+		Body   string    `json:"body"`
+		Open   bool      `json:"open"`
+		Labels []string  `json:"labels"`
+		User   *finder   `json:"user"`
+		At     time.Time `json:"at"`
+		Score  float64   `json:"score"`
+	}
+	finder struct {
+		Login string `json:"login"`
+		ID    int    `json:"id"`
+	}
+	search struct {
+		Total int     `json:"total"`
+		Items []found `json:"items"`
+	}
+	graph struct {
+		Data struct {
+			Repository struct {
+				Issues struct {
+					Nodes []*found `json:"nodes"`
+				} `json:"issues"`
+			} `json:"repository"`
+		} `json:"data"`
+	}
+	nested struct {
+		Value found             `json:"value"`
+		Kids  map[string]nested `json:"kids"`
+	}
+	// ownText reads itself.
+	ownText string
+)
+
+func (o *ownText) UnmarshalJSON(b []byte) error { *o = ownText(b[:min(len(b), 100)]); return nil }
+
+const oneFound = `{"id":123456789,"title":"A title of some words","body":"A body that is \"quoted\"\nand longer than the rest of it, as bodies are, with an ü",` +
+	`"open":true,"labels":["bug","help wanted"],"user":{"login":"gopher","id":4711,"avatar":"https://example.com/a"},"at":"2026-01-02T03:04:05Z","score":1.25}`
+
+// repeated returns about size bytes of one, with commas between them.
+func repeated(one string, size int) string {
+	n := max(size/(len(one)+1), 1)
+	return strings.Repeat(one+",", n-1) + one
+}
+
+func kids(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, `"kid %d":{"value":%s,"kids":{}},`, i, oneFound)
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
+
+// largeShapes are made for a size; value returns what they are decoded into.
+var largeShapes = []struct {
+	name  string
+	text  func(size int) string
+	value func() any
+	// extra is how much of the text has to be in memory in one piece beside the value, unsaid how much more if the length of the body is unknown.
+	extra, unsaid float64
+}{
+	{"list", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new([]found) }, 0, 0},
+	{"search result", func(n int) string { return `{"total":1,"items":[` + repeated(oneFound, n) + "]}" }, func() any { return new(search) }, 0, 0},
+	{"graph", func(n int) string {
+		return `{"data":{"repository":{"issues":{"nodes":[` + repeated(oneFound, n) + "]}}}}"
+	}, func() any { return new(graph) }, 0, 0},
+	{"nested objects", func(n int) string { return `{"value":` + oneFound + `,"kids":{` + kids(n) + "}}" }, func() any { return new(nested) }, 0, 0},
+	{"map", func(n int) string { return `{` + kids(n) + "}" }, func() any { return new(map[string]nested) }, 0, 0},
+	{"any", func(n int) string { return `{"total":1,"items":[` + repeated(oneFound, n) + "]}" }, func() any { return new(any) }, 0, 0},
+	{"string", func(n int) string { return `{"login":"` + strings.Repeat("0123456789abcdef", n/16) + `"}` }, func() any { return new(gopher) }, 0, 1},
+	{"string with escapes", func(n int) string { return `"` + strings.Repeat(`0123456789ab\"\n`, n/16) + `"` }, func() any { return new(string) }, 0, 1},
+	{"raw message", func(n int) string { return `{"data":[` + repeated(oneFound, n) + "]}" }, func() any { return new(struct{ Data json.RawMessage }) }, 0, 1},
+	{"raw messages", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new([]json.RawMessage) }, 0, 0},
+	{"own UnmarshalJSONs", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new([]ownText) }, 0, 0},
+	{"own UnmarshalJSON", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new(ownText) }, 1, 1},
+	{"numbers", func(n int) string { return `{"data":[` + repeated("1234567", n) + "]}" }, func() any { return new(struct{ Data []int }) }, 0, 0},
+	{"strings", func(n int) string { return `{"data":[` + repeated(`"gopher"`, n) + "]}" }, func() any { return new(struct{ Data []string }) }, 0, 0},
+	{"ignored", func(n int) string { return `{"data":[` + repeated(oneFound, n) + `],"login":"x"}` }, func() any { return new(gopher) }, 0, 0},
+}
+
+// overLength returns a client whose bodies are text, of a length that is said or not.
+func overLength(t testing.TB, text []byte, said bool) *rest.Client {
+	t.Helper()
+	c, err := rest.New("http://api.test/", rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp := &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(text)), ContentLength: -1, Request: r}
+		if said {
+			resp.ContentLength = int64(len(text))
+		}
+		return resp, nil
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// Bodies of every shape and size become the values that encoding/json makes. They cost the memory that encoding/json needs for the value, and
+// a bounded buffer. A single long text may cost twice if the length of the body is unknown.
+func TestLargeBodies(t *testing.T) {
+	if rest.RaceEnabled {
+		t.Skip("race builds allocate more")
+	}
+	sizes := []int{1025 << 10}
+	if os.Getenv("GALLOP_LONG") != "" {
+		sizes = []int{465 << 10, 1025 << 10, 6 << 20}
+	}
+	const bounded = 1400 << 10
+	for _, shape := range largeShapes {
+		t.Run(shape.name, func(t *testing.T) {
+			for _, size := range sizes {
+				text := []byte(shape.text(size))
+				want := shape.value()
+				value := allocated(func() {
+					if err := json.Unmarshal(text, want); err != nil {
+						t.Fatal(err)
+					}
+				})
+				for _, said := range []bool{true, false} {
+					c := overLength(t, text, said)
+					got := shape.value()
+					most := 1.1*(value+shape.extra*float64(len(text))) + bounded
+					if !said {
+						most += shape.unsaid*float64(len(text)) + 1<<20 // buffers that grow to 1 MiB
+					}
+					bytes := allocated(func() {
+						if _, err := c.R().Get("a", got); err != nil {
+							t.Fatal(err)
+						}
+					})
+					if bytes > most {
+						t.Errorf("%d bytes, length said %t: %.0f allocated, want at most %.0f", len(text), said, bytes, most)
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Errorf("%d bytes, length said %t: another value", len(text), said)
+					}
+				}
+			}
+		})
+	}
+}
+
+// gauge is a body that looks at what is in memory while it is read.
+type gauge struct {
+	text []byte
+	next int // when it looks again
+	peak uint64
+}
+
+func (g *gauge) Read(p []byte) (n int, err error) {
+	if len(g.text) <= g.next {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		g.peak = max(g.peak, m.HeapAlloc)
+		g.next = len(g.text) - len(g.text)/4 - 1
+	}
+	if len(g.text) == 0 {
+		return 0, io.EOF
+	}
+	n = copy(p, g.text)
+	g.text = g.text[n:]
+	return n, nil
+}
+
+// At no time more is in memory than the value and a bounded buffer.
+func TestLargeBodiesPeak(t *testing.T) {
+	if rest.RaceEnabled {
+		t.Skip("race builds allocate more")
+	}
+	const size, bounded = 1500 << 10, 600 << 10
+	live := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // for what pools have
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, shape := range largeShapes {
+		t.Run(shape.name, func(t *testing.T) {
+			text := []byte(shape.text(size))
+			g := &gauge{text: text, next: len(text)}
+			c, err := rest.New("http://api.test/", rest.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(g), ContentLength: int64(len(text)), Request: r}, nil
+			})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := shape.value()
+			before := live()
+			if _, err := c.R().Get("a", v); err != nil {
+				t.Fatal(err)
+			}
+			value := live() - before
+			runtime.KeepAlive(v)
+			if peak, most := float64(g.peak)-before, 1.1*(value+shape.extra*size)+bounded; peak > most {
+				t.Errorf("%.0f in memory, want at most %.0f for a value of %.0f", peak, most, value)
+			}
+			runtime.KeepAlive(text)
+		})
+	}
+}
+
+func BenchmarkLargeBodies(b *testing.B) {
+	for _, shape := range largeShapes {
+		for _, size := range []int{465 << 10, 1025 << 10, 8 << 20, 63 << 20} {
+			text := []byte(shape.text(size))
+			c := overLength(b, text, true)
+			b.Run(fmt.Sprintf("%s/%dKB/rest", shape.name, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := c.R().Get("a", shape.value()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(fmt.Sprintf("%s/%dKB/json", shape.name, size>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					all, err := io.ReadAll(bytes.NewReader(text))
+					if err != nil || json.Unmarshal(all, shape.value()) != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
