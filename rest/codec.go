@@ -32,6 +32,8 @@ type Codec interface {
 // DecodeFrom reads through a window of 64 KiB, so that the text of a body larger than 1 MiB is never in memory whole. Only a
 // single value that needs its text in one piece is: a long string, or what goes to an UnmarshalJSON or to encoding/json.
 //
+// A text that ends too early is io.ErrUnexpectedEOF for errors.Is, as a json.Decoder says it.
+//
 // After an error the value may be filled in part, and an UnmarshalJSON may have been called twice.
 type JSON struct {
 	// Strict makes anything but white space behind the value an error. It is ignored
@@ -105,7 +107,7 @@ func (j JSON) decodeOne(data []byte, v any) error {
 	}
 	at := d.InputOffset()
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = json.Unmarshal(data, new(json.RawMessage))
+		err, at = io.ErrUnexpectedEOF, int64(len(data))
 	}
 	return decodeError(err, at)
 }
