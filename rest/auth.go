@@ -101,6 +101,9 @@ func (t *tokens) get(ctx context.Context, rejected string) (string, error) {
 	if token.Value == "" {
 		return "", errors.New("the source returned an empty token")
 	}
+	if _, err := credentials(token.header(), nil); err != nil { // which is not kept
+		return "", err
+	}
 	t.token = token
 	return token.header(), nil
 }

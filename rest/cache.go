@@ -95,16 +95,28 @@ func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) 
 
 // validate makes x a question whether the answer still holds, and reports whether it could (RFC 9111 §4.3.1).
 func (s *stored) validate(x *exchange) bool {
-	etag, tagged := s.headers.get("ETag", foldName)
-	modified, dated := s.headers.get("Last-Modified", foldName)
+	etag, modified := validators(&s.headers)
 	x.headers = x.headers.clone() // the caller has the others
-	if tagged {
+	if etag != "" {
 		x.headers.set("If-None-Match", etag, foldName)
 	}
-	if dated {
+	if modified != "" {
 		x.headers.set("If-Modified-Since", modified, foldName)
 	}
-	return tagged || dated
+	return etag != "" || modified != ""
+}
+
+// validators returns the tag and the date that a conditional request may send back, "" for each that is missing or too long.
+// A server that refuses a long one would refuse the request each time.
+func validators(headers *fields) (etag, modified string) {
+	const most = 1 << 10
+	if etag, _ = headers.get("ETag", foldName); len(etag) > most {
+		etag = ""
+	}
+	if modified, _ = headers.get("Last-Modified", foldName); len(modified) > most {
+		modified = ""
+	}
+	return etag, modified
 }
 
 // matches reports whether the answer is one to x, too (RFC 9111 §4.1).
@@ -183,9 +195,7 @@ func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 	}
 	s.born = bornAt(&headers, sent, now)
 	s.fresh = freshFor(&headers, said)
-	_, tagged := headers.get("ETag", foldName)
-	_, dated := headers.get("Last-Modified", foldName)
-	if !tagged && !dated && (s.asks || s.fresh <= now.Sub(s.born)) {
+	if etag, modified := validators(&headers); etag == "" && modified == "" && (s.asks || s.fresh <= now.Sub(s.born)) {
 		return nil
 	}
 	return s

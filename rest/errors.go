@@ -36,6 +36,12 @@ var (
 	// not know the parameter that asks for the next.
 	ErrPagesRepeat = errors.New("rest: the pages repeat")
 
+	// ErrPagesEmpty is returned after a hundred pages in a row without an element, each of which named a next one. A loop
+	// over elements could not end otherwise.
+	ErrPagesEmpty = errors.New("rest: a hundred pages in a row have no element")
+
+	errEmptyGzip   = errors.New("rest: a gzip body goes on without content")
+	errFields      = errors.New("rest: the answer has more than 1024 header fields")
 	errNoAnswer    = errors.New("rest: the RoundTripper returned neither an answer nor an error")
 	errNoContext   = errors.New("rest: the context is nil")
 	errNoClient    = errors.New("rest: the request was not made by this client")
@@ -52,7 +58,7 @@ type RequestError struct {
 }
 
 // Error names the request and the reason.
-func (e *RequestError) Error() string { return e.Method + " " + e.URL + ": " + e.Err.Error() }
+func (e *RequestError) Error() string { return named(e.Method, e.URL) + reason(e.Err) }
 
 // Unwrap returns the reason.
 func (e *RequestError) Unwrap() error { return e.Err }
@@ -79,13 +85,13 @@ type DecodeError struct {
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
-		b.WriteString(e.Method + " " + e.URL + ": ")
+		b.WriteString(named(e.Method, e.URL))
 	}
 	b.WriteString("cannot decode the answer")
 	if e.Path != "" {
-		b.WriteString(" at " + e.Path)
+		b.WriteString(" at " + oneLine(e.Path))
 	}
-	b.WriteString(", offset " + strconv.FormatInt(e.Offset, 10) + ": " + e.Err.Error())
+	b.WriteString(", offset " + strconv.FormatInt(e.Offset, 10) + ": " + reason(e.Err))
 	return b.String()
 }
 
@@ -121,7 +127,7 @@ type ErrorItem struct {
 // Error names request, status and the beginning of the message, in one line.
 func (e *APIError) Error() string {
 	var b strings.Builder
-	b.WriteString(e.Method + " " + e.URL + ": " + strconv.Itoa(e.StatusCode))
+	b.WriteString(named(e.Method, e.URL) + strconv.Itoa(e.StatusCode))
 	for _, text := range []string{e.Message, e.Detail} {
 		if text != "" {
 			b.WriteString(" " + oneLine(text))
@@ -141,8 +147,16 @@ func (e *APIError) Error() string {
 }
 
 // oneLine returns the beginning of a text of the server's as it may stand in a log: that is no place for lines and escapes of others.
-func oneLine(text string) string {
-	const most = 300
+func oneLine(text string) string { return upTo(text, 300) }
+
+// named returns what errors about a request begin with. A redirect may have led to a URL that is too long for a log.
+func named(method, url string) string { return method + " " + upTo(url, 1000) + ": " }
+
+// reason returns the text of an error, which may quote the server, as it may stand in a log.
+func reason(err error) string { return upTo(err.Error(), 600) }
+
+// upTo returns about the first bytes of text, in one line.
+func upTo(text string, most int) string {
 	var b strings.Builder
 	for _, r := range text {
 		if b.Len() >= most {
@@ -222,7 +236,7 @@ func (e *AuthError) Error() string {
 	if _, answered := e.Err.(*APIError); answered {
 		return e.Err.Error()
 	}
-	return "rest: no credentials: " + e.Err.Error()
+	return "rest: no credentials: " + reason(e.Err)
 }
 
 // Unwrap returns the reason.
@@ -240,5 +254,5 @@ type RedirectError struct {
 
 // Error says why it is not followed.
 func (e *RedirectError) Error() string {
-	return e.Method + " " + e.URL + ": redirect " + strconv.Itoa(e.StatusCode) + " to " + redacted(e.Location) + " not followed: " + e.Reason
+	return named(e.Method, e.URL) + "redirect " + strconv.Itoa(e.StatusCode) + " to " + oneLine(redacted(e.Location)) + " not followed: " + e.Reason
 }

@@ -10,7 +10,7 @@ import (
 
 // Pages that are lists, one after the other. Iterators make a call when they need the next page; the first error
 // is yielded with the zero value, and ends them. A page that was there before is ErrPagesRepeat: servers ignore
-// parameters they do not know, and would send the first page for ever.
+// parameters they do not know, and would send the first page forever. A hundred pages in a row without an element are ErrPagesEmpty.
 //
 // The request must not be used for anything else meanwhile. It may be iterated over again.
 
@@ -20,7 +20,7 @@ import (
 func Linked[T any](r *Request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next := r.again()
-		seen := map[string]bool{}
+		seen := before{}
 		for {
 			var page []T
 			resp, err := next.client.Do(next, &page)
@@ -31,17 +31,49 @@ func Linked[T any](r *Request) iter.Seq2[T, error] {
 			if to == "" {
 				return
 			}
-			seen[resp.URL()] = true
-			if err = next.follow(resp, to); err == nil && seen[to] {
-				err = ErrPagesRepeat
+			seen.had(resp.URL())
+			if err = next.follow(resp, to); err == nil {
+				err = seen.next(to, len(page))
 			}
 			if err != nil {
 				yieldPage(nil, err, yield)
 				return
 			}
-			seen[to] = true
 		}
 	}
+}
+
+// before is what is known about the pages before the next one.
+type before struct {
+	seen  map[[sha256.Size]byte]bool // which names they had, by their hashes: servers may make long ones
+	empty int                        // how many of the last ones had no element
+}
+
+const maxEmptyPages = 100
+
+// had notes a name of a page, and reports whether another one had it.
+func (b *before) had(name string) bool {
+	sum := sha256.Sum256([]byte(name))
+	had := b.seen[sum]
+	if b.seen == nil {
+		b.seen = map[[sha256.Size]byte]bool{}
+	}
+	b.seen[sum] = true
+	return had
+}
+
+// next returns why the next page, which has this name, is not to be asked for. The last one had this many elements.
+func (b *before) next(name string, elements int) error {
+	if b.empty++; elements > 0 {
+		b.empty = 0
+	}
+	switch {
+	case b.had(name):
+		return ErrPagesRepeat
+	case b.empty >= maxEmptyPages:
+		return ErrPagesEmpty
+	}
+	return nil
 }
 
 // again returns a copy of r for the next page.
@@ -128,7 +160,7 @@ type hashedBody struct {
 func Cursors[P, T any](r *Request, parameter string, split func(page P) (elements []T, cursor string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		next := r.again()
-		seen := map[string]bool{}
+		seen := before{}
 		for {
 			var page P
 			_, err := next.client.Do(next, &page)
@@ -140,11 +172,10 @@ func Cursors[P, T any](r *Request, parameter string, split func(page P) (element
 			if !yieldPage(elements, nil, yield) || cursor == "" {
 				return
 			}
-			if seen[cursor] {
-				yieldPage[T](nil, ErrPagesRepeat, yield)
+			if err := seen.next(cursor, len(elements)); err != nil {
+				yieldPage[T](nil, err, yield)
 				return
 			}
-			seen[cursor] = true
 			next.path = withoutParam(next.path, parameter)
 			next.SetQuery(parameter, cursor)
 		}

@@ -19,8 +19,8 @@ type RateLimit struct {
 	// refused once more if its body can be.
 	Wait bool
 
-	// MaxPause is how long requests are refused at most because an answer said Retry-After;
-	// as long as it says by default.
+	// MaxPause is the longest time for which an answer makes the client refuse requests. It bounds Retry-After and
+	// the time at which a limit is reset. 0 means no bound.
 	MaxPause time.Duration
 }
 
@@ -185,11 +185,19 @@ func (c *Client) observed(next stage) stage {
 		}
 		if !c.limits.policy.Ignore && resp.Header("X-From-Cache") == "" {
 			if rate := rateOf(&resp.headers, time.Now()); rate.Known() {
-				c.limits.note(x, rate)
+				c.limits.note(x, rate.within(c.limits.policy.MaxPause))
 			}
 		}
 		return resp, nil
 	}
+}
+
+// within returns the rate with its reset at most a pause away; 0 is any time.
+func (r Rate) within(pause time.Duration) Rate {
+	if latest := time.Now().Add(pause); pause > 0 && r.Reset.After(latest) {
+		r.Reset = latest
+	}
+	return r
 }
 
 // note remembers a rate. Answers overtake each other: of the same window the least that is left

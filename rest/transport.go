@@ -154,7 +154,8 @@ var gzipReaders sync.Pool
 
 // unzipped is a gzip body, decompressed while it is read. It may be closed meanwhile, as what it is read from may.
 type unzipped struct {
-	src io.ReadCloser
+	src  io.ReadCloser
+	idle int // how much of src was read since there was something in it
 
 	mu  sync.Mutex
 	z   *gzip.Reader
@@ -172,18 +173,37 @@ func (u *unzipped) Read(p []byte) (int, error) {
 		return 0, u.err
 	}
 	n, err := u.z.Read(p)
+	if n > 0 {
+		u.idle = 0
+	}
 	u.err = err
+	return n, err
+}
+
+// maxIdle is how much of a gzip body may stand for nothing. No limit of decoded bytes ends a body of empty members.
+const maxIdle = 1 << 20
+
+// zippedBody is what an unzipped body is read from.
+type zippedBody struct{ *unzipped }
+
+// Read implements io.Reader.
+func (z zippedBody) Read(p []byte) (int, error) {
+	if z.idle > maxIdle {
+		return 0, errEmptyGzip
+	}
+	n, err := z.src.Read(p)
+	z.idle += n
 	return n, err
 }
 
 func (u *unzipped) open() {
 	if z, ok := gzipReaders.Get().(*gzip.Reader); ok {
-		if u.err = z.Reset(u.src); u.err == nil {
+		if u.err = z.Reset(zippedBody{u}); u.err == nil {
 			u.z = z
 		}
 		return
 	}
-	u.z, u.err = gzip.NewReader(u.src)
+	u.z, u.err = gzip.NewReader(zippedBody{u})
 }
 
 // Close implements io.Closer.

@@ -27,6 +27,13 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 		cancel()
 		return nil, err
 	}
+	if count := fieldCount(from.Header); count > maxFields {
+		if from.Body != nil {
+			from.Body.Close()
+		}
+		cancel()
+		return nil, errFields
+	}
 	resp := &Response{StatusCode: from.StatusCode, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
 	resp.headers = roomFor(len(from.Header) + 2)
 	names := make([]string, 0, len(from.Header))
@@ -55,6 +62,16 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 		resp.Body, resp.cut = &cancelledBody{from.Body, cancel}, cut(cancel)
 	}
 	return resp, nil
+}
+
+// maxFields is how many header fields an answer may have, as with a gallop.Client. They are compared with each other.
+const maxFields = 1024
+
+func fieldCount(h http.Header) (n int) {
+	for _, values := range h {
+		n += len(values)
+	}
+	return n
 }
 
 // cutting returns how a Read of a body that waits is ended: by closing the body, as that of an http.Transport may be, or, since

@@ -40,8 +40,8 @@ func (d *decoder) release() {
 	}
 }
 
-// more reads more data and reports whether there was any. Data before d.at is dropped, so that d.at and all positions change even if
-// there is none.
+// more reads more data and reports whether there was any. It drops the data before d.at, so all positions change,
+// also at the end of the text.
 func (d *decoder) more() bool { return d.s != nil && d.s.read(d) }
 
 // fail returns false, which ends the decoding. context is the beginning of a text that is as wrong as this one if it
