@@ -3,12 +3,14 @@ package rest_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,7 @@ var largeShapes = []struct {
 	{"own UnmarshalJSONs", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new([]ownText) }, 0, 0},
 	{"own UnmarshalJSON", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new(ownText) }, 1, 1},
 	{"numbers", func(n int) string { return `{"data":[` + repeated("1234567", n) + "]}" }, func() any { return new(struct{ Data []int }) }, 0, 0},
+	{"long numbers", func(n int) string { return `{"data":[` + repeated("1234567890123456789", n) + "]}" }, func() any { return new(struct{ Data []int64 }) }, 0, 0},
 	{"strings", func(n int) string { return `{"data":[` + repeated(`"gopher"`, n) + "]}" }, func() any { return new(struct{ Data []string }) }, 0, 0},
 	{"ignored", func(n int) string { return `{"data":[` + repeated(oneFound, n) + `],"login":"x"}` }, func() any { return new(gopher) }, 0, 0},
 }
@@ -166,6 +169,28 @@ func TestLargeBodies(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A large body whose values do not fit is the error that encoding/json makes of it, and costs hardly more than one whose values do.
+func TestLargeMistyped(t *testing.T) {
+	if rest.RaceEnabled {
+		t.Skip("race builds allocate more")
+	}
+	for _, one := range []string{`"x"`, "[1]", "{}", "true", "1.5", "12345678901234567890", "-1e999"} {
+		text := []byte(`{"data":[1,` + repeated(one, 1100<<10) + "]}")
+		var v, want struct{ Data []int }
+		wantErr := json.Unmarshal(text, &want)
+		c := overLength(t, text, true)
+		var err error
+		bytes := allocated(func() { _, err = c.R().Get("a", &v) })
+		var got, mistyped *json.UnmarshalTypeError
+		if !errors.As(err, &got) || !errors.As(wantErr, &mistyped) || *got != *mistyped || as[*rest.DecodeError](t, err).Path != "Data" {
+			t.Errorf("%s: got %+v, want %+v", one, got, mistyped)
+		}
+		if most := 15*8*float64(len(want.Data)) + 300<<10; bytes > most || !slices.Equal(v.Data, want.Data) {
+			t.Errorf("%s: %.0f bytes allocated, want at most %.0f; %d elements, want %d", one, bytes, most, len(v.Data), len(want.Data))
+		}
 	}
 }
 

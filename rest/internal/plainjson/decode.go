@@ -2,6 +2,7 @@ package plainjson
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -32,11 +33,14 @@ func decodeBool(d *decoder, v reflect.Value) bool {
 		v.SetBool(false)
 		return d.is("false")
 	}
-	return d.null() || d.other(v)
+	return d.null() || d.mistyped(v)
 }
 
 // short is how many digits fit into an int64, whatever they are.
 const short = 18
+
+// longest is how many digits a uint64 has at most.
+const longest = 20
 
 func decodeInt(d *decoder, v reflect.Value) bool {
 	if d.null() {
@@ -44,21 +48,13 @@ func decodeInt(d *decoder, v reflect.Value) bool {
 	}
 	text, ok := d.number()
 	if !ok {
-		return d.other(v)
+		return d.mistyped(v)
 	}
-	digits, negative := text, text[0] == '-'
-	if negative {
-		digits = text[1:]
+	n, ok := integer(text)
+	if !ok || v.OverflowInt(n) {
+		return d.mistypedNumber(text, v)
 	}
-	n, ok := natural(digits)
-	value := int64(n)
-	if negative {
-		value = -value
-	}
-	if !ok || v.OverflowInt(value) {
-		return d.otherNumber(text, v)
-	}
-	v.SetInt(value)
+	v.SetInt(n)
 	return true
 }
 
@@ -68,27 +64,39 @@ func decodeUint(d *decoder, v reflect.Value) bool {
 	}
 	text, ok := d.number()
 	if !ok {
-		return d.other(v)
+		return d.mistyped(v)
 	}
 	n, ok := natural(text)
 	if !ok || v.OverflowUint(n) {
-		return d.otherNumber(text, v)
+		return d.mistypedNumber(text, v)
 	}
 	v.SetUint(n)
 	return true
 }
 
-func natural(digits []byte) (n uint64, ok bool) {
-	if len(digits) > short {
-		return 0, false
+// integer reads a number that is an int64.
+func integer(text []byte) (n int64, ok bool) {
+	if text[0] != '-' {
+		absolute, ok := natural(text)
+		return int64(absolute), ok && absolute <= math.MaxInt64
 	}
+	absolute, ok := natural(text[1:])
+	return -int64(absolute), ok && absolute <= -math.MinInt64
+}
+
+// natural reads digits that are a uint64.
+func natural(digits []byte) (n uint64, ok bool) {
 	for _, c := range digits {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
 		n = 10*n + uint64(c-'0')
 	}
-	return n, true
+	if len(digits) <= short {
+		return n, true
+	}
+	n, err := strconv.ParseUint(string(digits[:min(len(digits), longest+1)]), 10, 64)
+	return n, err == nil
 }
 
 func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
@@ -98,11 +106,11 @@ func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 		}
 		text, ok := d.number()
 		if !ok {
-			return d.other(v)
+			return d.mistyped(v)
 		}
 		f, err := strconv.ParseFloat(string(text), bits)
 		if err != nil {
-			return d.otherNumber(text, v)
+			return d.mistypedNumber(text, v)
 		}
 		v.SetFloat(f)
 		return true
@@ -111,7 +119,7 @@ func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 
 func decodeString(d *decoder, v reflect.Value) bool {
 	if d.peek() != '"' {
-		return d.null() || d.other(v)
+		return d.null() || d.mistyped(v)
 	}
 	text, ok := d.string()
 	if ok {
@@ -208,7 +216,7 @@ func (d *decoder) anyNumber() (any, bool) {
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return nil, d.otherNumber(text, reflect.New(anyType).Elem())
+		return nil, d.mistypedNumber(text, reflect.New(anyType).Elem())
 	}
 	return f, true
 }
@@ -263,7 +271,7 @@ func decodeSlice(of *plan) func(*decoder, reflect.Value) bool {
 				v.SetZero()
 				return true
 			}
-			return d.other(v)
+			return d.mistyped(v)
 		}
 		l := newList(v)
 		outermost := d.depth == 0
@@ -286,7 +294,7 @@ func decodeMap(of *plan) func(*decoder, reflect.Value) bool {
 				v.SetZero()
 				return true
 			}
-			return d.other(v)
+			return d.mistyped(v)
 		}
 		t := v.Type()
 		if v.IsNil() {
@@ -307,7 +315,7 @@ func decodeMap(of *plan) func(*decoder, reflect.Value) bool {
 
 func (r *record) decode(d *decoder, v reflect.Value) bool {
 	if d.peek() != '{' {
-		return d.null() || d.other(v)
+		return d.null() || d.mistyped(v)
 	}
 	next := 0 // fields mostly come in order
 	return d.members((*decoder).name, func(name []byte) bool {

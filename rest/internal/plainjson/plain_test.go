@@ -496,6 +496,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, typ := range types {
 			check(t, text, typ)
+			checkStream(t, text, typ, 16+len(text)%3, len(text)%2 == 0, false)
 		}
 	})
 }

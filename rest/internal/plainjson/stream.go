@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -29,9 +30,9 @@ type stream struct {
 	context string // of the byte that is wrong: see decoder.fail
 	wrong   error  // the first value that does not fit, at wrongAt
 	wrongAt int64
-	path    string // of fields that lead there
-	element int    // of the list that is all of the text, in which it is; -1 if it is in none
-	stuck   int    // the same of where the text cannot be read on
+	fields  []string // that lead there, the innermost first
+	element int      // of the list that is all of the text, in which it is; -1 if it is in none
+	stuck   int      // the same of where the text cannot be read on
 }
 
 // Options are how a stream is decoded.
@@ -82,7 +83,7 @@ func DecodeFrom(src io.Reader, v any, o Options) *Error {
 	d.peek()
 	switch {
 	case s.err == nil && s.wrong != nil:
-		return &Error{s.wrongAt, s.pathTo(), s.wrong}
+		return s.misfit()
 	case s.err != nil, s.Strict && d.at < len(d.data):
 		s.context = behind
 		return s.failed(d)
@@ -145,21 +146,32 @@ func (d *decoder) other(v reflect.Value) bool {
 }
 
 func (s *stream) unmarshal(text []byte, v reflect.Value) error {
-	j := json.NewDecoder(bytes.NewReader(text))
+	var err error
 	if s.RefuseUnknown {
+		j := json.NewDecoder(bytes.NewReader(text))
 		j.DisallowUnknownFields()
+		err = j.Decode(v.Interface())
+	} else {
+		err = json.Unmarshal(text, v.Interface())
 	}
-	err := j.Decode(v.Interface())
 	if mistyped, ok := err.(*json.UnmarshalTypeError); ok && mistyped.Type == v.Type() {
 		mistyped.Type = v.Type().Elem() // the pointer is ours
 	}
 	return err
 }
 
-// otherNumber is other for a number that has been passed over.
-func (d *decoder) otherNumber(text []byte, v reflect.Value) bool {
-	d.at -= len(text)
+// mistyped is other for a value that cannot become a v, which encoding/json has to say once only.
+func (d *decoder) mistyped(v reflect.Value) bool {
+	if d.s != nil && d.s.wrong != nil {
+		return d.skip()
+	}
 	return d.other(v)
+}
+
+// mistypedNumber is mistyped for a number that has been passed over.
+func (d *decoder) mistypedNumber(text []byte, v reflect.Value) bool {
+	d.at -= len(text)
+	return d.mistyped(v)
 }
 
 // took reports whether to go on after a value has been given to somebody who returned err.
@@ -174,8 +186,8 @@ func (d *decoder) took(text []byte, err error) bool {
 	return true
 }
 
-// note keeps the first error about a value, which ends at the offset. Its path is put together as the values around it end: d.wrong
-// is the depth of the innermost of them whose name is not in the path yet.
+// note keeps the first error about a value, which ends at the offset. Its fields are noted as the values around it end: d.wrong
+// is the depth of the innermost of them whose field is not noted yet.
 func (s *stream) note(d *decoder, end, size int64, err error) {
 	if s.wrong != nil {
 		return
@@ -184,23 +196,20 @@ func (s *stream) note(d *decoder, end, size int64, err error) {
 	if mistyped, ok := err.(*json.UnmarshalTypeError); ok {
 		at := *mistyped
 		at.Offset = min(at.Offset+end-size, end)
-		s.wrong, s.wrongAt, s.path = &at, at.Offset, at.Field
+		s.wrong, s.wrongAt = &at, at.Offset
+		if at.Field != "" {
+			s.fields = append(s.fields, at.Field)
+		}
 	}
 }
 
 // inField puts a field before the path.
 func (s *stream) inField(d *decoder, of, name string) {
 	d.wrong--
-	if s.path != "" {
-		s.path = "." + s.path
+	if mistyped, ok := s.wrong.(*json.UnmarshalTypeError); ok && len(s.fields) == 0 {
+		mistyped.Struct = of
 	}
-	s.path = name + s.path
-	if mistyped, ok := s.wrong.(*json.UnmarshalTypeError); ok {
-		if mistyped.Field == "" {
-			mistyped.Struct = of
-		}
-		mistyped.Field = s.path
-	}
+	s.fields = append(s.fields, name)
 }
 
 // inElement says that the element of the list that is all of the text ends, or cannot be read on.
@@ -229,7 +238,7 @@ func (s *stream) failed(d *decoder) *Error {
 	if s.err != nil {
 		return &Error{Offset: at, Err: s.err}
 	}
-	s.path, s.element = "", s.stuck
+	s.fields, s.element = nil, s.stuck
 	text := append([]byte(s.context), d.data[d.at:]...)
 	var err error
 	if s.context == behind {
@@ -245,13 +254,21 @@ func (s *stream) failed(d *decoder) *Error {
 	return &Error{syntax.Offset, s.pathTo(), syntax}
 }
 
-// pathTo returns the path to what is wrong.
-func (s *stream) pathTo() string {
-	switch {
-	case s.element < 0:
-		return s.path
-	case s.path == "":
-		return fmt.Sprintf("[%d]", s.element)
+// misfit returns the error about the first value that does not fit.
+func (s *stream) misfit() *Error {
+	path := s.pathTo()
+	if mistyped, ok := s.wrong.(*json.UnmarshalTypeError); ok {
+		mistyped.Field = strings.Join(s.fields, ".")
 	}
-	return fmt.Sprintf("[%d].%s", s.element, s.path)
+	return &Error{s.wrongAt, path, s.wrong}
+}
+
+// pathTo returns the path to what is wrong, and puts the fields in it in order.
+func (s *stream) pathTo() string {
+	slices.Reverse(s.fields)
+	path := strings.Join(s.fields, ".")
+	if s.element < 0 {
+		return path
+	}
+	return strings.TrimSuffix(fmt.Sprintf("[%d].%s", s.element, path), ".")
 }
