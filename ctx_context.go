@@ -33,9 +33,9 @@ type lifetime struct {
 // Done returns a channel that is closed when the client goes away, the deadline of the
 // request passes, the server is shut down, or the handler has returned.
 //
-// To notice that the client goes away, the connection is watched from the first call
-// on. As long as the body is not read, or when the client has sent a further request
-// already, it cannot be; then only the rest counts.
+// A client goes away when it closes its side of the connection (see Server.AllowHalfClose and ServeConn for exceptions),
+// resets the connection, or does not take what is written to it. To notice the first two, the connection is watched from the first
+// call on, but not before the body has been read. Behind a further request of the client's only a reset is noticed.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -232,61 +232,3 @@ func (l *lifetime) exit() (over bool) {
 }
 
 func (l *lifetime) overLocked() bool { return l.left && !l.given && l.users == 0 }
-
-// watch begins to watch the connection, if somebody wants to know and if what comes
-// next on it is not part of this request. l is locked.
-func (c *serverConn) watch(l *lifetime) {
-	if l.done == nil && l.gone == nil || l.watcher != nil || !l.canWatch || l.err != nil || !c.input.empty() {
-		return
-	}
-	ended := make(chan struct{})
-	l.watcher = ended
-	c.input.armExactly(time.Time{})
-	go func() {
-		defer close(ended)
-		var b [1]byte
-		n, err := c.nc.Read(b[:])
-		if n > 0 {
-			l.ahead = append(l.ahead[:0], b[0])
-		} else if !isTimeout(err) {
-			l.lost()
-		}
-	}()
-}
-
-// bodyRead tells that the connection may be watched from now on.
-func (c *serverConn) bodyRead(ctx *RequestCtx) {
-	l := &ctx.life
-	l.mu.Lock()
-	l.canWatch = true
-	c.watch(l)
-	l.mu.Unlock()
-}
-
-// stopWatching ends the watching and keeps what it has read.
-func (c *serverConn) stopWatching() {
-	if c.ctx.life.used.Load() {
-		c.endWatching()
-	}
-}
-
-func (c *serverConn) endWatching() {
-	l := &c.ctx.life
-	c.shared = true
-	l.mu.Lock()
-	l.canWatch = false
-	watcher := l.watcher
-	l.mu.Unlock()
-	if watcher == nil {
-		return
-	}
-	c.input.armExactly(time.Unix(1, 0))
-	<-watcher
-	c.loop.drained = false
-	l.watcher = nil
-	if len(l.ahead) > 0 {
-		c.input.makeRoom()
-		c.input.buf = append(c.input.buf, l.ahead...)
-		l.ahead = l.ahead[:0]
-	}
-}

@@ -251,8 +251,13 @@ func ExampleRequestCtx_Done() {
 		<-ctx.Done()
 		ended <- ctx.Err()
 	}}
-	client, server := memnet.Pipe()
-	go s.ServeConn(server)
+	ln := memnet.NewListener()
+	go s.Serve(ln)
+	defer s.Close()
+	client, err := ln.Dial()
+	if err != nil {
+		log.Fatal(err)
+	}
 	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"); err != nil {
 		log.Fatal(err)
 	}

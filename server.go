@@ -217,6 +217,12 @@ type Server struct {
 	// TCPKeepalive switches TCP keep-alive probes on for accepted connections.
 	TCPKeepalive bool
 
+	// AllowHalfClose is for clients that send a request, close their side of the connection, and wait for the
+	// response. They get one by default, too, but the request's context ends when they close, since a client that was
+	// killed looks the same. With AllowHalfClose the context goes on. A failed write still ends it, and so does
+	// a reset if the system is Linux.
+	AllowHalfClose bool
+
 	// DisableKeepalive closes every connection after its first response.
 	DisableKeepalive bool
 
@@ -332,7 +338,13 @@ func (s *Server) Serve(ln net.Listener) error {
 // ServeConn serves c until it ends, and closes it. It returns nil when the
 // connection ended as connections do, and otherwise what was wrong, with it or with the
 // request that was refused and ended it.
-func (s *Server) ServeConn(c net.Conn) error {
+//
+// A c that is no socket, nor TLS over one, may return io.EOF behind a request: that does not end the request's context, as
+// it does on sockets (see AllowHalfClose). Any other error does.
+func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, true) }
+
+// serveOne serves one connection. Lent says that it is not from a listener.
+func (s *Server) serveOne(c net.Conn, lent bool) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
 		c.Close()
@@ -342,7 +354,7 @@ func (s *Server) ServeConn(c net.Conn) error {
 		s.turnAway(c, StatusServiceUnavailable, err, false)
 		return err
 	}
-	err := s.serveConn(c)
+	err := s.serveConn(c, lent)
 	if answered, ok := err.(answeredError); ok {
 		return answered.error
 	}

@@ -214,7 +214,9 @@ func (b *requestBody) fail(err error) error {
 	case b.isCut():
 		err = ErrBodyClosed
 	case err == io.EOF:
-		b.c.ctx.life.lost()
+		if b.c.endsWithInput() {
+			b.c.ctx.life.lost()
+		}
 		err = io.ErrUnexpectedEOF
 	case isTimeout(err) && b.c.input.byHand.Load() != nil:
 		err = os.ErrDeadlineExceeded

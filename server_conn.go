@@ -65,6 +65,7 @@ type serverConn struct {
 	plain  bool // the last response was plain
 	shared bool // others were handed something that points here, and may have kept it
 	taken  bool // the handler has the connection, see HijackConn
+	lent   bool // ServeConn was given the connection
 
 	clock clock.Watch // for look
 }
@@ -81,7 +82,7 @@ const (
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(nc net.Conn) {
-	s.logEnd(nc, s.serveConn(nc))
+	s.logEnd(nc, s.serveConn(nc, false))
 }
 
 // logEnd logs how a connection ended, unless that is known already or nobody's business.
@@ -91,9 +92,10 @@ func (s *Server) logEnd(nc net.Conn, err error) {
 	}
 }
 
-// serveConn serves nc, which admit has counted, until it ends.
-func (s *Server) serveConn(nc net.Conn) (err error) {
+// serveConn serves nc, which admit has counted, until it ends. Lent says that it is not from a listener.
+func (s *Server) serveConn(nc net.Conn, lent bool) (err error) {
 	c := s.acquireConn()
+	c.lent = lent
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, s.connIDs.Add(1)
 	c.look()
 	c.since = c.now

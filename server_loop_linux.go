@@ -708,6 +708,17 @@ func (o *output) writeOnLoop(p []byte) error {
 	return nil
 }
 
+// awaitBreak waits until the client is known to take nothing any more, and reports false if reading was to end before that.
+func (c *serverConn) awaitBreak() bool {
+	var err error
+	if lc := c.loop.conn; lc != nil {
+		err = lc.AwaitBreak()
+	} else {
+		err = poll.AwaitBreak(socketBelow(c.nc))
+	}
+	return !isTimeout(err)
+}
+
 // leaveLoop returns the connection as one that is no loop's any more.
 func (c *serverConn) leaveLoop() (net.Conn, error) {
 	if lc := c.loop.conn; lc != nil {

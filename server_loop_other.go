@@ -39,6 +39,9 @@ func (c *serverConn) mayRunHere() bool { return true }
 
 func (c *serverConn) handleOnLoop() { c.srv.Handler(c.ctx) }
 
+// awaitBreak reports false, as the system does not tell.
+func (c *serverConn) awaitBreak() bool { return false }
+
 func (o *output) writeOnLoop(p []byte) error { return nil }
 
 func (c *serverConn) leaveLoop() (net.Conn, error) { return c.nc, nil }

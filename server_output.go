@@ -99,6 +99,9 @@ func (o *output) flushWith(p []byte) error {
 	if cap(o.buf) > 64<<10 {
 		putBuffer(&o.buf)
 	}
+	if o.err != nil {
+		o.c.writeFailed()
+	}
 	return o.err
 }
 
@@ -177,12 +180,12 @@ func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error)
 		case err == nil: // r is shorter than it was said to be
 			return n - rest.N, io.ErrUnexpectedEOF
 		}
-		if before-rest.N != k { // read and not written: not to be had again
-			o.err = err
-			return n - rest.N, err
+		if before-rest.N == k { // else some was read and not written, and is not to be had again
+			err = o.stalled(int(min(k, 1)), err)
 		}
-		if err = o.stalled(int(min(k, 1)), err); err != nil {
+		if err != nil {
 			o.err = err
+			o.c.writeFailed()
 			return n - rest.N, err
 		}
 	}

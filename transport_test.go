@@ -26,7 +26,7 @@ type listener interface {
 }
 
 var goroutines = transport{
-	"goroutine", (*gallop.Server).ServeConn, func(*gallop.Server) listener { return memnet.NewListener() },
+	"goroutine", gallop.ServeAccepted, func(*gallop.Server) listener { return memnet.NewListener() },
 }
 
 // onTransports runs a test on each transport there is.

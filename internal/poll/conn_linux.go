@@ -303,12 +303,17 @@ func (c *Conn) expired(bit uint32) error {
 	return nil
 }
 
-// await waits until c may be readable, or writable.
+// AwaitBreak waits until the client takes nothing any more, for as long as a Read might wait. Without an error that is so.
+func (c *Conn) AwaitBreak() error { return c.named("read", c.await(broken)) }
+
+// await waits until c may be readable, or writable, or is broken.
 func (c *Conn) await(bit uint32) error {
 	c.leave()
-	enough := uint32(readable | hungUp | broken | closed)
-	if bit == writable {
-		enough = writable | broken | closed
+	enough := bit | broken | closed
+	switch bit {
+	case readable:
+		enough |= hungUp
+	case writable:
 		if err := c.wantWritable(); err != nil {
 			return err
 		}
@@ -320,7 +325,7 @@ func (c *Conn) await(bit uint32) error {
 		if s := c.state.Load(); s&closed != 0 {
 			return net.ErrClosed
 		} else if s&enough != 0 {
-			c.state.And(^bit)
+			c.state.And(^(bit &^ broken))
 			return nil
 		} else if v.over {
 			return net.ErrClosed
