@@ -60,6 +60,9 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 	if c.srv.NoDefaultContentType {
 		ctx.Response.Header.flags |= noDefaultContentType
 	}
+	if cc := c.entry.context; cc != nil {
+		ctx.InitContext(cc.forRequest(c))
+	}
 }
 
 // recycle ends the request, and reports whether ctx is ready for another one. If it

@@ -16,13 +16,13 @@ type lifetime struct {
 	done     chan struct{} // made by the first call of Done
 	err      error
 	deadline time.Time
-	unhook   func() bool     // stops waiting for the server's end
+	unhooks  []func() bool   // stop waiting for the end of the server and of parent
+	follows  *byte           // not nil while the lifetime waits for the end of parent; each time is another one
 	watcher  chan struct{}   // closed when the goroutine that watches the connection ends
 	canWatch bool            // the body is read: what comes now is the next request, or the end
 	ahead    []byte          // what the watcher has read
-	parent   context.Context // of a request that no server serves, or nil
-	gone     func(error)     // to be told that the client went away
-	goneLog  Logger          // told if that panics
+	parent   context.Context // that of the connection, see Server.ConnContext, or what InitContext was given; may be nil
+	gone     *disconnect     // to be told that the client went away, or nil
 
 	// A request that has timed out is left to its handlers.
 	left  bool // the server has nothing to do with it any longer
@@ -45,41 +45,61 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 		return l.done
 	}
 	l.done = make(chan struct{})
-	switch {
-	case l.err != nil:
+	if l.err != nil {
 		close(l.done)
-	case ctx.conn != nil:
-		done := l.done
-		l.unhook = context.AfterFunc(ctx.conn.srv.stopped, func() { l.cancelIf(done, context.Canceled) })
-		ctx.conn.watch(l)
-	case l.parent != nil:
-		done, parent := l.done, l.parent
-		l.unhook = context.AfterFunc(parent, func() { l.cancelIf(done, parent.Err()) })
+		return l.done
 	}
-	return l.done
+	done := l.done
+	if ctx.conn != nil {
+		l.unhooks = append(l.unhooks, context.AfterFunc(ctx.conn.srv.stopped, func() { l.cancelIf(done, context.Canceled) }))
+		ctx.conn.watch(l)
+	}
+	l.followParent()
+	return done
 }
 
 // OnDisconnect has f called, once and on another goroutine, when the client goes away, with
 // context.Canceled, or the request times out, with context.DeadlineExceeded, before the
 // handler returns. It watches as Done does, costs less, and does not care whether the
-// server is shut down. f must not use ctx; the last f counts.
+// server is shut down. It is also called when a context ends that Server.BaseContext or Server.ConnContext has returned, with that
+// one's error. f must not use ctx; the last f counts.
 func (ctx *RequestCtx) OnDisconnect(f func(error)) {
 	l := &ctx.life
 	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gone, l.goneLog = f, ctx.config().logger()
+	l.gone = &disconnect{f, ctx.config().logger()}
 	if l.err != nil {
 		l.tellGone(l.err)
-	} else if ctx.conn != nil {
-		ctx.conn.watch(l)
-	} else if parent := l.parent; parent != nil {
-		context.AfterFunc(parent, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.tellGone(parent.Err())
-		})
+		return
 	}
+	if ctx.conn != nil {
+		ctx.conn.watch(l)
+	}
+	l.followParent()
+}
+
+// followParent has the lifetime end when its parent does. l is locked.
+func (l *lifetime) followParent() {
+	if l.parent == nil || l.follows != nil {
+		return
+	}
+	this, parent := new(byte), l.parent
+	l.follows = this
+	l.unhooks = append(l.unhooks, context.AfterFunc(parent, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.follows == this { // and not another request's already
+			l.cancelLocked(parent.Err())
+			l.tellGone(parent.Err())
+		}
+	}))
+}
+
+// disconnect is what OnDisconnect was given.
+type disconnect struct {
+	f   func(error)
+	log Logger // told if f panics
 }
 
 // Err returns nil as long as Done is not closed, and then context.Canceled, or
@@ -146,10 +166,15 @@ func (l *lifetime) cancelLocked(err error) {
 	if l.done != nil {
 		close(l.done)
 	}
-	if l.unhook != nil {
-		l.unhook()
-		l.unhook = nil
+	l.unhook()
+}
+
+// unhook stops waiting for the end of others. l is locked.
+func (l *lifetime) unhook() {
+	for _, stop := range l.unhooks {
+		stop()
 	}
+	l.unhooks, l.follows = nil, nil
 }
 
 // end ends the lifetime with the request, and reports whether l is ready for another
@@ -172,6 +197,7 @@ func (l *lifetime) endUsed() (again bool) {
 		l.cancelLocked(context.Canceled)
 		return false
 	}
+	l.unhook()
 	l.err, l.deadline, l.gone, l.parent = nil, time.Time{}, nil, nil
 	l.used.Store(false)
 	return true
@@ -200,19 +226,19 @@ func (l *lifetime) lost() {
 // tellGone calls what OnDisconnect was given.
 func (l *lifetime) tellGone(err error) {
 	if l.gone != nil {
-		go callGone(l.gone, err, l.goneLog)
+		go l.gone.call(err)
 		l.gone = nil
 	}
 }
 
-// callGone calls what OnDisconnect was given. A panic of it is nobody else's end.
-func callGone(gone func(error), err error, log Logger) {
+// call calls the function. If it panics, that is logged.
+func (d *disconnect) call(err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			log.Printf("panic in a function that OnDisconnect was given: %v\n%s", v, debug.Stack())
+			d.log.Printf("panic in a function that OnDisconnect was given: %v\n%s", v, debug.Stack())
 		}
 	}()
-	gone(err)
+	d.f(err)
 }
 
 // enter counts a handler in that may be left behind.

@@ -34,7 +34,7 @@ func ServeIn(s *Server, nc net.Conn, ln *wiretest.KernelListener) error {
 		return err
 	}
 	defer g.Leave()
-	pl, err := g.Listen(ln, ln, nil)
+	pl, err := g.Listen(ln, &servedListener{Listener: ln, base: s.baseContext(ln)}, nil)
 	if err != nil {
 		return err
 	}

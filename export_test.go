@@ -9,4 +9,4 @@ const RaceEnabled = raceEnabled
 var servers = map[string]func(*Server, net.Conn) error{"goroutine": (*Server).ServeConn}
 
 // ServeAccepted is ServeConn for a connection that is taken for one from a listener.
-func ServeAccepted(s *Server, c net.Conn) error { return s.serveOne(c, false) }
+func ServeAccepted(s *Server, c net.Conn) error { return s.serveOne(c, &servedListener{}) }

@@ -95,6 +95,16 @@ type Server struct {
 	// ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
+	// BaseContext returns the context that the requests on connections of a listener descend from: a RequestCtx has its values
+	// and its deadline, and ends when it ends. Serve calls it once. It must not return nil. The default is
+	// context.Background, which is also that of connections that ServeConn was given.
+	BaseContext func(ln net.Listener) context.Context
+
+	// ConnContext returns the context that the requests on c descend from instead. It is called once for each connection, before the
+	// first request is served, on the goroutine that serves it; c is what RequestCtx.Conn returns. It must return ctx,
+	// which is from BaseContext, or a context that descends from ctx, and must not wait.
+	ConnContext func(ctx context.Context, c net.Conn) context.Context
+
 	// ConnState is called when a connection changes its state, from the goroutine
 	// that serves it.
 	ConnState func(c net.Conn, state ConnState)
@@ -278,6 +288,9 @@ type Server struct {
 	// Deprecated: use IdleTimeout.
 	MaxKeepaliveDuration time.Duration
 
+	keepAlives keepAlives
+	onShutdown onShutdown
+
 	stopping atomic.Bool // every response is the last one on its connection
 	ending   atomic.Bool // idle connections end
 
@@ -327,12 +340,13 @@ func (s *Server) Serve(ln net.Listener) error {
 		return nil
 	}
 	defer served.drop()
+	served.base = s.baseContext(ln)
 	if s.Transport != TransportGoroutine {
 		if done, err := s.serveOnLoops(served); done {
 			return err
 		}
 	}
-	return s.acceptLoop(ln)
+	return s.acceptLoop(served)
 }
 
 // ServeConn serves c until it ends, and closes it. It returns nil when the
@@ -341,10 +355,10 @@ func (s *Server) Serve(ln net.Listener) error {
 //
 // A c that is no socket, nor TLS over one, may return io.EOF behind a request: that does not end the request's context, as
 // it does on sockets (see AllowHalfClose). Any other error does.
-func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, true) }
+func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
-// serveOne serves one connection. Lent says that it is not from a listener.
-func (s *Server) serveOne(c net.Conn, lent bool) error {
+// serveOne serves one connection, from a listener if that is not nil.
+func (s *Server) serveOne(c net.Conn, of *servedListener) error {
 	s.prepare()
 	if s.Handler == nil && s.protos == nil {
 		c.Close()
@@ -354,7 +368,7 @@ func (s *Server) serveOne(c net.Conn, lent bool) error {
 		s.turnAway(c, StatusServiceUnavailable, err, false)
 		return err
 	}
-	err := s.serveConn(c, lent)
+	err := s.serveConn(c, of)
 	if answered, ok := err.(answeredError); ok {
 		return answered.error
 	}

@@ -11,8 +11,9 @@ import (
 // short enough that nobody notices that they have, long enough to cost nothing.
 const maxAcceptPause = 250 * time.Millisecond
 
-// acceptLoop hands the connections of ln to workers until ln fails or has come to its end.
-func (s *Server) acceptLoop(ln net.Listener) error {
+// acceptLoop hands the connections of a listener to workers until it fails or has come to its end.
+func (s *Server) acceptLoop(of *servedListener) error {
+	ln := of.Listener
 	var pause time.Duration
 	for {
 		c, err := ln.Accept()
@@ -36,7 +37,7 @@ func (s *Server) acceptLoop(ln net.Listener) error {
 			s.sleep(s.SleepWhenConcurrencyLimitsExceeded)
 			continue
 		}
-		s.workers.run(c)
+		s.workers.run(acceptedConn{c, of})
 	}
 }
 
@@ -86,7 +87,7 @@ func (s *Server) admit() error {
 // workerPool runs a function for each connection on goroutines that are used
 // again, latest first, so that their stacks, once grown, stay grown.
 type workerPool struct {
-	serve func(net.Conn)
+	serve func(acceptedConn)
 	idle  time.Duration
 
 	mu     sync.Mutex
@@ -95,12 +96,18 @@ type workerPool struct {
 	closed bool
 }
 
+// acceptedConn is a connection that a listener has accepted.
+type acceptedConn struct {
+	net.Conn
+	of *servedListener
+}
+
 type worker struct {
-	next  chan net.Conn
+	next  chan acceptedConn
 	since time.Time
 }
 
-func (p *workerPool) run(c net.Conn) {
+func (p *workerPool) run(c acceptedConn) {
 	p.mu.Lock()
 	var w *worker
 	if n := len(p.parked); n > 0 {
@@ -110,7 +117,7 @@ func (p *workerPool) run(c net.Conn) {
 	}
 	p.mu.Unlock()
 	if w == nil {
-		w = &worker{next: make(chan net.Conn, 1)}
+		w = &worker{next: make(chan acceptedConn, 1)}
 		go p.work(w)
 	}
 	w.next <- c

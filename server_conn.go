@@ -81,8 +81,8 @@ const (
 )
 
 // serveAccepted serves a connection from a listener and logs how it ended.
-func (s *Server) serveAccepted(nc net.Conn) {
-	s.logEnd(nc, s.serveConn(nc, false))
+func (s *Server) serveAccepted(c acceptedConn) {
+	s.logEnd(c.Conn, s.serveConn(c.Conn, c.of))
 }
 
 // logEnd logs how a connection ended, unless that is known already or nobody's business.
@@ -92,17 +92,17 @@ func (s *Server) logEnd(nc net.Conn, err error) {
 	}
 }
 
-// serveConn serves nc, which admit has counted, until it ends. Lent says that it is not from a listener.
-func (s *Server) serveConn(nc net.Conn, lent bool) (err error) {
+// serveConn serves nc, which admit has counted, until it ends. It is from a listener, or, if that is nil, ServeConn was given it.
+func (s *Server) serveConn(nc net.Conn, of *servedListener) (err error) {
 	c := s.acquireConn()
-	c.lent = lent
+	c.lent = of == nil
 	c.srv, c.set, c.nc, c.id = s, &s.set, nc, s.connIDs.Add(1)
 	c.look()
 	c.since = c.now
 	c.writeLimit = c.set.write
 	c.input.init(c)
 	c.output.c = c
-	c.entry, c.own.nc = &c.own, nc
+	c.entry, c.own.nc, c.own.context = &c.own, nc, s.newConnContext(of)
 	if err := s.conns.add(c.entry); err != nil {
 		s.conns.leave()
 		if err == ErrPerIPConnLimit {

@@ -52,6 +52,8 @@ type tableEntry struct {
 	state  atomic.Int32 // a connPhase
 	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
 
+	context *connContext // nil if the server has no contexts for connections
+
 	next, prev *tableEntry
 }
 

@@ -18,7 +18,8 @@ const acceptGrace = 20 * time.Millisecond
 type servedListener struct {
 	net.Listener
 	table   *connTable
-	silence func() // has the loops no longer watch the listener; nil if they do not. Guarded by the table's lock
+	base    context.Context // see Server.BaseContext; nil if the server has no contexts for connections
+	silence func()          // has the loops no longer watch the listener; nil if they do not. Guarded by the table's lock
 	closed  atomic.Bool
 }
 

@@ -140,7 +140,9 @@ func (h loopServer) Accept(w *poll.Worker, pl *poll.Listener, fd int, peer netip
 	if shorter(s.set.idle, s.set.readHead) == 0 {
 		by = 0
 	}
-	secure, isTLS := pl.Data.(*tlsListener)
+	of := pl.Data.(*servedListener)
+	secure, isTLS := of.Listener.(*tlsListener)
+	lc.entry.context = s.newConnContext(of)
 	lc.Ahead = !isTLS
 	if err := w.Group().Add(w, &lc.Conn, by); err != nil {
 		s.log.printf("a connection is lost: %v", err)
@@ -271,7 +273,7 @@ func (h loopServer) Overdue(what uint32) {
 
 // Failed implements poll.Handler.
 func (h loopServer) Failed(pl *poll.Listener, pause time.Duration, err error) {
-	h.s.log.printf("accepting on %s failed, trying again in %v: %v", pl.Data.(net.Listener).Addr(), pause, err)
+	h.s.log.printf("accepting on %s failed, trying again in %v: %v", pl.Data.(*servedListener).Addr(), pause, err)
 }
 
 // seat returns the serverConn that w has.

@@ -26,7 +26,7 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 	}
 	defer g.Leave()
 	tune := s.tuneListener(below, raw)
-	pl, err := g.Listen(raw, ln, tune)
+	pl, err := g.Listen(raw, of, tune)
 	switch {
 	case err == nil:
 	case s.conns.isClosing(), isClosedListener(err):

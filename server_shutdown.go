@@ -19,7 +19,8 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // with that of ctx. Hijacked connections are their owners'.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
-	s.stopping.Store(true)
+	s.endKeepAlives()
+	s.onShutdown.call(&s.log)
 	if s.LameDuck > 0 {
 		t := time.NewTimer(s.LameDuck)
 		defer t.Stop()
@@ -55,7 +56,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 // them.
 func (s *Server) Close() error {
 	s.prepare()
-	s.stopping.Store(true)
+	s.endKeepAlives()
 	s.ending.Store(true)
 	s.stop()
 	s.closeListenersNow()
