@@ -6,16 +6,19 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
 // fields are what a test sets of a server, and methods that it calls.
 type fields struct {
-	base func(net.Listener) context.Context
-	conn func(context.Context, net.Conn) context.Context
+	base  func(net.Listener) context.Context
+	conn  func(context.Context, net.Conn) context.Context
+	state func(net.Conn, http.ConnState)
 }
 
 // fieldServer is a server of net/http or of gallop.
@@ -35,11 +38,14 @@ func (s standardServer) Shutdown() error { return s.Server.Shutdown(context.Back
 func withFields(t *testing.T, of fields, h http.HandlerFunc, f func(t *testing.T, s fieldServer, url string)) {
 	for name, s := range map[string]func() fieldServer{
 		"net/http": func() fieldServer {
-			return standardServer{&http.Server{Handler: h, BaseContext: of.base, ConnContext: of.conn}}
+			return standardServer{&http.Server{Handler: h, BaseContext: of.base, ConnContext: of.conn, ConnState: of.state}}
 		},
 		"gallop": func() fieldServer {
 			s := nethttp.NewServer(h)
 			s.BaseContext, s.ConnContext = of.base, of.conn
+			if of.state != nil {
+				s.ConnState = func(c net.Conn, state gallop.ConnState) { of.state(c, http.ConnState(state)) }
+			}
 			return s
 		},
 	} {
@@ -61,7 +67,9 @@ type connKey struct{}
 // The context of a request descends from those of the listener and of the connection.
 func TestServerContexts(t *testing.T) {
 	var cancel func()
+	var states atomic.Int32
 	of := fields{
+		state: func(net.Conn, http.ConnState) { states.Add(1) },
 		base: func(net.Listener) (ctx context.Context) {
 			ctx, cancel = context.WithCancel(context.Background())
 			return ctx
@@ -88,6 +96,9 @@ func TestServerContexts(t *testing.T) {
 			if string(body) != want[1] || err != nil {
 				t.Errorf("%s: %q, %v", want[0], body, err)
 			}
+		}
+		if states.Swap(0) == 0 {
+			t.Error("ConnState was not called")
 		}
 	})
 }
