@@ -13,7 +13,7 @@ const maxClientHandshake = 10 * time.Second
 // splitAddrs returns the addresses in Addr, in ASCII and with a port. Dial and DialTimeout get those without a port as
 // they are, be they paths of sockets, names that only they know, or nothing at all.
 func (c *HostClient) splitAddrs() (addrs []string, err error) {
-	anything := c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
+	anything := c.dialsSimply()
 	for addr := range strings.SplitSeq(c.Addr, ",") {
 		if addr = strings.TrimSpace(addr); addr == "" && !anything {
 			continue
@@ -76,7 +76,12 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 // bring a TLS of their own: what they return can then do that.
 func (c *HostClient) isSecured(nc net.Conn) bool {
 	_, can := nc.(interface{ Handshake() error })
-	return can && c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
+	return can && c.dialsSimply()
+}
+
+// dialsSimply reports whether connections are made by Dial or DialTimeout.
+func (c *HostClient) dialsSimply() bool {
+	return c.DialContext == nil && c.Proxy == nil && (c.DialTimeout != nil || c.Dial != nil)
 }
 
 // reach connects to addr, through a proxy if there is one for it.

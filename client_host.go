@@ -55,6 +55,10 @@ type HostClient struct {
 	// DialContext makes connections. The network is "tcp". It takes precedence over
 	// DialTimeout, and that over Dial. By default connections are made by a TCPDialer
 	// that the process shares.
+	//
+	// DialContext runs on a goroutine of its own. Its context ends when the call does that needs the
+	// connection, but a call that ends does not wait for it. If another connection becomes idle first,
+	// the call takes that one, and the new connection is kept for another call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout makes connections within the time there is for the call. With it, and with

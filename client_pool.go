@@ -1,8 +1,8 @@
 package gallop
 
 import (
+	"container/list"
 	"context"
-	"net"
 	"sync"
 	"time"
 )
@@ -13,9 +13,10 @@ type connPool struct {
 	host *HostClient
 
 	mu      sync.Mutex
-	open    int      // idle, in use, or being dialed: what MaxConns limits
-	max     int      // of open
-	idle    connList // the longest idle one first
+	open    int       // idle, in use, or being dialed: what MaxConns limits
+	max     int       // of open
+	idle    connList  // the longest idle one first
+	dials   list.List // of *dialing: calls that wait for a dial, which are older than those that wait for a place
 	waiters waiterList
 	lock    waiterLock
 	expiry  moment // when waits are looked at; 0 if nobody does
@@ -38,33 +39,18 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 	for trace.getConn(p.host.Addr); ; {
 		p.mu.Lock()
 		cc := p.takeIdle(fresh)
-		switch {
-		case cc != nil && !fresh:
-			p.mu.Unlock()
-		case cc != nil: // its place is what is needed
-			p.mu.Unlock()
-			cc.close()
-			return p.dial(ctx, deadline)
-		case p.open < p.max:
-			p.open++
-			p.mu.Unlock()
-			return p.dial(ctx, deadline)
-		default:
+		if cc == nil || fresh {
 			var err error
-			if cc, err = p.await(ctx, deadline); err != nil { // unlocks
+			if cc, err = p.make(ctx, deadline, cc, fresh); err != nil { // unlocks
 				return nil, err
 			}
-			if cc != nil && fresh { // its place as well
-				cc.close()
-				cc = nil
-			}
-			if cc == nil {
-				return p.dial(ctx, deadline)
-			}
+		} else {
+			p.mu.Unlock()
 		}
-		cc.unproven = trusting && cc.asker.ok()
 		tried = cc
-		if cc.unproven || !cc.stale() {
+		isNew := cc.calls == 0
+		cc.unproven = trusting && !isNew && cc.asker.ok()
+		if isNew || cc.unproven || !cc.stale() {
 			trace.gotConn(cc)
 			tried = nil
 			return cc, nil
@@ -72,6 +58,37 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 		tried = nil
 		p.discard(cc)
 	}
+}
+
+// make returns a new connection, or one that becomes idle while the call waits, unless it needs a fresh one: then
+// it gets the place of old, if that is not nil. p is locked, and is not afterwards.
+func (p *connPool) make(ctx context.Context, deadline time.Time, old *clientConn, fresh bool) (*clientConn, error) {
+	switch {
+	case old != nil:
+	case p.open < p.max:
+		p.open++
+	default:
+		cc, err := p.await(ctx, deadline) // unlocks
+		if err != nil || cc != nil && !fresh {
+			return cc, err
+		}
+		old = cc
+		p.mu.Lock()
+		if !fresh && p.idle.n > 0 { // since this call was given a place
+			cc = p.takeIdle(false)
+			p.leaveLocked()
+			p.mu.Unlock()
+			return cc, nil
+		}
+	}
+	if old != nil { // which nobody else can take
+		p.mu.Unlock()
+		old.close()
+		p.mu.Lock()
+	}
+	d, cancel := p.startDial(ctx, deadline, fresh)
+	p.mu.Unlock()
+	return p.awaitDial(ctx, deadline, d, cancel)
 }
 
 // takeIdle takes an idle connection out of the list. If a fresh one is wanted that is
@@ -93,32 +110,6 @@ func (p *connPool) tooOld(cc *clientConn) bool {
 	return limit > 0 && time.Since(cc.created) >= limit
 }
 
-// dial makes a connection, for which there is a place.
-func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *clientConn, err error) {
-	var nc net.Conn
-	done := false
-	defer func() {
-		if done {
-			return
-		}
-		if nc != nil { // a callback has panicked
-			nc.Close()
-		}
-		p.leave()
-	}()
-	nc, addr, err := p.host.dialAny(ctx, deadline)
-	if err != nil {
-		return nil, err
-	}
-	cc = newClientConn(p, nc, addr)
-	p.mu.Lock()
-	p.usedAt = momentNow()
-	p.mu.Unlock()
-	p.host.set.traceOf(ctx).gotConn(cc)
-	done = true
-	return cc, nil
-}
-
 // put takes back a connection that can be used again.
 func (p *connPool) put(cc *clientConn) {
 	set := p.host.set
@@ -134,7 +125,7 @@ func (p *connPool) put(cc *clientConn) {
 		p.discard(cc)
 		return
 	}
-	if p.waiters.give(cc) {
+	if p.dials.Len() > 0 && p.giveDialing(cc) || p.waiters.give(cc) {
 		p.mu.Unlock()
 		return
 	}
@@ -165,6 +156,10 @@ func (p *connPool) discard(cc *clientConn) {
 func (p *connPool) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.leaveLocked()
+}
+
+func (p *connPool) leaveLocked() {
 	if p.open > p.max || !p.waiters.give(nil) {
 		p.open--
 	}

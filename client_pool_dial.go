@@ -1,0 +1,137 @@
+package gallop
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"runtime"
+	"time"
+)
+
+// A call that needs a new connection does not dial itself: another goroutine does. So the call ends on time
+// whatever the dial does, and it takes a connection that becomes idle while it waits.
+
+// dialing is a call that waits for a dial.
+type dialing struct {
+	over  chan struct{} // closed when the wait has ended, and the fields below are set
+	place *list.Element // in connPool.dials; nil if the call takes no other connection
+
+	// Guarded by the lock of the pool until over is closed:
+	isOver  bool
+	left    bool // the place was given back
+	cc      *clientConn
+	err     error
+	failure error // of a callback, see aside
+}
+
+// startDial begins to make a connection, for which there is a place. The call takes one that becomes idle before,
+// unless it needs a fresh one, or has the Dial functions of fasthttp: each call waits for its own there. p is locked.
+func (p *connPool) startDial(ctx context.Context, deadline time.Time, fresh bool) (*dialing, context.CancelFunc) {
+	d := &dialing{over: make(chan struct{})}
+	if !fresh && !p.host.dialsSimply() {
+		d.place = p.dials.PushBack(d)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	told := false
+	aside(func() {
+		defer cancel()
+		cc, err := p.dial(ctx, deadline)
+		told = true
+		p.dialed(d, cc, err, nil)
+	}, func(failure error) {
+		if !told {
+			p.dialed(d, nil, nil, failure)
+		}
+	})
+	return d, cancel
+}
+
+// dialed ends the wait for a dial. If the call has ended already, the connection goes to another one.
+func (p *connPool) dialed(d *dialing, cc *clientConn, err, failure error) {
+	p.mu.Lock()
+	taken := p.endDial(d, cc, err, failure)
+	switch {
+	case cc == nil && !d.left:
+		p.leaveLocked()
+	case cc != nil && d.left:
+		p.open++ // put looks whether that is one too many
+	}
+	p.mu.Unlock()
+	if !taken && cc != nil {
+		cc.calls++ // whoever gets it gets one that was idle
+		p.put(cc)
+	}
+}
+
+// endDial reports whether the call has waited still. p is locked.
+func (p *connPool) endDial(d *dialing, cc *clientConn, err, failure error) bool {
+	if d.isOver {
+		return false
+	}
+	if d.place != nil {
+		p.dials.Remove(d.place)
+	}
+	d.isOver, d.cc, d.err, d.failure = true, cc, err, failure
+	close(d.over)
+	return true
+}
+
+// giveDialing gives cc to the first call that waits for a dial, and reports whether there is one. p is locked.
+func (p *connPool) giveDialing(cc *clientConn) bool {
+	first := p.dials.Front()
+	return first != nil && p.endDial(first.Value.(*dialing), cc, nil, nil)
+}
+
+// awaitDial returns the connection that d is given. It does not wait longer than ctx and the deadline allow.
+func (p *connPool) awaitDial(ctx context.Context, deadline time.Time, d *dialing, cancel context.CancelFunc) (*clientConn, error) {
+	if !deadline.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, deadline)
+		defer stop()
+	}
+	select {
+	case <-d.over:
+	case <-ctx.Done():
+		cancel()
+		p.mu.Lock()
+		ended := p.endDial(d, nil, endedBy(ctx), nil)
+		if d.left = ended; ended {
+			p.leaveLocked()
+		}
+		p.mu.Unlock()
+		if !ended { // at the same time
+			<-d.over
+		}
+	}
+	if d.failure == nil && d.err == errGoexit {
+		d.failure = d.err
+	}
+	if d.failure == errGoexit && ctx.Done() == nil {
+		runtime.Goexit()
+	}
+	if d.failure != nil {
+		return nil, panicAgain(d.failure)
+	}
+	return d.cc, d.err
+}
+
+// dial makes a connection.
+func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *clientConn, err error) {
+	var nc net.Conn
+	done := false
+	defer func() {
+		if !done && nc != nil { // a method of it has panicked
+			nc.Close()
+		}
+	}()
+	nc, addr, err := p.host.dialAny(ctx, deadline)
+	if err != nil {
+		return nil, err
+	}
+	cc = newClientConn(p, nc, addr)
+	p.mu.Lock()
+	p.usedAt = momentNow()
+	p.mu.Unlock()
+	done = true
+	return cc, nil
+}

@@ -1,0 +1,114 @@
+package nethttp_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+// dialer is the DialContext of a transport.
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// dialedBy runs f with a client over each of the transports that dial connects, to a server of h with and without TLS.
+func dialedBy(t *testing.T, h http.HandlerFunc, f func(t *testing.T, url string, client func(dial dialer) *http.Client)) {
+	t.Helper()
+	for _, secured := range []bool{false, true} {
+		s := httptest.NewUnstartedServer(h)
+		s.Config.ErrorLog = quietLog
+		name := "TCP, "
+		if s.EnableHTTP2 = false; secured {
+			name = "TLS, "
+			s.StartTLS()
+		} else {
+			s.Start()
+		}
+		t.Cleanup(s.Close)
+		trusting := s.Client().Transport.(*http.Transport).TLSClientConfig
+		for _, which := range []string{"net/http", "gallop"} {
+			t.Run(name+which, func(t *testing.T) {
+				f(t, s.URL, func(dial dialer) *http.Client {
+					var transport http.RoundTripper = &http.Transport{DialContext: dial, TLSClientConfig: trusting.Clone()}
+					if which == "gallop" {
+						transport = &nethttp.Transport{DialContext: dial, TLSClientConfig: trusting.Clone()}
+					}
+					client := &http.Client{Transport: transport}
+					t.Cleanup(client.CloseIdleConnections)
+					return client
+				})
+			})
+		}
+	}
+}
+
+// A dial that ignores its context does not hold up a call that has ended.
+func TestTransportDialThatIgnoresItsContext(t *testing.T) {
+	dialedBy(t, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, url string, with func(dialer) *http.Client) {
+		over := make(chan struct{})
+		defer close(over)
+		client := with(func(context.Context, string, string) (net.Conn, error) { <-over; return nil, io.EOF })
+		client.Timeout = 50 * time.Millisecond
+		begun := time.Now()
+		_, err := client.Get(url)
+		if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() || time.Since(begun) > 5*time.Second {
+			t.Errorf("timeout: %v after %v", err, time.Since(begun))
+		}
+		client.Timeout = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
+		begun = time.Now()
+		if _, err = client.Do(r); ctx.Err() == nil || err == nil || time.Since(begun) > 5*time.Second {
+			t.Errorf("cancel: %v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+// A call that waits for a dial takes a connection that becomes idle meanwhile.
+func TestTransportTakesIdleConnWhileItDials(t *testing.T) {
+	release := make(chan struct{})
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			w.(http.Flusher).Flush()
+			<-release
+		}
+		io.WriteString(w, r.RemoteAddr)
+	}
+	dialedBy(t, h, func(t *testing.T, url string, with func(dialer) *http.Client) {
+		over, dialing := make(chan struct{}), make(chan struct{}, 1)
+		defer close(over)
+		first := true
+		client := with(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if first {
+				first = false
+				return (&net.Dialer{}).DialContext(ctx, network, addr)
+			}
+			dialing <- struct{}{}
+			<-over
+			return nil, io.EOF
+		})
+		slow, err := client.Get(url + "/slow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer slow.Body.Close()
+		go func() {
+			<-dialing
+			release <- struct{}{}
+			io.Copy(io.Discard, slow.Body)
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	})
+}
