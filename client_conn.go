@@ -211,6 +211,12 @@ func (cc *clientConn) interrupt() {
 	cc.nc.SetDeadline(longAgo)
 }
 
+// cutOff closes the connection under a Read that waits, also one that heeds no deadline.
+func (cc *clientConn) cutOff() {
+	cc.interrupt()
+	cc.close()
+}
+
 // heedInterrupt undoes a deadline that was set while somebody interrupted.
 func (cc *clientConn) heedInterrupt() {
 	if cc.interrupted.Load() {
@@ -359,7 +365,7 @@ func (cc *clientConn) abandon(resp *Response) {
 // close closes the connection. TLS says goodbye only where nothing was amiss: it would
 // wait for a peer that does not read.
 func (cc *clientConn) close() {
-	if tc := cc.probe.secured; tc != nil && (cc.broken || cc.interrupted.Load()) {
+	if tc := cc.probe.secured; tc != nil && (cc.interrupted.Load() || cc.broken) {
 		tc.NetConn().Close()
 		return
 	}

@@ -60,8 +60,8 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 	}
 }
 
-// make returns a new connection, or one that becomes idle while the call waits, unless it needs a fresh one: then
-// it gets the place of old, if that is not nil. p is locked, and is not afterwards.
+// make returns a new connection, or one that becomes idle while the call waits. If the call needs a fresh one,
+// only a new one will do, which takes the place of old unless that is nil. p is locked, and is not afterwards.
 func (p *connPool) make(ctx context.Context, deadline time.Time, old *clientConn, fresh bool) (*clientConn, error) {
 	switch {
 	case old != nil:

@@ -24,8 +24,8 @@ type dialing struct {
 	failure error // of a callback, see aside
 }
 
-// startDial begins to make a connection, for which there is a place. The call takes one that becomes idle before,
-// unless it needs a fresh one, or has the Dial functions of fasthttp: each call waits for its own there. p is locked.
+// startDial begins to make a connection, which counts in p.open already. Unless the call needs a fresh one, it is put
+// on the list of those that take an idle one as well. With Dial and DialTimeout, no call is. p is locked.
 func (p *connPool) startDial(ctx context.Context, deadline time.Time, fresh bool) (*dialing, context.CancelFunc) {
 	d := &dialing{over: make(chan struct{})}
 	if !fresh && !p.host.dialsSimply() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -19,19 +20,32 @@ type answer struct {
 	upload  *upload
 }
 
+// maxLastWords is how long a call waits for a response after it could not write its request. A server that has
+// refused the request has sent its response before.
+const maxLastWords = 100 * time.Millisecond
+
 // readAnswer reads the answer, interim ones and its body included. werr is why the
 // request could not be written to its end. What the server had said before that counts
 // nevertheless: it may have refused the request, and not wanted the rest.
 func (cc *clientConn) readAnswer(a *answer, werr error) error {
-	if werr != nil && (cc.interrupted.Load() || timedOut(werr)) {
+	if werr != nil {
+		return cc.readLastWords(a, werr)
+	}
+	if err := cc.readFinalHead(a); err != nil {
+		return err
+	}
+	return cc.readRest(a)
+}
+
+// readLastWords is readAnswer after a write has failed with werr.
+func (cc *clientConn) readLastWords(a *answer, werr error) error {
+	if cc.interrupted.Load() || timedOut(werr) {
 		return writeFailure{werr}
 	}
+	timer := time.AfterFunc(maxLastWords, cc.cutOff)
 	err := cc.readFinalHead(a)
-	if err != nil {
-		if werr != nil {
-			return writeFailure{werr}
-		}
-		return err
+	if !timer.Stop() || err != nil {
+		return writeFailure{werr}
 	}
 	return cc.readRest(a)
 }
@@ -120,6 +134,9 @@ func (cc *clientConn) readRest(a *answer) error {
 	cc.long = mayFollow(head) && !a.close && endsByItself(head.Status, a.method) &&
 		(!resp.SkipBody || a.method == http1.HeadMethod || !http1.MayHaveBody(head.Status, a.method) || head.Length == 0)
 	cc.body = clientBody{kind: head.Body, left: head.Length, trailers: &resp.Header.trailers}
+	if a.upload != nil {
+		a.upload.answered.Store(true)
+	}
 	streams := (cc.set.stream || resp.StreamBody) && !resp.readWhole
 	if streams && !endsByItself(head.Status, a.method) {
 		if a.upload != nil {

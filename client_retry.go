@@ -92,7 +92,8 @@ func (c *HostClient) sendsVerbatim(req *Request) bool {
 func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *Request, resp *Response, replayable bool, err error) error {
 	for n := 1; err != nil; n++ {
 		resetTimeout, retry := false, false
-		if replayable && n < c.set.attempts && ctx.Err() == nil {
+		untouched := c.Transport == nil && req.IsBodyStream() // an upload would have taken it
+		if (replayable || untouched) && n < c.set.attempts && ctx.Err() == nil {
 			resetTimeout, retry = c.wantsRetry(req, resp, n, err)
 		}
 		if retry && resetTimeout && req.timeout > 0 {

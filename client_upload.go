@@ -29,6 +29,7 @@ type upload struct {
 	duplex   bool        // it goes on while the answer is read
 	trailers *field.List // of the request, which is the caller's when the call has ended
 	state    atomic.Int32
+	answered atomic.Bool // the head of the response is there
 	done     chan struct{}
 
 	// Valid when done is closed:
@@ -85,6 +86,9 @@ func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	if failed, ok := u.err.(bodyFailure); ok {
 		return failed
 	}
+	if u.werr != nil && !timedOut(u.werr) && cc.interrupted.Load() { // by giveUp
+		return writeFailure{u.werr}
+	}
 	return err
 }
 
@@ -108,6 +112,15 @@ func (u *upload) run() {
 		u.cc.heedInterrupt()
 	case u.err != nil && (u.werr == nil || timedOut(u.werr)):
 		u.cc.interrupt() // there is nothing to be waited for
+	case u.werr != nil:
+		time.AfterFunc(maxLastWords, u.giveUp)
+	}
+}
+
+// giveUp is called when a write has failed, and no response has come since.
+func (u *upload) giveUp() {
+	if !u.answered.Load() {
+		u.cc.cutOff()
 	}
 }
 

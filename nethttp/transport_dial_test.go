@@ -1,11 +1,16 @@
 package nethttp_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,5 +115,77 @@ func TestTransportTakesIdleConnWhileItDials(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
+	})
+}
+
+// mute is a connection that can be told to fail to write. What is read is what comes, and so nothing then.
+type mute struct {
+	net.Conn
+	muted atomic.Bool
+}
+
+var errMute = errors.New("mute")
+
+func (m *mute) Write(p []byte) (int, error) {
+	if m.muted.Load() {
+		return 0, errMute
+	}
+	return m.Conn.Write(p)
+}
+
+// A request that cannot be written on a new connection fails at once, though nothing ends the connection.
+func TestTransportEndsAfterFailedWrite(t *testing.T) {
+	dialedBy(t, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, url string, with func(dialer) *http.Client) {
+		var conn *mute
+		client := with(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			nc, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			conn = &mute{Conn: nc}
+			return conn, err
+		})
+		for name, body := range map[string]func() io.Reader{
+			"none":   func() io.Reader { return nil },
+			"bytes":  func() io.Reader { return strings.NewReader("body") },
+			"large":  func() io.Reader { return bytes.NewReader(make([]byte, 1<<20)) },
+			"stream": func() io.Reader { return io.MultiReader(strings.NewReader("body")) },
+		} {
+			r := requestTo(t, "POST", url, body())
+			trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { conn.muted.Store(true) }}
+			r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+			begun := time.Now()
+			if _, err := client.Do(r); !errors.Is(err, errMute) || time.Since(begun) > 5*time.Second {
+				t.Errorf("%s: %v after %v", name, err, time.Since(begun))
+			}
+		}
+	})
+}
+
+// A request of which nothing was written on a connection that was used before goes over another one.
+func TestTransportRepeatsUnwrittenRequest(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }
+	dialedBy(t, h, func(t *testing.T, url string, with func(dialer) *http.Client) {
+		var conns []*mute
+		client := with(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			nc, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			conns = append(conns, &mute{Conn: nc})
+			return conns[len(conns)-1], err
+		})
+		for i, r := range []*http.Request{
+			requestTo(t, "GET", url, nil),
+			requestTo(t, "GET", url, nil),
+			requestTo(t, "POST", url, strings.NewReader("body")),
+		} {
+			if i > 0 {
+				conns[len(conns)-1].muted.Store(true)
+			}
+			resp, err := client.Do(r)
+			if err != nil {
+				t.Fatal(i, err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if want := max(r.ContentLength, 0); err != nil || want > 0 && int64(len(body)) != want || len(conns) != i+1 {
+				t.Errorf("%d: %v, %d bytes, %d connections", i, err, len(body), len(conns))
+			}
+		}
 	})
 }
