@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 
@@ -258,9 +259,9 @@ var (
 	// long. It is also what ErrDialTimeout is also.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
-	errDialAddr  = errors.New("not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets")
-	errNoAddress = errors.New("the name has no address that can be dialed from here")
-	errNoTLSName = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
+	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
+	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed from here"}
+	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
 // Errors of proxies.

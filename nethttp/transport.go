@@ -24,6 +24,7 @@ var DefaultTransport http.RoundTripper = &Transport{Proxy: http.ProxyFromEnviron
 //	transport_call.go      a call and its end
 //	transport_request.go   how a request is sent
 //	transport_response.go  how the answer is handed out
+//	transport_errors.go    errors as net/http has them
 //	transport_trace.go     httptrace
 //
 // Fields that http.Transport has too mean the same, except where something is said.
@@ -152,7 +153,7 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 		Addr:                     addrOf(u),
 		IsTLS:                    u.Scheme == "https",
 		TLSConfig:                t.TLSClientConfig,
-		DialContext:              t.DialContext,
+		DialContext:              marked(t.DialContext),
 		NoDefaultUserAgentHeader: true,
 		MaxConns:                 orDefault(max(t.MaxConnsPerHost, 0), noConnLimit),
 		MaxIdleConns:             orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle),

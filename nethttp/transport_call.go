@@ -3,7 +3,6 @@ package nethttp
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"sync"
 
@@ -15,6 +14,7 @@ type call struct {
 	r       *http.Request
 	ctx     context.Context
 	cancel  context.CancelFunc // of Request.Cancel, or nil
+	proxied bool               // connections are to a proxy that is asked for whole URIs
 	unzip   bool               // a gzip body is what this package asked for
 	sends   *sentTrailers      // the body, if trailers follow it
 	request *gallop.Request
@@ -34,6 +34,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	asked := r
 	for again := false; ; again = true {
 		c := newCall(r)
+		c.proxied = proxy != nil
 		if t.keepsNone() && switches(r.Header) {
 			c.closes = hc
 		}
@@ -137,37 +138,3 @@ func (c *call) end() {
 
 // errCanceled is why a call ended whose Request.Cancel was closed.
 var errCanceled = errors.New("nethttp: request canceled")
-
-// explain makes of a HostClient's error one that an http.Client knows what to do with.
-func (c *call) explain(err error) error {
-	r := c.r
-	_, limited := r.Context().Deadline()
-	switch {
-	case r.Context().Err() != nil:
-		return context.Cause(r.Context())
-	case limited && errors.Is(err, gallop.ErrTimeout):
-		return context.DeadlineExceeded
-	case c.ctx.Err() != nil:
-		return errCanceled
-	}
-	var n net.Error
-	if _, direct := err.(net.Error); !direct && errors.As(err, &n) {
-		return &netError{err, n.Timeout()}
-	}
-	return err
-}
-
-// netError is a net.Error that has another one inside.
-type netError struct {
-	error
-	timeout bool
-}
-
-// Unwrap returns what the client said.
-func (e *netError) Unwrap() error { return e.error }
-
-// Timeout implements net.Error.
-func (e *netError) Timeout() bool { return e.timeout }
-
-// Temporary implements net.Error.
-func (e *netError) Temporary() bool { return e.timeout }
