@@ -37,7 +37,7 @@ type Client struct {
 	TLSConfig *tls.Config
 
 	// MaxConnsPerHost is how many connections there may be to a host, and
-	// MaxIdleConnsPerHost how many of them are kept. See HostClient.MaxConns.
+	// MaxIdleConnsPerHost how many of them are kept, none if negative. See HostClient.MaxConns.
 	MaxConnsPerHost     int
 	MaxIdleConnsPerHost int
 	MaxIdleConnDuration time.Duration

@@ -85,7 +85,7 @@ type HostClient struct {
 	MaxConns int
 
 	// MaxIdleConns is how many of them are kept while they are not used; MaxConns by
-	// default.
+	// default, none if negative.
 	MaxIdleConns int
 
 	// MaxIdleConnDuration is for how long; DefaultMaxIdleConnDuration by default, for

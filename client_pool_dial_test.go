@@ -198,3 +198,25 @@ func TestClientKeepsLateConn(t *testing.T) {
 		})
 	}
 }
+
+// MaxIdleConns limits how many connections are kept, and a negative value keeps none.
+func TestClientMaxIdleConns(t *testing.T) {
+	for limit, want := range map[int]int{-1: 0, 1: 1, 2: 2, 0: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &gallop.HostClient{Addr: "a.test:80", MaxIdleConns: limit, MaxIdleConnDuration: time.Hour}
+			c.Dial = func(string) (net.Conn, error) {
+				nc, peer := memnet.Pipe()
+				go serveSlowly(peer)
+				return nc, nil
+			}
+			defer c.CloseIdleConnections()
+			for range 3 {
+				go c.Do(requestFor(c), nil)
+			}
+			time.Sleep(time.Minute)
+			if got := c.IdleConnsCount(); got != want {
+				t.Errorf("MaxIdleConns %d: %d idle", limit, got)
+			}
+		})
+	}
+}

@@ -74,7 +74,7 @@ func (c *HostClient) resolve() *clientSettings {
 		readTimeout:  max(c.ReadTimeout, 0),
 		writeTimeout: max(c.WriteTimeout, 0),
 		stream:       c.StreamResponseBody,
-		maxIdle:      orDefault(c.MaxIdleConns, math.MaxInt), // MaxConns, which may change
+		maxIdle:      orNone(c.MaxIdleConns, math.MaxInt), // MaxConns, which may change
 		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
 		maxConnTime:  max(c.MaxConnDuration, 0),
 		connWait:     c.MaxConnWaitTimeout,
