@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"golang.org/x/net/http/httpguts"
 )
 
 // DefaultTransport is a Transport with the proxies of the environment.
@@ -58,7 +59,7 @@ type Transport struct {
 	ConfigureHost func(*gallop.HostClient)
 
 	mu      sync.RWMutex
-	hosts   map[hostKey]*gallop.HostClient
+	hosts   map[hostKey]*host
 	pruneAt int // how many hosts there are when those without connections are forgotten
 }
 
@@ -81,58 +82,71 @@ const (
 	minPruned          = 256
 )
 
-// hostFor returns who makes calls to the host of r, and whether as a proxy that is
-// asked for whole URIs.
-func (t *Transport) hostFor(r *http.Request) (hc *gallop.HostClient, proxy *url.URL, err error) {
+// host makes the calls to one host, or to all that a proxy is asked for with whole URIs.
+type host struct {
+	client  *gallop.HostClient
+	asked   *url.URL // the proxy that is asked for whole URIs, or nil
+	leadsTo string   // where connections are made to, in ASCII: to the proxy if there is one
+}
+
+// dialsByDefault reports whether neither the transport nor ConfigureHost brings functions that connect.
+func (h *host) dialsByDefault() bool {
+	c := h.client
+	return c.DialContext == nil && c.DialTimeout == nil && c.Dial == nil
+}
+
+// hostFor returns who makes calls to the host of r.
+func (t *Transport) hostFor(r *http.Request) (h *host, err error) {
 	u := r.URL
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, nil, &net.AddrError{Err: "unsupported protocol scheme", Addr: u.Scheme}
+		return nil, &net.AddrError{Err: "unsupported protocol scheme", Addr: u.Scheme}
 	}
 	if u.Host == "" {
-		return nil, nil, errNoHost
+		return nil, errNoHost
 	}
+	var proxy *url.URL
 	if t.Proxy != nil {
 		if proxy, err = t.Proxy(r); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	key := hostKey{scheme: u.Scheme, addr: u.Host}
-	asked := proxy != nil && u.Scheme == "http" && (proxy.Scheme == "http" || proxy.Scheme == "https")
 	if proxy != nil {
 		key.proxy = proxy.String()
 	}
-	if asked {
+	if isAsked(u, proxy) {
 		key.addr = "" // all of these hosts share the connections to the proxy
 	}
-	hc = t.known(key)
-	if hc == nil {
-		hc = t.add(key, u, proxy, asked)
+	if h = t.known(key); h != nil {
+		return h, nil
 	}
-	if !asked {
-		proxy = nil
-	}
-	return hc, proxy, nil
+	return t.add(key, u, proxy), nil
 }
 
-func (t *Transport) known(key hostKey) *gallop.HostClient {
+// isAsked reports whether proxy, which may be nil, is asked for the whole URI of u, and not for a tunnel.
+func isAsked(u, proxy *url.URL) bool {
+	return proxy != nil && u.Scheme == "http" && (proxy.Scheme == "http" || proxy.Scheme == "https")
+}
+
+func (t *Transport) known(key hostKey) *host {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.hosts[key]
 }
 
-func (t *Transport) add(key hostKey, u, proxy *url.URL, asked bool) *gallop.HostClient {
+func (t *Transport) add(key hostKey, u, proxy *url.URL) *host {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if hc := t.hosts[key]; hc != nil {
-		return hc
+	if h := t.hosts[key]; h != nil {
+		return h
 	}
 	if t.hosts == nil {
-		t.hosts = map[hostKey]*gallop.HostClient{}
+		t.hosts = map[hostKey]*host{}
 	}
 	t.prune()
-	hc := t.newHost(u, proxy, asked)
-	t.hosts[key] = hc
-	return hc
+	h := t.newHost(u, proxy)
+	t.hosts[key] = h
+	return h
 }
 
 // prune forgets hosts that nobody talks to, when there have become many. t is locked.
@@ -140,15 +154,15 @@ func (t *Transport) prune() {
 	if len(t.hosts) < max(t.pruneAt, minPruned) {
 		return
 	}
-	for key, hc := range t.hosts {
-		if hc.ConnsCount() == 0 && hc.PendingRequests() == 0 {
+	for key, h := range t.hosts {
+		if h.client.ConnsCount() == 0 && h.client.PendingRequests() == 0 {
 			delete(t.hosts, key)
 		}
 	}
 	t.pruneAt = 2 * len(t.hosts)
 }
 
-func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
+func (t *Transport) newHost(u, proxy *url.URL) *host {
 	hc := &gallop.HostClient{
 		Addr:                     addrOf(u),
 		IsTLS:                    u.Scheme == "https",
@@ -156,15 +170,20 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 		DialContext:              marked(t.DialContext),
 		NoDefaultUserAgentHeader: true,
 		MaxConns:                 orDefault(max(t.MaxConnsPerHost, 0), noConnLimit),
-		MaxIdleConns:             orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle),
+		MaxIdleConns:             t.maxIdlePerHost(),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       -1, // as long as the call may take
 		MaxResponseHeaderBytes:   t.MaxResponseHeaderBytes,
 		StreamResponseBody:       true,
 		DetailedErrors:           true, // for mayRepeat
 	}
+	h := &host{client: hc, leadsTo: asciiAddr(u)}
+	if proxy != nil {
+		h.leadsTo = asciiAddr(proxy)
+	}
 	switch {
-	case asked:
+	case isAsked(u, proxy):
+		h.asked = proxy
 		hc.Addr, hc.IsTLS, hc.IsProxy = addrOf(proxy), proxy.Scheme == "https", true
 	case proxy != nil:
 		hc.Proxy = func(bool, string) (*url.URL, error) { return proxy, nil }
@@ -172,7 +191,16 @@ func (t *Transport) newHost(u, proxy *url.URL, asked bool) *gallop.HostClient {
 	if t.ConfigureHost != nil {
 		t.ConfigureHost(hc)
 	}
-	return hc
+	return h
+}
+
+// maxIdlePerHost returns how many connections are kept for a host. With -1 also one is closed that a call did not
+// announce to be its last.
+func (t *Transport) maxIdlePerHost() int {
+	if t.keepsNone() {
+		return -1
+	}
+	return orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle)
 }
 
 // keepsNone reports whether each connection is for one call.
@@ -190,19 +218,30 @@ func orDefault[T int | time.Duration](v, d T) T {
 func addrOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
-		port = "80"
-		if u.Scheme == "https" {
+		switch port = "80"; u.Scheme {
+		case "https":
 			port = "443"
+		case "socks5", "socks5h":
+			port = "1080"
 		}
 	}
 	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// asciiAddr is addrOf in ASCII (RFC 5891), if u can be written in it.
+func asciiAddr(u *url.URL) string {
+	addr := addrOf(u)
+	if ascii, err := httpguts.PunycodeHostPort(addr); err == nil {
+		return ascii
+	}
+	return addr
 }
 
 // CloseIdleConnections closes the connections that nobody uses.
 func (t *Transport) CloseIdleConnections() {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, hc := range t.hosts {
-		hc.CloseIdleConnections()
+	for _, h := range t.hosts {
+		h.client.CloseIdleConnections()
 	}
 }

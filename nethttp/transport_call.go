@@ -14,11 +14,11 @@ type call struct {
 	r       *http.Request
 	ctx     context.Context
 	cancel  context.CancelFunc // of Request.Cancel, or nil
-	proxied bool               // connections are to a proxy that is asked for whole URIs
-	unzip   bool               // a gzip body is what this package asked for
-	sends   *sentTrailers      // the body, if trailers follow it
+	host    *host
+	length  int64         // of the body that is sent, -1 for chunks
+	unzip   bool          // a gzip body is what this package asked for
+	sends   *sentTrailers // the body, if trailers follow it
 	request *gallop.Request
-	closes  *gallop.HostClient // whose connection is not kept, though the request did not say so
 
 	mu       sync.Mutex
 	response *gallop.Response // nil when the call is over
@@ -26,21 +26,17 @@ type call struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	hc, proxy, err := t.prepare(r)
+	h, err := t.prepare(r)
 	if err != nil {
 		closeBody(r)
 		return nil, err
 	}
 	asked := r
 	for again := false; ; again = true {
-		c := newCall(r)
-		c.proxied = proxy != nil
-		if t.keepsNone() && switches(r.Header) {
-			c.closes = hc
-		}
-		err := c.fill(t, proxy)
+		c := newCall(h, r)
+		err := c.fill(t, h.asked)
 		if err == nil {
-			err = hc.DoContext(c.ctx, c.request, c.response)
+			err = h.client.DoContext(c.ctx, c.request, c.response)
 		}
 		if err == nil {
 			resp := c.answer()
@@ -63,15 +59,15 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // prepare finds out whether, and over which connections, r can be sent.
-func (t *Transport) prepare(r *http.Request) (*gallop.HostClient, *httpURL, error) {
+func (t *Transport) prepare(r *http.Request) (*host, error) {
 	switch {
 	case r.URL == nil:
-		return nil, nil, errNoURL
+		return nil, errNoURL
 	case r.Header == nil:
-		return nil, nil, errNoHeader
+		return nil, errNoHeader
 	}
 	if err := checkRequest(r); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return t.hostFor(r)
 }
@@ -96,8 +92,8 @@ func mayRepeat(r *http.Request, err error) bool {
 	return closed.Written == 0 || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
 }
 
-func newCall(r *http.Request) *call {
-	c := &call{r: r, ctx: r.Context(), request: gallop.AcquireRequest(), response: gallop.AcquireResponse()}
+func newCall(h *host, r *http.Request) *call {
+	c := &call{host: h, r: r, ctx: r.Context(), request: gallop.AcquireRequest(), response: gallop.AcquireResponse()}
 	//lint:ignore SA1019 http.Client sets it still
 	if stop := r.Cancel; stop != nil {
 		c.ctx, c.cancel = context.WithCancel(c.ctx)
@@ -110,7 +106,7 @@ func newCall(r *http.Request) *call {
 			}
 		}()
 	}
-	c.ctx = traced(c.ctx, c.request)
+	c.ctx = c.traced(c.ctx)
 	return c
 }
 
@@ -128,9 +124,6 @@ func (c *call) end() {
 	gallop.ReleaseResponse(c.response)
 	gallop.ReleaseRequest(c.request)
 	c.response, c.request = nil, nil
-	if c.closes != nil {
-		c.closes.CloseIdleConnections()
-	}
 	if c.cancel != nil {
 		c.cancel()
 	}

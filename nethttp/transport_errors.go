@@ -57,7 +57,7 @@ func (c *call) explain(err error) error {
 
 // connectError returns what net/http returns for err, if that is why there is no connection.
 func (c *call) connectError(err error) (error, bool) {
-	proxied := c.proxied // whatever fails then concerns the proxy
+	proxied := c.host.asked != nil // what fails then concerns the proxy
 	var refused *gallop.ProxyError
 	if errors.As(err, &refused) {
 		if refused.Err == nil {

@@ -17,9 +17,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// httpURL is the URL of a proxy.
-type httpURL = url.URL
-
 // userAgent is what net/http calls itself, and what servers expect of its programs.
 const userAgent = "Go-http-client/1.1"
 
@@ -216,6 +213,7 @@ func (c *call) setBody() error {
 		c.sends = &sentTrailers{ReadCloser: body, r: r, to: &req.Header}
 		body = c.sends
 	}
+	c.length = length
 	req.SetBodyStream(body, int(length))
 	req.FullDuplex = true
 	return nil
@@ -232,6 +230,7 @@ func (c *call) setWholeBody(body io.ReadCloser, length int) error {
 		return fmt.Errorf("nethttp: ContentLength=%d with a longer Body", length)
 	}
 	c.request.SetBodyRaw(buf)
+	c.length = int64(length)
 	return nil
 }
 
