@@ -3,6 +3,7 @@ package nethttp
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 
@@ -18,6 +19,7 @@ type call struct {
 	length  int64         // of the body that is sent, -1 for chunks
 	unzip   bool          // a gzip body is what this package asked for
 	sends   *sentTrailers // the body, if trailers follow it
+	feeds   io.ReadCloser // the body of a CONNECT, which goes into the tunnel, or nil
 	request *gallop.Request
 
 	mu       sync.Mutex
@@ -120,6 +122,9 @@ func (c *call) end() {
 	}
 	if c.sends != nil {
 		c.sends.end()
+	}
+	if c.feeds != nil {
+		c.feeds.Close()
 	}
 	gallop.ReleaseResponse(c.response)
 	gallop.ReleaseRequest(c.request)

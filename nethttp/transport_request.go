@@ -187,6 +187,9 @@ func (c *call) setBody() error {
 		return fmt.Errorf("nethttp: ContentLength=%d with nil Body", r.ContentLength)
 	case r.Body == nil:
 		return nil
+	case r.Method == http.MethodConnect: // has no content (RFC 9110 §9.3.6)
+		c.feeds = r.Body
+		return nil
 	}
 	length, body := r.ContentLength, r.Body
 	chunked := len(r.TransferEncoding) > 0 && r.TransferEncoding[0] == "chunked"

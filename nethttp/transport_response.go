@@ -47,6 +47,9 @@ func (c *call) answer() *http.Response {
 		c.end()
 	case io.ReadWriteCloser:
 		resp.Body, resp.ContentLength = &upgradedBody{stream, c}, 0
+		if c.feeds != nil {
+			go feed(stream, c.feeds)
+		}
 	default:
 		resp.Body = &responseBody{c: c, stream: stream, resp: resp}
 		c.decompress(resp)
@@ -198,6 +201,12 @@ func (b *responseBody) Close() error {
 type upgradedBody struct {
 	io.ReadWriteCloser
 	c *call
+}
+
+// feed copies the body of a CONNECT into its tunnel, until one of them ends.
+func feed(tunnel io.Writer, body io.ReadCloser) {
+	defer body.Close()
+	io.Copy(tunnel, body)
 }
 
 // Close closes the connection.
