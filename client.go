@@ -51,6 +51,8 @@ type Client struct {
 
 	ReadTimeout            time.Duration
 	WriteTimeout           time.Duration
+	TLSHandshakeTimeout    time.Duration
+	ExpectContinueTimeout  time.Duration
 	ReadBufferSize         int
 	WriteBufferSize        int
 	MaxResponseHeaderBytes int
@@ -224,6 +226,7 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		MaxIdleConnDuration: c.MaxIdleConnDuration, MaxConnDuration: c.MaxConnDuration,
 		MaxConnWaitTimeout: c.MaxConnWaitTimeout, ConnPoolStrategy: c.ConnPoolStrategy,
 		ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout,
+		TLSHandshakeTimeout: c.TLSHandshakeTimeout, ExpectContinueTimeout: c.ExpectContinueTimeout,
 		ReadBufferSize: c.ReadBufferSize, WriteBufferSize: c.WriteBufferSize,
 		MaxResponseHeaderBytes: c.MaxResponseHeaderBytes, MaxResponseBodySize: c.MaxResponseBodySize,
 		StreamResponseBody: c.StreamResponseBody, OnInterim: c.OnInterim,

@@ -283,7 +283,7 @@ func (cc *clientConn) sendApart(req *Request, a *answer, content []byte, length 
 		cc.set.trace.wroteRequest(err)
 		return false, err
 	}
-	if req.MayContinue() && length != 0 && length != lengthNone {
+	if req.MayContinue() && cc.set.continueWait > 0 && length != 0 && length != lengthNone {
 		if done, err := cc.awaitContinue(a); done || err != nil {
 			return true, err
 		}

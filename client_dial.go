@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxClientHandshake is how long a TLS handshake may take if there is no shorter WriteTimeout.
+// maxClientHandshake is how long a TLS handshake may take if no other limit is set.
 const maxClientHandshake = 10 * time.Second
 
 // splitAddrs returns the addresses in Addr, in ASCII and with a port. Dial and DialTimeout get those without a port as
@@ -65,11 +65,7 @@ func (c *HostClient) dialOne(ctx context.Context, addr string) (net.Conn, error)
 	if err != nil || !c.IsTLS || c.isSecured(nc) {
 		return nc, err
 	}
-	timeout := maxClientHandshake
-	if limit := c.set.writeTimeout; limit > 0 {
-		timeout = min(timeout, limit)
-	}
-	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, timeout)
+	return c.tls.handshake(ctx, nc, AddMissingPort(addr, true), c.TLSConfig, c.set.handshake)
 }
 
 // isSecured reports whether Dial or DialTimeout have shaken hands themselves, as those do that
@@ -96,7 +92,8 @@ func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
 	case proxy == nil:
 		return c.connect(ctx, addr)
 	}
-	through := ProxyDialer{URL: proxy, Connect: c.DialContext, IsTLS: c.IsTLS, shared: c.tls}
+	through := ProxyDialer{URL: proxy, Connect: c.DialContext, IsTLS: c.IsTLS, shared: c.tls,
+		TLSHandshakeTimeout: c.set.handshake}
 	if proxy.Scheme == "https" && c.TLSConfig != nil {
 		through.TLSConfig = c.TLSConfig.Clone()
 		through.TLSConfig.ServerName = "" // is that of the server

@@ -109,10 +109,18 @@ type HostClient struct {
 	// its answer. WriteTimeout is how long it may take to write the request. Both may
 	// last a sixteenth longer, at most a second. There is no limit by default, but
 	// for the deadline of the call. While a large body is sent ReadTimeout does not
-	// run; it then begins when it was sent. A TLS handshake may take WriteTimeout, and
-	// ten seconds at most.
+	// run; it then begins when it was sent.
 	ReadTimeout  time.Duration
 	WriteTimeout time.Duration
+
+	// TLSHandshakeTimeout is how long a TLS handshake may take, with an https proxy as well. The default is ten seconds,
+	// or WriteTimeout if that is shorter. A negative value means no limit of its own. Beyond it, a call fails with
+	// ErrTLSHandshakeTimeout.
+	TLSHandshakeTimeout time.Duration
+
+	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for the server's leave before
+	// it sends its body (RFC 9110 §10.1.1). The default is one second. With a negative value it does not wait.
+	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the size of the buffer that an answer is read into, in bytes;
 	// 4096 by default. It grows for larger heads, up to MaxResponseHeaderBytes; if that is
@@ -225,7 +233,7 @@ func (c *HostClient) init() error {
 //
 // A request whose body is a stream or larger than 64 KiB is sent while the answer
 // is awaited. An answer that refuses it (a status from 300 on), or ends, before it was
-// sent stops it. One with Expect: 100-continue waits up to a second for leave to send
+// sent stops it. One with Expect: 100-continue waits up to ExpectContinueTimeout for leave to send
 // its body.
 //
 // Behind a 101, or a 2xx to CONNECT, the connection is closed, unless the body is to be a

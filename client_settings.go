@@ -49,6 +49,7 @@ type clientSettings struct {
 	head                      http1.Limits
 	maxBody                   int64
 	readTimeout, writeTimeout time.Duration // 0: none
+	handshake, continueWait   time.Duration // 0: none, and no wait
 	stream                    bool
 	names                     headerFlags // of received headers: namesAsGiven or none
 
@@ -73,6 +74,8 @@ func (c *HostClient) resolve() *clientSettings {
 		maxBody:      int64(c.MaxResponseBodySize),
 		readTimeout:  max(c.ReadTimeout, 0),
 		writeTimeout: max(c.WriteTimeout, 0),
+		handshake:    orNone(c.TLSHandshakeTimeout, maxClientHandshake),
+		continueWait: orNone(c.ExpectContinueTimeout, maxContinueWait),
 		stream:       c.StreamResponseBody,
 		maxIdle:      orNone(c.MaxIdleConns, math.MaxInt), // MaxConns, which may change
 		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
@@ -83,6 +86,9 @@ func (c *HostClient) resolve() *clientSettings {
 		detailed:     c.DetailedErrors,
 		trace:        c.Trace,
 		onInterim:    c.OnInterim,
+	}
+	if c.TLSHandshakeTimeout == 0 && s.writeTimeout > 0 {
+		s.handshake = min(s.handshake, s.writeTimeout)
 	}
 	if s.agent == "" && !c.NoDefaultUserAgentHeader {
 		s.agent = defaultUserAgent

@@ -272,13 +272,13 @@ func isOfFile(err error) bool {
 var fileErrors = []error{syscall.EBADF, syscall.EIO, syscall.EINVAL, syscall.EISDIR, syscall.ESTALE, syscall.EOVERFLOW, syscall.EACCES}
 
 // maxContinueWait is how long a body waits for the 100 that its request has asked for
-// (RFC 9110 §10.1.1: not for ever).
+// (RFC 9110 §10.1.1: not for ever), if nothing else is set.
 const maxContinueWait = time.Second
 
 // awaitContinue waits until the server wants the body, or has not said anything for a
 // while. done reports that the answer came instead, and was read.
 func (cc *clientConn) awaitContinue(a *answer) (done bool, err error) {
-	usual, until := cc.readBy, time.Now().Add(maxContinueWait)
+	usual, until := cc.readBy, time.Now().Add(cc.set.continueWait)
 	if usual.IsZero() || until.Before(usual) {
 		cc.armRead(until)
 	}

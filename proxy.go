@@ -56,6 +56,19 @@ type ProxyDialer struct {
 	// DialContext of the TCPDialer that Dial uses.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
+	// TLSHandshakeTimeout is how long the TLS handshake with an https proxy may take. If it is not positive, only
+	// Timeout limits it.
+	TLSHandshakeTimeout time.Duration
+
+	// ConnectHeader is called with the header of each CONNECT before it is sent, and may add fields. The header
+	// belongs to ConnectHeader as long as that runs. target is the host:port that the proxy is asked for. If
+	// ConnectHeader returns an error, the dial fails with that. It may be nil.
+	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
+
+	// OnConnectResponse is called with the response to each CONNECT, also with one that refuses. resp may be used as
+	// long as OnConnectResponse runs. If it returns an error, the dial fails with that. It may be nil.
+	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
+
 	// Timeout is how long a dial may take, all in all, if DialTimeout does not say
 	// otherwise. 0 is 10 seconds, negative is for ever.
 	Timeout time.Duration
@@ -173,19 +186,24 @@ func (d *ProxyDialer) through(ctx context.Context, p *proxyServer, addr string) 
 	if err != nil {
 		return nil, err
 	}
-	t := &tunnel{nc: raw}
+	t := &tunnel{nc: raw, ctx: ctx, hooks: d}
 	if p.scheme == "https" {
-		if t.nc, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.addr, d.TLSConfig, 0); err != nil {
+		if t.nc, err = cmp.Or(d.shared, &d.tls).handshake(ctx, raw, p.addr, d.TLSConfig, d.TLSHandshakeTimeout); err != nil {
 			return nil, err
 		}
 	}
+	done := false
+	defer func() {
+		if !done { // also if a callback panics
+			t.nc.Close()
+		}
+	}()
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	err = hello(t)
 	if !stop() {
 		err = ctx.Err()
 	}
-	if err != nil {
-		t.nc.Close()
+	if done = err == nil; !done {
 		return nil, err
 	}
 	return t.conn(), nil

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strings"
 
@@ -30,21 +31,57 @@ func (d *ProxyDialer) authorization(p *proxyServer) (value string, err error) {
 
 // connect asks an HTTP proxy for a tunnel (RFC 9110 §9.3.6).
 func (t *tunnel) connect(to tunnelTarget, authorization string) error {
-	if _, err := t.nc.Write(appendConnect(nil, to, authorization)); err != nil {
+	connect, err := t.request(to, authorization)
+	if err != nil {
+		return err
+	}
+	if _, err = t.nc.Write(connect); err != nil {
 		return err
 	}
 	for range maxInterim + 1 {
-		status, err := t.readConnectReply()
-		switch {
-		case err != nil:
+		var h ResponseHeader
+		if err := t.readConnectReply(&h); err != nil {
 			return err
-		case status/100 == 2:
-			return nil
-		case status >= 200 || status == StatusSwitchingProtocols:
-			return &ProxyError{StatusCode: status}
+		}
+		if status := h.StatusCode(); status >= 200 || status == StatusSwitchingProtocols {
+			return t.judge(to, &h)
 		}
 	}
 	return errInterim
+}
+
+// judge returns nil if the proxy has agreed to the tunnel.
+func (t *tunnel) judge(to tunnelTarget, h *ResponseHeader) error {
+	if t.hooks != nil && t.hooks.OnConnectResponse != nil {
+		if err := t.hooks.OnConnectResponse(t.ctx, to.String(), h); err != nil {
+			return err
+		}
+	}
+	if status := h.StatusCode(); status/100 != 2 {
+		return &ProxyError{StatusCode: status}
+	}
+	return nil
+}
+
+// request returns a CONNECT request, with what ConnectHeader adds.
+func (t *tunnel) request(to tunnelTarget, authorization string) ([]byte, error) {
+	if t.hooks == nil || t.hooks.ConnectHeader == nil {
+		return appendConnect(nil, to, authorization), nil
+	}
+	var h RequestHeader
+	if authorization != "" {
+		h.Set("Proxy-Authorization", authorization)
+	}
+	if err := t.hooks.ConnectHeader(t.ctx, to.String(), &h); err != nil {
+		return nil, err
+	}
+	request := bytes.TrimSuffix(appendConnect(nil, to, ""), []byte("\r\n"))
+	for name, value := range h.All() {
+		if !isOfConnect(name) {
+			request = http1.AppendField(request, name, value)
+		}
+	}
+	return append(request, "\r\n"...), nil
 }
 
 // appendConnect appends a CONNECT request.
@@ -60,21 +97,32 @@ func appendConnect(dst []byte, to tunnelTarget, authorization string) []byte {
 	return append(dst, "\r\n"...)
 }
 
+// isOfConnect reports whether a field with this name is not for ConnectHeader to set: Host is the target, and a
+// CONNECT has no content (RFC 9110 §9.3.6).
+func isOfConnect(name []byte) bool {
+	for _, own := range []string{"Host", "Content-Length", "Transfer-Encoding"} {
+		if ascii.EqualFold(name, own) {
+			return true
+		}
+	}
+	return false
+}
+
 // readConnectReply reads a response head and uses it up. What is behind that of a
 // 2xx is the tunnel's, whatever its fields say about a body (RFC 9110 §9.3.6).
-func (t *tunnel) readConnectReply() (status int, err error) {
-	var head http1.Head
+func (t *tunnel) readConnectReply(h *ResponseHeader) error {
 	for {
-		n, err := http1.ParseResponse(&head, t.buf, &connectLimits)
+		n, err := http1.ParseResponse(&h.head, t.buf, &connectLimits)
 		switch {
 		case err != nil:
-			return 0, parseError(err)
+			return parseError(err)
 		case n > 0:
+			h.detach()
 			t.buf = t.buf[n:]
-			return head.Status, nil
+			return nil
 		}
 		if err := t.fill(); err != nil {
-			return 0, err
+			return err
 		}
 	}
 }

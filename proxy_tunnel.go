@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -12,6 +13,9 @@ import (
 type tunnel struct {
 	nc  net.Conn
 	buf []byte
+
+	ctx   context.Context // of the dial
+	hooks *ProxyDialer    // whose functions are called, or nil
 }
 
 // fill reads once.
