@@ -159,6 +159,8 @@ func dialError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ended, context.Canceled):
 		return ended
+	case ended == nil && err == ErrTLSHandshakeTimeout: // with a proxy
+		return err
 	case ended != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrDialTimeout
 	}

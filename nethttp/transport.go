@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -25,6 +26,9 @@ var DefaultTransport http.RoundTripper = &Transport{Proxy: http.ProxyFromEnviron
 //	transport_call.go      a call and its end
 //	transport_request.go   how a request is sent
 //	transport_response.go  how the answer is handed out
+//	transport_tunnel.go    proxies that are asked for a tunnel, and DialTLSContext
+//	transport_limits.go    ResponseHeaderTimeout and MaxIdleConns
+//	transport_schemes.go   RegisterProtocol, and Clone
 //	transport_errors.go    errors as net/http has them
 //	transport_trace.go     httptrace
 //
@@ -35,17 +39,50 @@ type Transport struct {
 	// Proxy returns the proxy for a request, nil for none: http, https, socks5, socks5h.
 	Proxy func(*http.Request) (*url.URL, error)
 
+	// ProxyConnectHeader is sent with each CONNECT to a proxy. Proxy-Authorization is that of the proxy's URL if this
+	// has credentials.
+	ProxyConnectHeader http.Header
+
+	// GetProxyConnectHeader returns what is sent with a CONNECT for target, a host:port, instead of
+	// ProxyConnectHeader. If it returns an error, the call fails with that.
+	GetProxyConnectHeader func(ctx context.Context, proxyURL *url.URL, target string) (http.Header, error)
+
+	// OnProxyConnectResponse is called with the response of a proxy to a CONNECT, before its status is looked at. The
+	// response has no body. If OnProxyConnectResponse returns an error, the call fails with that.
+	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
+
 	// DialContext makes connections, also to proxies.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	TLSClientConfig    *tls.Config
+	// DialTLSContext makes TLS connections for https requests without a proxy. DialContext, TLSClientConfig and
+	// TLSHandshakeTimeout are then not used for them. If it returns a *tls.Conn, its handshake is done if
+	// it was not; any other connection is expected to be past its handshake.
+	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	TLSClientConfig *tls.Config
+
+	// TLSHandshakeTimeout is how long a TLS handshake may take; 10 seconds by default, any time if negative.
+	TLSHandshakeTimeout time.Duration
+
+	// ResponseHeaderTimeout is how long the header of the response may take to come after the request was written with its
+	// body. There is no limit by default. The call fails with an error whose Timeout method returns true.
+	ResponseHeaderTimeout time.Duration
+
+	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for the server's leave before it
+	// sends its body; one second by default. If it is negative, the request does not wait.
+	ExpectContinueTimeout time.Duration
+
 	DisableKeepAlives  bool
 	DisableCompression bool
 
 	// MaxConnsPerHost is how many connections there may be to a host; no limit by default.
 	MaxConnsPerHost int
 
-	// MaxIdleConnsPerHost is how many of them are kept while nobody uses them; 100 by default, none if negative.
+	// MaxIdleConns is how many connections are kept, to all hosts, while nobody uses them; no limit by default. Beyond it,
+	// the hosts that were used least recently lose theirs.
+	MaxIdleConns int
+
+	// MaxIdleConnsPerHost is how many connections to a host are kept while nobody uses them; 100 by default, none if negative.
 	MaxIdleConnsPerHost int
 
 	// IdleConnTimeout is for how long; 90 seconds by default, for ever if negative.
@@ -58,6 +95,7 @@ type Transport struct {
 	// may change fields that are not described here. It may be nil.
 	ConfigureHost func(*gallop.HostClient)
 
+	schemes atomic.Pointer[map[string]http.RoundTripper] // by RegisterProtocol
 	mu      sync.RWMutex
 	hosts   map[hostKey]*host
 	pruneAt int // how many hosts there are when those without connections are forgotten
@@ -87,12 +125,7 @@ type host struct {
 	client  *gallop.HostClient
 	asked   *url.URL // the proxy that is asked for whole URIs, or nil
 	leadsTo string   // where connections are made to, in ASCII: to the proxy if there is one
-}
-
-// dialsByDefault reports whether neither the transport nor ConfigureHost brings functions that connect.
-func (h *host) dialsByDefault() bool {
-	c := h.client
-	return c.DialContext == nil && c.DialTimeout == nil && c.Dial == nil
+	ownDial bool     // the transport, or ConfigureHost, brings functions that connect
 }
 
 // hostFor returns who makes calls to the host of r.
@@ -174,10 +207,12 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       -1, // as long as the call may take
 		MaxResponseHeaderBytes:   t.MaxResponseHeaderBytes,
+		TLSHandshakeTimeout:      t.TLSHandshakeTimeout,
+		ExpectContinueTimeout:    t.ExpectContinueTimeout,
 		StreamResponseBody:       true,
 		DetailedErrors:           true, // for mayRepeat
 	}
-	h := &host{client: hc, leadsTo: asciiAddr(u)}
+	h := &host{client: hc, leadsTo: asciiAddr(u), ownDial: t.DialContext != nil}
 	if proxy != nil {
 		h.leadsTo = asciiAddr(proxy)
 	}
@@ -186,11 +221,15 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 		h.asked = proxy
 		hc.Addr, hc.IsTLS, hc.IsProxy = addrOf(proxy), proxy.Scheme == "https", true
 	case proxy != nil:
-		hc.Proxy = func(bool, string) (*url.URL, error) { return proxy, nil }
+		t.tunnelThrough(hc, proxy)
+	case hc.IsTLS && t.DialTLSContext != nil:
+		hc.IsTLS, hc.DialContext, h.ownDial = false, t.dialTLS, true
 	}
+	before := hc.DialContext != nil
 	if t.ConfigureHost != nil {
 		t.ConfigureHost(hc)
 	}
+	h.ownDial = h.ownDial || !before && hc.DialContext != nil || hc.DialTimeout != nil || hc.Dial != nil
 	return h
 }
 
@@ -200,7 +239,11 @@ func (t *Transport) maxIdlePerHost() int {
 	if t.keepsNone() {
 		return -1
 	}
-	return orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle)
+	n := orDefault(t.MaxIdleConnsPerHost, defaultMaxIdle)
+	if t.MaxIdleConns > 0 {
+		n = min(n, t.MaxIdleConns)
+	}
+	return n
 }
 
 // keepsNone reports whether each connection is for one call.

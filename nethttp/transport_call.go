@@ -12,6 +12,8 @@ import (
 
 // call is a call and what it holds until its answer was read.
 type call struct {
+	t       *Transport
+	head    *headTimer // of ResponseHeaderTimeout, or nil
 	r       *http.Request
 	ctx     context.Context
 	cancel  context.CancelFunc // of Request.Cancel, or nil
@@ -28,6 +30,11 @@ type call struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL != nil && r.Header != nil {
+		if resp, err, ok := t.byScheme(r); ok {
+			return resp, err
+		}
+	}
 	h, err := t.prepare(r)
 	if err != nil {
 		closeBody(r)
@@ -35,10 +42,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	asked := r
 	for again := false; ; again = true {
-		c := newCall(h, r)
+		c := newCall(t, h, r)
 		err := c.fill(t, h.asked)
 		if err == nil {
 			err = h.client.DoContext(c.ctx, c.request, c.response)
+		}
+		if c.head != nil {
+			c.head.stop()
 		}
 		if err == nil {
 			resp := c.answer()
@@ -94,8 +104,8 @@ func mayRepeat(r *http.Request, err error) bool {
 	return closed.Written == 0 || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
 }
 
-func newCall(h *host, r *http.Request) *call {
-	c := &call{host: h, r: r, ctx: r.Context(), request: gallop.AcquireRequest(), response: gallop.AcquireResponse()}
+func newCall(t *Transport, h *host, r *http.Request) *call {
+	c := &call{t: t, host: h, r: r, ctx: r.Context(), request: gallop.AcquireRequest(), response: gallop.AcquireResponse()}
 	//lint:ignore SA1019 http.Client sets it still
 	if stop := r.Cancel; stop != nil {
 		c.ctx, c.cancel = context.WithCancel(c.ctx)
@@ -107,6 +117,9 @@ func newCall(h *host, r *http.Request) *call {
 			case <-ctx.Done():
 			}
 		}()
+	}
+	if t.ResponseHeaderTimeout > 0 {
+		c.limitHead(t.ResponseHeaderTimeout)
 	}
 	c.ctx = c.traced(c.ctx)
 	return c
@@ -132,6 +145,10 @@ func (c *call) end() {
 	if c.cancel != nil {
 		c.cancel()
 	}
+	if c.head != nil {
+		c.head.cancel(nil)
+	}
+	c.t.limitIdle()
 }
 
 // errCanceled is why a call ended whose Request.Cancel was closed.

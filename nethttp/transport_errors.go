@@ -40,6 +40,8 @@ func (c *call) explain(err error) error {
 	switch {
 	case r.Context().Err() != nil:
 		return context.Cause(r.Context())
+	case context.Cause(c.ctx) == errHeadTimeout:
+		return errHeadTimeout
 	case limited && errors.Is(err, gallop.ErrTimeout):
 		return context.DeadlineExceeded
 	case c.ctx.Err() != nil:
@@ -58,6 +60,10 @@ func (c *call) explain(err error) error {
 // connectError returns what net/http returns for err, if that is why there is no connection.
 func (c *call) connectError(err error) (error, bool) {
 	proxied := c.host.asked != nil // what fails then concerns the proxy
+	var hook *hookFailure
+	if errors.As(err, &hook) {
+		return hook.error, true
+	}
 	var refused *gallop.ProxyError
 	if errors.As(err, &refused) {
 		if refused.Err == nil {
@@ -81,6 +87,8 @@ func (c *call) connectError(err error) (error, bool) {
 		}
 	case errors.As(err, &dialed):
 		err = asDials(dialed.Unwrap())
+	case refused != nil:
+		err = asDials(err)
 	default:
 		return err, false
 	}
@@ -91,7 +99,8 @@ func (c *call) connectError(err error) (error, bool) {
 func isOfDial(err error) bool {
 	var dialed *gallop.ErrDialWithUpstream
 	var failed *dialFailure
-	return errors.As(err, &dialed) || errors.As(err, &failed) || errors.Is(err, gallop.ErrTLSHandshakeTimeout)
+	return errors.As(err, &dialed) || errors.As(err, &failed) || errors.Is(err, gallop.ErrTLSHandshakeTimeout) ||
+		err == gallop.ErrDialTimeout
 }
 
 // asDials puts an error of finding or reaching an address into a *net.OpError, as net.Dialer does. Errors of TLS stay

@@ -29,19 +29,7 @@ func checkRequest(r *http.Request) error {
 	if r.Method != "" && !httpguts.ValidHeaderFieldName(r.Method) { // a token as well
 		return fmt.Errorf("nethttp: invalid method %q", r.Method)
 	}
-	for _, h := range []http.Header{r.Header, r.Trailer} {
-		for name, values := range h {
-			if !httpguts.ValidHeaderFieldName(name) {
-				return fmt.Errorf("nethttp: invalid header field name %q", name)
-			}
-			for _, value := range values {
-				if !httpguts.ValidHeaderFieldValue(value) { // which may be a secret
-					return fmt.Errorf("nethttp: invalid header field value for %q", name)
-				}
-			}
-		}
-	}
-	return nil
+	return cmp.Or(checkFields(r.Header), checkFields(r.Trailer))
 }
 
 // fill makes the gallop request that of the call. proxy is asked for whole URIs, if it

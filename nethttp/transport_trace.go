@@ -13,8 +13,11 @@ import (
 // traced returns ctx with a gallop trace that reports to the httptrace of ctx, if it has one, what the call does.
 func (c *call) traced(ctx context.Context) context.Context {
 	t := httptrace.ContextClientTrace(ctx)
-	if t == nil {
+	if t == nil && c.head == nil {
 		return ctx
+	}
+	if t == nil {
+		return gallop.WithClientTrace(ctx, &gallop.ClientTrace{WroteRequest: c.wroteRequest})
 	}
 	g := &gallop.ClientTrace{
 		TLSHandshakeStart: t.TLSHandshakeStart, TLSHandshakeDone: t.TLSHandshakeDone,
@@ -31,13 +34,16 @@ func (c *call) traced(ctx context.Context) context.Context {
 	if f := t.PutIdleConn; f != nil {
 		g.PutIdleConn = func(string) { f(nil) }
 	}
-	if f := t.WroteRequest; f != nil {
-		g.WroteRequest = func(err error) { f(httptrace.WroteRequestInfo{Err: err}) }
+	g.WroteRequest = func(err error) {
+		if t.WroteRequest != nil {
+			t.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+		}
+		c.wroteRequest(err)
 	}
 	if t.Got1xxResponse != nil || t.Got100Continue != nil {
 		g.GotInterim = func(resp *gallop.Response) { gotInterim(t, resp) }
 	}
-	if c.host.dialsByDefault() {
+	if !c.host.ownDial {
 		g.ConnectStart, g.ConnectDone = t.ConnectStart, t.ConnectDone
 		ctx = withoutConnects(ctx, t)
 	} // otherwise the net.Dialer of DialContext finds t in ctx
@@ -68,6 +74,13 @@ func (c overlaid) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// wroteRequest is called when the request was written, or could not be.
+func (c *call) wroteRequest(err error) {
+	if c.head != nil && err == nil {
+		c.head.start()
+	}
+}
+
 func (c *call) wroteHeaders(t *httptrace.ClientTrace) {
 	if t.WroteHeaderField != nil {
 		c.wroteFields(t.WroteHeaderField)
@@ -75,7 +88,7 @@ func (c *call) wroteHeaders(t *httptrace.ClientTrace) {
 	if t.WroteHeaders != nil {
 		t.WroteHeaders()
 	}
-	if t.Wait100Continue != nil && c.request.MayContinue() {
+	if t.Wait100Continue != nil && c.t.ExpectContinueTimeout >= 0 && c.request.MayContinue() {
 		t.Wait100Continue()
 	}
 }

@@ -1,0 +1,483 @@
+package nethttp_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+// setFields runs f with a client over each of the transports, with these fields.
+func setFields(t *testing.T, fields map[string]any, f func(t *testing.T, client *http.Client)) {
+	t.Helper()
+	for _, rt := range []http.RoundTripper{&http.Transport{}, &nethttp.Transport{}} {
+		t.Run(fmt.Sprintf("%T", rt), func(t *testing.T) {
+			for name, value := range fields {
+				if cfg, ok := value.(*tls.Config); ok {
+					value = cfg.Clone()
+				}
+				reflect.ValueOf(rt).Elem().FieldByName(name).Set(reflect.ValueOf(value))
+			}
+			client := &http.Client{Transport: rt}
+			defer client.CloseIdleConnections()
+			f(t, client)
+		})
+	}
+}
+
+// servers starts a server without TLS and one with it, and returns for each its URL and a config that trusts it.
+func servers(t *testing.T, h http.HandlerFunc) map[string]*tls.Config {
+	plain := serveWith(t, h)
+	secured := httptest.NewUnstartedServer(h)
+	secured.Config.ErrorLog = quietLog
+	secured.StartTLS()
+	t.Cleanup(secured.Close)
+	return map[string]*tls.Config{plain.URL: {}, secured.URL: secured.Client().Transport.(*http.Transport).TLSClientConfig}
+}
+
+// checkTimeout reports an error that is no timeout, or came late.
+func checkTimeout(t *testing.T, err error, begun time.Time) {
+	t.Helper()
+	if late(err, begun) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+}
+
+func TestTransportDialTLSContext(t *testing.T) {
+	for url, trusting := range servers(t, func(http.ResponseWriter, *http.Request) {}) {
+		var dialed []string
+		setFields(t, map[string]any{
+			"DialTLSContext": func(_ context.Context, network, addr string) (net.Conn, error) {
+				dialed = append(dialed, "TLS")
+				cfg := trusting.Clone()
+				cfg.ServerName = "example.com"
+				nc, err := net.Dial(network, addr)
+				return tls.Client(nc, cfg), err
+			},
+			"DialContext": func(_ context.Context, network, addr string) (net.Conn, error) {
+				dialed = append(dialed, "plain")
+				return net.Dial(network, addr)
+			},
+		}, func(t *testing.T, client *http.Client) {
+			dialed = nil
+			handshakes := 0
+			r := requestTo(t, "GET", url, nil)
+			r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+				TLSHandshakeDone: func(tls.ConnectionState, error) { handshakes++ },
+			}))
+			for range 2 {
+				resp, err := client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if secured := r.URL.Scheme == "https"; (resp.TLS != nil && resp.TLS.HandshakeComplete) != secured || (handshakes == 1) != secured ||
+					!slices.Equal(dialed, []string{map[bool]string{true: "TLS", false: "plain"}[secured]}) {
+					t.Errorf("%s: dialed %v, %d handshakes, TLS %v", url, dialed, handshakes, resp.TLS != nil)
+				}
+			}
+		})
+	}
+}
+
+func TestTransportDialTLSContextFails(t *testing.T) {
+	s := serveWith(t, func(http.ResponseWriter, *http.Request) {})
+	for name, dial := range map[string]dialer{
+		"error": func(context.Context, string, string) (net.Conn, error) { return nil, errRefused },
+		"a plain server": func(_ context.Context, network, addr string) (net.Conn, error) {
+			nc, err := net.Dial(network, s.Listener.Addr().String())
+			return tls.Client(nc, &tls.Config{InsecureSkipVerify: true}), err
+		},
+	} {
+		want := ""
+		setFields(t, map[string]any{"DialTLSContext": dial}, func(t *testing.T, client *http.Client) {
+			_, err := client.Get("https://a.test")
+			if got := typesOf(err); want == "" {
+				want = got
+			} else if got != want || err == nil {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		})
+	}
+}
+
+func TestTransportResponseHeaderTimeout(t *testing.T) {
+	const limit = 60 * time.Millisecond
+	over := make(chan struct{})
+	h := func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/interim":
+			w.WriteHeader(103)
+			fallthrough
+		case "/silent":
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+		case "/slow":
+			w.(http.Flusher).Flush()
+			time.Sleep(2 * limit)
+		}
+		io.Copy(w, r.Body)
+	}
+	for url, trusting := range servers(t, h) {
+		setFields(t, map[string]any{"ResponseHeaderTimeout": limit, "TLSClientConfig": trusting}, func(t *testing.T, client *http.Client) {
+			var calls sync.WaitGroup
+			for _, path := range []string{"/silent", "/interim"} {
+				for _, body := range []string{"", "body", strings.Repeat("x", 100<<10)} {
+					calls.Go(func() {
+						begun := time.Now()
+						_, err := client.Post(url+path, "", strings.NewReader(body))
+						checkTimeout(t, err, begun)
+					})
+				}
+			}
+			calls.Wait()
+			pr, pw := io.Pipe()
+			go func() {
+				time.Sleep(2 * limit)
+				io.WriteString(pw, "late")
+				pw.Close()
+			}()
+			for path, body := range map[string]io.Reader{"/slow": http.NoBody, "/": pr} { // neither body counts
+				resp, err := client.Post(url+path, "", body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := io.ReadAll(resp.Body); err != nil || path == "/" && string(got) != "late" {
+					t.Errorf("%s: %q, %v", path, got, err)
+				}
+				resp.Body.Close()
+			}
+		})
+	}
+	close(over)
+}
+
+func TestTransportTLSHandshakeTimeout(t *testing.T) {
+	ln := listen(t) // and accepts nothing
+	defer ln.Close()
+	setFields(t, map[string]any{"TLSHandshakeTimeout": 50 * time.Millisecond}, func(t *testing.T, client *http.Client) {
+		begun := time.Now()
+		_, err := client.Get("https://" + ln.Addr().String())
+		if late(err, begun) || !strings.Contains(err.Error(), "TLS handshake timeout") {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+	for _, url := range []string{"http://a.test", "https://a.test"} {
+		setFields(t, map[string]any{
+			"TLSHandshakeTimeout": 50 * time.Millisecond, "Proxy": proxied("https://" + ln.Addr().String()),
+		}, func(t *testing.T, client *http.Client) {
+			begun := time.Now()
+			_, err := client.Get(url)
+			if late(err, begun) || !strings.HasPrefix(typesOf(err), "url.Error: proxyconnect tcp: ") {
+				t.Errorf("%s: %v after %v", url, typesOf(err), time.Since(begun))
+			}
+		})
+	}
+}
+
+// late reports whether err is no timeout, or came late.
+func late(err error, begun time.Time) bool {
+	timeout, ok := err.(net.Error)
+	return !ok || !timeout.Timeout() || time.Since(begun) > 5*time.Second
+}
+
+func TestTransportExpectContinueTimeout(t *testing.T) {
+	ln := listen(t)
+	defer ln.Close()
+	waited := make(chan time.Duration, 1)
+	go func() {
+		for {
+			nc, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			br := bufio.NewReader(nc)
+			r, err := http.ReadRequest(br)
+			if err != nil {
+				return
+			}
+			begun := time.Now()
+			io.Copy(io.Discard, r.Body)
+			waited <- time.Since(begun)
+			io.WriteString(nc, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+			nc.Close()
+		}
+	}()
+	post := func(t *testing.T, client *http.Client) time.Duration {
+		r := requestTo(t, "POST", "http://"+ln.Addr().String(), strings.NewReader("body"))
+		r.Header.Set("Expect", "100-continue")
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return <-waited
+	}
+	setFields(t, map[string]any{"ExpectContinueTimeout": 200 * time.Millisecond}, func(t *testing.T, client *http.Client) {
+		if took := post(t, client); took < 150*time.Millisecond || took > 900*time.Millisecond {
+			t.Errorf("the body came after %v", took)
+		}
+	})
+	if took := post(t, &http.Client{Transport: &nethttp.Transport{ExpectContinueTimeout: -1}}); took > 150*time.Millisecond {
+		t.Errorf("without a wait, the body came after %v", took)
+	}
+}
+
+func TestTransportMaxIdleConns(t *testing.T) {
+	s := serveWith(t, func(_ http.ResponseWriter, r *http.Request) {})
+	var dials atomic.Int32
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		dials.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, s.Listener.Addr().String())
+	}
+	setFields(t, map[string]any{"MaxIdleConns": 4, "DialContext": dial}, func(t *testing.T, client *http.Client) {
+		get := func(host int) int32 {
+			before := dials.Load()
+			resp, err := client.Get(fmt.Sprintf("http://h%d.test/", host))
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			time.Sleep(10 * time.Millisecond) // net/http puts it back beside
+			return dials.Load() - before
+		}
+		for host := range 5 {
+			get(host)
+		}
+		for _, host := range []int{1, 2, 3, 4} {
+			if get(host) != 0 {
+				t.Errorf("the connection to host %d was not kept", host)
+			}
+		}
+		if get(0) != 1 {
+			t.Error("the connection to host 0 was kept")
+		}
+	})
+	hosts := map[string]*gallop.HostClient{}
+	few := &nethttp.Transport{MaxIdleConns: 1, DialContext: dial, ConfigureHost: func(hc *gallop.HostClient) { hosts[hc.Addr] = hc }}
+	for _, host := range []string{"a.test", "b.test"} {
+		var open []*http.Response
+		for range 3 {
+			resp, err := few.RoundTrip(requestTo(t, "GET", "http://"+host+"/", nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = append(open, resp)
+		}
+		for _, resp := range open {
+			resp.Body.Close()
+		}
+	}
+	if a, b := hosts["a.test:80"].IdleConnsCount(), hosts["b.test:80"].IdleConnsCount(); a != 0 || b != 1 {
+		t.Errorf("%d and %d connections are idle, want 0 and 1", a, b)
+	}
+	few.CloseIdleConnections()
+}
+
+func TestTransportConnectHeader(t *testing.T) {
+	var mu sync.Mutex
+	got := ""
+	refuses := false
+	proxy := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
+		var b strings.Builder
+		fmt.Fprintln(&b, r.Method, r.Host)
+		r.Header.Write(&b)
+		mu.Lock()
+		got = b.String()
+		refused := refuses
+		mu.Unlock()
+		if refused {
+			w.Header().Set("X-Why", "so")
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		tunnel(t, w, r)
+	})
+	target := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	target.Config.ErrorLog = quietLog
+	target.StartTLS()
+	t.Cleanup(target.Close)
+	trusting := target.Client().Transport.(*http.Transport).TLSClientConfig
+	withUser := strings.Replace(proxy.URL, "http://", "http://u:p@", 1)
+	static := http.Header{"X-Static": {"1", "2"}, "Proxy-Authorization": {"Bearer x"}}
+	for _, tt := range []struct {
+		name    string
+		fields  map[string]any
+		refuses bool
+		seen    bool // OnProxyConnectResponse is to be told
+	}{
+		{name: "header", fields: map[string]any{"Proxy": proxied(proxy.URL), "ProxyConnectHeader": static}},
+		{name: "user agent", fields: map[string]any{"Proxy": proxied(proxy.URL), "ProxyConnectHeader": http.Header{"User-Agent": {"me"}}}},
+		{name: "credentials", fields: map[string]any{"Proxy": proxied(withUser), "ProxyConnectHeader": static}},
+		{name: "function", fields: map[string]any{"Proxy": proxied(withUser), "ProxyConnectHeader": static,
+			"GetProxyConnectHeader": func(_ context.Context, u *url.URL, target string) (http.Header, error) {
+				return http.Header{"X-Target": {target}, "X-Proxy": {u.Host}}, nil
+			}}},
+		{name: "function without fields", fields: map[string]any{"Proxy": proxied(proxy.URL), "ProxyConnectHeader": static,
+			"GetProxyConnectHeader": func(context.Context, *url.URL, string) (http.Header, error) { return nil, nil }}},
+		{name: "function that fails", fields: map[string]any{"Proxy": proxied(proxy.URL),
+			"GetProxyConnectHeader": func(context.Context, *url.URL, string) (http.Header, error) { return nil, errRefused }}},
+		{name: "response", seen: true, fields: map[string]any{"Proxy": proxied(withUser), "ProxyConnectHeader": static,
+			"OnProxyConnectResponse": onConnect(nil)}},
+		{name: "response, error", seen: true, fields: map[string]any{"Proxy": proxied(proxy.URL), "OnProxyConnectResponse": onConnect(errRefused)}},
+		{name: "refusal", seen: true, refuses: true, fields: map[string]any{"Proxy": proxied(proxy.URL), "OnProxyConnectResponse": onConnect(nil)}},
+		{name: "refusal, error", seen: true, refuses: true, fields: map[string]any{"Proxy": proxied(proxy.URL), "OnProxyConnectResponse": onConnect(errRefused)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := ""
+			tt.fields["TLSClientConfig"] = trusting
+			setFields(t, tt.fields, func(t *testing.T, client *http.Client) {
+				mu.Lock()
+				got, refuses = "", tt.refuses
+				mu.Unlock()
+				seen := ""
+				r := requestTo(t, "GET", target.URL, nil)
+				resp, err := client.Do(r.WithContext(context.WithValue(r.Context(), seenKey{}, &seen)))
+				if err == nil {
+					resp.Body.Close()
+				}
+				end := ""
+				if err != nil {
+					end = typesOf(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all := got + seen + end
+				if (seen != "") != tt.seen {
+					t.Errorf("OnProxyConnectResponse: %q", seen)
+				}
+				if want == "" {
+					want = all
+				} else if all != want {
+					t.Errorf("%s\nwant\n%s", all, want)
+				}
+			})
+		})
+	}
+}
+
+type seenKey struct{}
+
+// onConnect returns an OnProxyConnectResponse that notes what it gets.
+func onConnect(err error) func(context.Context, *url.URL, *http.Request, *http.Response) error {
+	return func(ctx context.Context, u *url.URL, req *http.Request, resp *http.Response) error {
+		var b strings.Builder
+		fmt.Fprintln(&b, u.Scheme, req.Method, req.URL.Opaque, req.Host, resp.StatusCode, resp.Status, resp.Proto, resp.Header.Get("X-Why"))
+		header := req.Header.Clone()
+		header.Del("User-Agent") // net/http adds it behind
+		header.Write(&b)
+		*ctx.Value(seenKey{}).(*string) = b.String()
+		return err
+	}
+}
+
+// A field that must not be sent is an error.
+func TestTransportConnectHeaderInvalid(t *testing.T) {
+	proxy := serveWith(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") })
+	for _, h := range []http.Header{{"X-A": {"a\r\nB: c"}}, {"X A": {"a"}}} {
+		client := &http.Client{Transport: &nethttp.Transport{Proxy: proxied(proxy.URL), ProxyConnectHeader: h}}
+		if _, err := client.Get("https://a.test/"); err == nil || !strings.Contains(err.Error(), "invalid header field") {
+			t.Error(err)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestTransportRegisterProtocol(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "server") })
+	setFields(t, nil, func(t *testing.T, client *http.Client) {
+		register := client.Transport.(interface {
+			RegisterProtocol(string, http.RoundTripper)
+		}).RegisterProtocol
+		register("file", http.NewFileTransportFS(fstest.MapFS{"a": {Data: []byte("file")}}))
+		register("http", roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != "/mine" {
+				return nil, http.ErrSkipAltProtocol
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("mine"))}, nil
+		}))
+		for url, want := range map[string]string{"file:///a": "file", s.URL + "/mine": "mine", s.URL: "server"} {
+			resp, err := client.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := bodyOf(t, resp); got != want {
+				t.Errorf("%s: %q, want %q", url, got, want)
+			}
+		}
+		if _, err := client.Get("other://a"); err == nil {
+			t.Error("a scheme that nobody knows is no error")
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("a scheme is registered twice")
+			}
+		}()
+		register("file", client.Transport)
+	})
+}
+
+// Clone copies each exported field.
+func TestTransportClone(t *testing.T) {
+	from := &nethttp.Transport{}
+	v := reflect.ValueOf(from).Elem()
+	for i := range v.NumField() {
+		field := v.Field(i)
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
+		switch field.Kind() {
+		case reflect.Func:
+			field.Set(reflect.MakeFunc(field.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Map:
+			field.Set(reflect.ValueOf(http.Header{"A": {"b"}}))
+		case reflect.Pointer:
+			field.Set(reflect.ValueOf(&tls.Config{ServerName: "a.test"}))
+		default:
+			field.SetInt(int64(7 + i))
+		}
+	}
+	clone := reflect.ValueOf(from.Clone()).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		switch a, b := v.Field(i), clone.Field(i); {
+		case !v.Type().Field(i).IsExported():
+		case a.Kind() == reflect.Func:
+			if b.IsNil() {
+				t.Errorf("%s is not copied", name)
+			}
+		case a.Kind() == reflect.Pointer:
+			if b.IsNil() || a.Pointer() == b.Pointer() || b.Interface().(*tls.Config).ServerName != "a.test" {
+				t.Errorf("%s: %v", name, b)
+			}
+		case !reflect.DeepEqual(a.Interface(), b.Interface()) || a.Kind() == reflect.Map && a.Pointer() == b.Pointer():
+			t.Errorf("%s: %v, want %v", name, b, a)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package nethttp
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+)
+
+// RegisterProtocol makes rt handle the requests whose URL has the given scheme, such as "file". If rt returns
+// http.ErrSkipAltProtocol, the Transport handles the request itself. RegisterProtocol panics if the scheme was
+// registered before. It may be called at any time, also while calls are made.
+func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	schemes := map[string]http.RoundTripper{}
+	if known := t.schemes.Load(); known != nil {
+		maps.Copy(schemes, *known)
+	}
+	if schemes[scheme] != nil {
+		panic(fmt.Sprintf("nethttp: the scheme %q is registered already", scheme))
+	}
+	schemes[scheme] = rt
+	t.schemes.Store(&schemes)
+}
+
+// Clone returns a new Transport with the same exported fields. TLSClientConfig and ProxyConnectHeader are copied, too.
+// Connections and what RegisterProtocol has registered are not.
+func (t *Transport) Clone() *Transport {
+	return &Transport{
+		Proxy:                  t.Proxy,
+		ProxyConnectHeader:     t.ProxyConnectHeader.Clone(),
+		GetProxyConnectHeader:  t.GetProxyConnectHeader,
+		OnProxyConnectResponse: t.OnProxyConnectResponse,
+		DialContext:            t.DialContext,
+		DialTLSContext:         t.DialTLSContext,
+		TLSClientConfig:        t.TLSClientConfig.Clone(),
+		TLSHandshakeTimeout:    t.TLSHandshakeTimeout,
+		ResponseHeaderTimeout:  t.ResponseHeaderTimeout,
+		ExpectContinueTimeout:  t.ExpectContinueTimeout,
+		DisableKeepAlives:      t.DisableKeepAlives,
+		DisableCompression:     t.DisableCompression,
+		MaxConnsPerHost:        t.MaxConnsPerHost,
+		MaxIdleConns:           t.MaxIdleConns,
+		MaxIdleConnsPerHost:    t.MaxIdleConnsPerHost,
+		IdleConnTimeout:        t.IdleConnTimeout,
+		MaxResponseHeaderBytes: t.MaxResponseHeaderBytes,
+		ConfigureHost:          t.ConfigureHost,
+	}
+}
+
+// byScheme returns the response of whoever is registered for the scheme of r. ok is false if that is nobody, or does
+// not want r.
+func (t *Transport) byScheme(r *http.Request) (resp *http.Response, err error, ok bool) {
+	schemes := t.schemes.Load()
+	if schemes == nil {
+		return nil, nil, false
+	}
+	rt := (*schemes)[r.URL.Scheme]
+	if rt == nil {
+		return nil, nil, false
+	}
+	resp, err = rt.RoundTrip(r)
+	return resp, err, !errors.Is(err, http.ErrSkipAltProtocol)
+}
