@@ -32,7 +32,7 @@ const (
 
 	// pollWithin is how often the runtime polls the network at least while loops are busy. It matters for goroutines that
 	// others does not know of yet.
-	pollWithin = time.Millisecond
+	pollWithin = 4 * time.Millisecond
 
 	// breakAfter is how long a loop is busy before it lets other goroutines run.
 	breakAfter = 200 * time.Microsecond
