@@ -3,6 +3,9 @@ package expvarhandler_test
 import (
 	"encoding/json"
 	"expvar"
+	"net/url"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gallop-http/gallop"
@@ -45,4 +48,62 @@ func ask(query string) *gallop.Response {
 	ctx.Request.SetRequestURI("http://localhost/debug/vars" + query)
 	expvarhandler.Handler(&ctx)
 	return &ctx.Response
+}
+
+// oddVar is a variable that says what it likes, or panics.
+type oddVar string
+
+func (v oddVar) String() string {
+	if v == "" {
+		panic("on purpose")
+	}
+	return string(v)
+}
+
+// Whatever is published or asked, the answer is valid JSON, or says what is wrong with the question.
+func TestHostile(t *testing.T) {
+	for name, v := range map[string]expvar.Var{
+		"odd/bell \a": oddVar("1"), "odd/nul \x00": oddVar("2"), "odd/bad \xff\xfe": oddVar("3"), "odd/lines \n\u2028": oddVar("4"), "odd/\U0001f600": oddVar("5"),
+		"odd/no JSON": oddVar("{broken"), "odd/two": oddVar("1, \"x\": 2"), "odd/bad text": oddVar("\xff"), "odd/blank": oddVar(" "),
+		"odd/panics": oddVar(""), "odd/nil": nil, "odd/func": expvar.Func(func() any { return make(chan int) }),
+	} {
+		expvar.Publish(name, v)
+	}
+	resp := ask("?r=^odd")
+	var got map[string]any
+	if err := json.Unmarshal(resp.Body(), &got); err != nil || len(got) != 12 {
+		t.Fatalf("%v: %d members in %s", err, len(got), resp.Body())
+	}
+	for name, want := range map[string]any{"odd/bell \a": 1.0, "odd/nul \x00": 2.0, "odd/no JSON": "{broken", "odd/two": "1, \"x\": 2", "odd/panics": nil, "odd/nil": nil} {
+		if value, there := got[name]; !there || value != want {
+			t.Errorf("%q is %v", name, value)
+		}
+	}
+	for query, status := range map[string]int{
+		"": 200, "?r": 200, "?r=": 200, "?r=%00": 200, "?r=%ff": 400, "?r=x&r=(": 200, "?r=(&r=x": 400, "?r=(a{1000}){1000}": 400, "?r=%5C": 400, "?r=(?P<": 400,
+		"?r=" + strings.Repeat("a", 1<<10): 200, "?r=" + strings.Repeat("a", 1<<10+1): 400, "?r=" + url.QueryEscape(strings.Repeat("(a*)*", 200)): 200,
+		"?r=" + strings.Repeat("(", 1000): 400, "?r=%0d%0aX:%20y(": 400,
+	} {
+		resp := ask(query)
+		if resp.StatusCode() != status || status == 200 && !json.Valid(resp.Body()) || len(resp.Body()) > 4<<10 && status != 200 {
+			t.Errorf("%.30s: %d, %.100q", query, resp.StatusCode(), resp.Body())
+		}
+	}
+}
+
+// Variables may be published and changed while they are shown.
+func TestPublishMeanwhile(t *testing.T) {
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			m := expvar.NewMap("meanwhile " + string(rune('a'+i)))
+			for j := range 50 {
+				m.Add(strings.Repeat("x", j), 1)
+				if !json.Valid(ask("?r=meanwhile").Body()) {
+					t.Error("no JSON")
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -2,8 +2,10 @@
 package pprofhandler
 
 import (
+	"math"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 	"strings"
 
 	"github.com/gallop-http/gallop"
@@ -15,12 +17,18 @@ var handler = nethttp.Handler(http.HandlerFunc(serve))
 // Handler answers what is below /debug/pprof/ as net/http/pprof does: a list of the profiles, profiles by their
 // names, cmdline, profile, symbol and trace. /debug/pprof is redirected to the list, and any other path answered with 404.
 //
+// A profile over time ends when the client goes away. One of more than a day is refused with 400.
+//
 // Profiles show the inside of a program, and cost it time, so not everybody should reach them. Importing this package
 // registers them with http.DefaultServeMux too, as net/http/pprof does.
 func Handler(ctx *gallop.RequestCtx) { handler(ctx) }
 
 func serve(w http.ResponseWriter, r *http.Request) {
 	name, below := strings.CutPrefix(r.URL.Path, "/debug/pprof/")
+	if name != "symbol" && !isDuration(r.FormValue("seconds")) { // symbol has a use of its own for the body
+		http.Error(w, "the argument seconds is no number of seconds up to a day", http.StatusBadRequest)
+		return
+	}
 	switch {
 	case r.URL.Path == "/debug/pprof":
 		http.Redirect(w, r, "/debug/pprof/", http.StatusMovedPermanently)
@@ -37,4 +45,11 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		pprof.Index(w, r)
 	}
+}
+
+// isDuration reports whether seconds are at most a day. net/http/pprof judges what is negative or no number at all; what is not
+// finite, or too much for a time.Duration, it would take for no time or for ever.
+func isDuration(seconds string) bool {
+	n, err := strconv.ParseFloat(seconds, 64)
+	return !math.IsNaN(n) && n <= 24*60*60 && (err == nil || n == 0)
 }

@@ -1,8 +1,16 @@
 package pprofhandler_test
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"runtime/pprof"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/pprofhandler"
@@ -33,5 +41,96 @@ func TestHandler(t *testing.T) {
 				t.Errorf("%d, %q, %.200q", resp.StatusCode(), resp.Header.ContentType(), resp.Body())
 			}
 		})
+	}
+}
+
+// Odd questions are answered at once, with 400 or as net/http/pprof answers them.
+func TestHostile(t *testing.T) {
+	for target, status := range map[string]int{
+		"profile?seconds=NaN": 400, "profile?seconds=nan": 400, "profile?seconds=Inf": 400, "profile?seconds=%2BInf": 400, "profile?seconds=1e300": 400,
+		"profile?seconds=99999999999999999999": 400, "profile?seconds=9223372036854775807": 400, "profile?seconds=86401": 400, "profile?seconds=0x1p99": 400,
+		"trace?seconds=NaN": 400, "trace?seconds=Infinity": 400, "trace?seconds=1e300": 400, "trace?seconds=0.001": 200, "trace?seconds=1e-9": 200,
+		"heap?seconds=NaN": 400, "heap?seconds=-1": 400, "heap?seconds=x": 400, "heap?debug=x": 200, "heap?debug=99": 200, "heap?debug=-1": 200, "heap?gc=x": 200,
+		"goroutine?debug=2": 200, "..%2fheap": 404, "%00": 404, "heap%00": 404, "%3Cscript%3E": 404, strings.Repeat("a", 10_000): 404,
+		"?debug=1": 200, "symbol?0x0": 200, "symbol?" + strings.Repeat("0x1+", 1000): 200, "cmdline?seconds=1": 200, "threadcreate": 200,
+	} {
+		var ctx gallop.RequestCtx
+		ctx.Request.SetRequestURI("http://localhost/debug/pprof/" + target)
+		begun := time.Now()
+		pprofhandler.Handler(&ctx)
+		resp := &ctx.Response
+		if took := time.Since(begun); resp.StatusCode() != status || took > 5*time.Second {
+			t.Errorf("%.40s: %d after %v, %.100q", target, resp.StatusCode(), took, resp.Body())
+		}
+		if kind := string(resp.Header.ContentType()); status != 200 && (!strings.HasPrefix(kind, "text/plain") || bytes.Contains(resp.Body(), []byte("aaaaaaaaaa"))) {
+			t.Errorf("%.40s: %s, %.100q", target, kind, resp.Body())
+		}
+	}
+}
+
+// The argument may be in a form, and symbol's addresses may be in the body.
+func TestPost(t *testing.T) {
+	for target, want := range map[string]string{"trace": "the argument seconds", "symbol": "num_symbols: 1\n0x"} {
+		var ctx gallop.RequestCtx
+		ctx.Request.SetRequestURI("http://localhost/debug/pprof/" + target)
+		ctx.Request.Header.SetMethod("POST")
+		ctx.Request.Header.SetContentType("application/x-www-form-urlencoded")
+		ctx.Request.SetBodyString("seconds=NaN")
+		if target == "symbol" {
+			ctx.Request.SetBodyString(fmt.Sprintf("%#x", reflect.ValueOf(pprofhandler.Handler).Pointer()))
+		}
+		pprofhandler.Handler(&ctx)
+		if body := string(ctx.Response.Body()); !strings.Contains(body, want) {
+			t.Errorf("%s: %q", target, body)
+		}
+	}
+}
+
+// A client that goes away ends its profile, so that another one can begin. Two at once are refused.
+func TestClientLeaves(t *testing.T) {
+	for _, over := range []gallop.TransportType{gallop.TransportLoop, gallop.TransportGoroutine} {
+		for _, kind := range []string{"profile", "trace", "heap"} {
+			s := &gallop.Server{Handler: pprofhandler.Handler, Transport: over}
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go s.Serve(ln)
+			c, err := net.Dial("tcp", ln.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(c, "GET /debug/pprof/%s?seconds=30 HTTP/1.1\r\nHost: a\r\n\r\n", kind)
+			if kind == "profile" {
+				for pprof.StartCPUProfile(io.Discard) == nil { // until the server has begun
+					pprof.StopCPUProfile()
+					time.Sleep(time.Millisecond)
+				}
+				resp, err := http.Get("http://" + ln.Addr().String() + "/debug/pprof/profile?seconds=1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp.Body.Close(); resp.StatusCode != 500 {
+					t.Errorf("two profiles at once: %d", resp.StatusCode)
+				}
+			}
+			c.Close()
+			begun := time.Now()
+			for s.GetCurrentConcurrency() > 0 && time.Since(begun) < 10*time.Second {
+				time.Sleep(time.Millisecond)
+			}
+			if kind == "profile" {
+				if err := pprof.StartCPUProfile(io.Discard); err != nil {
+					t.Errorf("after %v: %v", time.Since(begun), err)
+				} else {
+					pprof.StopCPUProfile()
+				}
+			}
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("%s: it went on for %v", kind, took)
+			}
+			http.DefaultClient.CloseIdleConnections()
+			s.Close()
+		}
 	}
 }
