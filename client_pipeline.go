@@ -28,6 +28,10 @@ const DefaultMaxPendingRequests = 1024
 //   - once, if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
 //     connection had answered others before.
 //
+// If a dial fails, its calls fail with the same error, unless an open connection can take them.
+// A host that cannot be dialed is dialed at most ten times a second. In between, calls
+// without a connection fail at once with the error of the last dial.
+//
 // A call that has timed out is never sent again. Its answer, when nothing else stands
 // before it, is awaited for a second longer and thrown away; then the connection is closed.
 //
@@ -256,15 +260,11 @@ func (c *PipelineClient) await(ctx context.Context, over <-chan time.Time,
 	return err
 }
 
-// assign gives the call to the connection with the fewest, or to a new one if that has
-// some and there may be another. If there is no connection and cannot be one for now, the call fails. c.mu is held.
+// assign gives the call to the connection with the fewest calls. If that one is busy, it makes
+// another connection where MaxConns and the outages allow that. Without a connection
+// the call fails. c.mu is held.
 func (c *PipelineClient) assign(call *pipelineCall) {
-	var least *pipelineConn
-	for _, pc := range c.conns {
-		if least == nil || pc.calls() < least.calls() {
-			least = pc
-		}
-	}
+	least := c.leastBusy(false)
 	if least == nil || least.calls() > 0 && len(c.conns) < c.maxConns() {
 		err := c.outages.check()
 		if err != nil && least == nil {
@@ -275,14 +275,27 @@ func (c *PipelineClient) assign(call *pipelineCall) {
 			least = c.newConn()
 		}
 	}
-	call.conn = least
-	least.queue.push(call)
-	least.wakeWriter()
+	least.enqueue(call)
+}
+
+// leastBusy returns the connection with the fewest calls, nil if there is none. With opened
+// set it leaves out connections that are still being dialed. c.mu is held.
+func (c *PipelineClient) leastBusy(opened bool) (least *pipelineConn) {
+	for _, pc := range c.conns {
+		if opened && !pc.opened {
+			continue
+		}
+		if least == nil || pc.calls() < least.calls() {
+			least = pc
+		}
+	}
+	return least
 }
 
 func (c *PipelineClient) newConn() *pipelineConn {
 	pc := newPipelineConn(c)
 	c.conns = append(c.conns, pc)
+	c.outages.running++
 	pc.run()
 	return pc
 }

@@ -42,6 +42,13 @@ func newPipelineConn(c *PipelineClient) *pipelineConn {
 
 func (pc *pipelineConn) calls() int { return pc.queue.len() + pc.sent.len() }
 
+// enqueue gives the call to the connection. client.mu is held.
+func (pc *pipelineConn) enqueue(call *pipelineCall) {
+	call.conn = pc
+	pc.queue.push(call)
+	pc.wakeWriter()
+}
+
 // isIdle reports whether the connection has nothing to do.
 func (pc *pipelineConn) isIdle() bool { return pc.opened && pc.calls() == 0 }
 
@@ -92,9 +99,8 @@ func (pc *pipelineConn) stopWriting(err error) {
 func (pc *pipelineConn) run() {
 	var err error
 	aside(func() { err = pc.open() }, func(failure error) {
-		if err = cmp.Or(failure, err); err != nil {
-			pc.fail(err)
-			pc.end(false)
+		err = cmp.Or(failure, err)
+		if pc.dialed(err); err != nil {
 			return
 		}
 		read := make(chan struct{})
@@ -119,7 +125,7 @@ func (pc *pipelineConn) runWriter(read <-chan struct{}) {
 	aside(func() { err = pc.write() }, func(failure error) {
 		pc.stopWriting(cmp.Or(failure, err))
 		<-read
-		pc.end(true)
+		pc.end()
 	})
 }
 
@@ -326,7 +332,7 @@ func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 	pc.sent.pop()
 	if err == nil {
 		pc.answered++
-		c.outages = pipelineOutages{}
+		c.outages.over()
 		pc.saidClose = last
 	}
 	c.finish(call, err)
@@ -336,15 +342,15 @@ func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 }
 
 // end finds out what becomes of the calls without an answer, when both goroutines do
-// nothing with them any more. If they have not begun, neither would they on another connection.
-func (pc *pipelineConn) end(begun bool) {
+// nothing with them any more.
+func (pc *pipelineConn) end() {
 	c := pc.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if pc.saidClose && pc.sent.len() > 0 {
 		c.window = pc.answered
 	}
-	c.outages.ended(begun, pc.answered, pc.err)
+	c.outages.ended(pc.answered, pc.err)
 	late := timedOut(pc.err)
 	for first := true; pc.sent.len() > 0; first = false {
 		call := pc.sent.pop()
@@ -363,10 +369,6 @@ func (pc *pipelineConn) end(begun bool) {
 		}
 	}
 	for pc.queue.len() > 0 {
-		if call := pc.queue.pop(); begun {
-			c.assign(call)
-		} else {
-			c.finish(call, pc.err)
-		}
+		c.assign(pc.queue.pop())
 	}
 }

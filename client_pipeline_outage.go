@@ -5,47 +5,118 @@ import (
 	"time"
 )
 
-// pipelineOutages keeps a client whose server is down from dialing for each call. PipelineClient.mu guards it.
+// pipelineOutages keeps a client whose server is down from dialing for each call. While all is well, up to
+// maxPipelineDials may run at once. During an outage, one at a time may.
+// Each failure puts off the next dial by pipelineRetry, so that failed dials take turns even if they began together.
+//
+// PipelineClient.mu guards it.
 type pipelineOutages struct {
-	err    error // of the last dial, or of connections that ended before they had brought an answer; nil: all is well
-	retry  time.Time
-	barren int // connections since the last answer that ended without one
+	err     error // of the last dial, or of connections that ended before they had brought an answer; nil: all is well
+	retry   time.Time
+	barren  int // connections since the last answer that ended without one
+	running int // dials
 }
 
 const (
 	// pipelineRetry is how long calls fail after a failure, without another dial.
 	pipelineRetry = 100 * time.Millisecond
 
+	// maxPipelineDials is how many dials may run at once: as many as pipelineRetry allows in a second, because all may fail.
+	maxPipelineDials = int(time.Second / pipelineRetry)
+
 	// maxBarren is how many connections may end one after the other without an answer before that counts as a failure: one may be an
 	// accident.
 	maxBarren = 2
 )
 
+// errPipelineDialing is never returned by a call: while dials run, their connections take calls.
+var errPipelineDialing = errors.New("gallop: enough connections are being dialed")
+
 // check returns nil if a connection may be made now, and otherwise why the last one failed.
 func (o *pipelineOutages) check() error {
-	if o.err != nil && time.Now().Before(o.retry) {
+	switch {
+	case o.err != nil && (o.running > 0 || time.Now().Before(o.retry)):
 		return o.err
+	case o.running >= maxPipelineDials:
+		return errPipelineDialing
 	}
-	o.retry = time.Now().Add(pipelineRetry) // others do not dial beside this one
 	return nil
 }
 
 func (o *pipelineOutages) failed(err error) {
-	o.err, o.retry = err, time.Now().Add(pipelineRetry)
+	now := time.Now()
+	if o.retry.Before(now) {
+		o.retry = now
+	}
+	o.err, o.retry = err, o.retry.Add(pipelineRetry)
 }
 
-// ended is told of a connection that has ended.
-func (o *pipelineOutages) ended(opened bool, answered int, err error) {
-	var panicked *PanicError
+// over ends the outage: the server has answered.
+func (o *pipelineOutages) over() { o.err, o.barren = nil, 0 }
+
+// dialed is told of the end of a dial. A connection alone proves little of a server that hangs up on connections.
+func (o *pipelineOutages) dialed(err error) {
+	o.running--
 	switch {
-	case err == errGoexit || errors.As(err, &panicked): // it is the program that has failed
-	case !opened:
+	case isPanic(err): // it is the program that has failed
+	case err != nil:
 		o.failed(err)
+	case o.barren < maxBarren:
+		o.err = nil
+	}
+}
+
+// ended is told of an open connection that has ended.
+func (o *pipelineOutages) ended(answered int, err error) {
+	switch {
+	case isPanic(err):
 	case answered > 0:
-		*o = pipelineOutages{}
+		o.over()
 	case err != errPipelineIdle && !timedOut(err):
 		if o.barren++; o.barren >= maxBarren {
 			o.failed(err)
 		}
+	}
+}
+
+// isPanic reports whether a function of the program panicked, or ended its goroutine.
+func isPanic(err error) bool {
+	var panicked *PanicError
+	return err == errGoexit || errors.As(err, &panicked)
+}
+
+// dialed ends the dial of the connection. If it failed, open connections take its calls,
+// and without one the calls fail.
+func (pc *pipelineConn) dialed(err error) {
+	c := pc.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outages.dialed(err)
+	if err == nil {
+		pc.spread()
+		return
+	}
+	pc.shut(err)
+	for pc.queue.len() > 0 {
+		call := pc.queue.pop()
+		if other := c.leastBusy(true); other != nil {
+			other.enqueue(call)
+		} else {
+			c.finish(call, err)
+		}
+	}
+}
+
+// spread shares the calls that waited for this connection with further connections, which could not
+// be dialed beside it. client.mu is held.
+func (pc *pipelineConn) spread() {
+	c := pc.client
+	if pc.queue.len() < 2 || len(c.conns) >= c.maxConns() {
+		return
+	}
+	waiting := pc.queue
+	pc.queue = callQueue{}
+	for waiting.len() > 0 {
+		c.assign(waiting.pop())
 	}
 }
