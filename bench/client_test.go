@@ -28,6 +28,7 @@ func BenchmarkClientGetEndToEnd1Inmemory(b *testing.B)    { benchClients(b, list
 func BenchmarkClientGetEndToEnd10Inmemory(b *testing.B)   { benchClients(b, listenMemory, 10) }
 func BenchmarkClientGetEndToEnd100Inmemory(b *testing.B)  { benchClients(b, listenMemory, 100) }
 func BenchmarkClientGetEndToEnd1000Inmemory(b *testing.B) { benchClients(b, listenMemory, 1000) }
+func BenchmarkClientGetEndToEnd10KInmemory(b *testing.B)  { benchClients(b, listenMemory, 10_000) }
 
 // These have each project's own listener in memory under its client and server, as the
 // published figures have; net/http, which has none, is given fasthttp's, as there.
@@ -94,9 +95,14 @@ func benchClientsOwn(b *testing.B, callers int) {
 
 // benchCalls has that many callers for each processor call the server of their project.
 func benchCalls(b *testing.B, p clientPeer, listen network, callers int) {
+	benchCallsOver(b, p, listen, callers, callers*runtime.GOMAXPROCS(0))
+}
+
+// benchCallsOver is benchCalls over at most conns connections.
+func benchCallsOver(b *testing.B, p clientPeer, listen network, callers, conns int) {
 	ln, dial := listen(b)
 	defer serveUntil(ln, p.serve)()
-	c := p.newCaller(dial, callers*runtime.GOMAXPROCS(0))
+	c := p.newCaller(dial, conns)
 	defer c.close()
 	b.SetParallelism(callers)
 	runCalls(b, c)

@@ -26,6 +26,9 @@ func BenchmarkServerGet2ReqPerConn10KClients(b *testing.B) {
 func BenchmarkServerGet10ReqPerConn10KClients(b *testing.B) {
 	benchServer(b, getRequest, 10_000, 10)
 }
+func BenchmarkServerGet100ReqPerConn10KClients(b *testing.B) {
+	benchServer(b, getRequest, 10_000, 100)
+}
 func BenchmarkServerGet10KReqPerConn10KClients(b *testing.B) {
 	benchServer(b, getRequest, 10_000, 10_000)
 }
