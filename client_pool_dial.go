@@ -57,8 +57,12 @@ func (p *connPool) dialed(d *dialing, cc *clientConn, err, failure error) {
 		p.open++ // put looks whether that is one too many
 	}
 	p.mu.Unlock()
-	if !taken && cc != nil {
-		cc.calls++ // whoever gets it gets one that was idle
+	switch {
+	case taken || cc == nil:
+	case p.host.set.maxIdle == 0: // each connection is for one call
+		p.discard(cc)
+	default:
+		cc.calls++ // the next call gets one that was idle
 		p.put(cc)
 	}
 }

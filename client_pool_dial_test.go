@@ -199,6 +199,28 @@ func TestClientKeepsLateConn(t *testing.T) {
 	}
 }
 
+// Without idle connections, one that came too late for its call is closed.
+func TestClientClosesLateConn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &gallop.HostClient{Addr: "a.test:80", MaxIdleConns: -1}
+		var dials atomic.Int32
+		c.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			time.Sleep(time.Minute)
+			nc, peer := memnet.Pipe()
+			go serveSlowly(peer)
+			return nc, nil
+		}
+		if err := c.DoTimeout(requestFor(c), nil, 30*time.Second); err != gallop.ErrTimeout {
+			t.Error(err)
+		}
+		begun := time.Now()
+		if err := c.Do(requestFor(c), nil); err != nil || time.Since(begun) != 61*time.Second || dials.Load() != 2 {
+			t.Errorf("%v after %v, with %d dials", err, time.Since(begun), dials.Load())
+		}
+	})
+}
+
 // MaxIdleConns limits how many connections are kept, and a negative value keeps none.
 func TestClientMaxIdleConns(t *testing.T) {
 	for limit, want := range map[int]int{-1: 0, 1: 1, 2: 2, 0: 3} {

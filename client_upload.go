@@ -271,8 +271,8 @@ func isOfFile(err error) bool {
 
 var fileErrors = []error{syscall.EBADF, syscall.EIO, syscall.EINVAL, syscall.EISDIR, syscall.ESTALE, syscall.EOVERFLOW, syscall.EACCES}
 
-// maxContinueWait is how long a body waits for the 100 that its request has asked for
-// (RFC 9110 §10.1.1: not for ever), if nothing else is set.
+// maxContinueWait is how long a body waits by default for the 100 that its request has asked for
+// (RFC 9110 §10.1.1: not indefinitely).
 const maxContinueWait = time.Second
 
 // awaitContinue waits until the server wants the body, or has not said anything for a

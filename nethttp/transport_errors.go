@@ -9,9 +9,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Programs look at the type of the error in a *url.Error, without errors.As: at *tls.CertificateVerificationError to
-// not retry, at *net.OpError and its Op to tell a server that is down from a proxy that is. So errors of connecting
-// are returned as net/http returns them.
+// Programs look at the type of the error in a *url.Error, often without errors.As. They do not retry after a
+// *tls.CertificateVerificationError, and by the Op of a *net.OpError they tell a server that is down from a proxy
+// that is down. So errors of connecting are returned as net/http returns them.
 
 // dialFailure is an error of Transport.DialContext.
 type dialFailure struct{ error }
@@ -33,7 +33,7 @@ func marked(dial func(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 }
 
-// explain makes of a HostClient's error one that an http.Client, and its program, know what to do with.
+// explain returns the error of the call for an error of its HostClient, as net/http would return it.
 func (c *call) explain(err error) error {
 	r := c.r
 	_, limited := r.Context().Deadline()
