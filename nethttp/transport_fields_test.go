@@ -233,12 +233,12 @@ func TestTransportExpectContinueTimeout(t *testing.T) {
 		resp.Body.Close()
 		return <-waited
 	}
-	setFields(t, map[string]any{"ExpectContinueTimeout": 200 * time.Millisecond}, func(t *testing.T, client *http.Client) {
-		if took := post(t, client); took < 150*time.Millisecond || took > 900*time.Millisecond {
+	setFields(t, map[string]any{"ExpectContinueTimeout": 100 * time.Millisecond}, func(t *testing.T, client *http.Client) {
+		if took := post(t, client); took < 80*time.Millisecond || took > 950*time.Millisecond {
 			t.Errorf("the body came after %v", took)
 		}
 	})
-	if took := post(t, &http.Client{Transport: &nethttp.Transport{ExpectContinueTimeout: -1}}); took > 150*time.Millisecond {
+	if took := post(t, &http.Client{Transport: &nethttp.Transport{ExpectContinueTimeout: -1}}); took > 950*time.Millisecond {
 		t.Errorf("without a wait, the body came after %v", took)
 	}
 }
