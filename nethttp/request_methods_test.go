@@ -52,7 +52,7 @@ func tell(w http.ResponseWriter, r *http.Request) {
 	say("path", r.Pattern, r.PathValue("id"), clone.PathValue("set"), clone.Header["Authorization"])
 	say("agents", r.Referer(), r.UserAgent(), r.ProtoAtLeast(1, 1), r.ProtoAtLeast(2, 0))
 	say("contexts", r.Context().Value(connKey{}), clone.Context().Value(connKey{}), r.WithContext(clone.Context()).Context().Value(connKey{}))
-	say("TLS", r.TLS != nil, r.TLS != nil && r.TLS.HandshakeComplete, r.Response, r.Cancel, r.GetBody == nil)
+	say("TLS", r.TLS != nil, r.TLS != nil && r.TLS.HandshakeComplete, r.Response, r.GetBody == nil)
 	var sent bytes.Buffer
 	clone.Body, clone.ContentLength = io.NopCloser(strings.NewReader("again")), 5
 	say("write", clone.Write(&sent), strings.Count(sent.String(), "\r\n"), strings.HasSuffix(sent.String(), "again"))
