@@ -32,7 +32,7 @@ import (
 // connection. Other panics are the gallop server's, which answers 500 if it can.
 //
 // The request's context has under http.ServerContextKey an *http.Server of which only
-// Handler is set, and under http.LocalAddrContextKey the address; under any other key what
+// Handler is set, and ErrorLog if it is NewServer's, and under http.LocalAddrContextKey the address; under any other key what
 // gallop's RequestCtx has. It ends when the client goes away, as far as that can
 // be seen, when h returns, and with a deadline that a gallop.TimeoutHandler has set; not
 // when the server is shut down, since h may finish then.
@@ -49,7 +49,12 @@ func Handler(h http.Handler) gallop.RequestHandler { return handler(h, false) }
 func GatheringHandler(h http.Handler) gallop.RequestHandler { return handler(h, true) }
 
 func handler(h http.Handler, gathers bool) gallop.RequestHandler {
-	server := &http.Server{Handler: h}
+	return handlerOf(&http.Server{Handler: h}, gathers)
+}
+
+// handlerOf is handler for the handler of a server, which requests find in their contexts.
+func handlerOf(server *http.Server, gathers bool) gallop.RequestHandler {
+	h := server.Handler
 	return func(ctx *gallop.RequestCtx) {
 		if ctx.IsOptions() && string(ctx.RequestURI()) == "*" {
 			return
@@ -96,5 +101,7 @@ func (x *exchange) end(returned bool, panicked any) {
 		panic(gallop.ErrAbortHandler)
 	case panicked != nil:
 		panic(panicked)
+	case !returned: // panic(nil) with GODEBUG=panicnil=1, or runtime.Goexit
+		panic(gallop.ErrAbortHandler)
 	}
 }

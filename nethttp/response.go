@@ -43,6 +43,7 @@ type response struct {
 	length   int64 // as announced, or -1
 	written  int64
 	typed    bool // no Content-Type is to be guessed
+	noLength bool // no Content-Length is to be sent
 	trailers bool // some were announced
 	untyped  bool // ctx.Response had no default Content-Type before
 	over     bool // more was written than announced
@@ -207,7 +208,7 @@ func (w *response) fits(n int) bool {
 	if w.gathers {
 		most = largeAnswer
 	}
-	return w.alone || w.stream == nil && w.written+int64(n) <= most
+	return w.alone || w.stream == nil && !w.noLength && w.written+int64(n) <= most
 }
 
 // send writes p to the stream, which it begins.
@@ -395,7 +396,7 @@ func (w *response) finish() {
 		w.writeHeader(w.presetStatus())
 	}
 	short := w.mayHaveBody() && !w.ctx.IsHead() && w.length > w.written
-	if short || w.trailers || hasTrailerPrefix(w.header) {
+	if short || w.trailers || w.noLength && w.mayHaveBody() || hasTrailerPrefix(w.header) {
 		w.begin(nil)
 	} else if w.stream == nil {
 		w.guessType(nil)

@@ -18,7 +18,8 @@ func (w *response) copyHeader() {
 	var room [16]string
 	for _, name := range sortedNames(room[:0], w.header) {
 		values := w.header[name]
-		switch key := textproto.CanonicalMIMEHeaderKey(name); key {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		switch key {
 		case "Content-Length":
 			w.copyLength(values)
 			continue
@@ -42,6 +43,9 @@ func (w *response) copyHeader() {
 		if strings.HasPrefix(name, http.TrailerPrefix) {
 			continue
 		}
+		if name != key { // assigned to the map, so it is to be spelled like that
+			h.DisableNormalizing()
+		}
 		for _, value := range values {
 			h.Add(name, oneLine(value))
 		}
@@ -60,9 +64,10 @@ func sortedNames(dst []string, h http.Header) []string {
 	return dst
 }
 
-// copyLength takes over a Content-Length, if it is one.
+// copyLength takes over a Content-Length, if it is one. An empty list means that the response is to have none.
 func (w *response) copyLength(values []string) {
 	if len(values) == 0 {
+		w.noLength = true
 		return
 	}
 	n, err := strconv.ParseUint(strings.TrimSpace(values[0]), 10, 63)
@@ -147,7 +152,13 @@ func (w *response) copyTrailers() {
 	var room [16]string
 	for _, prefixed := range sortedNames(room[:0], w.header) {
 		name, ok := strings.CutPrefix(prefixed, http.TrailerPrefix)
-		if !ok || h.AddTrailer(name) != nil {
+		if !ok {
+			continue
+		}
+		if w.stream != nil {
+			h.Del(name) // which the head has brought
+		}
+		if h.AddTrailer(name) != nil {
 			continue
 		}
 		for _, value := range w.header[prefixed] {

@@ -1,8 +1,10 @@
 package nethttp
 
 import (
+	"log"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/gallop-http/gallop"
 )
@@ -16,14 +18,29 @@ func NewServer(h http.Handler) *gallop.Server {
 	if h == nil {
 		h = http.DefaultServeMux
 	}
-	return &gallop.Server{
-		Handler:               Handler(h),
+	s := &gallop.Server{
 		StreamRequestBody:     true,
 		AllowTrace:            true,
 		TCPKeepalive:          true,
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 	}
+	s.Handler = handlerOf(&http.Server{Handler: h, ErrorLog: log.New(logOf{s}, "", 0)}, false)
+	return s
+}
+
+// logOf writes to the Logger of a server.
+type logOf struct{ *gallop.Server }
+
+// Write implements io.Writer.
+func (s logOf) Write(line []byte) (int, error) {
+	text := strings.TrimSuffix(string(line), "\n")
+	if s.Logger != nil {
+		s.Logger.Printf("%s", text)
+	} else {
+		log.Print("gallop: ", text)
+	}
+	return len(line), nil
 }
 
 // ListenAndServe serves h on the TCP address addr, ":http" if that is empty. It does what

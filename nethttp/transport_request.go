@@ -140,12 +140,16 @@ func (c *call) setFields(t *Transport) {
 	}
 	var room [16]string
 	for _, name := range sortedNames(room[:0], r.Header) {
-		switch textproto.CanonicalMIMEHeaderKey(name) {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		switch key {
 		case "Host", "Content-Length", "Transfer-Encoding", "Trailer": // of which r has fields of its own
 			continue
 		}
 		if name == "User-Agent" {
 			continue
+		}
+		if name != key { // assigned to the map, so it is to be spelled like that
+			h.DisableNormalizing()
 		}
 		for _, value := range r.Header[name] {
 			h.Add(name, value)

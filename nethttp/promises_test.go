@@ -1,0 +1,226 @@
+package nethttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gallop-http/gallop/nethttp"
+)
+
+// wireOf sends a request to a server and returns what comes until the connection ends, without the date.
+func wireOf(t *testing.T, addr, request string) string {
+	t.Helper()
+	p := dial(t, addr)
+	p.say("%s", request)
+	b, _ := io.ReadAll(p)
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "Date: ") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// Names that a handler assigns to the map keep their spelling.
+func TestSpellingOfNames(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["x-lower"] = []string{"1", "2"}
+		w.Header()["X-UPPER-case"] = []string{"3"}
+		w.Header()["eTag"] = []string{`"4"`}
+		w.Header().Set("x-set", "5")
+		io.WriteString(w, "x")
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		got := wireOf(t, addr, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+		for _, want := range []string{"\r\nx-lower: 1\r\nx-lower: 2\r\n", "\r\nX-UPPER-case: 3\r\n", "\r\neTag: \"4\"\r\n", "\r\nX-Set: 5\r\n"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q is not in %q", want, got)
+			}
+		}
+	}, "gallop in net/http")
+}
+
+// So do those of a request.
+func TestTransportSpellingOfNames(t *testing.T) {
+	for name, transport := range map[string]http.RoundTripper{"net/http": &http.Transport{}, "gallop": &nethttp.Transport{}} {
+		ln := listen(t)
+		defer ln.Close()
+		heads := make(chan string, 1)
+		go func() {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			var head strings.Builder
+			for r := bufio.NewReader(c); !strings.HasSuffix(head.String(), "\r\n\r\n"); {
+				line, err := r.ReadString('\n')
+				if err != nil {
+					break
+				}
+				head.WriteString(line)
+			}
+			heads <- head.String()
+			io.WriteString(c, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+		}()
+		r, err := http.NewRequest("GET", "http://"+ln.Addr().String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header["SOAPAction"] = []string{"1"}
+		r.Header["x-lower"] = []string{"2", "3"}
+		r.Header.Set("x-set", "4")
+		resp, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		head := <-heads
+		for _, want := range []string{"\r\nSOAPAction: 1\r\n", "\r\nx-lower: 2\r\nx-lower: 3\r\n", "\r\nX-Set: 4\r\n"} {
+			if !strings.Contains(head, want) {
+				t.Errorf("%s: %q is not in %q", name, want, head)
+			}
+		}
+	}
+}
+
+// An empty list for Content-Length suppresses the field.
+func TestNoContentLength(t *testing.T) {
+	for name, write := range map[string]func(w http.ResponseWriter){
+		"nothing": func(http.ResponseWriter) {},
+		"a text":  func(w http.ResponseWriter) { io.WriteString(w, "text") },
+		"204":     func(w http.ResponseWriter) { w.WriteHeader(204) },
+	} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Content-Length"] = nil
+			write(w)
+		})
+		var want string
+		for _, request := range []string{"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "HEAD / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"} {
+			served(t, h, func(t *testing.T, addr string) {
+				resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(wireOf(t, addr, request))), &http.Request{Method: request[:strings.IndexByte(request, ' ')]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				got := fmt.Sprint(resp.StatusCode, resp.ContentLength, resp.Header["Content-Length"], string(body), err)
+				if strings.Contains(t.Name(), "/net/http") {
+					want = got
+				} else if got != want {
+					t.Errorf("%s, %.4s: got %s, want %s", name, request, got, want)
+				}
+			}, "gallop in net/http")
+		}
+	}
+}
+
+// A trailer by http.TrailerPrefix leaves a field of that name in the head alone.
+func TestTrailerBesideField(t *testing.T) {
+	for name, body := range map[string]string{"small": "x", "large": strings.Repeat("x", 10_000)} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Sum", "head")
+			io.WriteString(w, body)
+			w.Header().Set(http.TrailerPrefix+"X-Sum", "trailer")
+			w.Header().Add(http.TrailerPrefix+"X-Sum", "more")
+		})
+		served(t, h, func(t *testing.T, addr string) {
+			p := dial(t, addr)
+			p.say("GET / HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n\r\n")
+			resp, err := http.ReadResponse(bufio.NewReader(p), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.Copy(io.Discard, resp.Body)
+			if got := fmt.Sprint(resp.Header["X-Sum"], resp.Trailer["X-Sum"]); got != "[head] [trailer more]" && (name == "large" || !strings.HasSuffix(t.Name(), "/net/http")) {
+				t.Errorf("%s: got %s", name, got)
+			}
+		}, "gallop in net/http")
+	}
+}
+
+// A handler that panics with nil is no handler that has returned.
+func TestPanicNil(t *testing.T) {
+	t.Setenv("GODEBUG", "panicnil=1")
+	for _, size := range []int{1, 10_000} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Write(bytes.Repeat([]byte("x"), size))
+			if size > 1 {
+				w.(http.Flusher).Flush()
+			}
+			panic(nil)
+		})
+		served(t, h, func(t *testing.T, addr string) {
+			if got := wireOf(t, addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"); strings.HasSuffix(got, "0\r\n\r\n") || size == 1 && strings.HasSuffix(got, "x") {
+				t.Errorf("a complete response: %q", got)
+			}
+		}, "gallop in net/http")
+	}
+}
+
+// A write that fails ends the context of the request, whether the body was read or a further request has come.
+func TestWriteThatFails(t *testing.T) {
+	for name, request := range map[string]string{
+		"no body":           "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+		"body unread":       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000),
+		"a further request": "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n",
+	} {
+		ended := make(chan error, 2)
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(make([]byte, 64<<10))
+			}
+			select {
+			case <-r.Context().Done():
+				ended <- nil
+			case <-time.After(10 * time.Second):
+				ended <- fmt.Errorf("%s: the context goes on", name)
+			}
+		})
+		served(t, h, func(t *testing.T, addr string) {
+			p := dial(t, addr)
+			p.say("%s", request)
+			io.ReadFull(p, make([]byte, 1000))
+			p.Conn.(*net.TCPConn).SetLinger(0)
+			p.Close()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}, "gallop in net/http", "gallop, whole bodies")
+	}
+}
+
+// printed is a Logger.
+type printed chan string
+
+func (p printed) Printf(format string, args ...any) { p <- fmt.Sprintf(format, args...) }
+
+// What net/http's own handlers log goes to the server's Logger.
+func TestErrorLog(t *testing.T) {
+	h := http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(200)
+		w.WriteHeader(404)
+		r.Context().Value(http.ServerContextKey).(*http.Server).ErrorLog.Print("said by the handler")
+	}), time.Minute, "")
+	lines := make(printed, 2)
+	s := nethttp.NewServer(h)
+	s.Logger = lines
+	ln := listen(t)
+	go s.Serve(ln)
+	defer s.Close()
+	resp, err := http.Get("http://" + ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if first, second := <-lines, <-lines; !strings.Contains(first, "superfluous") || second != "said by the handler" {
+		t.Errorf("logged %q and %q", first, second)
+	}
+}
