@@ -38,7 +38,7 @@ const (
 
 // LBClient spreads requests over several clients, and keeps them from those that fail.
 //
-// Each request that fails is a penalty for its client. With LBLeastLoaded it counts like
+// Each request that fails is a penalty for its client, and so is each that panics. With LBLeastLoaded it counts like
 // so many requests that never end: 4 for the first, 256 at most. With LBRoundRobin it
 // divides the client's share by one more than that. It is forgotten slowly, half of it
 // every second, so that a client comes back bit by bit, after ten seconds at the latest;
@@ -69,7 +69,6 @@ type LBClient struct {
 	// of 1. It is called once for a client. Without it, or if it is less than 1, the weight is 1.
 	Weight func(c BalancingClient) int
 
-	once    sync.Once
 	change  sync.Mutex // held to replace members
 	members atomic.Pointer[[]*lbMember]
 	turn    sync.Mutex // held to choose one
@@ -86,15 +85,21 @@ func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duratio
 }
 
 // DoDeadline performs req until the deadline by one of the clients. The zero time means no deadline. The error is
-// ErrNoAvailableClients if there are none.
+// ErrNoAvailableClients if there are none. If the deadline has passed already, the error is ErrTimeout and no
+// client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
+	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
+		return ErrTimeout
+	}
 	m := lb.choose()
 	if m == nil {
 		return ErrNoAvailableClients
 	}
-	defer m.running.Add(-1)
+	returned := false
+	defer m.end(&returned)
 	err := m.client.DoDeadline(req, resp, deadline)
 	lb.note(m, req, resp, err)
+	returned = true
 	return err
 }
 
@@ -113,7 +118,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	if m == nil {
 		return ErrNoAvailableClients
 	}
-	defer m.running.Add(-1)
+	returned := false
+	defer m.end(&returned)
 	var err error
 	if c, ok := m.client.(contextClient); ok {
 		err = c.DoContext(ctx, req, resp)
@@ -127,6 +133,7 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	if !errors.Is(err, context.Canceled) || ctx.Err() == nil {
 		lb.note(m, req, resp, err)
 	}
+	returned = true
 	return err
 }
 
@@ -172,14 +179,25 @@ func (lb *LBClient) timeout() time.Duration {
 // all returns the members, made of Clients the first time. What it returns does
 // not change.
 func (lb *LBClient) all() []*lbMember {
-	lb.once.Do(func() {
-		members := make([]*lbMember, 0, len(lb.Clients))
-		for _, c := range lb.Clients {
-			members = append(members, lb.newMember(c))
-		}
-		lb.members.Store(&members)
-	})
-	return *lb.members.Load()
+	if members := lb.members.Load(); members != nil {
+		return *members
+	}
+	return lb.begin()
+}
+
+// begin makes members of Clients, unless another goroutine has. If Weight panics, the next call tries again.
+func (lb *LBClient) begin() []*lbMember {
+	lb.change.Lock()
+	defer lb.change.Unlock()
+	if members := lb.members.Load(); members != nil {
+		return *members
+	}
+	members := make([]*lbMember, 0, len(lb.Clients))
+	for _, c := range lb.Clients {
+		members = append(members, lb.newMember(c))
+	}
+	lb.members.Store(&members)
+	return members
 }
 
 func (lb *LBClient) newMember(c BalancingClient) *lbMember {

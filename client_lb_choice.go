@@ -47,6 +47,14 @@ func (m *lbMember) failed(now time.Time) {
 	}
 }
 
+// end ends a request. If the client, or HealthCheck, did not return, it panicked, which is a failure.
+func (m *lbMember) end(returned *bool) {
+	m.running.Add(-1)
+	if !*returned {
+		m.failed(time.Now())
+	}
+}
+
 // penalty returns what is left of the penalty. Without one it is cheap.
 func (m *lbMember) penalty() float64 {
 	f := m.failures.Load()
