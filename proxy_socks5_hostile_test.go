@@ -1,0 +1,105 @@
+package gallop
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// TestSocksHostileProxies has proxies say these bytes, one at a time, and then nothing more.
+func TestSocksHostileProxies(t *testing.T) {
+	name := strings.Repeat("n", 255)
+	for _, tc := range []struct{ name, says, early, want string }{
+		{name: "one byte at a time", says: "\x05\x00" + socksDone + "early", early: "early"},
+		{name: "longest name", says: "\x05\x00\x05\x00\x00\x03\xff" + name + "xxearly", early: "early"},
+		{name: "name of length 0", says: "\x05\x00\x05\x00\x00\x03\x00xxearly", early: "early"},
+		{name: "name that is cut off", says: "\x05\x00\x05\x00\x00\x03\xff" + name, want: "deadline"},
+		{name: "silent", want: "deadline"},
+		{name: "silent behind the method", says: "\x05\x00", want: "deadline"},
+		{name: "silent within the method", says: "\x05", want: "deadline"},
+		{name: "no version", says: "\x00\x00", want: errSocksReply.Error()},
+		{name: "GSSAPI", says: "\x05\x01", want: errSocksReply.Error()},
+		{name: "version of the reply", says: "\x05\x00\x04\x00", want: errSocksReply.Error()},
+		{name: "address type 0", says: "\x05\x00\x05\x00\x00\x00\x00", want: errSocksReply.Error()},
+		{name: "reply 1", says: "\x05\x00\x05\x01", want: "general failure"},
+		{name: "reply 3", says: "\x05\x00\x05\x03", want: "network unreachable"},
+		{name: "reply 4", says: "\x05\x00\x05\x04", want: "host unreachable"},
+		{name: "reply 6", says: "\x05\x00\x05\x06", want: "TTL expired"},
+		{name: "reply 7", says: "\x05\x00\x05\x07", want: "command not supported"},
+		{name: "reply 8", says: "\x05\x00\x05\x08", want: "address type not supported"},
+		{name: "reply 9", says: "\x05\x00\x05\x09", want: "unknown failure"},
+		{name: "reply 255", says: "\x05\x00\x05\xff", want: "unknown failure"},
+	} {
+		for _, scheme := range []string{"socks5", "socks5h"} {
+			t.Run(tc.name+" "+scheme, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					defer time.Sleep(time.Minute) // the proxy ends in the meantime
+					d := ProxyDialer{URL: &url.URL{Scheme: scheme, Host: "proxy.test"}, Connect: slowly(tc.says)}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					nc, err := d.DialContext(ctx, "tcp", "host.test:443")
+					if err != nil {
+						if tc.want == "" || !strings.Contains(err.Error(), tc.want) && (tc.want != "deadline" || !errors.Is(err, ErrDialTimeout) && !errors.Is(err, context.DeadlineExceeded)) {
+							t.Errorf("error %v, want %q", err, tc.want)
+						}
+						return
+					}
+					defer nc.Close()
+					got := make([]byte, len(tc.early))
+					if _, err := io.ReadFull(nc, got); err != nil || string(got) != tc.early || tc.want != "" {
+						t.Errorf("got %q, error %v", got, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// slowly connects to a proxy that says text, one byte every millisecond.
+func slowly(text string) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := memnet.Pipe()
+		go func() {
+			for i := range len(text) {
+				time.Sleep(time.Millisecond)
+				_, _ = server.Write([]byte(text[i : i+1]))
+			}
+			_, _ = io.Copy(io.Discard, server)
+			server.Close()
+		}()
+		return client, nil
+	}
+}
+
+// Hosts that a SOCKS proxy cannot be asked for are refused before anything is dialed.
+func TestSocksHostileTargets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		host string
+		ok   bool
+	}{
+		"name of 255 bytes": {strings.Repeat("n", 255), true},
+		"name of 256 bytes": {strings.Repeat("n", 256), false},
+		"NUL":               {"host\x00.test", false},
+		"line break":        {"host\r\n.test", false},
+		"space":             {"host .test", false},
+		"IPv6 with a zone":  {"[fe80::1%eth0]", false},
+		"empty":             {"", false},
+	} {
+		dialed := false
+		d := ProxyDialer{URL: &url.URL{Scheme: "socks5", Host: "proxy.test"}, Connect: func(context.Context, string, string) (net.Conn, error) {
+			dialed = true
+			return nil, io.EOF
+		}}
+		if _, err := d.Dial(tc.host + ":80"); err == nil || dialed != tc.ok {
+			t.Errorf("%s: dialed %v, error %v", name, dialed, err)
+		}
+	}
+}
