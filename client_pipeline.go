@@ -278,7 +278,7 @@ func (c *PipelineClient) assign(call *pipelineCall) {
 	least.enqueue(call)
 }
 
-// leastBusy returns the connection with the fewest calls, nil if there is none. With opened
+// leastBusy returns the connection with the fewest calls, or nil without connections. With opened
 // set it leaves out connections that are still being dialed. c.mu is held.
 func (c *PipelineClient) leastBusy(opened bool) (least *pipelineConn) {
 	for _, pc := range c.conns {
