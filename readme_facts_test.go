@@ -247,9 +247,57 @@ func TestReadmeConversions(t *testing.T) {
 	}
 }
 
+// docs/migrate-from-fasthttp.md has a row for each reason for which tests of other projects fail, in the words of the lists, and no others.
+func TestDocsHaveTheReasons(t *testing.T) {
+	page := strings.ReplaceAll(textOf(t, "docs/migrate-from-fasthttp.md"), "`", "")
+	_, page, _ = strings.Cut(page, "What an RFC is against:")
+	page = regexp.MustCompile(`\[\d+\]\((design/[^)]+)\)`).ReplaceAllString(page, "docs/$1")
+	rows := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (.*?) \|`).FindAllStringSubmatch(page, -1) {
+		rows[m[1]] = true
+	}
+	for _, list := range []string{"fasthttp", "fiber"} {
+		reasons := reasonsOf(textOf(t, "compat/"+list+"-failures.txt"))
+		if len(reasons) < 10 {
+			t.Errorf("%d reasons in the list of %s", len(reasons), list)
+		}
+		for _, reason := range reasons {
+			if !rows[reason] {
+				t.Errorf("%s: the page has no row %q", list, reason)
+			}
+			delete(rows, reason)
+		}
+	}
+	for row := range rows {
+		if !strings.HasPrefix(row, "what ") {
+			t.Errorf("no list has the reason %q", row)
+		}
+	}
+}
+
+// reasonsOf returns the comments of a list that have tests below them.
+func reasonsOf(list string) (reasons []string) {
+	for group := range strings.SplitSeq(list, "\n\n") {
+		var comment []string
+		tests := 0
+		for line := range strings.Lines(group) {
+			if text, ok := strings.CutPrefix(line, "#"); ok {
+				comment = append(comment, strings.TrimSpace(text))
+			} else if strings.TrimSpace(line) != "" {
+				tests++
+			}
+		}
+		if tests > 0 {
+			reasons = append(reasons, strings.ReplaceAll(strings.Join(comment, " "), "`", ""))
+		}
+	}
+	return reasons
+}
+
 // docs/migrate-from-fasthttp.md names the tests of fasthttp that fail, and no others.
 func TestDocsNameTheTestsThatFail(t *testing.T) {
 	page, list := textOf(t, "docs/migrate-from-fasthttp.md"), textOf(t, "compat/fasthttp-failures.txt")
+	page, _, _ = strings.Cut(page, "## Tests of fiber that fail")
 	listed := map[string]bool{}
 	for line := range strings.Lines(list) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] != "#" {

@@ -173,6 +173,7 @@ func (c *serverConn) writeHead(out *outgoing) {
 	resp := &c.ctx.Response
 	c.close = c.close || out.close
 	out.close = c.close
+	out.keepAlive = out.keepAlive || resp.Header.head.Flags&http1.ConnectionKeepAlive != 0 // said by the handler
 	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
 		out.close, out.keepAlive = false, false // it goes on, as something else
 	}

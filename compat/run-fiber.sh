@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 module=github.com/gofiber/fiber/v3
-version=v3.1.0
+version=v3.5.0
 fasthttp=v1.74.0
 here=$PWD
 list=$here/fiber-failures.txt

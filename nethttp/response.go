@@ -113,6 +113,9 @@ func (w *response) writeInterim(status int) {
 	h.CopyTo(&before)
 	var room [16]string
 	for _, name := range sortedNames(room[:0], w.header) {
+		if name != http.CanonicalHeaderKey(name) {
+			h.DisableNormalizing()
+		}
 		for _, value := range w.header[name] {
 			h.Add(name, oneLine(value))
 		}

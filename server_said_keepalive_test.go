@@ -1,0 +1,39 @@
+package gallop_test
+
+import (
+	"bufio"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/internal/wiretest"
+)
+
+// A handler that says keep-alive, as those of server-sent events do, is taken at its word as long as the connection goes on.
+func TestKeepAliveOfHandlers(t *testing.T) {
+	onTransports(t, func(t *testing.T, on transport) {
+		for _, handle := range map[string]gallop.RequestHandler{
+			"/body":   func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") },
+			"/stream": func(ctx *gallop.RequestCtx) { ctx.SetBodyStreamWriter(func(w *bufio.Writer) { w.WriteString("x") }) },
+			"/at once": func(ctx *gallop.RequestCtx) {
+				if w, err := ctx.StreamResponse(); err == nil {
+					w.Write([]byte("x"))
+				}
+			},
+		} {
+			s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+				ctx.Response.Header.Set("Connection", "keep-alive")
+				if ctx.QueryArgs().Has("close") {
+					ctx.SetConnectionClose()
+				}
+				handle(ctx)
+			}}
+			on.talk(t, s, func(c *wiretest.Conversation) {
+				c.Send(wiretest.Get("/")).Want(200)
+				c.WantField("Connection", "keep-alive").WantBody("x")
+				c.Send(wiretest.Get("/?close")).Want(200)
+				c.WantField("Connection", "close").WantBody("x")
+				c.WantEOF()
+			})
+		}
+	})
+}
