@@ -10,9 +10,9 @@ import (
 // streams pass on what they are flushed, events arrive one by one, and Cache-Control: no-transform
 // holds. Errors are not compressed.
 //
-// Compressing a secret beside text that an attacker chooses tells its length, and bit by bit the secret, to
-// whoever sees the traffic (BREACH). Leave such answers out: by groups, or by the field Content-Encoding:
-// identity.
+// A page that has a secret in it beside text from the request must not be compressed: an attacker who sees how long responses
+// are can guess the secret bit by bit (BREACH). Leave such pages out with Skip, by groups, or by setting
+// Content-Encoding: identity in the handler.
 //
 // The zero value has the levels that cost little.
 type Compress struct {
@@ -22,6 +22,11 @@ type Compress struct {
 
 	// Brotli is the level of br, 1 to 11. The default is gallop.CompressBrotliDefaultCompression.
 	Brotli int
+
+	// Skip says of a request, once it was answered, that its response is not to be compressed. With
+	// func(r *gallop.RequestCtx) bool { return len(r.Request.Header.Peek("Cookie")) > 0 } the answers to clients that are
+	// logged in are left alone. By default none is skipped.
+	Skip func(request *gallop.RequestCtx) bool
 }
 
 // Handler returns the middleware.
@@ -35,7 +40,7 @@ func (o Compress) Handler() web.Handler {
 	compress := gallop.CompressHandlerBrotliLevel(func(*gallop.RequestCtx) {}, o.Brotli, o.Level)
 	return func(c *web.Ctx) error {
 		err := c.Next()
-		if err == nil { // the error handler has not answered yet
+		if skipped := o.Skip != nil && o.Skip(c.RequestCtx()); err == nil && !skipped { // with an error, its handler has not answered yet
 			compress(c.RequestCtx())
 		}
 		return err

@@ -154,3 +154,20 @@ func serve(t *testing.T, app *web.App) (client *http.Client, base string) {
 	})
 	return &http.Client{Transport: transport}, "http://example.com"
 }
+
+// Responses with secrets can be left alone: by the middleware for some requests, by a handler for itself.
+func TestCompressSkips(t *testing.T) {
+	compress := middleware.Compress{Skip: func(r *gallop.RequestCtx) bool { return len(r.Request.Header.Peek("Cookie")) > 0 }}
+	app := newApp(compress.Handler())
+	app.Get("/text", says(long))
+	app.Get("/identity", func(c *web.Ctx) error { c.Set("Content-Encoding", "identity"); return c.SendString(long) })
+	app.Get("/no-transform", func(c *web.Ctx) error { c.Set("Cache-Control", "no-transform"); return c.SendString(long) })
+	app.Get("/error", func(*web.Ctx) error { return web.NewError(400, long) })
+	for _, tc := range []struct{ target, cookie, coding string }{
+		{"/text", "X: y", "gzip"}, {"/text", "Cookie: a=b", ""}, {"/text", "cookie:", "gzip"},
+		{"/identity", "X: y", "identity"}, {"/no-transform", "X: y", ""}, {"/error", "Cookie: a=b", ""},
+	} {
+		a := ask(t, app, "GET", tc.target, "Accept-Encoding: gzip", tc.cookie)
+		a.want(t, "Content-Encoding", tc.coding)
+	}
+}
