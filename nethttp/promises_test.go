@@ -224,3 +224,50 @@ func TestErrorLog(t *testing.T) {
 		t.Errorf("logged %q and %q", first, second)
 	}
 }
+
+// A 101, and a 2xx to CONNECT, leave with Hijack, also if they were flushed before. A 101 that nobody hijacks ends the connection.
+func TestSwitching(t *testing.T) {
+	hijack := func(w http.ResponseWriter) {
+		if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			io.WriteString(c, "raw")
+			c.Close()
+		}
+	}
+	flush := func(w http.ResponseWriter) { http.NewResponseController(w).Flush() }
+	for name, then := range map[string][]func(http.ResponseWriter){"alone": nil, "flushed": {flush}, "hijacked": {hijack}, "flushed and hijacked": {flush, hijack}} {
+		for request, status := range map[string]int{
+			"GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n": 101, "CONNECT h:80 HTTP/1.1\r\nHost: h:80\r\n\r\n": 200,
+		} {
+			if status == 200 && !strings.Contains(name, "hijacked") {
+				continue // which is no tunnel: 0006
+			}
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if status == 101 {
+					w.Header().Set("Connection", "Upgrade")
+					w.Header().Set("Upgrade", "x")
+				}
+				w.WriteHeader(status)
+				for _, f := range then {
+					f(w)
+				}
+			})
+			without := []string{"gallop in net/http", "gallop, whole bodies"}
+			if !strings.Contains(name, "hijacked") {
+				without = append(without, "net/http") // which may go on and leave the client waiting
+			}
+			want := fmt.Sprint(status, map[int]string{101: "Upgradex", 200: ""}[status], map[bool]string{true: "raw"}[strings.Contains(name, "hijacked")])
+			served(t, h, func(t *testing.T, addr string) {
+				p := dial(t, addr)
+				p.say("%s", request)
+				resp, err := http.ReadResponse(p.r, &http.Request{Method: request[:strings.IndexByte(request, ' ')]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				rest, err := io.ReadAll(p.r)
+				if got := fmt.Sprint(resp.StatusCode, resp.Header.Get("Connection"), resp.Header.Get("Upgrade"), string(rest)); err != nil || strings.ReplaceAll(got, " ", "") != want {
+					t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+				}
+			}, without...)
+		}
+	}
+}

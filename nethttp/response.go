@@ -283,6 +283,9 @@ func (w *response) FlushError() error {
 	if err := w.ready(0); err != nil {
 		return err
 	}
+	if w.switches() {
+		return nil // the head leaves with Hijack
+	}
 	if err := w.begin(nil); err != nil {
 		return err
 	}
@@ -290,6 +293,12 @@ func (w *response) FlushError() error {
 		return http.ErrNotSupported
 	}
 	return w.stream.Flush()
+}
+
+// switches reports whether the connection is to be something else behind the head: another protocol, or a tunnel.
+func (w *response) switches() bool {
+	return w.stream == nil && w.written == 0 &&
+		(w.status == http.StatusSwitchingProtocols || w.ctx.IsConnect() && w.status/100 == 2)
 }
 
 // SetReadDeadline is what http.ResponseController.SetReadDeadline calls.
@@ -397,6 +406,12 @@ func (w *response) end(returned bool) {
 func (w *response) finish() {
 	if w.status == 0 {
 		w.writeHeader(w.presetStatus())
+	}
+	if w.status == http.StatusSwitchingProtocols && w.stream == nil {
+		if conn, err := w.ctx.HijackConn(); err == nil { // nobody goes on with it
+			conn.Close()
+			return
+		}
 	}
 	short := w.mayHaveBody() && !w.ctx.IsHead() && w.length > w.written
 	if short || w.trailers || w.noLength && w.mayHaveBody() || hasTrailerPrefix(w.header) {
