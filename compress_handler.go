@@ -24,8 +24,8 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // and what it passes on piece by piece, or flushes, arrives piece by piece. The answer to HEAD
 // gets the same fields, and no length.
 //
-// A response that has a secret in it beside text from the request must not be compressed: an attacker who sees how long responses
-// are can guess the secret bit by bit (BREACH). Set Content-Encoding to "identity" in such a response.
+// A response that has a secret in it beside text from the request must not be compressed. An attacker who sees how long responses
+// are could guess the secret bit by bit (BREACH). Set Content-Encoding to "identity" in such a response.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Gzip, coding.Zstd, coding.Deflate},

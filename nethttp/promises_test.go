@@ -202,7 +202,7 @@ type printed chan string
 
 func (p printed) Printf(format string, args ...any) { p <- fmt.Sprintf(format, args...) }
 
-// What net/http's own handlers log goes to the server's Logger.
+// net/http's own handlers log to the server's Logger.
 func TestErrorLog(t *testing.T) {
 	h := http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(200)

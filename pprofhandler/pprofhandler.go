@@ -47,8 +47,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isDuration reports whether seconds are at most a day. net/http/pprof judges what is negative or no number at all; what is not
-// finite, or too much for a time.Duration, it would take for no time or for ever.
+// isDuration reports whether seconds are at most a day. net/http/pprof would take a number that is not finite, or too large for a
+// time.Duration, for no time or for endless time. It refuses negative numbers and other texts itself.
 func isDuration(seconds string) bool {
 	n, err := strconv.ParseFloat(seconds, 64)
 	return !math.IsNaN(n) && n <= 24*60*60 && (err == nil || n == 0)

@@ -10,8 +10,8 @@ import (
 // streams pass on what they are flushed, events arrive one by one, and Cache-Control: no-transform
 // holds. Errors are not compressed.
 //
-// A page that has a secret in it beside text from the request must not be compressed: an attacker who sees how long responses
-// are can guess the secret bit by bit (BREACH). Leave such pages out with Skip, by groups, or by setting
+// A page that has a secret in it beside text from the request must not be compressed. An attacker who sees how long responses
+// are could guess the secret bit by bit (BREACH). Leave such pages out with Skip, by groups, or by setting
 // Content-Encoding: identity in the handler.
 //
 // The zero value has the levels that cost little.
