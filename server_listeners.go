@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -17,10 +18,12 @@ const acceptGrace = 20 * time.Millisecond
 // because the listener itself need not be comparable.
 type servedListener struct {
 	net.Listener
-	table   *connTable
-	base    context.Context // see Server.BaseContext; nil if the server has no contexts for connections
-	silence func()          // has the loops no longer watch the listener; nil if they do not. Guarded by the table's lock
-	closed  atomic.Bool
+	table  *connTable
+	base   context.Context // see Server.BaseContext; nil if the server has no contexts for connections
+	closed atomic.Bool
+
+	watching sync.Mutex // held while loops begin to watch the listener
+	silence  func()     // has them no longer watch it; nil if they do not. Guarded by watching
 }
 
 // addListener returns nil if the server is closing.
@@ -35,11 +38,12 @@ func (t *connTable) addListener(ln net.Listener) *servedListener {
 	return served
 }
 
-// noteWatched notes how loops stop watching the listener.
-func (l *servedListener) noteWatched(silence func()) {
-	l.table.mu.Lock()
-	defer l.table.mu.Unlock()
-	l.silence = silence
+// watch calls begin, which has the loops watch the listener and returns how they stop. If the listener is being closed, either the loops stop
+// or begin finds it closed.
+func (l *servedListener) watch(begin func() (silence func())) {
+	l.watching.Lock()
+	defer l.watching.Unlock()
+	l.silence = begin()
 }
 
 // Close closes the listener, unless that was done or begun already: then it does not wait. Loops that watch the listener
@@ -48,14 +52,14 @@ func (l *servedListener) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	t := l.table
-	t.mu.Lock()
+	l.watching.Lock()
 	silence := l.silence
-	t.mu.Unlock()
+	l.watching.Unlock()
 	if silence != nil {
 		silence()
 	}
 	err := l.Listener.Close()
+	t := l.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closing && err != nil && !isClosedListener(err) {

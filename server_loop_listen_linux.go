@@ -26,7 +26,13 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 	}
 	defer g.Leave()
 	tune := s.tuneListener(below, raw)
-	pl, err := g.Listen(raw, of, tune)
+	var pl *poll.Listener
+	of.watch(func() func() {
+		if pl, err = g.Listen(raw, of, tune); err != nil {
+			return nil
+		}
+		return pl.Silence
+	})
 	switch {
 	case err == nil:
 	case s.conns.isClosing(), isClosedListener(err):
@@ -35,7 +41,6 @@ func (s *Server) serveOnLoops(of *servedListener) (served bool, err error) {
 		return true, failedListener(ln, err)
 	}
 	defer pl.End()
-	of.noteWatched(pl.Silence)
 	watch := s.watchListener(below, pl)
 	select {
 	case <-s.conns.closingC:

@@ -38,7 +38,7 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 		resp := ctx.LastTimeoutErrorResponse()
 		if resp == nil {
 			resp = &ctx.Response
-			defer ctx.Request.Reset()
+			defer release(ctx)
 		}
 		if handler, noResponse := ctx.HijackHandler(); handler != nil && resp == &ctx.Response {
 			passHijack(w, r, ctx, handler, noResponse)
@@ -46,6 +46,28 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 		}
 		writeResponse(w, r, resp)
 	})
+}
+
+// release lets go of what belongs to the request of ctx. Its user values are closed and stay where they are, because contexts that
+// are derived from ctx may still look at them.
+func release(ctx *gallop.RequestCtx) {
+	defer ctx.Request.RemoveMultipartFormFiles()
+	defer ctx.Request.CloseBodyStream()
+	var closers []io.Closer
+	ctx.VisitUserValuesAll(func(_, value any) {
+		if c, ok := value.(io.Closer); ok {
+			closers = append(closers, c)
+		}
+	})
+	closeAll(closers)
+}
+
+// closeAll closes all of them, also if one panics.
+func closeAll(closers []io.Closer) {
+	if len(closers) > 0 {
+		defer closeAll(closers[1:])
+		closers[0].Close()
+	}
 }
 
 // callHandler calls h. What ends the connection without a line in gallop's log does so in net/http's.
