@@ -25,7 +25,7 @@ func CompressHandler(h RequestHandler) RequestHandler {
 // gets the same fields, and no length.
 //
 // A response that has a secret in it beside text from the request must not be compressed. An attacker who sees how long responses
-// are could guess the secret bit by bit (BREACH). Set Content-Encoding to "identity" in such a response.
+// are could guess the secret bit by bit (BREACH). Set Cache-Control to "no-transform" in such a response.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Gzip, coding.Zstd, coding.Deflate},

@@ -132,13 +132,46 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 }
 
 // Value returns the user value with this key, as UserValue does.
-func (ctx *RequestCtx) Value(key any) any {
-	v := ctx.UserValue(key)
+func (ctx *RequestCtx) Value(key any) (v any) {
+	if key != cancelKey {
+		v = ctx.UserValue(key)
+	}
 	if v == nil && ctx.life.parent != nil {
 		return ctx.life.parent.Value(key)
 	}
 	return v
 }
+
+// cancelKey is the key with which package context asks a parent whether it is a context of its own. A context that is derived from a
+// RequestCtx may do so at any time, as when its timer fires, while the handler sets user values. So that question
+// must not look at them.
+var cancelKey = findCancelKey()
+
+func findCancelKey() (key any) {
+	_, cancel := context.WithCancel(keyProbe{context.Background(), &key})
+	cancel()
+	return key
+}
+
+// keyProbe is a context that notes the key that it is asked for first.
+type keyProbe struct {
+	context.Context
+	key *any
+}
+
+// Done implements context.Context.
+func (p keyProbe) Done() <-chan struct{} { return make(chan struct{}) }
+
+// Value implements context.Context.
+func (p keyProbe) Value(key any) any {
+	if *p.key == nil {
+		*p.key = key
+	}
+	return nil
+}
+
+// AfterFunc keeps package context from waiting for Done on a goroutine.
+func (p keyProbe) AfterFunc(func()) func() bool { return func() bool { return true } }
 
 // setDeadline makes t the deadline, if it is before the one there is.
 func (l *lifetime) setDeadline(t time.Time) {

@@ -190,3 +190,26 @@ func TestTimeoutCutsOffTheBody(t *testing.T) {
 		})
 	})
 }
+
+// Contexts that are derived from a request's look at it when they end, while the handler may set values. The race detector judges.
+func TestDerivedContextsBesideUserValues(t *testing.T) {
+	var ctx gallop.RequestCtx
+	ctx.Init(&gallop.Request{}, nil, nil)
+	for i := range 200 {
+		derived, cancel := context.WithTimeout(&ctx, time.Duration(i%5)*10*time.Microsecond)
+		for j := 0; derived.Err() == nil; j++ {
+			ctx.SetUserValue("key", j)
+		}
+		ctx.SetUserValue(fmt.Sprint(i), i)
+		<-derived.Done()
+		cancel()
+	}
+	if ctx.Value("199") != 199 {
+		t.Error("a value is gone")
+	}
+	number := new(int)
+	ctx.SetUserValue(number, "pointer")
+	if ctx.Value(number) != "pointer" {
+		t.Error("a value under a pointer is not found")
+	}
+}

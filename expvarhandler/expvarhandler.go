@@ -3,16 +3,19 @@ package expvarhandler
 
 import (
 	"encoding/json"
+	"errors"
 	"expvar"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/gallop-http/gallop"
 )
 
 // Handler answers with the variables as a JSON object. The query argument r is a regular expression that limits them to
-// those whose names it matches; one that cannot be compiled, or is longer than a kilobyte, is answered with 400 and why.
+// those whose names it matches. One that cannot be compiled, or is larger than 1,024 characters when its repetitions are written out, is
+// answered with 400 and why.
 //
 // The response is valid JSON whatever was published: a variable whose String returns something else is a JSON string, and one whose
 // String panics is null.
@@ -21,21 +24,46 @@ import (
 func Handler(ctx *gallop.RequestCtx) {
 	ctx.Response.Reset()
 	expression := ctx.QueryArgs().Peek("r")
-	if len(expression) > maxExpression {
-		ctx.Error(fmt.Sprintf("the argument r is longer than %d bytes", maxExpression), gallop.StatusBadRequest)
-		return
-	}
-	names, err := regexp.Compile(string(expression))
+	names, err := compile(string(expression))
 	if err != nil {
-		ctx.Error(fmt.Sprintf("the argument r is no regular expression: %v", err), gallop.StatusBadRequest)
+		ctx.Error(fmt.Sprintf("the argument r cannot be used as a regular expression: %v", err), gallop.StatusBadRequest)
 		return
 	}
 	ctx.SetContentType("application/json; charset=utf-8")
 	ctx.SetBodyString(object(names))
 }
 
-// maxExpression is the length of the longest regular expression. A longer one would cost much to compile.
+// maxExpression is the size of the largest regular expression. What it costs to compile and to match grows with that.
 const maxExpression = 1 << 10
+
+var errTooLarge = errors.New("it is too large")
+
+// compile compiles a regular expression that is not too large.
+func compile(expression string) (*regexp.Regexp, error) {
+	if len(expression) > maxExpression {
+		return nil, errTooLarge
+	}
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if sizeOf(tree) > maxExpression {
+		return nil, errTooLarge
+	}
+	return regexp.Compile(expression)
+}
+
+// sizeOf returns how large an expression is when its repetitions are written out: (ab){3} is ababab.
+func sizeOf(tree *syntax.Regexp) int {
+	parts := 0
+	for _, part := range tree.Sub {
+		parts += sizeOf(part)
+	}
+	if tree.Op == syntax.OpRepeat {
+		parts *= max(tree.Min, tree.Max, 1)
+	}
+	return max(1, len(tree.Rune)) + parts
+}
 
 func object(names *regexp.Regexp) string {
 	var members []string

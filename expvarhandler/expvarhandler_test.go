@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"expvar"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -81,12 +82,27 @@ func TestHostile(t *testing.T) {
 	}
 	for query, status := range map[string]int{
 		"": 200, "?r": 200, "?r=": 200, "?r=%00": 200, "?r=%ff": 400, "?r=x&r=(": 200, "?r=(&r=x": 400, "?r=(a{1000}){1000}": 400, "?r=%5C": 400, "?r=(?P<": 400,
-		"?r=" + strings.Repeat("a", 1<<10): 200, "?r=" + strings.Repeat("a", 1<<10+1): 400, "?r=" + url.QueryEscape(strings.Repeat("(a*)*", 200)): 200,
+		"?r=" + strings.Repeat("a", 1000): 200, "?r=" + strings.Repeat("a", 1<<10+1): 400, "?r=" + url.QueryEscape(strings.Repeat("(a*)*", 100)): 200,
+		"?r=" + url.QueryEscape(strings.Repeat("(.?){1000}", 100)): 400, "?r=(.?){1000}": 400, "?r=((a{10}){10}){10}": 400, "?r=(ab){3}|c{100,}": 200,
+		"?r=" + strings.Repeat("[a-z]", 200): 200, "?r=(a{0,999})": 200, "?r=(a{0,999}){1,2}": 400,
 		"?r=" + strings.Repeat("(", 1000): 400, "?r=%0d%0aX:%20y(": 400,
 	} {
 		resp := ask(query)
 		if resp.StatusCode() != status || status == 200 && !json.Valid(resp.Body()) || len(resp.Body()) > 4<<10 && status != 200 {
 			t.Errorf("%.30s: %d, %.100q", query, resp.StatusCode(), resp.Body())
+		}
+	}
+}
+
+// What an expression costs has a bound. A kilobyte of repetitions allocated 468 MB.
+func TestExpressionsAreBounded(t *testing.T) {
+	for _, expression := range []string{strings.Repeat("(.?){1000}", 100), strings.Repeat("(.?){10}", 80), strings.Repeat("(.?)", 250), "(.{30}){30}"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		ask("?r=" + url.QueryEscape(expression))
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 32<<20 {
+			t.Errorf("%.20s: %d KB", expression, n>>10)
 		}
 	}
 }

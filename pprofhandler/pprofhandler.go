@@ -48,7 +48,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // isDuration reports whether seconds are at most a day. net/http/pprof would take a number that is not finite, or too large for a
-// time.Duration, for no time or for endless time. It refuses negative numbers and other texts itself.
+// time.Duration, for no time or for endless time. It takes its default for negative numbers and other texts, or refuses them.
 func isDuration(seconds string) bool {
 	n, err := strconv.ParseFloat(seconds, 64)
 	return !math.IsNaN(n) && n <= 24*60*60 && (err == nil || n == 0)
