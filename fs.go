@@ -88,8 +88,9 @@ type FS struct {
 	// Compress sends files that gain from it in gzip coding to clients that accept it:
 	// what is in the file with the name and ".gz" behind it, or a suffix as
 	// below, unless that is older or empty, and else, up to 1 MiB and without Range, compressed
-	// in memory, unless the handler has set Cache-Control: no-transform. Nothing is written
-	// to disk. Where the handler has set a digest of the file, that is sent as it is.
+	// in memory, unless the handler has set Cache-Control: no-transform or Content-Encoding:
+	// identity. The same holds for lists of directories. Nothing is written to disk. Where
+	// the handler has set a digest of the file, that is sent as it is.
 	Compress bool
 
 	// CompressBrotli and CompressZstd add br and zstd to what Compress does, with ".br"

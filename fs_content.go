@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 )
@@ -44,7 +45,15 @@ func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.Re
 func (resp *Response) dropBodyAndCoding() {
 	if resp.IsBodyStream() || len(resp.Body()) > 0 {
 		resp.ResetBody()
-		resp.Header.Del(HeaderContentEncoding)
+		resp.Header.dropCoding()
+	}
+}
+
+// dropCoding deletes Content-Encoding, unless it is "identity": with that a handler switches compression off for
+// the new body, too.
+func (h *header) dropCoding() {
+	if !ascii.EqualFold(h.head.Fields.PeekID(field.ContentEncoding), "identity") {
+		h.Del(HeaderContentEncoding)
 	}
 }
 
@@ -306,7 +315,7 @@ func answerCondition(ctx *RequestCtx, status int) {
 // about the body.
 func answerPlain(ctx *RequestCtx, status int) {
 	ctx.SetStatusCode(status)
-	ctx.Response.Header.Del(HeaderContentEncoding)
+	ctx.Response.Header.dropCoding()
 	ctx.SetContentType("text/plain; charset=utf-8")
 	ctx.SetBodyString(StatusMessage(status))
 }

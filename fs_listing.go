@@ -35,11 +35,15 @@ func sendListing(ctx *RequestCtx, files fs.FS, dir string, hide bool) error {
 	}
 	h := &ctx.Response.Header
 	h.SetContentType("text/html; charset=utf-8")
-	h.Del(HeaderContentEncoding)
+	h.dropCoding()
 	h.Set(HeaderContentSecurityPolicy, "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
 	h.Set(HeaderXContentTypeOptions, "nosniff")
 	h.Set(HeaderReferrerPolicy, "same-origin")
-	h.Set(HeaderCacheControl, "no-cache")
+	if h.forbidsTransform() {
+		h.Set(HeaderCacheControl, "no-cache, no-transform")
+	} else {
+		h.Set(HeaderCacheControl, "no-cache")
+	}
 	ctx.SetBody(appendListing(nil, string(ctx.Host()), listedPath(ctx.URI()), entries, more))
 	return nil
 }
