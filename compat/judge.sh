@@ -3,8 +3,8 @@
 #
 #   module   the path that the tests' packages begin with
 #   list     the file that has the known failures: package, test, and for those that must not run a third word that says why:
-#            panics and hangs take their package down with them, network is for what asks other machines. A test that ends
-#            in /* is all tests below it
+#            panics and hangs take their package down with them, network is for what asks other machines, and slow takes too
+#            long for every run. A test that ends in /* is all tests below it
 #   scratch  a directory for what is written
 
 # copy_module copies a module out of the module cache, where it is put if it is not there yet.

@@ -1,0 +1,2 @@
+// Package nettrace stands for internal/nettrace.
+package nettrace

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const module = "github.com/gallop-http/gallop/compat/stdtests/"
+
+// imports replaces the packages that only the standard library may import. internal/synctest has a public twin. This module has
+// packages with the parts of testenv, godebug and nettrace that the tests need. The other packages are copied.
+var imports = strings.NewReplacer(
+	`"internal/synctest"`, `"testing/synctest"`,
+	`"internal/testenv"`, `"`+module+`testenv"`,
+	`"internal/godebug"`, `"`+module+`godebug"`,
+	`"internal/nettrace"`, `"`+module+`nettrace"`,
+	`"net/http/internal"`, `internal "`+module+`chunked"`,
+	`"net/http/internal/ascii"`, `"`+module+`ascii"`,
+	`"net/http/internal/testcert"`, `"`+module+`testcert"`,
+)
+
+// copyTests writes the tests into packages of dir, and what they import.
+func copyTests(src, dir string) {
+	http := filepath.Join(src, "net/http")
+	copyFiles(http, filepath.Join(dir, "http"), isExternalTest)
+	edit := func(name string, edit func(string) string) { write(edit(read(dir, "http", name)), dir, "http", name) }
+	edit("clientserver_test.go", withoutHTTP2)
+	edit("clientserver_test.go", withNewPath)
+	edit("transport_test.go", withoutCancelRequest)
+	check(os.CopyFS(filepath.Join(dir, "http/testdata"), os.DirFS(filepath.Join(http, "testdata"))))
+	useHooks(dir, "http", "http_test")
+
+	// Tests of these two are within the package, which is copied as well.
+	for _, pkg := range []string{"httputil", "httptest"} {
+		copyFiles(filepath.Join(http, pkg), filepath.Join(dir, pkg), func(string, string) bool { return true })
+		useHooks(dir, pkg, pkg)
+	}
+	copyFiles(filepath.Join(http, "internal"), filepath.Join(dir, "chunked"), isNoTest)
+	copyFiles(filepath.Join(http, "internal/ascii"), filepath.Join(dir, "ascii"), isNoTest)
+	copyFiles(filepath.Join(http, "internal/testcert"), filepath.Join(dir, "testcert"), isNoTest)
+}
+
+// useHooks makes the tests of a package import the package that sets the hooks.
+func useHooks(dir, pkg, name string) {
+	write("package "+name+"\n\nimport _ \""+module+"hook\"\n", dir, pkg, "zz_hook_test.go")
+}
+
+func copyFiles(from, to string, wanted func(name, text string) bool) {
+	names, err := filepath.Glob(filepath.Join(from, "*.go"))
+	check(err)
+	for _, name := range names {
+		if text := read(name); wanted(name, text) {
+			write(imports.Replace(text), to, filepath.Base(name))
+		}
+	}
+}
+
+var externalPackage = regexp.MustCompile(`(?m)^package \w+_test$`)
+
+func isExternalTest(name, text string) bool {
+	return strings.HasSuffix(name, "_test.go") && externalPackage.MatchString(text)
+}
+
+func isNoTest(name, _ string) bool { return !strings.HasSuffix(name, "_test.go") }
+
+// withoutHTTP2 returns the source of the function that runs a test in several modes, in which the HTTP/2 modes are skipped.
+func withoutHTTP2(text string) string {
+	return withStatement(text, "run", `inner := f; f = func(t T, mode testMode) { if strings.HasPrefix(string(mode), "h2") { t.Skip("HTTP/2") }; inner(t, mode) }`)
+}
+
+// withoutCancelRequest returns the source of the tests of cancellation, without those of the deprecated Transport.CancelRequest on
+// gallop's side. They never end, because gallop does not have it, and end the tests beside them.
+func withoutCancelRequest(text string) string {
+	return withStatement(text, "runCancelTestTransport", `if os.Getenv("STDTESTS_SIDE") == "client" { t.Skip("Transport.CancelRequest") }`)
+}
+
+// withNewPath returns the source of the test that looks for the name of a function in a log, with the path that the test has now.
+func withNewPath(text string) string {
+	return strings.ReplaceAll(text, `from net/http_test.`, "from "+module+"http_test.")
+}
+
+// withStatement returns a source file in which a function begins with a statement. Lines keep their numbers.
+func withStatement(text, name, statement string) string {
+	f := findFunc(text, name)
+	return text[:f.body] + " " + statement + ";" + text[f.body:]
+}
