@@ -332,7 +332,7 @@ func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 	pc.sent.pop()
 	if err == nil {
 		pc.answered++
-		c.outages.over()
+		c.outages.answered()
 		pc.saidClose = last
 	}
 	c.finish(call, err)

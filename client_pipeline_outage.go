@@ -15,6 +15,8 @@ type pipelineOutages struct {
 	retry   time.Time
 	barren  int // connections since the last answer that ended without one
 	running int // dials
+
+	unreachable bool // the last dial failed: answers of older connections do not end the outage
 }
 
 const (
@@ -51,14 +53,22 @@ func (o *pipelineOutages) failed(err error) {
 	o.err, o.retry = err, o.retry.Add(pipelineRetry)
 }
 
-// over ends the outage: the server has answered.
-func (o *pipelineOutages) over() { o.err, o.barren = nil, 0 }
+// answered is told of an answer.
+func (o *pipelineOutages) answered() {
+	o.barren = 0
+	if !o.unreachable {
+		o.err = nil
+	}
+}
 
 // dialed is told of the end of a dial. A connection alone proves little of a server that hangs up on connections.
 func (o *pipelineOutages) dialed(err error) {
 	o.running--
+	if isPanic(err) { // it is the program that has failed
+		return
+	}
+	o.unreachable = err != nil
 	switch {
-	case isPanic(err): // it is the program that has failed
 	case err != nil:
 		o.failed(err)
 	case o.barren < maxBarren:
@@ -69,9 +79,7 @@ func (o *pipelineOutages) dialed(err error) {
 // ended is told of an open connection that has ended.
 func (o *pipelineOutages) ended(answered int, err error) {
 	switch {
-	case isPanic(err):
-	case answered > 0:
-		o.over()
+	case isPanic(err), answered > 0:
 	case err != errPipelineIdle && !timedOut(err):
 		if o.barren++; o.barren >= maxBarren {
 			o.failed(err)

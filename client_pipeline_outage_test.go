@@ -125,6 +125,31 @@ func TestPipelinePortCloses(t *testing.T) {
 	})
 }
 
+// Answers of connections that are open do not make the client dial more often.
+func TestPipelinePortClosesBesideAnswers(t *testing.T) {
+	g := newGate(nil)
+	g.open()
+	g.answer = func(_, _ int, req *Request) (string, bool) {
+		time.Sleep(10 * time.Millisecond)
+		return named(req), true
+	}
+	c := &PipelineClient{MaxConns: 8}
+	testPipeline(t, g.pipelineServer, c, func(t *testing.T) {
+		c.Dial = g.dial
+		callPipeline(c, "GET", "/", 0).want(t, "GET/", nil)
+		g.close(errGateClosed)
+		g.dials.Store(0)
+		for range 50 {
+			first := callPipeline(c, "GET", "/", 0)
+			callPipeline(c, "GET", "/", 0).want(t, "GET/", nil)
+			first.want(t, "GET/", nil)
+		}
+		if n := g.dials.Load(); n < 5 || n > 11 { // with one at each end
+			t.Errorf("%d dials in a second", n)
+		}
+	})
+}
+
 // Calls that come before the first connection is there get connections of their own.
 func TestPipelineColdStart(t *testing.T) {
 	g := newGate(nil)
