@@ -144,6 +144,19 @@ func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l.parent = parent
 }
 
+// Parent returns the context that ctx descends from, which Server.ConnContext or Server.BaseContext returned, or InitContext
+// was given: context.Background if there is none. It lives on behind the request, so that what goes on after the handler has
+// returned can use it in the place of ctx.
+func (ctx *RequestCtx) Parent() context.Context {
+	l := &ctx.life
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.parent == nil {
+		return context.Background()
+	}
+	return l.parent
+}
+
 // Conn returns the connection of the request, for its addresses and the like. It must
 // not be read from, written to or closed: see Hijack. It is nil without a server.
 func (ctx *RequestCtx) Conn() net.Conn {

@@ -266,17 +266,27 @@ func TestRegisterOnShutdown(t *testing.T) {
 			called := make(chan int, 2)
 			s := &gallop.Server{Logger: &log, Handler: say, LameDuck: time.Hour}
 			on.onListener(t, s, func(ln listener) {
-				s.RegisterOnShutdown(func() { called <- 1; time.Sleep(24 * time.Hour) })
+				s.RegisterOnShutdown(func() {
+					called <- 1
+					if c, err := ln.Dial(); err == nil {
+						c.Close()
+						t.Error("the listener is still open")
+					}
+					time.Sleep(24 * time.Hour)
+				})
 				s.RegisterOnShutdown(func() { called <- 2; panic("on purpose") })
 				if began := time.Now(); graceful {
 					go func() {
-						time.Sleep(time.Second)
-						if len(called) != 2 {
-							t.Errorf("%d calls when Shutdown had begun", len(called))
+						time.Sleep(30 * time.Minute)
+						if len(called) != 0 {
+							t.Errorf("%d calls while the server is a lame duck", len(called))
 						}
 					}()
 					if err := s.Shutdown(); err != nil || time.Since(began) > 2*time.Hour {
 						t.Errorf("%v after %v", err, time.Since(began))
+					}
+					if synctest.Wait(); len(called) != 2 {
+						t.Errorf("%d calls", len(called))
 					}
 				} else {
 					s.Close()
@@ -288,5 +298,34 @@ func TestRegisterOnShutdown(t *testing.T) {
 				time.Sleep(48 * time.Hour)
 			})
 		}
+	})
+}
+
+// What goes on after the handler has the values of the parent.
+func TestParent(t *testing.T) {
+	var bare gallop.RequestCtx
+	if bare.Parent() != context.Background() {
+		t.Error("a zero RequestCtx has a parent")
+	}
+	bare.InitContext(context.WithValue(context.Background(), contextKey("user"), "alice"))
+	if bare.Parent().Value(contextKey("user")) != "alice" {
+		t.Error("the value is missing")
+	}
+	onTransports(t, func(t *testing.T, on transport) {
+		var parent chan context.Context // of the bubble
+		s := &gallop.Server{
+			Handler: func(ctx *gallop.RequestCtx) { parent <- ctx.Parent() },
+			ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+				return context.WithValue(ctx, contextKey("user"), "bob")
+			},
+		}
+		on.talk(t, s, func(c *wiretest.Conversation) {
+			parent = make(chan context.Context, 1)
+			c.Send(wiretest.Get("/"))
+			c.Want(200)
+			if ctx := <-parent; ctx.Value(contextKey("user")) != "bob" || ctx.Err() != nil {
+				t.Errorf("%v, %v", ctx.Value(contextKey("user")), ctx.Err())
+			}
+		})
 	})
 }

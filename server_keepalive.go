@@ -38,7 +38,7 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown has f called on a goroutine of its own when Shutdown begins. It is for connections that Shutdown does not wait
+// RegisterOnShutdown has f called on a goroutine of its own when Shutdown has closed the listeners. It is for connections that Shutdown does not wait
 // for, such as hijacked ones: f can tell their owners to end them. Shutdown does not wait for f. Close does not call it.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown

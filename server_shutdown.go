@@ -20,7 +20,6 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
-	s.onShutdown.call(&s.log)
 	if s.LameDuck > 0 {
 		t := time.NewTimer(s.LameDuck)
 		defer t.Stop()
@@ -30,6 +29,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 		}
 	}
 	s.conns.closeListeners(ctx, acceptGrace)
+	s.onShutdown.call(&s.log)
 	s.away.end()
 	s.stop()
 	s.ending.Store(true)

@@ -16,11 +16,12 @@ type requestContext struct {
 	server *http.Server
 	local  net.Addr
 
-	mu   sync.Mutex
-	ctx  *gallop.RequestCtx // nil once the handler has returned
-	done chan struct{}      // made by the first call of Done
-	seen bool               // somebody wants to know, so that the connection is watched
-	err  error
+	mu     sync.Mutex
+	ctx    *gallop.RequestCtx // nil once the handler has returned
+	parent context.Context    // has the values and the deadline from then on
+	done   chan struct{}      // made by the first call of Done
+	seen   bool               // somebody wants to know, so that the connection is watched
+	err    error
 }
 
 func (c *requestContext) init(ctx *gallop.RequestCtx, server *http.Server) {
@@ -61,10 +62,7 @@ func (c *requestContext) Err() error {
 func (c *requestContext) Deadline() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ctx == nil {
-		return time.Time{}, false
-	}
-	return c.ctx.Deadline()
+	return c.source().Deadline()
 }
 
 // Value implements context.Context.
@@ -77,10 +75,15 @@ func (c *requestContext) Value(key any) any {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.source().Value(key)
+}
+
+// source returns the context that has the values and the deadline. c is locked.
+func (c *requestContext) source() context.Context {
 	if c.ctx == nil {
-		return nil
+		return c.parent
 	}
-	return c.ctx.Value(key)
+	return c.ctx
 }
 
 // cancel ends the context because of err, unless it has ended.
@@ -96,10 +99,10 @@ func (c *requestContext) cancel(err error) {
 	}
 }
 
-// end ends the context, and lets go of what is the server's.
+// end ends the context, and lets go of what is the server's. As in net/http, values of Server.BaseContext and ConnContext stay.
 func (c *requestContext) end() {
 	c.cancel(context.Canceled)
 	c.mu.Lock()
-	c.ctx = nil
+	c.parent, c.ctx = c.ctx.Parent(), nil
 	c.mu.Unlock()
 }

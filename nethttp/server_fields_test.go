@@ -68,6 +68,7 @@ type connKey struct{}
 func TestServerContexts(t *testing.T) {
 	var cancel func()
 	var states atomic.Int32
+	later := make(chan bool, 1)
 	of := fields{
 		state: func(net.Conn, http.ConnState) { states.Add(1) },
 		base: func(net.Listener) (ctx context.Context) {
@@ -79,6 +80,13 @@ func TestServerContexts(t *testing.T) {
 		},
 	}
 	h := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/later" {
+			go func(ctx context.Context) {
+				<-ctx.Done()
+				time.Sleep(5 * time.Millisecond) // and the request is over
+				later <- ctx.Value(connKey{}) != nil
+			}(r.Context())
+		}
 		if r.URL.Path == "/wait" {
 			cancel()
 			<-r.Context().Done()
@@ -86,7 +94,7 @@ func TestServerContexts(t *testing.T) {
 		fmt.Fprint(w, r.Context().Value(connKey{}).(net.Addr).String() == r.RemoteAddr, " ", r.Context().Err())
 	}
 	withFields(t, of, h, func(t *testing.T, s fieldServer, url string) {
-		for _, want := range [][2]string{{"/", "true <nil>"}, {"/", "true <nil>"}, {"/wait", "true context canceled"}} {
+		for _, want := range [][2]string{{"/", "true <nil>"}, {"/later", "true <nil>"}, {"/wait", "true context canceled"}} {
 			resp, err := http.Get(url + want[0])
 			if err != nil {
 				t.Fatal(err)
@@ -96,6 +104,9 @@ func TestServerContexts(t *testing.T) {
 			if string(body) != want[1] || err != nil {
 				t.Errorf("%s: %q, %v", want[0], body, err)
 			}
+		}
+		if !<-later {
+			t.Error("the values are gone behind the handler")
 		}
 		if states.Swap(0) == 0 {
 			t.Error("ConnState was not called")
