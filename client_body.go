@@ -2,8 +2,10 @@ package gallop
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/field"
@@ -85,13 +87,34 @@ func (cc *clientConn) fillBody() error {
 	switch {
 	case err == nil:
 		return nil
-	case err == io.EOF && cc.body.kind == http1.UntilClose && !wasCutOff(cc.nc):
-		cc.body.ended = true
-		return nil
+	case err == io.EOF && cc.body.kind == http1.UntilClose:
+		if err = cc.cutShort(); err == nil {
+			cc.body.ended = true
+			return nil
+		}
 	case err == io.EOF && cc.body.kind == http1.Chunked && cc.body.chunks.Left() == 0:
 		return ErrBrokenChunk{io.ErrUnexpectedEOF}
 	}
 	return bodyBroken(err)
+}
+
+// cutShort returns why the end of input is not the end of a body that goes up to it, or nil.
+func (cc *clientConn) cutShort() error {
+	switch reset := cc.reset.Load(); {
+	case wasCutOff(cc.nc):
+		return io.ErrUnexpectedEOF
+	case reset != nil && cc.tls == nil: // TLS says itself when it ends
+		return *reset
+	}
+	return nil
+}
+
+// noteReset notes that a write has failed because the connection was reset. The system tells that only once: what is read then
+// ends as if the server had closed the connection.
+func (cc *clientConn) noteReset(err error) {
+	if errors.Is(err, syscall.ECONNRESET) {
+		cc.reset.Store(&err)
+	}
 }
 
 // brokenChunk returns why a body in the chunked coding is refused: as an *ErrSmallBuffer, which fasthttp's clients return

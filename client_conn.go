@@ -61,10 +61,11 @@ type clientConn struct {
 	long     bool  // the answer says that another one may follow it
 	broken   bool  // no other call may follow
 
-	readBy, writeBy time.Time   // deadlines, as set on the connection
-	interrupted     atomic.Bool // by interrupt, which may come from any goroutine
-	interruptFunc   func()      // interrupt, made once
-	stopWatch       func() bool // ends the watch over the context
+	readBy, writeBy time.Time             // deadlines, as set on the connection
+	interrupted     atomic.Bool           // by interrupt, which may come from any goroutine
+	reset           atomic.Pointer[error] // of a write that failed because of it, see noteReset
+	interruptFunc   func()                // interrupt, made once
+	stopWatch       func() bool           // ends the watch over the context
 }
 
 func newClientConn(p *connPool, nc net.Conn, addr string) *clientConn {
@@ -309,6 +310,7 @@ func (cc *clientConn) write(content []byte) error {
 	cc.buf, cc.r = cc.buf[:0], 0
 	if err != nil {
 		cc.broken = true
+		cc.noteReset(err)
 		return err
 	}
 	cc.set.trace.wroteHeaders()

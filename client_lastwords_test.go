@@ -2,6 +2,7 @@ package gallop_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -143,6 +146,88 @@ func TestClientReadsLastWords(t *testing.T) {
 				t.Errorf("%v: %v, %v", delay, err, &resp)
 			}
 		})
+	}
+}
+
+// The body of a refusal may come long after its head, which has stopped the upload.
+func TestClientReadsLateRefusal(t *testing.T) {
+	for name, fill := range map[string]func(req *gallop.Request){
+		"bytes":  func(req *gallop.Request) { req.SetBody(make([]byte, 40<<20)) },
+		"chunks": func(req *gallop.Request) { req.SetBodyStream(bytes.NewReader(make([]byte, 40<<20)), -1) },
+		"fixed":  func(req *gallop.Request) { req.SetBodyStream(bytes.NewReader(make([]byte, 40<<20)), 40<<20) },
+		"a blocked pipe": func(req *gallop.Request) {
+			r, w := io.Pipe()
+			go w.Write(make([]byte, 1000))
+			time.AfterFunc(time.Minute, func() { r.Close() })
+			req.SetBodyStream(r, -1)
+		},
+	} {
+		for _, streams := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				overTCPAndTLS(t, func(t *testing.T, c *gallop.HostClient, serve func(net.Conn) net.Conn) {
+					defer time.Sleep(2 * time.Minute)
+					c.DialContext = func(context.Context, string, string) (net.Conn, error) {
+						nc, peer := memnet.Pipe()
+						go func() {
+							peer := serve(peer)
+							defer peer.Close()
+							var req gallop.Request
+							in := bufio.NewReader(peer)
+							req.Header.Read(in)
+							io.WriteString(peer, "HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\n")
+							for _, word := range []string{"no", "way"} {
+								time.Sleep(5 * time.Second)
+								io.WriteString(peer, word)
+							}
+						}()
+						return nc, nil
+					}
+					c.StreamResponseBody = streams
+					req := requestFor(c)
+					req.Header.SetMethod("POST")
+					fill(req)
+					var resp gallop.Response
+					if err := c.Do(req, &resp); err != nil || resp.StatusCode() != 413 || string(resp.Body()) != "noway" {
+						t.Errorf("%v, %v", err, &resp)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A response that goes up to the end of the connection is not whole if the connection was reset, also where the failed write was told
+// of that.
+func TestClientTellsAResetFromTheEnd(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 418 No\r\n\r\npart")
+			c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		}
+	}()
+	for i := range 300 {
+		c := gallop.HostClient{Addr: ln.Addr().String(), StreamResponseBody: i%2 > 0}
+		var req gallop.Request
+		var resp gallop.Response
+		req.SetRequestURI("http://" + c.Addr)
+		req.SetBodyStream(iotest.OneByteReader(strings.NewReader(strings.Repeat("x", 300))), -1)
+		err := c.Do(&req, &resp)
+		if s := resp.BodyStream(); err == nil && s != nil {
+			_, err = io.ReadAll(s)
+		}
+		if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			t.Fatalf("%v: %v", err, &resp)
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type upload struct {
 	trailers *field.List // of the request, which is the caller's when the call has ended
 	state    atomic.Int32
 	answered atomic.Bool // the head of the response is there
+	stopped  atomic.Bool // by end
 	done     chan struct{}
 
 	// Valid when done is closed:
@@ -110,6 +111,7 @@ func (u *upload) run() {
 	case u.err == nil && timeout > 0:
 		u.cc.nc.SetReadDeadline(earlier(time.Now().Add(timeout), u.cc.deadline))
 		u.cc.heedInterrupt()
+	case u.stopped.Load(): // the answer is read on
 	case u.err != nil && (u.werr == nil || timedOut(u.werr)):
 		u.cc.interrupt() // there is nothing to be waited for
 	case u.werr != nil:
@@ -205,6 +207,7 @@ func (u *upload) end() bool {
 	if u.state.Load() == uploadAbandoned {
 		return false
 	}
+	u.stopped.Store(true)
 	u.cc.armWrite(longAgo)
 	if u.content != nil {
 		<-u.done
@@ -238,6 +241,7 @@ func (w *uploadWriter) Write(p []byte) (int, error) {
 func (w *uploadWriter) note(n int64, err error) error {
 	if w.n += n; err != nil {
 		w.werr = err
+		w.cc.noteReset(err)
 	}
 	return err
 }
