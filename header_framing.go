@@ -124,10 +124,18 @@ func (h *header) sentLength() int64 {
 // ConnectionClose reports whether the connection ends with this message: its
 // Connection fields say close, or it is of HTTP/1.0 and they do not say keep-alive,
 // or its body ends with the connection (RFC 9112 §9.3).
-func (h *header) ConnectionClose() bool {
+func (h *header) ConnectionClose() bool { return h.saysClose(false) }
+
+// saysClose is ConnectionClose, or if keepAlive is set, that of the message with keep-alive added to Connection.
+func (h *header) saysClose(keepAlive bool) bool {
 	flags := h.head.Flags
 	return flags&http1.ConnectionClose != 0 || h.head.Body == http1.UntilClose ||
-		h.minor() == 0 && flags&http1.ConnectionKeepAlive == 0
+		h.minor() == 0 && flags&http1.ConnectionKeepAlive == 0 && !keepAlive
+}
+
+// hasToSayClose reports whether Connection says close if the connection ends with this message. HTTP/1.0 says that without words.
+func (h *header) hasToSayClose() bool {
+	return h.sentMinor() > 0 || h.head.Flags&http1.ConnectionClose != 0
 }
 
 // ConnectionUpgrade reports whether Connection says upgrade (RFC 9110 §7.8). In HTTP/1.0 it has

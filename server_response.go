@@ -48,7 +48,7 @@ func (c *serverConn) endStream() error {
 // decideClose settles whether the connection ends with this response.
 func (c *serverConn) decideClose() {
 	s, ctx := c.srv, c.ctx
-	if !c.long || ctx.Response.ConnectionClose() ||
+	if !c.long || ctx.Response.Header.saysClose(c.old) ||
 		s.DisableKeepalive || s.stopping.Load() ||
 		s.MaxRequestsPerConn > 0 && c.requests >= uint64(s.MaxRequestsPerConn) {
 		c.close = true
@@ -172,8 +172,8 @@ func (c *serverConn) outgoing(now time.Time) outgoing {
 func (c *serverConn) writeHead(out *outgoing) {
 	resp := &c.ctx.Response
 	c.close = c.close || out.close
-	out.close = c.close
-	out.keepAlive = out.keepAlive || resp.Header.head.Flags&http1.ConnectionKeepAlive != 0 // said by the handler
+	out.close = c.close && (!c.old || resp.Header.hasToSayClose())
+	out.keepAlive = !c.close && (out.keepAlive || resp.Header.head.Flags&http1.ConnectionKeepAlive != 0) // said by the handler
 	if c.ctx.hijackHandler != nil && (c.opensTunnel() || resp.StatusCode() == StatusSwitchingProtocols) {
 		out.close, out.keepAlive = false, false // it goes on, as something else
 	}

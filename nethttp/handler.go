@@ -10,6 +10,7 @@
 package nethttp
 
 import (
+	"net"
 	"net/http"
 
 	"github.com/gallop-http/gallop"
@@ -41,27 +42,36 @@ import (
 //
 // Without a server, as in tests with a RequestCtx alone, the whole answer is in
 // ctx.Response, and it can neither be flushed nor hijacked.
-func Handler(h http.Handler) gallop.RequestHandler { return handler(h, false) }
+func Handler(h http.Handler) gallop.RequestHandler {
+	return handling{std: &http.Server{Handler: h}}.handler()
+}
 
 // GatheringHandler is Handler for answers that others look at, or change, when h has returned, as gallop.CompressHandler
 // does: they are in ctx.Response then, up to 16 MiB. Larger ones, those that h flushes, and those that have trailers,
 // are streams all the same.
-func GatheringHandler(h http.Handler) gallop.RequestHandler { return handler(h, true) }
-
-func handler(h http.Handler, gathers bool) gallop.RequestHandler {
-	return handlerOf(&http.Server{Handler: h}, gathers)
+func GatheringHandler(h http.Handler) gallop.RequestHandler {
+	return handling{std: &http.Server{Handler: h}, gathers: true}.handler()
 }
 
-// handlerOf is handler for the handler of a server, which requests find in their contexts.
-func handlerOf(server *http.Server, gathers bool) gallop.RequestHandler {
-	h := server.Handler
+// handling is how the requests to an http.Handler are handled.
+type handling struct {
+	std     *http.Server   // has the handler, and is what requests find in their contexts
+	server  *gallop.Server // what NewServer has returned, or nil
+	gathers bool           // nothing is streamed unless it has to be
+}
+
+func (hg handling) handler() gallop.RequestHandler {
 	return func(ctx *gallop.RequestCtx) {
 		if ctx.IsOptions() && string(ctx.RequestURI()) == "*" {
 			return
 		}
-		serve(ctx, h, server, gathers)
+		serve(ctx, &hg)
 	}
 }
+
+// serveTunnel serves what comes through a tunnel whose end is the server itself, because the handler has accepted CONNECT and
+// has not hijacked the connection.
+func (hg *handling) serveTunnel(c net.Conn) { _ = hg.server.ServeConn(c) }
 
 // exchange is all that a handler is given for one request. It is one piece of memory, and
 // never used again, since handlers may keep any part of it.
@@ -73,18 +83,18 @@ type exchange struct {
 	resp response
 }
 
-// serve calls h for the request of ctx.
-func serve(ctx *gallop.RequestCtx, h http.Handler, server *http.Server, gathers bool) {
+// serve calls the handler for the request of ctx.
+func serve(ctx *gallop.RequestCtx, hg *handling) {
 	x := new(exchange)
-	if err := x.read(ctx, server); err != nil {
+	if err := x.read(ctx, hg.std); err != nil {
 		ctx.Error(gallop.StatusMessage(gallop.StatusBadRequest), gallop.StatusBadRequest)
 		ctx.SetConnectionClose()
 		return
 	}
-	x.resp.init(ctx, &x.ctx, gathers)
+	x.resp.init(ctx, &x.ctx, hg)
 	returned := false
 	defer func() { x.end(returned, recover()) }()
-	h.ServeHTTP(&x.resp, &x.req)
+	hg.std.Handler.ServeHTTP(&x.resp, &x.req)
 	returned = true
 }
 

@@ -317,7 +317,7 @@ func compareAnswers(t *testing.T, h http.Handler, request string) {
 func describe(t *testing.T, resp *http.Response, method string) string {
 	body := bodyOf(t, resp)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s close=%v\n", resp.Status, resp.Close)
+	fmt.Fprintf(&b, "%s %s close=%v\n", resp.Proto, resp.Status, resp.Close)
 	if date := resp.Header.Get("Date"); len(date) == len(http.TimeFormat) {
 		resp.Header.Set("Date", "now")
 	}

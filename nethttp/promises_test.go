@@ -271,3 +271,35 @@ func TestSwitching(t *testing.T) {
 		}
 	}
 }
+
+// Behind a 2xx to CONNECT that nobody hijacks, the server itself is the end of the tunnel.
+func TestConnectWithoutHijack(t *testing.T) {
+	flushes := false
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != "CONNECT" {
+			fmt.Fprint(w, r.Host, r.URL.Path)
+			return
+		}
+		w.Header().Set("X-Proxy", "p")
+		if w.WriteHeader(200); flushes {
+			http.NewResponseController(w).Flush()
+		}
+	})
+	without := []string{"gallop in net/http"}
+	for range 2 {
+		served(t, h, func(t *testing.T, addr string) {
+			p := dial(t, addr)
+			p.say("CONNECT h:80 HTTP/1.1\r\nHost: h:80\r\n\r\n")
+			if resp := p.answer("CONNECT"); resp.StatusCode != 200 || resp.Header.Get("X-Proxy") != "p" {
+				t.Fatalf("%v", resp)
+			}
+			p.say("GET /a HTTP/1.1\r\nHost: one\r\n\r\nGET /b HTTP/1.1\r\nHost: two\r\n\r\n")
+			for _, want := range []string{"one/a", "two/b"} {
+				if got := bodyOf(t, p.answer("GET")); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		}, without...)
+		flushes, without = true, append(without, "net/http") // which sends the end of a chunked body
+	}
+}

@@ -36,7 +36,8 @@ type response struct {
 	mu       sync.Mutex
 	ctx      *gallop.RequestCtx // nil once the handler has returned
 	life     *requestContext    // of the request
-	gone     chan bool          // made by the first call of CloseNotify
+	how      *handling
+	gone     chan bool // made by the first call of CloseNotify
 	stream   *gallop.ResponseStream
 	header   http.Header
 	status   int   // 0 before WriteHeader
@@ -48,16 +49,21 @@ type response struct {
 	untyped  bool // ctx.Response had no default Content-Type before
 	over     bool // more was written than announced
 	alone    bool // there is no server: nothing can be streamed
-	gathers  bool // nothing is streamed unless it has to be
 	hijacked bool
 
 	announced []string // trailers, by the handler
 }
 
+// http10 is the version of the answers to HTTP/1.0 requests, as net/http has it.
+var http10 = []byte("HTTP/1.0")
+
 var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")
 
-func (w *response) init(ctx *gallop.RequestCtx, life *requestContext, gathers bool) {
-	w.ctx, w.life, w.length, w.gathers = ctx, life, -1, gathers
+func (w *response) init(ctx *gallop.RequestCtx, life *requestContext, how *handling) {
+	w.ctx, w.life, w.length, w.how = ctx, life, -1, how
+	if !ctx.Request.Header.IsHTTP11() {
+		ctx.Response.Header.SetProtocol(http10)
+	}
 }
 
 // Header implements http.ResponseWriter.
@@ -208,7 +214,7 @@ func (w *response) gather(p []byte) {
 // fits reports whether n more bytes are gathered rather than sent.
 func (w *response) fits(n int) bool {
 	most := int64(smallAnswer)
-	if w.gathers {
+	if w.how.gathers {
 		most = largeAnswer
 	}
 	return w.alone || w.stream == nil && !w.noLength && w.written+int64(n) <= most
@@ -413,6 +419,9 @@ func (w *response) finish() {
 			return
 		}
 	}
+	if w.ctx.IsConnect() && w.switches() && w.how.server != nil {
+		w.ctx.Hijack(w.how.serveTunnel)
+	}
 	short := w.mayHaveBody() && !w.ctx.IsHead() && w.length > w.written
 	if short || w.trailers || w.noLength && w.mayHaveBody() || hasTrailerPrefix(w.header) {
 		w.begin(nil)
@@ -471,7 +480,7 @@ func (w *response) readAll(r io.Reader) (n int64, err error, ok bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ready(0) != nil || w.length < 0 || !w.mayHaveBody() || w.gathers && w.length <= largeAnswer || w.begin(nil) != nil || w.alone {
+	if w.ready(0) != nil || w.length < 0 || !w.mayHaveBody() || w.how.gathers && w.length <= largeAnswer || w.begin(nil) != nil || w.alone {
 		return 0, nil, false
 	}
 	n, err = w.stream.ReadFrom(r)

@@ -25,7 +25,7 @@ func NewServer(h http.Handler) *gallop.Server {
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 	}
-	s.Handler = handlerOf(&http.Server{Handler: h, ErrorLog: log.New(logOf{s}, "", 0)}, false)
+	s.Handler = handling{std: &http.Server{Handler: h, ErrorLog: log.New(logOf{s}, "", 0)}, server: s}.handler()
 	return s
 }
 
