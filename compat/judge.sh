@@ -10,8 +10,8 @@
 # copy_module copies a module out of the module cache, where it is put if it is not there yet.
 copy_module() {
   local dir
-  mkdir "$scratch/get"
-  dir=$(cd "$scratch/get" && go mod init get 2>/dev/null && go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  mkdir -p "$scratch/get"
+  dir=$(cd "$scratch/get" && { [ -f go.mod ] || go mod init get 2>/dev/null; } && go mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
   cp -r "$dir" "$2"
   chmod -R u+w "$2"
 }
@@ -118,13 +118,13 @@ judge() {
 
 # unlisted passes on the tests that the file does not have, nor an entry for all tests above.
 unlisted() {
-  awk 'NR == FNR { if (sub(/\/\*$/, "/")) above[$0]; else exactly[$0]; next }
+  awk 'FILENAME != "-" { if (sub(/\/\*$/, "/")) above[$0]; else exactly[$0]; next }
     { found = $0 in exactly; for (a in above) if (index($0, a) == 1) found = 1; if (!found) print }' "$1" -
 }
 
 # stale passes on the entries for which there is no test in the file.
 stale() {
-  awk 'NR == FNR { failed[$0]; next }
+  awk 'FILENAME != "-" { failed[$0]; next }
     $0 in failed { next }
     { entry = $0; found = 0; if (sub(/\*$/, "")) for (f in failed) if (index(f, $0) == 1) found = 1; if (!found) print entry }' "$1" -
 }
