@@ -22,10 +22,13 @@ import (
 // A loop that always has something to do takes a break every breakAfter.
 
 const (
-	// shortWait is what a wait takes at most that counts as short, and shortWaits how many of them have to follow each other
-	// before a loop waits in the kernel.
+	// shortWait is what a wait takes at most that counts as short, and shortWaits how many of them make a loop wait in the kernel.
+	// A longer one outweighs longWait of them, and more than mostShort are not counted. So a busy loop stays in the kernel when
+	// a single wait is long, and a loop that becomes idle leaves it after three long waits at most.
 	shortWait  = 200 * time.Microsecond
 	shortWaits = 8
+	longWait   = 4
+	mostShort  = 16
 
 	// kernelWait is how long a loop waits in the kernel at most.
 	kernelWait = time.Millisecond
@@ -45,7 +48,7 @@ const (
 type waits struct {
 	rested  Moment // when other goroutines could run last
 	polled  Moment // when the runtime could poll the network last
-	short   int    // how many short waits there were since the last long one
+	short   int    // short waits, less what long ones outweigh
 	ticking bool   // the loop's clock ticks
 
 	expires Moment                // the deadline of Loop.file, or 0
@@ -207,8 +210,10 @@ func (l *Loop) sleep(alone bool) {
 
 // note notes how long a wait was.
 func (w *waits) note(took Moment) {
-	if w.short++; took > Moment(shortWait) {
-		w.short = 0
+	if took > Moment(shortWait) {
+		w.short = max(w.short-longWait, 0)
+	} else if w.short < mostShort {
+		w.short++
 	}
 }
 
