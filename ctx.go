@@ -53,6 +53,13 @@ func (ctx *RequestCtx) begin(c *serverConn) {
 	ctx.time = c.now
 	ctx.connID, ctx.requestNum = c.id, c.requests
 	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
+	if c.set.unusual {
+		ctx.beginUnusual(c)
+	}
+}
+
+// beginUnusual is the part of begin that few servers need.
+func (ctx *RequestCtx) beginUnusual(c *serverConn) {
 	if c.srv.DisableHeaderNamesNormalizing {
 		ctx.Request.Header.flags |= namesAsGiven
 		ctx.Response.Header.flags |= namesAsGiven

@@ -124,10 +124,8 @@ func (h *header) poison() {
 // found as well; a trailer that was received is not (see PeekTrailer).
 func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
-func (h *header) peek(name []byte) []byte { return h.peekField(field.Lookup(name), name) }
-
-func (h *header) peekField(id field.ID, name []byte) []byte {
-	if i := field.Find(&h.head.Fields, id, name); i >= 0 {
+func (h *header) peek(name []byte) []byte {
+	if i := field.Find(&h.head.Fields, field.Lookup(name), name); i >= 0 {
 		return h.head.Fields.Value(i)
 	}
 	if h.flags&announced != 0 && h.announces(name) {

@@ -64,8 +64,12 @@ func readWhole(r *bufio.Reader, broken error, parse func(b []byte) (int, error))
 		_, readErr := r.Peek(have + 1)
 		b, _ := r.Peek(r.Buffered())
 		if len(b) > have {
-			if n, err := parse(b); n > 0 || err != nil {
+			n, err := parse(b)
+			if err != nil {
 				return n, parseError(err)
+			}
+			if n > 0 {
+				return n, nil
 			}
 			have = len(b)
 		} else {

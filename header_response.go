@@ -133,14 +133,14 @@ func (h *ResponseHeader) set(name, value []byte) {
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {
-	switch id := field.Lookup(name); id {
-	case field.ContentType:
+	v := h.header.peek(name)
+	switch {
+	case v == nil && field.Lookup(name) == field.ContentType:
 		return h.ContentType()
-	case field.SetCookie:
+	case v != nil && len(name) == len(HeaderSetCookie) && field.Lookup(name) == field.SetCookie:
 		return h.peekSetCookies()
-	default:
-		return h.peekField(id, name)
 	}
+	return v
 }
 
 // PeekAll returns the values of all fields with this name, in order, and for Content-Type

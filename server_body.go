@@ -36,7 +36,11 @@ func (b *requestBody) begin(c *serverConn, head *http1.Head) {
 		b.c, b.open, b.kind, b.err, b.unseen = c, true, http1.NoBody, nil, nil
 		return
 	}
-	*b = requestBody{c: c, open: true, kind: head.Body, announced: head.Length, left: head.Length}
+	b.c, b.open, b.kind, b.announced, b.left = c, true, head.Body, head.Length, head.Length
+	b.whole, b.err, b.got, b.waited, b.handle, b.unseen = false, nil, 0, 0, nil, nil
+	if head.Body == http1.Chunked {
+		b.chunks = http1.ChunkReader{}
+	}
 }
 
 // reading reports whether a request is being served.

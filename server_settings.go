@@ -27,6 +27,7 @@ type settings struct {
 	server    string // value of the Server field
 	poison    bool
 	plain     bool // a response may be plain, see isPlain
+	unusual   bool // RequestCtx.beginUnusual has something to do
 }
 
 func (c *settings) resolve(s *Server) {
@@ -52,6 +53,7 @@ func (c *settings) resolve(s *Server) {
 	}
 	c.bodyRate = int64(orNone(s.MinBodyRate, defaultMinBodyRate))
 	c.maxBody = int64(orDefault(s.MaxRequestBodySize, DefaultMaxRequestBodySize))
+	c.unusual = s.DisableHeaderNamesNormalizing || s.NoDefaultContentType || s.BaseContext != nil || s.ConnContext != nil
 	c.maxArgs = orNone(s.MaxFormArgs, defaultMaxFormArgs)
 	c.readBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
 	c.writeBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)

@@ -4,10 +4,10 @@ package field
 // "; ". HTTP/2 clients may send each cookie in a field of its own, and handlers are to see one
 // (RFC 9113 §8.2.3, RFC 6265 §5.4).
 func (l *List) JoinCookies() {
-	first := l.FindID(Cookie)
-	if first < 0 || next(l, first+1, Cookie, "") < 0 {
+	if !l.Repeats(Cookie) {
 		return
 	}
+	first := l.FindID(Cookie)
 	var all []byte
 	for i := first; i >= 0; i = next(l, i+1, Cookie, "") {
 		if value := l.Value(i); len(value) > 0 {
@@ -18,4 +18,16 @@ func (l *List) JoinCookies() {
 		}
 	}
 	Set(l, Cookie, l.name(&l.fields[first]), all)
+}
+
+// Repeats reports whether there is more than one field with a known ID.
+func (l *List) Repeats(id ID) bool {
+	if first := int(l.first[id]); first > 0 {
+		for i := first; i < len(l.fields); i++ {
+			if l.fields[i].ID == id {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -20,7 +20,7 @@ func frameRequest(h *Head, n int) (int, error) {
 		h.Body = Fixed
 	}
 	h.noteLongConnection()
-	if h.Fields.Has(field.Cookie) {
+	if h.Fields.Repeats(field.Cookie) {
 		h.Fields.JoinCookies()
 	}
 	return n, nil
