@@ -103,3 +103,70 @@ func TestSocksHostileTargets(t *testing.T) {
 		}
 	}
 }
+
+// User and password have at most 255 bytes each on the wire. What does not fit, or has a password alone, is refused before
+// anything is dialed (RFC 1929 §2).
+func TestSocksPasswordLengths(t *testing.T) {
+	for name, tc := range map[string]struct {
+		user, password string
+		ok             bool
+	}{
+		"none":                  {"", "", true},
+		"user":                  {"u", "", true},
+		"password alone":        {"", "p", false},
+		"255 bytes each":        {strings.Repeat("u", 255), strings.Repeat("p", 255), true},
+		"user of 256 bytes":     {strings.Repeat("u", 256), "p", false},
+		"password of 256 bytes": {"u", strings.Repeat("p", 256), false},
+		"control characters":    {"u\x00\r\n", "\xffp", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var said []byte
+				ended := make(chan bool)
+				dialed := false
+				u := &url.URL{Scheme: "socks5h", Host: "proxy.test", User: url.UserPassword(tc.user, tc.password)}
+				says, want := "\x05\x02\x01\x00"+socksDone, "\x01"+string([]byte{byte(len(tc.user))})+tc.user+string([]byte{byte(len(tc.password))})+tc.password
+				if tc.user == "" {
+					u.User, want, says = url.UserPassword("", tc.password), "", "\x05\x00"+socksDone
+				}
+				d := ProxyDialer{URL: u, Connect: func(context.Context, string, string) (net.Conn, error) {
+					dialed = true
+					client, server := memnet.Pipe()
+					_, _ = server.Write([]byte(says))
+					go func() {
+						said, _ = io.ReadAll(server)
+						close(ended)
+					}()
+					return client, nil
+				}}
+				nc, err := d.Dial("host.test:443")
+				if (err == nil) != tc.ok || dialed != tc.ok {
+					t.Fatalf("error %v, dialed %v", err, dialed)
+				}
+				if err != nil {
+					return
+				}
+				nc.Close()
+				if <-ended; !strings.Contains(string(said), want) || tc.user == "" && strings.HasPrefix(string(said[1:]), "\x02") {
+					t.Errorf("said %q, want %q", said, want)
+				}
+			})
+		})
+	}
+}
+
+// A canceled dial ends at once, whatever the proxy waits for.
+func TestSocksCancel(t *testing.T) {
+	for _, says := range []string{"", "\x05", "\x05\x00", "\x05\x00\x05\x00\x00"} {
+		synctest.Test(t, func(t *testing.T) {
+			defer time.Sleep(time.Minute)
+			d := ProxyDialer{URL: &url.URL{Scheme: "socks5", Host: "proxy.test"}, Connect: slowly(says)}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			begun := time.Now()
+			if _, err := d.DialContext(ctx, "tcp", "host.test:443"); !errors.Is(err, context.Canceled) || time.Since(begun) != time.Second {
+				t.Errorf("%q: error %v after %v", says, err, time.Since(begun))
+			}
+		})
+	}
+}

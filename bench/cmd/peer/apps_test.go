@@ -19,6 +19,8 @@ func TestApps(t *testing.T) {
 		{"baseline", "POST", "/baseline11?a=13&b=42", "20", "75"},
 		{"baseline", "POST", "/?a=-1&b=x", "-20", "-21"},
 		{"post", "POST", "/echo", "all of it", "all of it"},
+		{"large", "GET", "/", "", string(page)},
+		{"flushed", "GET", "/", "", string(page[:8<<10])},
 		{"sleep1", "GET", "/", "", greeting},
 		{"sleep10", "GET", "/", "", greeting},
 		{"burn5", "GET", "/", "", greeting},

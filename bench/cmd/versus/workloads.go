@@ -114,6 +114,18 @@ var workloads = map[string]workload{
 		rivals: under(wrk{}, "nethttp", "gallop-nethttp"),
 		goals:  []goal{{cpu, "gallop-nethttp", "nethttp", .7, 0}},
 	},
+	"nethttp-large": {
+		about:  "64 KiB by an http.Handler, in net/http's server and in gallop's",
+		app:    "large",
+		rivals: under(wrk{}, "nethttp", "gallop-nethttp"),
+		goals:  []goal{{cpu, "gallop-nethttp", "nethttp", .75, 0}},
+	},
+	"nethttp-flushed": {
+		about:  "eight pieces of 1 KiB by an http.Handler, each flushed, in net/http's server and in gallop's",
+		app:    "flushed",
+		rivals: under(wrk{}, "nethttp", "gallop-nethttp"),
+		goals:  []goal{{cpu, "gallop-nethttp", "nethttp", .75, 0}},
+	},
 	"fiber": {
 		about:  "hello by fiber v3, on fasthttp and on gallop in its place",
 		rivals: under(wrk{}, "fiber-fasthttp", "fiber-gallop"),
