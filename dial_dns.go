@@ -61,9 +61,9 @@ type nameEntry struct {
 // lookup returns the addresses of name. It waits for a lookup as long as ctx allows.
 func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nameEntry, error) {
 	key := strings.ToLower(name)
-	e := c.join(ctx, d, key)
+	e, known := c.join(ctx, d, key)
 	defer c.leave(key, e)
-	if e.isDone() {
+	if known {
 		return e, e.err
 	}
 	trace := dialTraceOf(ctx)
@@ -78,11 +78,11 @@ func (c *nameCache) lookup(ctx context.Context, d *TCPDialer, name string) (*nam
 	}
 }
 
-// join returns the entry of a name, which is being looked up if it was not known.
-func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) *nameEntry {
+// join returns the entry of a name, which is being looked up, or was a moment ago, if it was not known.
+func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) (e *nameEntry, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entries[name]
+	e = c.entries[name]
 	if e != nil && e.isDone() && !time.Now().Before(e.expires) {
 		e = nil
 	}
@@ -90,7 +90,7 @@ func (c *nameCache) join(ctx context.Context, d *TCPDialer, name string) *nameEn
 		e = c.begin(ctx, d, name)
 	}
 	e.waiting++
-	return e
+	return e, e.isDone()
 }
 
 // begin looks up a name. The lookup goes on as long as anybody waits for it, and not
