@@ -25,6 +25,7 @@ type body struct {
 	source bodySource   // the body is still on its connection
 	err    error
 	formed bool // the form that its request has is made of it
+	spent  bool // it was a stream that has been sent, at least in part
 }
 
 // bodySource is a body that is still on its connection, whose owner implements it.
@@ -92,7 +93,7 @@ func (b *body) load() {
 			err = sink.err // a StreamWriter does not say what its writes met with
 		}
 	}
-	b.buf = buf
+	b.buf, b.spent = buf, false
 	b.fail(err)
 }
 
@@ -168,7 +169,7 @@ func (b *body) ReleaseBody(size int) {
 
 // own makes the body the bytes in buf, whatever it was.
 func (b *body) own() {
-	b.formed = false
+	b.formed, b.spent = false, false
 	if b.view != nil {
 		b.buf = appendBody(b.buf[:0], b.view)
 		b.view = nil
@@ -179,7 +180,7 @@ func (b *body) own() {
 
 // drop forgets all but buf.
 func (b *body) drop() {
-	b.view, b.err, b.formed = nil, nil, false
+	b.view, b.err, b.formed, b.spent = nil, nil, false, false
 	if b.IsBodyStream() {
 		b.dropStream(nil)
 	}

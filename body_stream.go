@@ -134,6 +134,7 @@ func (b *body) consume(w io.Writer) error {
 		_, err := w.Write(b.Body())
 		return err
 	}
+	b.spent = b.size != 0
 	var err error
 	switch {
 	case b.writer != nil:

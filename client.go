@@ -13,6 +13,25 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
+// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient are Doers, and so may be
+// anything that wraps one. Client-side middleware is a function of the form
+//
+//	func(next Doer) Doer
+//
+// DoContext sends req and reads the response into resp, which may be nil if the caller does not need
+// it. It returns at the latest when ctx is done. It must not keep req or resp after it has returned,
+// unless the response body is a stream. It may be called concurrently, with different requests.
+type Doer interface {
+	DoContext(ctx context.Context, req *Request, resp *Response) error
+}
+
+var (
+	_ Doer = (*Client)(nil)
+	_ Doer = (*HostClient)(nil)
+	_ Doer = (*PipelineClient)(nil)
+	_ Doer = (*LBClient)(nil)
+)
+
 // Client sends requests to whatever host is in their URI, http or https. It keeps a
 // HostClient for each of them while that has connections. The zero value is ready.
 //
@@ -26,18 +45,31 @@ type Client struct {
 	Name                     string
 	NoDefaultUserAgentHeader bool
 
-	DialContext   func(ctx context.Context, network, addr string) (net.Conn, error)
-	DialTimeout   DialFuncWithTimeout
-	Dial          DialFunc
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	DialTimeout DialFuncWithTimeout
+	Dial        DialFunc
+
+	// DialDualStack has no effect.
+	//
+	// Deprecated: IPv4 and IPv6 are always both used.
 	DialDualStack bool
 
-	// Proxy chooses the proxy for a host, see HostClient.Proxy.
-	Proxy func(isTLS bool, addr string) (*url.URL, error)
+	// Proxy chooses the proxy for new connections, see HostClient.Proxy. The usual one is
+	// ProxyRulesFromEnvironment().Proxy. nil uses no proxy.
+	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
+
+	// Protocols is the set of protocols to use. nil means those that this version of the module
+	// recommends. Calls fail with an error that is errors.ErrUnsupported if the set has a protocol
+	// that this version does not support. The value must not be changed after the first call.
+	Protocols *Protocols
+
+	// HTTP2 configures HTTP/2. nil means the defaults. It has no effect unless HTTP/2 is used.
+	HTTP2 *HTTP2Config
 
 	TLSConfig *tls.Config
 
-	// MaxConnsPerHost is how many connections there may be to a host, and
-	// MaxIdleConnsPerHost how many of them are kept, none if negative. See HostClient.MaxConns.
+	// MaxConnsPerHost limits the connections to a host, and MaxIdleConnsPerHost how many of them
+	// are kept while idle, none if negative. See HostClient.MaxConns.
 	MaxConnsPerHost     int
 	MaxIdleConnsPerHost int
 	MaxIdleConnDuration time.Duration
@@ -54,23 +86,25 @@ type Client struct {
 	TLSHandshakeTimeout    time.Duration
 	ExpectContinueTimeout  time.Duration
 	ReadBufferSize         int
-	WriteBufferSize        int
 	MaxResponseHeaderBytes int
 	MaxResponseBodySize    int
 	StreamResponseBody     bool
 	OnInterim              func(resp *Response)
 
 	MaxIdemponentCallAttempts int
-	RetryIf                   RetryIfFunc
 	RetryIfErr                RetryIfErrFunc
-	RetryIfErrUpstream        RetryIfErrUpstreamFunc
+
+	// RetryIf and RetryIfErrUpstream are other forms of RetryIfErr.
+	//
+	// Deprecated: use RetryIfErr.
+	RetryIf            RetryIfFunc
+	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes calls return a *ClosedError if the connection ends before a response begins. By
 	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
 	DetailedErrors bool
 
 	Transport RoundTripper
-	Trace     *ClientTrace
 
 	// Jar keeps the cookies that servers set, and sends them back. nil keeps none.
 	Jar *CookieJar
@@ -85,6 +119,11 @@ type Client struct {
 
 	DisablePathNormalizing        bool
 	DisableHeaderNamesNormalizing bool
+
+	// WriteBufferSize has no effect on calls.
+	//
+	// Deprecated: see HostClient.WriteBufferSize.
+	WriteBufferSize int
 
 	// ConfigureClient is called with the HostClient for a host before that is used, and
 	// may change its fields. Its error is that of the call.
@@ -221,7 +260,7 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		Addr: AddMissingPort(strings.TrimSuffix(host, ":"), isTLS), IsTLS: isTLS, TLSConfig: c.TLSConfig,
 		Name: c.Name, NoDefaultUserAgentHeader: c.NoDefaultUserAgentHeader,
 		DialContext: c.DialContext, DialTimeout: c.DialTimeout, Dial: c.Dial, DialDualStack: c.DialDualStack,
-		Proxy:    c.Proxy,
+		Proxy: c.Proxy, Protocols: c.Protocols, HTTP2: c.HTTP2,
 		MaxConns: c.MaxConnsPerHost, MaxIdleConns: c.MaxIdleConnsPerHost,
 		MaxIdleConnDuration: c.MaxIdleConnDuration, MaxConnDuration: c.MaxConnDuration,
 		MaxConnWaitTimeout: c.MaxConnWaitTimeout, ConnPoolStrategy: c.ConnPoolStrategy,
@@ -232,8 +271,8 @@ func (c *Client) newHost(host string, isTLS bool) *HostClient {
 		StreamResponseBody: c.StreamResponseBody, OnInterim: c.OnInterim,
 		MaxIdemponentCallAttempts: c.MaxIdemponentCallAttempts,
 		RetryIf:                   c.RetryIf, RetryIfErr: c.RetryIfErr, RetryIfErrUpstream: c.RetryIfErrUpstream,
-		DetailedErrors: c.DetailedErrors,
-		Transport:      c.Transport, Trace: c.Trace,
+		DetailedErrors:                c.DetailedErrors,
+		Transport:                     c.Transport,
 		DisablePathNormalizing:        c.DisablePathNormalizing,
 		DisableHeaderNamesNormalizing: c.DisableHeaderNamesNormalizing,
 		janitor:                       &c.janitor, tls: &c.tls,

@@ -12,14 +12,14 @@ import "errors"
 var errStale = errors.New("gallop: the idle connection has ended")
 
 // mayAsk reports whether a request with that much content can be sent by ask.
-func (cc *clientConn) mayAsk(content int) bool {
+func (cc *ClientConn) mayAsk(content int) bool {
 	return cc.asker.ok() && cc.set.trace == nil && len(cc.buf)+content <= smallBody
 }
 
 // ask sends what is in the buffer and then content, and reads the first bytes of the
 // answer, unless the connection turns out to be stale. The error is that of sending; one
 // of reading is what the next read returns.
-func (cc *clientConn) ask(content []byte) error {
+func (cc *ClientConn) ask(content []byte) error {
 	out := append(cc.buf, content...)
 	sent, got, err := cc.asker.exchange(out, out[:cap(out)], cc.unproven)
 	cc.wrote += int64(sent)
@@ -38,7 +38,7 @@ func (cc *clientConn) ask(content []byte) error {
 	return nil
 }
 
-func (cc *clientConn) writeRest(out []byte, sent int) error {
+func (cc *ClientConn) writeRest(out []byte, sent int) error {
 	n, err := cc.nc.Write(out[sent:])
 	cc.wrote += int64(n)
 	cc.broken = cc.broken || err != nil

@@ -44,7 +44,7 @@ func (b *clientBody) announced() uint64 {
 
 // nextData returns the next bytes of the body: a view of the buffer that holds until the
 // next call. At the end of the body the error is io.EOF.
-func (cc *clientConn) nextData() ([]byte, error) {
+func (cc *ClientConn) nextData() ([]byte, error) {
 	b := &cc.body
 	for !b.done() {
 		data, err := cc.decode()
@@ -59,7 +59,7 @@ func (cc *clientConn) nextData() ([]byte, error) {
 }
 
 // decode takes bytes of the body from the buffer, which it fills if there are none.
-func (cc *clientConn) decode() (data []byte, err error) {
+func (cc *ClientConn) decode() (data []byte, err error) {
 	b, raw := &cc.body, cc.unread()
 	n := len(raw)
 	switch b.kind {
@@ -82,7 +82,7 @@ func (cc *clientConn) decode() (data []byte, err error) {
 }
 
 // fillBody reads more of the body into the buffer.
-func (cc *clientConn) fillBody() error {
+func (cc *ClientConn) fillBody() error {
 	err := cc.fill()
 	switch {
 	case err == nil:
@@ -99,7 +99,7 @@ func (cc *clientConn) fillBody() error {
 }
 
 // cutShort returns why the end of input is not the end of a body that goes up to it, or nil.
-func (cc *clientConn) cutShort() error {
+func (cc *ClientConn) cutShort() error {
 	switch reset := cc.reset.Load(); {
 	case wasCutOff(cc.nc):
 		return io.ErrUnexpectedEOF
@@ -111,7 +111,7 @@ func (cc *clientConn) cutShort() error {
 
 // noteReset notes that a write has failed because the connection was reset. The system tells that only once: what is read then
 // ends as if the server had closed the connection.
-func (cc *clientConn) noteReset(err error) {
+func (cc *ClientConn) noteReset(err error) {
 	if errors.Is(err, syscall.ECONNRESET) {
 		cc.reset.Store(&err)
 	}
@@ -132,7 +132,7 @@ func brokenChunk(err error) error {
 // however long it is kept.
 type clientStream struct {
 	mu   sync.Mutex
-	cc   *clientConn // nil when it is over
+	cc   *ClientConn // nil when it is over
 	ctx  context.Context
 	rest []byte // read, and not yet handed out: a view of cc.buf
 	err  error  // what Read returns when it is over
@@ -140,11 +140,11 @@ type clientStream struct {
 	upload *upload // that goes on while the answer is read, or nil
 
 	guard   sync.Mutex
-	reader  *clientConn // cc, for whoever interrupts a Read that holds mu
+	reader  *ClientConn // cc, for whoever interrupts a Read that holds mu
 	closing bool        // somebody has, to close it
 }
 
-func newClientStream(cc *clientConn) *clientStream {
+func newClientStream(cc *ClientConn) *clientStream {
 	return &clientStream{cc: cc, reader: cc, ctx: cc.ctx}
 }
 
@@ -259,7 +259,7 @@ func (s *clientStream) CloseWithError(cause error) error {
 }
 
 // drain reads what is left of the body and reports whether it got to its end.
-func (cc *clientConn) drain() bool {
+func (cc *ClientConn) drain() bool {
 	b := &cc.body
 	switch {
 	case b.done():

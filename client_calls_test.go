@@ -611,7 +611,8 @@ func TestClientRequestsHalfWritten(t *testing.T) {
 					io.Copy(io.Discard, r)
 				}}
 				var wrote []error
-				c := &gallop.HostClient{Addr: "a", Trace: &gallop.ClientTrace{WroteRequest: func(err error) { wrote = append(wrote, err) }}}
+				c := &gallop.HostClient{Addr: "a"}
+				ctx := gallop.WithClientTrace(t.Context(), &gallop.ClientTrace{WroteRequest: func(err error) { wrote = append(wrote, err) }})
 				c.Dial = func(addr string) (net.Conn, error) {
 					nc, err := u.dial(addr)
 					return &failingConn{nc, tt.failsAt}, err
@@ -623,7 +624,7 @@ func TestClientRequestsHalfWritten(t *testing.T) {
 					req.Header.Set("Expect", "100-continue")
 				}
 				req.SetTimeout(time.Second)
-				if err := c.Do(req, nil); (err == nil) != tt.answered {
+				if err := c.DoContext(ctx, req, nil); (err == nil) != tt.answered {
 					t.Error(err)
 				}
 				if n := c.ConnsCount(); n != 0 {

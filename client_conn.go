@@ -21,16 +21,21 @@ import (
 // the answer, client_body.go its body as a stream, client_upload.go bodies of requests
 // that are written while the answer is awaited.
 
-// clientConn is a connection to a server. It owns what has come and has not been used,
-// and knows where the answer ends that is being read; nothing else reads from the
-// connection. It is used by one call at a time.
+// ClientConn is an HTTP/1 connection of a HostClient, as returned by [HostClient.AcquireConn].
+// One caller at a time may use it.
 //
-//	buf: | used | of this answer, or what nobody asked for |  free  |
-//	     0      r                                          len(buf)  cap(buf)
-//
-// Between two calls there is no buffer, and whatever comes then makes the connection
-// useless.
-type clientConn struct {
+// Deprecated: it stands for a connection with one user, which HTTP/2 does not have. Wrap
+// [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
+type ClientConn struct {
+	// It owns what has come and has not been used, and knows where the answer ends that is
+	// being read; nothing else reads from the connection.
+	//
+	//	buf: | used | of this answer, or what nobody asked for |  free  |
+	//	     0      r                                          len(buf)  cap(buf)
+	//
+	// Between two calls there is no buffer, and whatever comes then makes the connection
+	// useless.
+
 	nc      net.Conn
 	pool    *connPool
 	addr    string // as it was dialed
@@ -42,11 +47,12 @@ type clientConn struct {
 	calls   int    // how many it was used for, the present one included
 	probe   probe  // whether it is still good
 	asker   asker  // sends small requests, where it can
+	id      uint64 // see GotConnInfo.ConnID
 	host    knownHost
 
 	unproven bool // it may be stale, which nobody has looked for yet
 
-	prev, next *clientConn // among the idle ones, see connList
+	prev, next *ClientConn // among the idle ones, see connList
 
 	set      *clientSettings // of the present call, as is all that follows
 	ctx      context.Context
@@ -68,8 +74,11 @@ type clientConn struct {
 	stopWatch       func() bool           // ends the watch over the context
 }
 
-func newClientConn(p *connPool, nc net.Conn, addr string) *clientConn {
-	cc := &clientConn{nc: nc, pool: p, addr: addr, created: time.Now()}
+// lastClientConn is the ID of the last connection that a client made.
+var lastClientConn atomic.Uint64
+
+func newClientConn(p *connPool, nc net.Conn, addr string) *ClientConn {
+	cc := &ClientConn{nc: nc, pool: p, addr: addr, created: time.Now(), id: lastClientConn.Add(1)}
 	cc.remote, cc.local, cc.tls = nc.RemoteAddr(), nc.LocalAddr(), tlsStateOf(nc)
 	cc.probe.init(nc)
 	cc.asker.init(nc)
@@ -86,16 +95,15 @@ func tlsStateOf(nc net.Conn) *tls.ConnectionState {
 	return &state
 }
 
-// Conn returns the connection itself, to be used only by a RoundTripper that has
-// acquired it.
-func (cc *clientConn) Conn() net.Conn { return cc.nc }
+// Conn returns the network connection. Only the RoundTripper that acquired cc may use it.
+func (cc *ClientConn) Conn() net.Conn { return cc.nc }
 
-// CreatedTime returns when the connection was made.
-func (cc *clientConn) CreatedTime() time.Time { return cc.created }
+// CreatedTime returns when the connection was made, TLS handshake included.
+func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
-// LastUseTime returns when the last call on the connection ended; the zero time if
-// there was none.
-func (cc *clientConn) LastUseTime() time.Time { return cc.idleAt.time() }
+// LastUseTime returns when the last call on the connection ended. Before that it returns
+// the zero time.
+func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
 // maxDirectBody is up to how many bytes a body is written before the answer is looked
 // at. It fits what lies between two peers, so that a server that answers without
@@ -106,7 +114,7 @@ const maxDirectBody = 64 << 10
 // cc has gone back to its pool, or been closed, unless resp's body is a stream: then
 // the end of that decides. With errStale nothing was sent, and another connection is to
 // be tried.
-func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, set *clientSettings) error {
+func (cc *ClientConn) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, set *clientSettings) error {
 	cc.begin(ctx, deadline, set)
 	done := false
 	defer func() {
@@ -138,7 +146,7 @@ func (cc *clientConn) roundTrip(ctx context.Context, deadline time.Time, req *Re
 }
 
 // begin makes cc ready for a call.
-func (cc *clientConn) begin(ctx context.Context, deadline time.Time, set *clientSettings) {
+func (cc *ClientConn) begin(ctx context.Context, deadline time.Time, set *clientSettings) {
 	cc.set, cc.wrote, cc.answered, cc.failed, cc.long, cc.broken = set, 0, false, nil, false, false
 	cc.ctx, cc.deadline = ctx, deadline
 	cc.calls++
@@ -153,7 +161,7 @@ func (cc *clientConn) begin(ctx context.Context, deadline time.Time, set *client
 
 // arm sets the deadlines of a call. Those of the call itself are exact; those of the
 // settings move with each call, and are left alone while they are near enough.
-func (cc *clientConn) arm(deadline time.Time) {
+func (cc *ClientConn) arm(deadline time.Time) {
 	set := cc.set
 	if set.readTimeout == 0 && set.writeTimeout == 0 {
 		cc.armRead(deadline)
@@ -185,7 +193,7 @@ func laterBy(current, now time.Time, timeout time.Duration, deadline time.Time) 
 // to none that is ever set.
 var unknownDeadline = time.Unix(2, 0)
 
-func (cc *clientConn) armRead(at time.Time) {
+func (cc *ClientConn) armRead(at time.Time) {
 	if cc.readBy != at {
 		cc.readBy = at
 		cc.nc.SetReadDeadline(at)
@@ -193,7 +201,7 @@ func (cc *clientConn) armRead(at time.Time) {
 	}
 }
 
-func (cc *clientConn) armWrite(at time.Time) {
+func (cc *ClientConn) armWrite(at time.Time) {
 	if cc.writeBy != at {
 		cc.writeBy = at
 		cc.nc.SetWriteDeadline(at)
@@ -207,19 +215,19 @@ var longAgo = time.Unix(1, 0)
 // interrupt makes all reading and writing fail, from now on. It may be called by any
 // goroutine at any time: that the connection is not reused is seen to by whoever ends
 // the call.
-func (cc *clientConn) interrupt() {
+func (cc *ClientConn) interrupt() {
 	cc.interrupted.Store(true)
 	cc.nc.SetDeadline(longAgo)
 }
 
 // cutOff closes the connection under a Read that waits, also one that heeds no deadline.
-func (cc *clientConn) cutOff() {
+func (cc *ClientConn) cutOff() {
 	cc.interrupt()
 	cc.close()
 }
 
 // heedInterrupt undoes a deadline that was set while somebody interrupted.
-func (cc *clientConn) heedInterrupt() {
+func (cc *ClientConn) heedInterrupt() {
 	if cc.interrupted.Load() {
 		cc.nc.SetDeadline(longAgo)
 	}
@@ -227,7 +235,7 @@ func (cc *clientConn) heedInterrupt() {
 
 // send sends req, and sets what decides how the answer to it is read. The answer is still
 // to be read unless over: then the call is, with that error.
-func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
+func (cc *ClientConn) send(req *Request, a *answer) (over bool, err error) {
 	content, length, err := cc.putHead(req, a)
 	if err != nil {
 		cc.long = true // nothing was sent, and the connection is as it was
@@ -254,7 +262,7 @@ func (cc *clientConn) send(req *Request, a *answer) (over bool, err error) {
 
 // putHead puts the head of req, if that can be sent, into the buffer. It returns the body,
 // if that is not a stream, and its length as an outgoing has it.
-func (cc *clientConn) putHead(req *Request, a *answer) (content []byte, length int64, err error) {
+func (cc *ClientConn) putHead(req *Request, a *answer) (content []byte, length int64, err error) {
 	buf := bufpool.Get(cc.set.readBuf)
 	out := req.Header.asStored()
 	out.agent = cc.set.agent
@@ -279,7 +287,7 @@ func (cc *clientConn) putHead(req *Request, a *answer) (content []byte, length i
 }
 
 // sendApart sends the head of req, and then its body, if that is wanted.
-func (cc *clientConn) sendApart(req *Request, a *answer, content []byte, length int64) (over bool, err error) {
+func (cc *ClientConn) sendApart(req *Request, a *answer, content []byte, length int64) (over bool, err error) {
 	if err := cc.write(nil); err != nil {
 		cc.set.trace.wroteRequest(err)
 		return false, err
@@ -300,7 +308,7 @@ func (cc *clientConn) sendApart(req *Request, a *answer, content []byte, length 
 }
 
 // write sends what is in the buffer and then content, in one piece if that is small.
-func (cc *clientConn) write(content []byte) error {
+func (cc *ClientConn) write(content []byte) error {
 	if len(content) > 0 && len(content) <= smallBody {
 		cc.buf = append(bufpool.Grow(cc.buf, len(content)), content...)
 		content = nil
@@ -323,7 +331,7 @@ func timedOut(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-func (cc *clientConn) writeBoth(head, content []byte) (int64, error) {
+func (cc *ClientConn) writeBoth(head, content []byte) (int64, error) {
 	if len(content) > 0 {
 		if tc, ok := cc.nc.(*net.TCPConn); ok {
 			both := net.Buffers{head, content}
@@ -340,7 +348,7 @@ func (cc *clientConn) writeBoth(head, content []byte) (int64, error) {
 
 // release ends the call: cc goes back to its pool, if it can be used again, and is
 // closed otherwise.
-func (cc *clientConn) release() {
+func (cc *ClientConn) release() {
 	watched := cc.stopWatch == nil || cc.stopWatch() // false: interrupt runs, or has
 	cc.stopWatch = nil
 	good := cc.long && !cc.broken && watched && cc.r == len(cc.buf) && !cc.interrupted.Load()
@@ -354,7 +362,7 @@ func (cc *clientConn) release() {
 }
 
 // abandon ends a call of which a callback has panicked.
-func (cc *clientConn) abandon(resp *Response) {
+func (cc *ClientConn) abandon(resp *Response) {
 	cc.broken = true
 	streams := resp.IsBodyStream()
 	resp.ResetBody()
@@ -366,7 +374,7 @@ func (cc *clientConn) abandon(resp *Response) {
 
 // close closes the connection. TLS says goodbye only where nothing was amiss: it would
 // wait for a peer that does not read.
-func (cc *clientConn) close() {
+func (cc *ClientConn) close() {
 	if tc := cc.probe.secured; tc != nil && (cc.interrupted.Load() || cc.broken) {
 		tc.NetConn().Close()
 		return
@@ -381,7 +389,7 @@ type requestError struct{ error }
 type writeFailure struct{ error }
 
 // explain makes of what a connection said what the caller of a call wants to know.
-func (cc *clientConn) explain(ctx context.Context, err error) error {
+func (cc *ClientConn) explain(ctx context.Context, err error) error {
 	unwritten, writing := err.(writeFailure)
 	if writing {
 		err = unwritten.error
@@ -426,7 +434,7 @@ func endedBy(ctx context.Context) error {
 }
 
 // fill reads once, behind what is there.
-func (cc *clientConn) fill() error {
+func (cc *ClientConn) fill() error {
 	switch {
 	case cc.r == len(cc.buf):
 		cc.buf, cc.r = cc.buf[:0], 0
@@ -442,7 +450,7 @@ func (cc *clientConn) fill() error {
 }
 
 // took notes what a read into the empty buffer returned.
-func (cc *clientConn) took(n int, err error) {
+func (cc *ClientConn) took(n int, err error) {
 	switch {
 	case n > 0:
 		cc.buf = cc.buf[:n]
@@ -453,7 +461,7 @@ func (cc *clientConn) took(n int, err error) {
 }
 
 // begun notes that a byte of the answer has come.
-func (cc *clientConn) begun() {
+func (cc *ClientConn) begun() {
 	if !cc.answered {
 		cc.answered = true
 		cc.set.trace.gotFirstByte()
@@ -462,7 +470,7 @@ func (cc *clientConn) begun() {
 
 // read reads from the connection into p, which is not empty. It returns no bytes only
 // with an error.
-func (cc *clientConn) read(p []byte) (int, error) {
+func (cc *ClientConn) read(p []byte) (int, error) {
 	if err := cc.failed; err != nil {
 		cc.failed, cc.broken = nil, true
 		return 0, err
@@ -482,7 +490,7 @@ func (cc *clientConn) read(p []byte) (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-func (cc *clientConn) unread() []byte { return cc.buf[cc.r:] }
+func (cc *ClientConn) unread() []byte { return cc.buf[cc.r:] }
 
 // detach makes the header own its bytes, which were those of the buffer.
 func (h *header) detach() { field.Store(&h.head.Fields, "") }

@@ -85,14 +85,14 @@ func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
 	if c.Proxy == nil {
 		return c.connect(ctx, addr)
 	}
-	proxy, err := c.Proxy(c.IsTLS, addr)
+	proxy, err := c.Proxy(ctx, proxyTarget(c.scheme(), addr))
 	switch {
 	case err != nil:
 		return nil, err
 	case proxy == nil:
 		return c.connect(ctx, addr)
 	}
-	through := ProxyDialer{URL: proxy, Connect: c.DialContext, IsTLS: c.IsTLS, shared: c.tls,
+	through := ProxyDialer{URL: proxy, Connect: c.DialContext, shared: c.tls,
 		TLSHandshakeTimeout: c.set.handshake}
 	if proxy.Scheme == "https" && c.TLSConfig != nil {
 		through.TLSConfig = c.TLSConfig.Clone()
@@ -102,6 +102,14 @@ func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
 		}
 	}
 	return through.DialContext(ctx, "tcp", addr)
+}
+
+// scheme returns the scheme of the requests that can be sent to this host.
+func (c *HostClient) scheme() string {
+	if c.IsTLS {
+		return "https"
+	}
+	return "http"
 }
 
 func (c *HostClient) connect(ctx context.Context, addr string) (net.Conn, error) {

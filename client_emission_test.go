@@ -269,7 +269,7 @@ func TestClientRefusesInjectionIntoConnect(t *testing.T) {
 
 type dialContext = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-func plainProxy(bool, string) (*url.URL, error) {
+func plainProxy(context.Context, *url.URL) (*url.URL, error) {
 	return &url.URL{Scheme: "http", Host: "proxy.test"}, nil
 }
 

@@ -43,14 +43,14 @@ func (p *probe) heard() bool {
 }
 
 // stale reports whether the connection, which is idle, must not be used. It does not wait.
-func (cc *clientConn) stale() bool {
+func (cc *ClientConn) stale() bool {
 	p := &cc.probe
 	return p.heard() || p.secured != nil && cc.hasSecret()
 }
 
 // hasSecret reports whether TLS has read more than it has handed out. It is asked by a
 // read that may not wait.
-func (cc *clientConn) hasSecret() bool {
+func (cc *ClientConn) hasSecret() bool {
 	cc.readBy = longAgo
 	cc.nc.SetReadDeadline(longAgo)
 	var one [1]byte

@@ -71,17 +71,35 @@ type HostClient struct {
 	// it is there.
 	Dial DialFunc
 
-	// DialDualStack is of no effect: IPv4 and IPv6 are both used.
+	// DialDualStack has no effect.
+	//
+	// Deprecated: IPv4 and IPv6 are always both used.
 	DialDualStack bool
 
-	// Proxy returns the proxy for connections to addr, nil for none; see ProxyDialer for
-	// what it may be. ProxyRulesFromEnvironment().Proxy is the usual one. nil uses no
-	// proxy. DialContext, if it is set, connects to the proxy then; DialTimeout and Dial
-	// are not asked. TLSConfig is for an https proxy as well, but for its ServerName.
-	Proxy func(isTLS bool, addr string) (*url.URL, error)
+	// Proxy returns the proxy for a new connection to target, or nil to connect directly. See
+	// ProxyDialer.URL for the schemes of proxies. target has only a scheme, "http" or "https",
+	// and a host with a port. The usual function is ProxyRulesFromEnvironment().Proxy. nil uses
+	// no proxy.
+	//
+	// Proxy is called when a connection is made, and not for calls over one that is open. Other
+	// calls may use the connection later. ctx has the values of the context of the call that needs
+	// the connection, and ends with that call. Proxy may be called concurrently.
+	//
+	// With Proxy set, DialContext connects to the proxy, and DialTimeout and Dial are not used.
+	// TLSConfig, without its ServerName, is also used for https proxies.
+	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
-	// MaxConns is how many connections there may be; DefaultMaxConnsPerHost by
-	// default. Beyond that calls fail or wait, see MaxConnWaitTimeout.
+	// Protocols is the set of protocols to use. nil means those that this version of the module
+	// recommends. Calls fail with an error that is errors.ErrUnsupported if the set has a protocol
+	// that this version does not support. The value must not be changed after the first call.
+	Protocols *Protocols
+
+	// HTTP2 configures HTTP/2. nil means the defaults. It has no effect unless HTTP/2 is used.
+	HTTP2 *HTTP2Config
+
+	// MaxConns limits the number of connections; DefaultMaxConnsPerHost by default. Calls beyond
+	// it fail or wait, see MaxConnWaitTimeout. With HTTP/1 this also limits calls in flight,
+	// because a connection has one at a time. With HTTP/2 it does not.
 	MaxConns int
 
 	// MaxIdleConns is how many of them are kept while they are not used; MaxConns by
@@ -127,8 +145,9 @@ type HostClient struct {
 	// not set, and this is, it is the limit of heads, too.
 	ReadBufferSize int
 
-	// WriteBufferSize is of no effect: requests are put together in a buffer that
-	// grows to their size.
+	// WriteBufferSize is only used by AcquireWriter.
+	//
+	// Deprecated: requests are put together in a buffer that grows to their size.
 	WriteBufferSize int
 
 	// MaxResponseHeaderBytes is how large the head of an answer may be, in bytes;
@@ -150,23 +169,24 @@ type HostClient struct {
 	// (Early Hints). It holds as long as the function runs.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts is how often a request may be sent in all if RetryIf
-	// and its kin ask for it; DefaultMaxIdemponentCallAttempts by default. With 1
-	// nothing is sent twice, whatever else is set.
+	// MaxIdemponentCallAttempts limits how often a request is sent in all if RetryIfErr asks for
+	// more than the default; DefaultMaxIdemponentCallAttempts by default. With 1 nothing is sent
+	// twice, whatever else is set.
 	MaxIdemponentCallAttempts int
 
-	// RetryIf says whether a request that failed, for whatever reason, may be sent again.
-	// By default it is, once, if it failed with a connection that was used before, no byte
-	// of the answer came, and it is certain or, the request being idempotent
-	// (RFC 9110 §9.2.2) or having an Idempotency-Key, harmless.
+	// RetryIf decides whether a request that failed may be sent again.
+	//
+	// Deprecated: use RetryIfErr, which takes precedence.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr is RetryIf, and takes precedence over it, for those who want to know
-	// the reason.
+	// RetryIfErr decides whether a request that failed is sent again. By default a request is sent
+	// again once, if its connection had been used before and ended before the response began, and if
+	// SafeToRetry says that no harm is done.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream is RetryIfErr, and takes precedence over it, for those who
-	// want to know the address of the server.
+	// RetryIfErrUpstream is RetryIfErr with the address of the server.
+	//
+	// Deprecated: use RetryIfErr. RetryIfErrUpstream takes precedence over it.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes calls return a *ClosedError if the connection ends before a response begins. By
@@ -176,9 +196,6 @@ type HostClient struct {
 	// Transport makes a single attempt; DefaultTransport by default.
 	Transport RoundTripper
 
-	// Trace is told what happens.
-	Trace *ClientTrace
-
 	// DisablePathNormalizing sends paths as they were given, dot segments included.
 	DisablePathNormalizing bool
 
@@ -187,9 +204,12 @@ type HostClient struct {
 	// RequestHeader.DisableNormalizing.
 	DisableHeaderNamesNormalizing bool
 
-	// SecureErrorLogMessage is of no effect: errors never hold bytes of a message.
+	// SecureErrorLogMessage has no effect.
+	//
+	// Deprecated: errors never contain bytes of a message.
 	SecureErrorLogMessage bool
 
+	trace   *ClientTrace // of all calls, for PipelineClient
 	once    sync.Once
 	initErr error
 	set     *clientSettings
@@ -220,6 +240,9 @@ func (c *HostClient) init() error {
 		if c.ConnPoolStrategy != LIFO && c.ConnPoolStrategy != FIFO {
 			c.initErr = ErrConnPoolStrategyNotImpl
 		}
+		if err := c.Protocols.check(); err != nil {
+			c.initErr = err
+		}
 	})
 	return c.initErr
 }
@@ -236,9 +259,11 @@ func (c *HostClient) init() error {
 // sent stops it. One with Expect: 100-continue waits up to ExpectContinueTimeout for leave to send
 // its body.
 //
-// Behind a 101, or a 2xx to CONNECT, the connection is closed, unless the body is to be a
-// stream: then that is the connection, an io.ReadWriteCloser and the caller's to close, which
-// does not end with the call's context or deadline.
+// After a 101, or a 2xx response to CONNECT, the connection is closed unless the body is a stream
+// (see StreamResponseBody). Then Response.BodyStream returns the connection as an
+// io.ReadWriteCloser, which the caller must close. It outlives the context and the deadline of the
+// call. Do not assert that it is a net.Conn: with HTTP/2 it is one stream of a shared connection
+// (RFC 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }

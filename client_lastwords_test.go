@@ -103,12 +103,12 @@ func TestClientEndsAfterFailedWrite(t *testing.T) {
 							d.left.Store(written)
 							return d, nil
 						}
-						c.Trace = &gallop.ClientTrace{GotConn: func(gallop.GotConnInfo) { time.Sleep(2 * time.Second) }}
+						ctx := gallop.WithClientTrace(t.Context(), &gallop.ClientTrace{GotConn: func(gallop.GotConnInfo) { time.Sleep(2 * time.Second) }})
 						req := requestFor(c)
 						req.Header.SetMethod("POST")
 						fill(req)
 						begun := time.Now()
-						err := c.Do(req, nil)
+						err := c.DoContext(ctx, req, nil)
 						var closed *gallop.ClosedError
 						if took := time.Since(begun); took > 3500*time.Millisecond || !errors.As(err, &closed) || !errors.Is(err, errNoWrite) {
 							t.Errorf("%d written: %v after %v", written, err, took)

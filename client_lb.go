@@ -13,8 +13,7 @@ import (
 const DefaultLBClientTimeout = time.Second
 
 // BalancingClient is what an LBClient spreads requests over: HostClient, PipelineClient
-// and others. One that has DoContext(ctx, req, resp) as well is called by that for
-// LBClient.DoContext.
+// and others. LBClient.DoContext calls DoContext of those that are also a [Doer].
 type BalancingClient interface {
 	// DoDeadline performs req until the deadline. The zero time means no deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
@@ -52,10 +51,10 @@ type LBClient struct {
 	// Clients are those to begin with.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request, and returns whether the client
-	// worked. By default it did if err is nil.
+	// HealthCheck is called after each request and reports whether the client worked. By default it
+	// worked if err is nil. req.Context() is the context of the call.
 	//
-	// It is not called when the caller of DoContext has cancelled the request.
+	// HealthCheck is not called when the caller of DoContext has cancelled the request.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
 	// Timeout is that of Do, and of DoContext with a context that has no
@@ -98,14 +97,9 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	returned := false
 	defer m.end(&returned)
 	err := m.client.DoDeadline(req, resp, deadline)
-	lb.note(m, req, resp, err)
+	lb.note(nil, m, req, resp, err)
 	returned = true
 	return err
-}
-
-// contextClient is a BalancingClient that knows contexts.
-type contextClient interface {
-	DoContext(ctx context.Context, req *Request, resp *Response) error
 }
 
 // DoContext performs req by one of the clients until ctx is done. A client without a
@@ -121,7 +115,7 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	returned := false
 	defer m.end(&returned)
 	var err error
-	if c, ok := m.client.(contextClient); ok {
+	if c, ok := m.client.(Doer); ok {
 		err = c.DoContext(ctx, req, resp)
 	} else {
 		deadline, ok := ctx.Deadline()
@@ -131,7 +125,7 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 		err = m.client.DoDeadline(req, resp, deadline)
 	}
 	if !errors.Is(err, context.Canceled) || ctx.Err() == nil {
-		lb.note(m, req, resp, err)
+		lb.note(ctx, m, req, resp, err)
 	}
 	returned = true
 	return err
@@ -208,13 +202,23 @@ func (lb *LBClient) newMember(c BalancingClient) *lbMember {
 	return m
 }
 
-// note keeps in mind how a request went.
-func (lb *LBClient) note(m *lbMember, req *Request, resp *Response, err error) {
+// note keeps in mind how a request went. ctx may be nil.
+func (lb *LBClient) note(ctx context.Context, m *lbMember, req *Request, resp *Response, err error) {
 	healthy := err == nil
 	if lb.HealthCheck != nil {
-		healthy = lb.HealthCheck(req, resp, err)
+		healthy = lb.isHealthy(ctx, req, resp, err)
 	}
 	if !healthy {
 		m.failed(time.Now())
 	}
+}
+
+// isHealthy calls HealthCheck.
+func (lb *LBClient) isHealthy(ctx context.Context, req *Request, resp *Response, err error) bool {
+	if ctx != nil && req != nil {
+		outer := req.ctx
+		defer func() { req.ctx = outer }()
+		req.ctx = ctx
+	}
+	return lb.HealthCheck(req, resp, err)
 }

@@ -26,10 +26,10 @@ func dialSilence(context.Context, string, string) (net.Conn, error) {
 
 // TLSHandshakeTimeout limits the handshake with a server and with an https proxy, whatever WriteTimeout says.
 func TestClientTLSHandshakeTimeout(t *testing.T) {
-	proxy := func(bool, string) (*url.URL, error) { return url.Parse("https://proxy.test") }
+	proxy := func(context.Context, *url.URL) (*url.URL, error) { return url.Parse("https://proxy.test") }
 	for _, tt := range []struct {
 		limit, write time.Duration
-		proxy        func(bool, string) (*url.URL, error)
+		proxy        func(context.Context, *url.URL) (*url.URL, error)
 		want         time.Duration
 	}{
 		{0, 0, nil, 10 * time.Second},

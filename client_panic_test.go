@@ -86,58 +86,58 @@ var panicking = []struct {
 		req.SetBodyStream(&endless{}, -1)
 		c.OnInterim = func(*Response) { tick() }
 	}},
-	{"GetConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GetConn = func(string) { tick() } }},
-	{"GotConn, new", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GotConn = func(GotConnInfo) { tick() } }},
+	{"GetConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GetConn = func(string) { tick() } }},
+	{"GotConn, new", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GotConn = func(GotConnInfo) { tick() } }},
 	{"GotConn_reused", onCaller, func(c *HostClient, req *Request, tick func()) {
-		c.Trace.GotConn = func(info GotConnInfo) {
+		c.trace.GotConn = func(info GotConnInfo) {
 			if info.Reused {
 				tick()
 			}
 		}
 	}},
-	{"PutIdleConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.PutIdleConn = func(string) { tick() } }},
-	{"DNSStart", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.DNSStart = func(string) { tick() } }},
+	{"PutIdleConn", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.PutIdleConn = func(string) { tick() } }},
+	{"DNSStart", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.DNSStart = func(string) { tick() } }},
 	{"DNSDone", onCaller, func(c *HostClient, req *Request, tick func()) {
-		c.Trace.DNSDone = func(string, []netip.Addr, error) { tick() }
+		c.trace.DNSDone = func(string, []netip.Addr, error) { tick() }
 	}},
 	{"ConnectStart", onCaller, func(c *HostClient, req *Request, tick func()) {
-		c.Trace.ConnectStart = func(string, string) { tick() }
+		c.trace.ConnectStart = func(string, string) { tick() }
 	}},
 	{"ConnectDone", onCaller, func(c *HostClient, req *Request, tick func()) {
-		c.Trace.ConnectDone = func(string, string, error) { tick() }
+		c.trace.ConnectDone = func(string, string, error) { tick() }
 	}},
 	{"ConnectStart, two addresses", onOther, func(c *HostClient, req *Request, tick func()) {
 		c.Addr = "two.test:80"
-		c.Trace.ConnectStart = func(string, string) { tick() }
+		c.trace.ConnectStart = func(string, string) { tick() }
 	}},
 	{"ConnectDone, two addresses", onOther, func(c *HostClient, req *Request, tick func()) {
 		c.Addr = "two.test:80"
-		c.Trace.ConnectDone = func(string, string, error) { tick() }
+		c.trace.ConnectDone = func(string, string, error) { tick() }
 	}},
 	{"TLSHandshakeStart", onCaller, func(c *HostClient, req *Request, tick func()) {
 		c.IsTLS = true
-		c.Trace.TLSHandshakeStart = tick
+		c.trace.TLSHandshakeStart = tick
 	}},
 	{"TLSHandshakeDone", onCaller, func(c *HostClient, req *Request, tick func()) {
 		c.IsTLS = true
-		c.Trace.TLSHandshakeDone = func(tls.ConnectionState, error) { tick() }
+		c.trace.TLSHandshakeDone = func(tls.ConnectionState, error) { tick() }
 	}},
 	{"VerifyConnection", onCaller, func(c *HostClient, req *Request, tick func()) {
 		c.IsTLS = true
 		c.TLSConfig.VerifyConnection = func(tls.ConnectionState) error { tick(); return nil }
 	}},
-	{"WroteHeaders", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.WroteHeaders = tick }},
+	{"WroteHeaders", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.WroteHeaders = tick }},
 	{"WroteRequest behind a stream", beside, func(c *HostClient, req *Request, tick func()) {
 		req.SetBodyStream(strings.NewReader("body"), 4)
-		c.Trace.WroteRequest = func(error) { tick() }
+		c.trace.WroteRequest = func(error) { tick() }
 	}},
 	{"WroteRequest behind Expect", onCaller, func(c *HostClient, req *Request, tick func()) {
 		req.SetBodyString("body")
 		req.Header.Set("Expect", "100-continue")
-		c.Trace.WroteRequest = func(error) { tick() }
+		c.trace.WroteRequest = func(error) { tick() }
 	}},
-	{"GotFirstByte", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GotFirstByte = tick }},
-	{"GotInterim", onCaller, func(c *HostClient, req *Request, tick func()) { c.Trace.GotInterim = func(*Response) { tick() } }},
+	{"GotFirstByte", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GotFirstByte = tick }},
+	{"GotInterim", onCaller, func(c *HostClient, req *Request, tick func()) { c.trace.GotInterim = func(*Response) { tick() } }},
 	{"RetryIf", onCaller, func(c *HostClient, req *Request, tick func()) {
 		req.SetRequestURI("http://one.test/end")
 		c.RetryIf = func(*Request) bool { tick(); return false }
@@ -178,7 +178,7 @@ var panicking = []struct {
 		}
 	}},
 	{"Proxy", onCaller, func(c *HostClient, req *Request, tick func()) {
-		c.Proxy = func(bool, string) (*url.URL, error) { tick(); return nil, nil }
+		c.Proxy = func(context.Context, *url.URL) (*url.URL, error) { tick(); return nil, nil }
 	}},
 	{"Resolver", asError, func(c *HostClient, req *Request, tick func()) { lookingUp(c, tick) }},
 	{"Transport", onCaller, func(c *HostClient, req *Request, tick func()) { c.Transport = tickingTransport(tick) }},
@@ -320,7 +320,7 @@ func testPanicking(t *testing.T, setup func(*HostClient, *Request, func()), wher
 	peer := newTLSPeer(t, "one.test")
 	var secured *tls.Config
 	dial := wiretest.Dialer(func(nc net.Conn) error { return servePanicking(secured)(nc) })
-	c := &HostClient{Addr: "one.test:80", MaxConns: 1, MaxConnWaitTimeout: -1, Trace: &ClientTrace{}, TLSConfig: &tls.Config{RootCAs: peer.pool}}
+	c := &HostClient{Addr: "one.test:80", MaxConns: 1, MaxConnWaitTimeout: -1, trace: &ClientTrace{}, TLSConfig: &tls.Config{RootCAs: peer.pool}}
 	c.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial() }
 	lookingUp(c, func() {})
 	var req Request

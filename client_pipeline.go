@@ -98,13 +98,16 @@ type PipelineClient struct {
 	// By default it returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
-	// Trace is told of lookups, dials and handshakes, by GotConn of each new connection, by
-	// WroteRequest of each write, which may be of several requests, by GotFirstByte and
-	// GotInterim of answers. Its other functions are not called. They hold up all calls
-	// on the connection.
+	// Trace is for connections, which all calls share: WithClientTrace has no effect here. Its
+	// functions for lookups, dials and handshakes are called. GotConn is called for each new
+	// connection, WroteRequest for each write of one or more requests, GotFirstByte and
+	// GotInterim for responses. The other functions are not called. All calls on the connection
+	// wait while a function runs.
 	Trace *ClientTrace
 
-	// Logger is of no effect: what fails is the error of a call.
+	// Logger has no effect.
+	//
+	// Deprecated: failures are returned by calls.
 	Logger Logger
 
 	once    sync.Once
@@ -131,7 +134,7 @@ func (c *PipelineClient) init() error {
 		host.MaxResponseHeaderBytes, host.MaxResponseBodySize = c.MaxResponseHeaderBytes, c.MaxResponseBodySize
 		host.ReadBufferSize, host.DisablePathNormalizing = c.ReadBufferSize, c.DisablePathNormalizing
 		host.DisableHeaderNamesNormalizing = c.DisableHeaderNamesNormalizing
-		host.MaxIdleConnDuration, host.Trace = c.MaxIdleConnDuration, c.Trace
+		host.MaxIdleConnDuration, host.trace = c.MaxIdleConnDuration, c.Trace
 		host.DetailedErrors = c.DetailedErrors
 		c.initErr = host.init()
 		c.window = c.perConn()

@@ -23,7 +23,7 @@ type pipelineConn struct {
 	wake   chan struct{} // to the writer, with room for one: look again
 	dead   chan struct{} // closed when isShut
 
-	conn clientConn // the reader's, but for nc
+	conn ClientConn // the reader's, but for nc
 
 	// Guarded by client.mu.
 	queue, sent callQueue
@@ -146,7 +146,7 @@ func (pc *pipelineConn) use(nc net.Conn, addr string) {
 	c := pc.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pc.conn = clientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr(), tls: tlsStateOf(nc)}
+	pc.conn = ClientConn{nc: nc, addr: addr, remote: nc.RemoteAddr(), local: nc.LocalAddr(), tls: tlsStateOf(nc), id: lastClientConn.Add(1)}
 	pc.conn.set, pc.conn.buf = c.host.set, bufpool.Get(c.host.set.readBuf)
 	pc.conn.answered, pc.opened = true, true // first bytes are told of in read
 }

@@ -28,9 +28,9 @@ type connPool struct {
 // or, if there may be no more, the first that nobody needs any more. fresh asks for a
 // new one in any case. If it is for a round trip, that may find out whether an idle one
 // is still good. trace is the one of ctx.
-func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*clientConn, error) {
+func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTrace, fresh, roundTrip bool) (*ClientConn, error) {
 	trusting := roundTrip && trace == nil // GotConn is told of good ones only
-	var tried *clientConn                 // lost if a callback panics
+	var tried *ClientConn                 // lost if a callback panics
 	defer func() {
 		if tried != nil {
 			p.discard(tried)
@@ -62,7 +62,7 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 
 // make returns a new connection, or one that becomes idle while the call waits. If the call needs a fresh one,
 // only a new one will do, which takes the place of old unless that is nil. p is locked, and is not afterwards.
-func (p *connPool) make(ctx context.Context, deadline time.Time, old *clientConn, fresh bool) (*clientConn, error) {
+func (p *connPool) make(ctx context.Context, deadline time.Time, old *ClientConn, fresh bool) (*ClientConn, error) {
 	switch {
 	case old != nil:
 	case p.open < p.max:
@@ -93,7 +93,7 @@ func (p *connPool) make(ctx context.Context, deadline time.Time, old *clientConn
 
 // takeIdle takes an idle connection out of the list. If a fresh one is wanted that is
 // the oldest, and only if there may be no further one beside it.
-func (p *connPool) takeIdle(fresh bool) *clientConn {
+func (p *connPool) takeIdle(fresh bool) *ClientConn {
 	switch {
 	case fresh && p.open < p.max:
 		return nil
@@ -105,13 +105,13 @@ func (p *connPool) takeIdle(fresh bool) *clientConn {
 
 // tooOld reports whether cc has been there for as long as connections may. That one
 // has been idle for too long is the janitor's business.
-func (p *connPool) tooOld(cc *clientConn) bool {
+func (p *connPool) tooOld(cc *ClientConn) bool {
 	limit := p.host.set.maxConnTime
 	return limit > 0 && time.Since(cc.created) >= limit
 }
 
 // put takes back a connection that can be used again.
-func (p *connPool) put(cc *clientConn) {
+func (p *connPool) put(cc *ClientConn) {
 	set := p.host.set
 	trace := set.trace
 	if cc.set != nil { // of the call that has ended
@@ -130,7 +130,7 @@ func (p *connPool) put(cc *clientConn) {
 		return
 	}
 	p.idle.push(cc)
-	var surplus *clientConn
+	var surplus *ClientConn
 	if p.idle.n > set.maxIdle {
 		surplus = p.idle.popFirst()
 	}
@@ -147,7 +147,7 @@ func (p *connPool) put(cc *clientConn) {
 }
 
 // discard closes a connection that is not in the list.
-func (p *connPool) discard(cc *clientConn) {
+func (p *connPool) discard(cc *ClientConn) {
 	defer p.leave()
 	cc.close()
 }
@@ -198,11 +198,11 @@ func (p *connPool) counts() (open, idle int) {
 
 // connList is a list of idle connections, linked through themselves.
 type connList struct {
-	first, last *clientConn
+	first, last *ClientConn
 	n           int
 }
 
-func (l *connList) push(cc *clientConn) {
+func (l *connList) push(cc *ClientConn) {
 	cc.prev, cc.next = l.last, nil
 	if l.last != nil {
 		l.last.next = cc
@@ -213,7 +213,7 @@ func (l *connList) push(cc *clientConn) {
 	l.n++
 }
 
-func (l *connList) remove(cc *clientConn) {
+func (l *connList) remove(cc *ClientConn) {
 	if cc.prev != nil {
 		cc.prev.next = cc.next
 	} else {
@@ -228,10 +228,10 @@ func (l *connList) remove(cc *clientConn) {
 	l.n--
 }
 
-func (l *connList) popFirst() *clientConn { return l.pop(l.first) }
-func (l *connList) popLast() *clientConn  { return l.pop(l.last) }
+func (l *connList) popFirst() *ClientConn { return l.pop(l.first) }
+func (l *connList) popLast() *ClientConn  { return l.pop(l.last) }
 
-func (l *connList) pop(cc *clientConn) *clientConn {
+func (l *connList) pop(cc *ClientConn) *ClientConn {
 	if cc != nil {
 		l.remove(cc)
 	}

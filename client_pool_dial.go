@@ -19,7 +19,7 @@ type dialing struct {
 	// Guarded by the lock of the pool until over is closed:
 	isOver  bool
 	left    bool // the place was given back
-	cc      *clientConn
+	cc      *ClientConn
 	err     error
 	failure error // of a callback, see aside
 }
@@ -47,7 +47,7 @@ func (p *connPool) startDial(ctx context.Context, deadline time.Time, fresh bool
 }
 
 // dialed ends the wait for a dial. If the call has ended already, the connection goes to another one.
-func (p *connPool) dialed(d *dialing, cc *clientConn, err, failure error) {
+func (p *connPool) dialed(d *dialing, cc *ClientConn, err, failure error) {
 	p.mu.Lock()
 	taken := p.endDial(d, cc, err, failure)
 	switch {
@@ -68,7 +68,7 @@ func (p *connPool) dialed(d *dialing, cc *clientConn, err, failure error) {
 }
 
 // endDial reports whether the call has waited still. p is locked.
-func (p *connPool) endDial(d *dialing, cc *clientConn, err, failure error) bool {
+func (p *connPool) endDial(d *dialing, cc *ClientConn, err, failure error) bool {
 	if d.isOver {
 		return false
 	}
@@ -81,13 +81,13 @@ func (p *connPool) endDial(d *dialing, cc *clientConn, err, failure error) bool 
 }
 
 // giveDialing gives cc to the first call that waits for a dial, and reports whether there is one. p is locked.
-func (p *connPool) giveDialing(cc *clientConn) bool {
+func (p *connPool) giveDialing(cc *ClientConn) bool {
 	first := p.dials.Front()
 	return first != nil && p.endDial(first.Value.(*dialing), cc, nil, nil)
 }
 
 // awaitDial returns the connection that d is given. It does not wait longer than ctx and the deadline allow.
-func (p *connPool) awaitDial(ctx context.Context, deadline time.Time, d *dialing, cancel context.CancelFunc) (*clientConn, error) {
+func (p *connPool) awaitDial(ctx context.Context, deadline time.Time, d *dialing, cancel context.CancelFunc) (*ClientConn, error) {
 	if !deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadline(ctx, deadline)
@@ -120,7 +120,7 @@ func (p *connPool) awaitDial(ctx context.Context, deadline time.Time, d *dialing
 }
 
 // dial makes a connection.
-func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *clientConn, err error) {
+func (p *connPool) dial(ctx context.Context, deadline time.Time) (cc *ClientConn, err error) {
 	var nc net.Conn
 	done := false
 	defer func() {

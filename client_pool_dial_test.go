@@ -70,10 +70,10 @@ func TestClientDialThatIgnoresItsContext(t *testing.T) {
 			}
 		},
 		"Proxy": func(c *gallop.HostClient) {
-			c.Proxy = func(bool, string) (*url.URL, error) { time.Sleep(time.Hour); return nil, late }
+			c.Proxy = func(context.Context, *url.URL) (*url.URL, error) { time.Sleep(time.Hour); return nil, late }
 		},
 		"a proxy's DialContext": func(c *gallop.HostClient) {
-			c.Proxy = func(bool, string) (*url.URL, error) { return url.Parse("http://proxy.test") }
+			c.Proxy = func(context.Context, *url.URL) (*url.URL, error) { return url.Parse("http://proxy.test") }
 			c.DialContext = func(context.Context, string, string) (net.Conn, error) { time.Sleep(time.Hour); return nil, late }
 		},
 	} {

@@ -17,13 +17,13 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-func proxyAt(t *testing.T, rawURL string) func(bool, string) (*url.URL, error) {
+func proxyAt(t *testing.T, rawURL string) func(context.Context, *url.URL) (*url.URL, error) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(bool, string) (*url.URL, error) { return u, nil }
+	return func(context.Context, *url.URL) (*url.URL, error) { return u, nil }
 }
 
 // serveTunnel answers CONNECT, and what comes behind it by serve, on the same connection.

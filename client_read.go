@@ -27,7 +27,7 @@ const maxLastWords = 100 * time.Millisecond
 // readAnswer reads the answer, interim ones and its body included. werr is why the
 // request could not be written to its end. What the server had said before that counts
 // nevertheless: it may have refused the request, and not wanted the rest.
-func (cc *clientConn) readAnswer(a *answer, werr error) error {
+func (cc *ClientConn) readAnswer(a *answer, werr error) error {
 	if werr != nil {
 		return cc.readLastWords(a, werr)
 	}
@@ -38,7 +38,7 @@ func (cc *clientConn) readAnswer(a *answer, werr error) error {
 }
 
 // readLastWords is readAnswer after a write has failed with werr.
-func (cc *clientConn) readLastWords(a *answer, werr error) error {
+func (cc *ClientConn) readLastWords(a *answer, werr error) error {
 	if cc.interrupted.Load() || timedOut(werr) {
 		return writeFailure{werr}
 	}
@@ -51,7 +51,7 @@ func (cc *clientConn) readLastWords(a *answer, werr error) error {
 }
 
 // readFinalHead reads up to the head of the final answer.
-func (cc *clientConn) readFinalHead(a *answer) error {
+func (cc *ClientConn) readFinalHead(a *answer) error {
 	for range maxInterim + 1 {
 		if err := cc.readHead(&a.resp.Header); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (cc *clientConn) readFinalHead(a *answer) error {
 
 // tookInterim reports whether what was read is the head of an interim response (RFC
 // 9110 §15.2), and has shown it to whoever wants it.
-func (cc *clientConn) tookInterim(resp *Response) bool {
+func (cc *ClientConn) tookInterim(resp *Response) bool {
 	status := resp.StatusCode()
 	if status >= 200 || status == StatusSwitchingProtocols {
 		return false
@@ -80,7 +80,7 @@ func (cc *clientConn) tookInterim(resp *Response) bool {
 }
 
 // readHead reads a head. It may be called again after a timeout, and goes on.
-func (cc *clientConn) readHead(h *ResponseHeader) error {
+func (cc *ClientConn) readHead(h *ResponseHeader) error {
 	for seen := 0; ; {
 		if b := cc.unread(); len(b) > seen {
 			n, err := http1.ParseResponse(&h.head, b, &cc.set.head)
@@ -115,7 +115,7 @@ func headBroken(err error, begun bool) error {
 
 // readRest reads what follows the head of a final answer, or arranges that the caller
 // can.
-func (cc *clientConn) readRest(a *answer) error {
+func (cc *ClientConn) readRest(a *answer) error {
 	resp := a.resp
 	head := &resp.Header.head
 	if head.Status == StatusSwitchingProtocols && !a.upgrade {
@@ -177,7 +177,7 @@ func streamedSize(head *http1.Head) int {
 
 // readWhole reads the body into memory, which grows with what comes and not with
 // what was announced.
-func (cc *clientConn) readWhole(resp *Response) error {
+func (cc *ClientConn) readWhole(resp *Response) error {
 	if cc.body.kind == http1.Fixed && cc.body.left > cc.set.maxBody {
 		cc.broken = true
 		return ErrBodyTooLarge
@@ -202,7 +202,7 @@ func (cc *clientConn) readWhole(resp *Response) error {
 }
 
 // appendBody appends the body to dst, which it may give back to the pool.
-func (cc *clientConn) appendBody(dst []byte) ([]byte, error) {
+func (cc *ClientConn) appendBody(dst []byte) ([]byte, error) {
 	for limit := cc.set.maxBody; !cc.body.done(); {
 		if cc.body.announced() > uint64(limit)-uint64(len(dst)) {
 			return dst, ErrBodyTooLarge
@@ -226,7 +226,7 @@ func (cc *clientConn) appendBody(dst []byte) ([]byte, error) {
 
 // appendDirect reads what is left of a Fixed body straight to dst, if none of it is in
 // the buffer.
-func (cc *clientConn) appendDirect(dst []byte) ([]byte, error) {
+func (cc *ClientConn) appendDirect(dst []byte) ([]byte, error) {
 	for cc.body.left > 0 && cc.r == len(cc.buf) {
 		dst = bufpool.Grow(dst, int(min(cc.body.left, 16<<10)))
 		free := dst[len(dst):cap(dst)]

@@ -4,20 +4,26 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RetryIfFunc says whether a request that has failed may be sent again.
+// RetryIfFunc reports whether a request that has failed may be sent again.
+//
+// Deprecated: use RetryIfErrFunc, which learns why the request failed.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc says whether a request that was sent attempts times, and failed with
-// err the last time, is sent again, and whether its timeout begins anew.
+// RetryIfErrFunc decides whether a request that was sent attempts times, and failed with
+// err the last time, is sent again. With resetTimeout, its timeout starts again. See [SafeToRetry]
+// for which requests may be, and use request.Context() for the context of the call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
-// RetryIfErrUpstreamFunc is RetryIfErrFunc with the address of the server, "" if there
-// was no connection.
+// RetryIfErrUpstreamFunc is a RetryIfErrFunc that also gets the address of the server, or "" if
+// there was no connection.
+//
+// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream have the address.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // do makes a call.
@@ -94,7 +100,7 @@ func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *
 		resetTimeout, retry := false, false
 		untouched := c.Transport == nil && req.IsBodyStream() // an upload would have taken it
 		if (replayable || untouched) && n < c.set.attempts && ctx.Err() == nil {
-			resetTimeout, retry = c.wantsRetry(req, resp, n, err)
+			resetTimeout, retry = c.wantsRetry(ctx, req, resp, n, err)
 		}
 		if retry && resetTimeout && req.timeout > 0 {
 			deadline = earlier(limit, time.Now().Add(req.timeout))
@@ -176,7 +182,10 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 }
 
 // wantsRetry reports whether to send a request again that was sent n times.
-func (c *HostClient) wantsRetry(req *Request, resp *Response, n int, err error) (resetTimeout, retry bool) {
+func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Response, n int, err error) (resetTimeout, retry bool) {
+	outer := req.ctx
+	defer func() { req.ctx = outer }()
+	req.ctx = ctx
 	if _, ok := err.(requestError); ok {
 		return false, false
 	}
@@ -194,7 +203,35 @@ func (c *HostClient) wantsRetry(req *Request, resp *Response, n int, err error) 
 		return false, c.RetryIf(req)
 	}
 	var closed *ClosedError
-	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.Written == 0 || isIdempotent(req))
+	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.NotProcessed() || isIdempotent(req))
+}
+
+// SafeToRetry reports whether req, for which a client has returned err, can be sent again without
+// the risk that the server acts on it twice. It is true
+//   - if the server has certainly not acted on the request: there was no connection, or err has a
+//     method NotProcessed() bool that returns true, as that of ClosedError does,
+//   - or if the request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
+//
+// It is false if err is nil, and if the body was a stream that the attempt has begun to read. Set
+// the body again before you send such a request again. SafeToRetry does not say whether another attempt
+// makes sense: it is also true after a timeout, for example.
+//
+// A Client or HostClient needs DetailedErrors to return a ClosedError.
+func SafeToRetry(req *Request, err error) bool {
+	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))
+}
+
+// notProcessed reports whether err says that no server has acted on the request.
+func notProcessed(err error) bool {
+	for _, e := range []error{ErrNoFreeConns, ErrPipelineOverflow, ErrNoAvailableClients, ErrDialTimeout, ErrTLSHandshakeTimeout} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var known interface{ NotProcessed() bool }
+	var dial *ErrDialWithUpstream
+	var op *net.OpError
+	return errors.As(err, &known) && known.NotProcessed() || errors.As(err, &dial) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // isIdempotent reports whether it makes no difference if a server gets req twice: by

@@ -84,7 +84,7 @@ func (c *HostClient) resolve() *clientSettings {
 		fifo:         c.ConnPoolStrategy == FIFO,
 		attempts:     orDefault(c.MaxIdemponentCallAttempts, DefaultMaxIdemponentCallAttempts),
 		detailed:     c.DetailedErrors,
-		trace:        c.Trace,
+		trace:        c.trace,
 		onInterim:    c.OnInterim,
 	}
 	if c.TLSHandshakeTimeout == 0 && s.writeTimeout > 0 {

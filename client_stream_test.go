@@ -432,15 +432,15 @@ func TestClientUpgradesBehindAnUpload(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n")
 			io.Copy(c, r)
 		}}
-		c := &gallop.HostClient{Addr: "a", Dial: u.dial, ReadTimeout: time.Minute,
-			Trace: &gallop.ClientTrace{WroteRequest: func(error) { time.Sleep(10 * time.Millisecond) }}}
+		c := &gallop.HostClient{Addr: "a", Dial: u.dial, ReadTimeout: time.Minute}
+		ctx := gallop.WithClientTrace(t.Context(), &gallop.ClientTrace{WroteRequest: func(error) { time.Sleep(10 * time.Millisecond) }})
 		req := getRequest("/")
 		req.Header.SetMethod("POST")
 		req.Header.Set("Connection", "Upgrade")
 		req.Header.Set("Upgrade", "echo")
 		req.SetBodyStream(strings.NewReader("body"), -1)
 		resp := gallop.Response{StreamBody: true}
-		if err := c.Do(req, &resp); err != nil {
+		if err := c.DoContext(ctx, req, &resp); err != nil {
 			t.Fatal(err)
 		}
 		conn := resp.BodyStream().(io.ReadWriteCloser)

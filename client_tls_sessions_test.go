@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
@@ -227,7 +228,7 @@ func TestClientResumesSessionsThroughProxies(t *testing.T) {
 			cfg.InsecureSkipVerify = true // what is verified is another test's
 		}
 		c := &Client{
-			Proxy: func(bool, string) (*url.URL, error) { return proxy, nil },
+			Proxy: func(context.Context, *url.URL) (*url.URL, error) { return proxy, nil },
 			ConfigureClient: func(hc *HostClient) error {
 				hc.TLSConfig = configs[who]
 				return nil

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// ClientTrace is told what happens to the calls of a client. Any of its functions may
-// be nil, and a nil trace costs nothing. They are called by whoever does the work,
-// several at a time if several calls are made, and hold up the call while they run.
+// ClientTrace has functions that are called as a call makes progress. Set it for a call with
+// [WithClientTrace]. Any function may be nil. Functions may run on any goroutine and at the same
+// time as each other. The call waits while one of them runs.
 type ClientTrace struct {
-	// GetConn is called when a call begins to look for a connection to addr.
+	// GetConn is called when the call begins to look for a connection to addr.
 	GetConn func(addr string)
 
-	// GotConn is called when it has one.
+	// GotConn is called when the call has a connection.
 	GotConn func(GotConnInfo)
 
-	// PutIdleConn is called when a connection is kept for another call.
+	// PutIdleConn is called when the connection is kept for another call.
 	PutIdleConn func(addr string)
 
 	// DNSStart and DNSDone are called around the lookup of a name.
@@ -34,29 +34,30 @@ type ClientTrace struct {
 	TLSHandshakeStart func()
 	TLSHandshakeDone  func(state tls.ConnectionState, err error)
 
-	// WroteHeaders is called when the head was written, and with it a body that is small.
+	// WroteHeaders is called when the header was written, together with the body if that is small.
 	WroteHeaders func()
 
-	// WroteRequest is called when the request was written, or could not be.
+	// WroteRequest is called when the request was written, or with the error that prevented it.
 	WroteRequest func(err error)
 
-	// GotFirstByte is called at the first byte of an answer.
+	// GotFirstByte is called when the first byte of the response has been read.
 	GotFirstByte func()
 
-	// GotInterim is called with the head of each interim answer but 101, which holds as
-	// long as the function runs.
+	// GotInterim is called with the header of each interim response except 101. resp is valid
+	// until the function returns.
 	GotInterim func(resp *Response)
 }
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a context whose calls tell trace, and not that of the client,
-// what happens to them.
+// WithClientTrace returns a copy of ctx that makes DoContext of Client and HostClient call the
+// functions of trace. It replaces a trace that ctx already has. A nil trace turns tracing off.
+// A call without a trace pays nothing for this.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }
 
-// traceOf returns who is to be told of the calls of ctx, or nil.
+// traceOf returns the trace for the calls of ctx, or nil.
 func (s *clientSettings) traceOf(ctx context.Context) *ClientTrace {
 	if t, ok := ctx.Value(clientTraceKey{}).(*ClientTrace); ok {
 		return t
@@ -75,12 +76,14 @@ func (s *clientSettings) of(ctx context.Context) *clientSettings {
 	return &own
 }
 
-// GotConnInfo says which connection a call has got.
+// GotConnInfo describes the connection that a call uses.
 type GotConnInfo struct {
-	Conn   net.Conn
-	Addr   string        // as it was dialed
-	Reused bool          // whether it was used before
-	Idle   time.Duration // for how long it was idle if it was
+	Conn     net.Conn      // must not be read, written or closed
+	ConnID   uint64        // unique among the client connections of the process, from 1
+	Protocol string        // "HTTP/1.1"; later versions may have others
+	Addr     string        // the address that was dialed
+	Reused   bool          // whether an earlier call used the connection
+	Idle     time.Duration // how long the connection was idle before the call, if Reused
 }
 
 // dialing returns the context for a dial that is traced.
@@ -101,11 +104,11 @@ func (t *ClientTrace) getConn(addr string) {
 	}
 }
 
-func (t *ClientTrace) gotConn(cc *clientConn) {
+func (t *ClientTrace) gotConn(cc *ClientConn) {
 	if t == nil || t.GotConn == nil {
 		return
 	}
-	info := GotConnInfo{Conn: cc.nc, Addr: cc.addr, Reused: cc.calls > 0}
+	info := GotConnInfo{Conn: cc.nc, ConnID: cc.id, Protocol: "HTTP/1.1", Addr: cc.addr, Reused: cc.calls > 0}
 	if info.Reused {
 		info.Idle = time.Duration(momentNow() - cc.idleAt)
 	}

@@ -44,6 +44,9 @@ func (l *traceLog) trace() *ClientTrace {
 	}
 }
 
+// traced returns a context whose calls are written down.
+func (l *traceLog) traced() context.Context { return WithClientTrace(context.Background(), l.trace()) }
+
 // Each function of a trace is called when its turn is, with what it is about.
 func TestClientTrace(t *testing.T) {
 	const (
@@ -91,14 +94,14 @@ func TestClientTrace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log traceLog
-				c := tracedClient(t, &log, tt.setup)
+				c := tracedClient(t, tt.setup)
 				defer c.CloseIdleConnections()
 				for _, setup := range tt.calls {
 					req := another(schemeOf(c))
 					if setup != nil {
 						setup(req)
 					}
-					err := c.Do(req, nil)
+					err := c.DoContext(log.traced(), req, nil)
 					if failed := strings.HasSuffix(tt.want, "boom"); failed != errors.Is(err, errBoom) || !failed && err != nil {
 						t.Error(err)
 					}
@@ -123,9 +126,9 @@ func schemeOf(c *HostClient) *Request {
 }
 
 // tracedClient is a client of a server that answers with an interim answer first.
-func tracedClient(t *testing.T, log *traceLog, setup func(c *HostClient)) *HostClient {
+func tracedClient(t *testing.T, setup func(c *HostClient)) *HostClient {
 	peer := newTLSPeer(t, "one.test")
-	c := &HostClient{Addr: "one.test:80", Trace: log.trace(), TLSConfig: &tls.Config{RootCAs: peer.pool}, MaxIdleConnDuration: time.Hour}
+	c := &HostClient{Addr: "one.test:80", TLSConfig: &tls.Config{RootCAs: peer.pool}, MaxIdleConnDuration: time.Hour}
 	dial := wiretest.Dialer(func(nc net.Conn) error {
 		if c.IsTLS {
 			return servePanicking(peer.cfg)(nc)
@@ -144,15 +147,14 @@ func tracedClient(t *testing.T, log *traceLog, setup func(c *HostClient)) *HostC
 func TestClientTraceOfWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log traceLog
-		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
+		c := tracedClient(t, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
 		defer c.CloseIdleConnections()
 		cc, err := c.AcquireConn(0, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		log = nil
 		done := make(chan error)
-		go func() { done <- c.Do(schemeOf(c), nil) }()
+		go func() { done <- c.DoContext(log.traced(), schemeOf(c), nil) }()
 		synctest.Wait()
 		if got := strings.Join(log, "; "); got != "get one.test:80" {
 			t.Errorf("while it waits the trace has %s", got)
@@ -170,8 +172,7 @@ func TestClientTraceOfWaiting(t *testing.T) {
 // Connections that are acquired are counted, and go back to where calls take them from.
 func TestHostClientAcquireConn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log traceLog
-		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 2, -1 })
+		c := tracedClient(t, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 2, -1 })
 		one, err := c.AcquireConn(time.Second, false)
 		if err != nil || c.ConnsCount() != 1 || c.IdleConnsCount() != 0 || !one.LastUseTime().IsZero() || one.CreatedTime().IsZero() {
 			t.Fatalf("%v, %d connections", err, c.ConnsCount())
@@ -239,8 +240,7 @@ func TestHostClientTransport(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log traceLog
-				c := tracedClient(t, &log, func(c *HostClient) { c.Transport = &tt.tr })
+				c := tracedClient(t, func(c *HostClient) { c.Transport = &tt.tr })
 				defer c.CloseIdleConnections()
 				c.RetryIfErr = func(*Request, int, error) (bool, bool) { return false, tt.retries }
 				var resp Response
@@ -265,7 +265,7 @@ func TestHostClientSetMaxConns(t *testing.T) {
 			return errors.Join(err, nc.Close())
 		})
 		c := &HostClient{Addr: "one.test", MaxConns: 1, Dial: func(string) (net.Conn, error) { return dial() }, MaxConnWaitTimeout: time.Hour}
-		got := make(chan *clientConn, 10)
+		got := make(chan *ClientConn, 10)
 		acquire := func(n int) {
 			for range n {
 				go func() {
@@ -322,7 +322,7 @@ func TestHostClientStrategy(t *testing.T) {
 				return errors.Join(err, nc.Close())
 			})
 			c := &HostClient{Addr: "one.test", ConnPoolStrategy: strategy, Dial: func(string) (net.Conn, error) { return dial() }}
-			var conns []*clientConn
+			var conns []*ClientConn
 			for range 3 {
 				cc, err := c.AcquireConn(0, false)
 				if err != nil {
@@ -418,8 +418,7 @@ func (*answeringConn) SetWriteDeadline(time.Time) error {
 // Whoever wants a new connection gets one also if it had to wait: in the place of one that was given back.
 func TestHostClientAcquireConnAfresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log traceLog
-		c := tracedClient(t, &log, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
+		c := tracedClient(t, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
 		old, err := c.AcquireConn(0, false)
 		if err != nil {
 			t.Fatal(err)

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// RoundTripper makes a single attempt of a call.
+// RoundTripper makes a single attempt of a call. To wrap whole calls, use [Doer].
 type RoundTripper interface {
-	// RoundTrip sends req to hc's host and reads the answer into resp, within the time
-	// that req.GetTimeOut says if that is not 0. retry tells whether, after an error, it
-	// may be tried again. It may be called concurrently.
+	// RoundTrip sends req to hc's host and reads the response into resp. It must stop when
+	// req.Context() is done, and after req.GetTimeOut() unless that is 0. After an error,
+	// retry says whether hc may try again. RoundTrip may be called concurrently.
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport makes attempts as a HostClient does that has no Transport.
+// DefaultTransport makes attempts like a HostClient without a Transport. No function of this
+// package reads it: set [HostClient.Transport] or [Client.Transport] instead of changing it.
 var DefaultTransport RoundTripper = transport{}
 
 type transport struct{}
@@ -28,20 +29,16 @@ func (transport) RoundTrip(hc *HostClient, req *Request, resp *Response) (retry 
 	if req.timeout > 0 {
 		deadline = time.Now().Add(req.timeout)
 	}
-	ctx := req.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	err = hc.attempt(ctx, deadline, nil, req, resp, false)
+	err = hc.attempt(req.Context(), deadline, nil, req, resp, false)
 	_, unsent := err.(requestError)
 	return err != nil && !unsent, unmarked(err)
 }
 
-// transport lets t make an attempt, which gets the deadline as a timeout, and
-// the context by a way that only DefaultTransport knows.
+// transport lets t make an attempt. t gets the deadline as the request's timeout, and ctx as its
+// context.
 func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundTripper, req *Request, resp *Response) error {
-	timeout := req.timeout
-	defer func() { req.timeout, req.ctx = timeout, nil }()
+	timeout, outer := req.timeout, req.ctx
+	defer func() { req.timeout, req.ctx = timeout, outer }()
 	if req.ctx = ctx; !deadline.IsZero() {
 		if req.timeout = time.Until(deadline); req.timeout <= 0 {
 			return ErrTimeout
@@ -54,10 +51,13 @@ func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundT
 	return err
 }
 
-// AcquireConn returns a connection for a RoundTripper of one's own, within reqTimeout if
-// that is not 0. It has to be given back by ReleaseConn or CloseConn. With
-// connectionClose it is a new one.
-func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (*clientConn, error) {
+// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. It waits at most reqTimeout,
+// or without a limit if reqTimeout is 0. With connectionClose the connection is a new one. Give it
+// back with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error is
+// errors.ErrUnsupported to errors.Is.
+//
+// Deprecated: a connection with one user does not exist in HTTP/2. See [ClientConn].
+func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (*ClientConn, error) {
 	if err := c.init(); err != nil {
 		return nil, err
 	}
@@ -65,8 +65,9 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	if reqTimeout > 0 {
 		deadline = time.Now().Add(reqTimeout)
 	}
-	cc, err := c.pool.get(context.Background(), deadline, c.set.trace, connectionClose, false)
+	cc, err := c.pool.get(context.Background(), deadline, nil, connectionClose, false)
 	if err == nil {
+		cc.set = c.set // that of the last call may have a trace
 		cc.armRead(time.Time{})
 		cc.armWrite(time.Time{})
 		cc.calls++
@@ -74,12 +75,16 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	return cc, err
 }
 
-// ReleaseConn gives a connection back on which nothing is under way. Deadlines that
-// were set have to be taken off.
-func (c *HostClient) ReleaseConn(cc *clientConn) { c.pool.put(cc) }
+// ReleaseConn puts a connection from AcquireConn back into the pool. No exchange may be in
+// flight on it, and deadlines that were set must be cleared first.
+//
+// Deprecated: see [ClientConn].
+func (c *HostClient) ReleaseConn(cc *ClientConn) { c.pool.put(cc) }
 
-// CloseConn gives a connection back that is not to be used again.
-func (c *HostClient) CloseConn(cc *clientConn) { c.pool.discard(cc) }
+// CloseConn closes a connection from AcquireConn.
+//
+// Deprecated: see [ClientConn].
+func (c *HostClient) CloseConn(cc *ClientConn) { c.pool.discard(cc) }
 
 // AcquireReader returns a buffered reader over conn.
 func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {

@@ -19,7 +19,7 @@ type upgradedStream struct {
 
 // handOver makes the connection the body of resp. It does not belong to the call any
 // longer, and counts until it is closed.
-func (cc *clientConn) handOver(resp *Response) error {
+func (cc *ClientConn) handOver(resp *Response) error {
 	if cc.stopWatch != nil && !cc.stopWatch() {
 		cc.stopWatch = nil
 		cc.broken = true

@@ -22,7 +22,7 @@ import (
 // It takes streams out of the request: if one blocks in Read when the call ends, the
 // upload is left behind, and closes the stream when Read returns.
 type upload struct {
-	cc       *clientConn
+	cc       *ClientConn
 	content  []byte
 	stream   body // if the body is one
 	length   int64
@@ -54,7 +54,7 @@ var errAbandoned = errors.New("gallop: the call has ended")
 
 // exchangeUploading sends the body, of a request whose head was sent, and reads the
 // answer at the same time.
-func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte, length int64) error {
+func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte, length int64) error {
 	u := &upload{cc: cc, content: content, length: length, duplex: req.FullDuplex, trailers: &req.Header.trailers, done: make(chan struct{})}
 	u.stream.takeStream(&req.body)
 	a.upload = u
@@ -93,9 +93,10 @@ func (cc *clientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	return err
 }
 
-// takeStream moves the stream of src to b, which is empty.
+// takeStream moves the stream of src, if it has one, to b, which is empty.
 func (b *body) takeStream(src *body) {
 	b.stream, b.size, b.writer, b.source = src.stream, src.size, src.writer, src.source
+	src.spent = src.IsBodyStream() && src.size != 0
 	src.stream, src.writer, src.source = nil, nil, nil
 }
 
@@ -281,7 +282,7 @@ const maxContinueWait = time.Second
 
 // awaitContinue waits until the server wants the body, or has not said anything for a
 // while. done reports that the answer came instead, and was read.
-func (cc *clientConn) awaitContinue(a *answer) (done bool, err error) {
+func (cc *ClientConn) awaitContinue(a *answer) (done bool, err error) {
 	usual, until := cc.readBy, time.Now().Add(cc.set.continueWait)
 	if usual.IsZero() || until.Before(usual) {
 		cc.armRead(until)

@@ -25,7 +25,7 @@ const waitGrain = time.Millisecond
 type waiter struct {
 	over       sync.Cond   // its lock is a waiterLock
 	isOver     atomic.Bool // cc and err are there
-	cc         *clientConn
+	cc         *ClientConn
 	err        error
 	until      moment // when it gives up,
 	late       error  // with this error
@@ -43,7 +43,7 @@ func (l *waiterLock) Lock()   {}
 func (l *waiterLock) Unlock() { l.p.mu.Unlock() }
 
 // end ends the wait. The pool is locked.
-func (w *waiter) end(cc *clientConn, err error) {
+func (w *waiter) end(cc *ClientConn, err error) {
 	w.cc, w.err = cc, err
 	w.isOver.Store(true)
 	w.over.Signal()
@@ -83,7 +83,7 @@ func (l *waiterList) remove(w *waiter) {
 
 // give lets the first who waits have cc, or a place if that is nil. It reports whether
 // there is one.
-func (l *waiterList) give(cc *clientConn) bool {
+func (l *waiterList) give(cc *ClientConn) bool {
 	w := l.first
 	if w == nil {
 		return false
@@ -95,7 +95,7 @@ func (l *waiterList) give(cc *clientConn) bool {
 
 // await waits for a connection, or a place for a new one: then it returns nil. p is
 // locked, and is not afterwards.
-func (p *connPool) await(ctx context.Context, deadline time.Time) (*clientConn, error) {
+func (p *connPool) await(ctx context.Context, deadline time.Time) (*ClientConn, error) {
 	limit, late := p.waitLimit(deadline)
 	limit = min(limit, maxConnWait)
 	if limit <= 0 || p.waiters.n >= maxWaiters {

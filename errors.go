@@ -343,10 +343,10 @@ var (
 
 // Errors of Client and HostClient.
 var (
-	// ErrTimeout is returned for a call whose time was up: its deadline, that of its
-	// context, ReadTimeout or WriteTimeout. To errors.Is it is context.DeadlineExceeded
-	// and os.ErrDeadlineExceeded as well.
-	ErrTimeout = &timeoutError{}
+	// ErrTimeout is returned when a call took too long: because of its deadline, that of its
+	// context, ReadTimeout or WriteTimeout. To errors.Is it is also context.DeadlineExceeded
+	// and os.ErrDeadlineExceeded.
+	ErrTimeout net.Error = &timeoutError{}
 
 	// ErrNoFreeConns is returned for a call that did not get a connection, since all
 	// that are allowed to a host were in use for too long.
@@ -375,9 +375,9 @@ var (
 // Calls return it if the client has DetailedErrors. Calls also return it if the request could not be written, and from a
 // PipelineClient if other responses were due first.
 //
-// The server has certainly not seen the request only if Written is 0. If not, and if
-// the connection had been used before, the server most likely closed it because it had
-// been idle, just when it was used again.
+// NotProcessed reports whether the server has certainly not acted on the request. If it
+// returns false and Reused is set, the server most likely closed the idle connection at the
+// moment when it was used again.
 type ClosedError struct {
 	Addr    string // of the server, as it was dialed
 	Reused  bool   // whether the connection had been used for another request before
@@ -395,6 +395,10 @@ func (e *ClosedError) Error() string {
 	}
 	return "gallop: " + e.Addr + " ended " + which + " before the first byte of the answer: " + e.Err.Error()
 }
+
+// NotProcessed reports whether the server has certainly not acted on the request, so that any
+// request may be sent again. False means that nobody knows. See [SafeToRetry].
+func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
 
 // Unwrap returns ErrConnectionClosed and Err.
 func (e *ClosedError) Unwrap() []error { return []error{ErrConnectionClosed, e.Err} }

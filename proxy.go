@@ -22,14 +22,14 @@ const defaultProxyTimeout = 10 * time.Second
 
 // ProxyDialer makes connections through proxies: its DialContext, Dial and
 // DialTimeout are for the fields of HostClient with those names. Every connection is a
-// tunnel, for http as for https. Names are resolved by the proxy. Unix sockets are
-// dialed without one. The zero value takes the proxies of the environment, for plain HTTP.
+// tunnel, for http as for https. The proxy resolves names. Unix sockets are
+// dialed without a proxy. The zero value uses the proxies of the environment, for plain HTTP.
 //
 // All methods may be called concurrently. Fields must not be changed after the first
 // call. A dial that fails returns an *ErrDialWithUpstream, with a *ProxyError in it if
 // there was a proxy.
 type ProxyDialer struct {
-	// URL is the proxy, whatever is dialed; nil lets Rules choose. Its scheme is
+	// URL is the proxy for all connections. nil means that Proxy chooses. Its scheme is
 	//   - http, for CONNECT (RFC 9110 §9.3.6),
 	//   - https, for the same over TLS to the proxy,
 	//   - socks5 or socks5h, for SOCKS 5 (RFC 1928).
@@ -38,12 +38,13 @@ type ProxyDialer struct {
 	// those of RFC 1929.
 	URL *url.URL
 
-	// Rules choose the proxy if URL is nil. nil are the rules of the environment at
-	// the first dial of this process.
-	Rules *ProxyRules
+	// Proxy chooses the proxy if URL is nil, and returns nil to connect directly. target has
+	// only a scheme, which is Scheme, and a host with a port. ctx is that of the dial. nil means
+	// the rules that the environment had at the first dial of the process.
+	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
-	// IsTLS says to the Rules that https is spoken with what is dialed.
-	IsTLS bool
+	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
+	Scheme string
 
 	// Authorization is the Proxy-Authorization for CONNECT, instead of what the URL
 	// says.
@@ -130,7 +131,7 @@ func (d *ProxyDialer) dial(ctx context.Context, network, addr string) (net.Conn,
 	if _, isPath := unixPath(addr); network == "unix" || isPath {
 		return d.connect(ctx, network, addr)
 	}
-	p, err := d.choose(addr)
+	p, err := d.choose(ctx, addr)
 	if err != nil {
 		return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: err}
 	}
@@ -154,20 +155,23 @@ func proxyError(ctx context.Context, p *proxyServer, err error) error {
 }
 
 // choose returns the proxy for addr, or nil if there is none.
-func (d *ProxyDialer) choose(addr string) (*proxyServer, error) {
-	u := d.URL
-	if u == nil {
-		rules := d.Rules
-		if rules == nil {
-			rules = environmentRules()
-		}
-		var err error
-		if u, err = rules.Proxy(d.IsTLS, addr); u == nil || err != nil {
-			return nil, err
-		}
+func (d *ProxyDialer) choose(ctx context.Context, addr string) (*proxyServer, error) {
+	if d.URL != nil {
+		return parseProxy(d.URL)
+	}
+	proxy := d.Proxy
+	if proxy == nil {
+		proxy = environmentRules().Proxy
+	}
+	u, err := proxy(ctx, proxyTarget(cmp.Or(d.Scheme, "http"), addr))
+	if u == nil || err != nil {
+		return nil, err
 	}
 	return parseProxy(u)
 }
+
+// proxyTarget returns what a Proxy function is asked about.
+func proxyTarget(scheme, addr string) *url.URL { return &url.URL{Scheme: scheme, Host: addr} }
 
 func (d *ProxyDialer) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	if d.Connect != nil {

@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"sync"
@@ -45,9 +46,11 @@ func ProxyRulesFromEnvironment() *ProxyRules {
 // environmentRules are those that the environment had when they were asked for first.
 var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
-// Proxy returns the URL of the proxy for addr, which is host:port, or nil if there is none.
-// Rules with a proxy that cannot be understood are an error, and not a way around it.
-func (r *ProxyRules) Proxy(isTLS bool, addr string) (*url.URL, error) {
+// Proxy returns the URL of the proxy for target, or nil if there is none. It uses only the scheme
+// and the host of target. If a proxy in the rules is not valid, Proxy returns an error, so that
+// nothing is dialed directly by mistake. Proxy has the type of the fields of Client, HostClient and
+// ProxyDialer with that name. It ignores the context.
+func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		env := httpproxy.Config{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}
 		r.choose = env.ProxyFunc()
@@ -58,11 +61,7 @@ func (r *ProxyRules) Proxy(isTLS bool, addr string) (*url.URL, error) {
 	if r.broken != nil {
 		return nil, r.broken
 	}
-	scheme := "http"
-	if isTLS {
-		scheme = "https"
-	}
-	return r.choose(&url.URL{Scheme: scheme, Host: addr})
+	return r.choose(target)
 }
 
 // isProxyURL reports whether s is "", a URL with a host, or a host alone. Package

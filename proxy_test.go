@@ -355,7 +355,11 @@ func TestProxyRules(t *testing.T) {
 		{"127.0.0.1:443", true, ""},
 		{"[::1]:443", true, ""},
 	} {
-		u, err := rules.Proxy(tc.isTLS, tc.addr)
+		target := &url.URL{Scheme: "http", Host: tc.addr}
+		if tc.isTLS {
+			target.Scheme = "https"
+		}
+		u, err := rules.Proxy(t.Context(), target)
 		got := ""
 		if u != nil {
 			got = u.String()
@@ -374,7 +378,7 @@ func TestProxyRulesBroken(t *testing.T) {
 		"bad address": {HTTPProxy: "http://me:secret@[::1"},
 		"CGI":         {HTTPProxy: "http://proxy.test", cgi: true},
 	} {
-		d := &ProxyDialer{Rules: rules, Connect: func(context.Context, string, string) (net.Conn, error) {
+		d := &ProxyDialer{Proxy: rules.Proxy, Connect: func(context.Context, string, string) (net.Conn, error) {
 			t.Errorf("%s: dialed", name)
 			return nil, io.EOF
 		}}
@@ -405,7 +409,7 @@ func TestProxyEnvironment(t *testing.T) {
 func TestProxyDirect(t *testing.T) {
 	rules := &ProxyRules{HTTPProxy: "proxy.test", NoProxy: "direct.test"}
 	var dialed []string
-	d := &ProxyDialer{Rules: rules, Connect: func(_ context.Context, network, addr string) (net.Conn, error) {
+	d := &ProxyDialer{Proxy: rules.Proxy, Connect: func(_ context.Context, network, addr string) (net.Conn, error) {
 		dialed = append(dialed, network+" "+addr)
 		return nil, io.EOF
 	}}

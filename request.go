@@ -42,7 +42,7 @@ type Request struct {
 	values  userValues
 	timeout time.Duration
 	sent    *sentHead       // nil until a client has sent the request
-	ctx     context.Context // of the call, on its way through a RoundTripper
+	ctx     context.Context // of the call in flight, see Context
 	isTLS   bool
 	maxArgs int // in the query and in a form; 0: no limit
 
@@ -338,7 +338,22 @@ func (req *Request) MayContinue() bool {
 // the response body. Zero means that only the client's own limits hold.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// GetTimeOut returns what SetTimeout set.
+// Context returns the context of the call that req is sent with: the argument of DoContext, in a
+// RoundTripper, in RetryIfErr, and in LBClient.HealthCheck. It is context.Background if DoContext
+// was not used, if no call is in flight, and on a server, where RequestCtx is the context. It is
+// never nil.
+//
+// The deadline of a call may be earlier than that of its context: a RoundTripper also respects
+// GetTimeOut.
+func (req *Request) Context() context.Context {
+	if req.ctx == nil {
+		return context.Background()
+	}
+	return req.ctx
+}
+
+// GetTimeOut returns what SetTimeout set. In a RoundTripper it returns how much time is left for
+// the attempt, or 0 if there is no limit.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
 // SetUserValue keeps value under key, which must be comparable, for as long as the

@@ -46,7 +46,7 @@ func (in *input) wait() error {
 		return in.waitRaw()
 	}
 	in.makeRoom()
-	n, err := in.c.nc.Read(in.buf[:cap(in.buf)]) // few calls deep, see clientConn.roundTrip
+	n, err := in.c.nc.Read(in.buf[:cap(in.buf)]) // few calls deep, see ClientConn.roundTrip
 	switch {
 	case n > 0:
 		in.c.look()

@@ -101,7 +101,7 @@ func mayRepeat(r *http.Request, err error) bool {
 	case http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodGet, http.MethodHead, "":
 		return true
 	}
-	return closed.Written == 0 || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
+	return closed.NotProcessed() || r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != ""
 }
 
 func newCall(t *Transport, h *host, r *http.Request) *call {

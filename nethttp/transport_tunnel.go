@@ -17,11 +17,11 @@ import (
 // tunnelThrough makes hc connect through proxy.
 func (t *Transport) tunnelThrough(hc *gallop.HostClient, proxy *url.URL) {
 	if t.ProxyConnectHeader == nil && t.GetProxyConnectHeader == nil && t.OnProxyConnectResponse == nil {
-		hc.Proxy = func(bool, string) (*url.URL, error) { return proxy, nil }
+		hc.Proxy = func(context.Context, *url.URL) (*url.URL, error) { return proxy, nil }
 		return
 	}
 	d := &gallop.ProxyDialer{
-		URL: proxy, IsTLS: hc.IsTLS, Connect: hc.DialContext, TLSHandshakeTimeout: t.TLSHandshakeTimeout,
+		URL: proxy, Connect: hc.DialContext, TLSHandshakeTimeout: t.TLSHandshakeTimeout,
 		ConnectHeader:     t.setConnectHeader,
 		OnConnectResponse: t.heardOfConnect,
 	}

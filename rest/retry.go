@@ -121,8 +121,8 @@ func (x *exchange) isRepeatable() bool {
 
 // neverArrived reports whether the server has certainly not seen the request.
 func neverArrived(err error) bool {
-	var closed *gallop.ClosedError
+	var known interface{ NotProcessed() bool } // gallop.ClosedError has it
 	var dial *gallop.ErrDialWithUpstream
 	var op *net.OpError
-	return errors.As(err, &dial) || errors.As(err, &closed) && closed.Written == 0 || errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &dial) || errors.As(err, &known) && known.NotProcessed() || errors.As(err, &op) && op.Op == "dial"
 }

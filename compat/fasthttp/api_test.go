@@ -13,6 +13,12 @@ var otherwise = map[string]string{
 	// LIFO is the default, and so 0.
 	"const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 0": "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 1",
 	"const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 1": "const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 0",
+
+	// fasthttp's types here are not exported, so no program can name them. What programs do with the values still compiles.
+	"method (*fasthttp.HostClient) AcquireConn(time.Duration, bool) (*fasthttp.clientConn, error)": "method (*fasthttp.HostClient) AcquireConn(time.Duration, bool) (*github.com/gallop-http/gallop.ClientConn, error)",
+	"method (*fasthttp.HostClient) CloseConn(*fasthttp.clientConn)":                                "method (*fasthttp.HostClient) CloseConn(*github.com/gallop-http/gallop.ClientConn)",
+	"method (*fasthttp.HostClient) ReleaseConn(*fasthttp.clientConn)":                              "method (*fasthttp.HostClient) ReleaseConn(*github.com/gallop-http/gallop.ClientConn)",
+	"var fasthttp.ErrTimeout *fasthttp.timeoutError":                                               "var fasthttp.ErrTimeout net.Error",
 }
 
 // testdata/api.txt is what fasthttp v1.74.0 exports, as internal/api/record has written it. What there is more
