@@ -75,11 +75,11 @@ func (p *Protocols) check() error {
 // HTTP2Config configures HTTP/2. Its fields have the names and meanings of net/http's type of the same name. In each field, zero means the
 // default. A field that only one side uses says so; the other side ignores it.
 //
-// This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. A Server or client copies the configuration when it
-// is first used.
+// This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. An HTTP2Config must not be changed once a Server or
+// client that points to it is used.
 type HTTP2Config struct {
 	// MaxConcurrentStreams is how many streams a client may have open at a time on one connection of a Server.
-	// It bounds requests, where Server.Concurrency bounds connections. The default is at least 100.
+	// Server.Concurrency bounds connections, not streams. The default is at least 100.
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client wait when the server's limit for streams on a connection is reached.

@@ -109,6 +109,20 @@ type Server struct {
 	// that serves it.
 	ConnState func(c net.Conn, state ConnState)
 
+	// OnListen is called by Serve, and so by all methods that serve a listener, when the server is about to accept connections from
+	// ln. ln is what BaseContext is given. Use OnListen to learn the port that was chosen for ":0" or to write a file that says that
+	// the server is ready. Clients that connect before OnListen returns wait in the listener's queue. OnListen must not wait for
+	// Shutdown or Close.
+	OnListen func(ln net.Listener)
+
+	// Protocols is the set of protocols that the server speaks. Nil means those that this version of the module recommends, which is
+	// HTTP/1 now; see Protocols. Serve and the Listen methods return an error that wraps ErrProtocols for a set that this version does
+	// not support.
+	Protocols *Protocols
+
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. It has no effect unless Protocols includes HTTP/2.
+	HTTP2 *HTTP2Config
+
 	// TLSConfig is used, as a copy, by the methods that serve TLS. They always offer
 	// HTTP/1.1. They offer "h2" of its NextProtos only if a handler of NextProto serves
 	// HTTP/2. The same holds for the configurations that GetConfigForClient returns.
@@ -203,6 +217,10 @@ type Server struct {
 	// idle connections. It lets balancers and keep-alive clients move away without a
 	// request lost. The default is not at all.
 	LameDuck time.Duration
+
+	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests after their context has ended and the time of LameDuck has
+	// passed. Connections that are left are closed then. The default is to wait without a limit, as Shutdown does.
+	ShutdownTimeout time.Duration
 
 	// Transport is how connections are served: by default on event loops where there are
 	// any, which is on Linux for TCP and unix sockets, with TLS if it is by ServeTLS and its
@@ -324,15 +342,25 @@ func (s *Server) prepare() {
 	})
 }
 
+// prepareToServe is prepare for the methods that serve. It returns why they cannot.
+func (s *Server) prepareToServe() error {
+	s.prepare()
+	if s.Handler == nil && s.protos == nil {
+		return errNoHandler
+	}
+	return s.Protocols.check()
+}
+
 // Serve serves the connections that ln accepts, see Transport, until ln fails or the
 // server is shut down. It closes ln once, whatever its type. It returns nil after Shutdown or
 // Close, after the program has closed ln, and if Accept returns io.EOF, as listeners may that
 // have an end.
+//
+// It returns an error that wraps ErrProtocols, and serves nothing, if this version does not support the set in Protocols.
 func (s *Server) Serve(ln net.Listener) error {
-	s.prepare()
-	if s.Handler == nil && s.protos == nil {
+	if err := s.prepareToServe(); err != nil {
 		ln.Close()
-		return errNoHandler
+		return err
 	}
 	served := s.conns.addListener(ln)
 	if served == nil {
@@ -341,6 +369,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 	defer served.drop()
 	served.base = s.baseContext(ln)
+	if s.OnListen != nil {
+		s.OnListen(ln)
+	}
 	if s.Transport != TransportGoroutine {
 		if done, err := s.serveOnLoops(served); done {
 			return err
@@ -359,10 +390,9 @@ func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.
 func (s *Server) serveOne(c net.Conn, of *servedListener) error {
-	s.prepare()
-	if s.Handler == nil && s.protos == nil {
+	if err := s.prepareToServe(); err != nil {
 		c.Close()
-		return errNoHandler
+		return err
 	}
 	if err := s.admit(); err != nil {
 		s.turnAway(c, StatusServiceUnavailable, err, false)

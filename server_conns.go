@@ -35,6 +35,7 @@ type connTable struct {
 
 	mu        sync.Mutex
 	listeners map[*servedListener]struct{}
+	added     uint64     // how many listeners there ever were
 	closeErrs []error    // of listeners
 	conns     tableEntry // head of a ring of all connections
 	closing   bool
