@@ -15,7 +15,7 @@ const DefaultMaxPendingRequests = 1024
 // PipelineClient sends requests to one host one behind the other over few connections,
 // without waiting for the answers, which come in the same order (RFC 9112 §9.3.2). It
 // suits many small requests to a server nearby. One slow answer holds up all behind it:
-// HostClient is for everything else.
+// HostClient is for everything else. A PipelineClient always uses HTTP/1.1.
 //
 // Requests and answers are whole: a body that is a stream is read into memory first. A
 // request that is not idempotent holds back those behind it until it is answered, see
@@ -46,8 +46,7 @@ type PipelineClient struct {
 	_ noCopy
 
 	// Addr, IsTLS, TLSConfig, Name, NoDefaultUserAgentHeader, DialContext, Dial,
-	// DialDualStack, MaxResponseHeaderBytes, MaxResponseBodySize, ReadBufferSize,
-	// DisablePathNormalizing and DisableHeaderNamesNormalizing are as in HostClient.
+	// MaxResponseHeaderBytes, MaxResponseBodySize, ReadBufferSize, DisablePathNormalizing and DisableHeaderNamesNormalizing are as in HostClient.
 	Addr                          string
 	IsTLS                         bool
 	TLSConfig                     *tls.Config
@@ -55,7 +54,6 @@ type PipelineClient struct {
 	NoDefaultUserAgentHeader      bool
 	DialContext                   func(ctx context.Context, network, addr string) (net.Conn, error)
 	Dial                          DialFunc
-	DialDualStack                 bool
 	MaxResponseHeaderBytes        int
 	MaxResponseBodySize           int
 	ReadBufferSize                int
@@ -109,6 +107,11 @@ type PipelineClient struct {
 	//
 	// Deprecated: failures are returned by calls.
 	Logger Logger
+
+	// DialDualStack has no effect.
+	//
+	// Deprecated: IPv4 and IPv6 are always both used.
+	DialDualStack bool
 
 	once    sync.Once
 	initErr error

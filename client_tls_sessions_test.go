@@ -1,8 +1,8 @@
 package gallop
 
 import (
-	"context"
 	"bufio"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"

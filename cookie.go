@@ -49,11 +49,15 @@ const (
 )
 
 var (
-	// CookieExpireDelete is a time of expiry that makes a client delete the cookie.
-	CookieExpireDelete = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
+	// CookieExpireDelete is a time of expiry that makes a client delete the cookie. It must not be
+	// changed.
+	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the time of expiry of a cookie that has none.
+	// CookieExpireUnlimited is the time of expiry of a cookie that has none, the zero time. It must
+	// not be changed.
 	CookieExpireUnlimited = time.Time{}
+
+	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
 )
 
 var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}

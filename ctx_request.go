@@ -107,9 +107,9 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 	return ctx.multipartValue(key)
 }
 
-// NetHttpFormValueFunc is a FormValueFunc with the order of net/http: the forms in the
+// NetHttpFormValueFunc is a [FormValueFunc] with the order of net/http: forms in the
 // body of POST, PUT and PATCH come before the query.
-var NetHttpFormValueFunc FormValueFunc = func(ctx *RequestCtx, key string) []byte {
+func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {
 			return v

@@ -87,10 +87,14 @@ func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, e
 	return d.dialWithin(context.Background(), timeout, "tcp", addr)
 }
 
-// DialDualStack is Dial, which knows both stacks by itself.
+// DialDualStack does the same as Dial.
+//
+// Deprecated: use Dial, which uses IPv4 and IPv6.
 func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) { return d.Dial(addr) }
 
-// DialDualStackTimeout is DialTimeout, which knows both stacks by itself.
+// DialDualStackTimeout does the same as DialTimeout.
+//
+// Deprecated: use DialTimeout, which uses IPv4 and IPv6.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.DialTimeout(addr, timeout)
 }
@@ -116,15 +120,21 @@ func DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return defaultDialer.DialTimeout(addr, timeout)
 }
 
-// DialDualStack is Dial, which knows both stacks by itself.
+// DialDualStack does the same as Dial.
+//
+// Deprecated: use Dial, which uses IPv4 and IPv6.
 func DialDualStack(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
-// DialDualStackTimeout is DialTimeout, which knows both stacks by itself.
+// DialDualStackTimeout does the same as DialTimeout.
+//
+// Deprecated: use DialTimeout, which uses IPv4 and IPv6.
 func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return defaultDialer.DialTimeout(addr, timeout)
 }
 
-// FlushDNSCache forgets the addresses that Dial and its kin have looked up.
+// FlushDNSCache forgets the addresses that Dial, DialTimeout and clients without a dial function
+// have looked up. It may be called at any time, but it affects all packages of the program: to flush only
+// your own, use a TCPDialer and its FlushDNSCache.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -110,8 +110,9 @@ type FS struct {
 	// default is FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
-	// CacheDuration, SkipCache and CleanStop are without effect: no file is kept open
-	// beyond its response, and there is nothing to clean up.
+	// CacheDuration, SkipCache and CleanStop have no effect.
+	//
+	// Deprecated: no file is kept open beyond its response, so there is nothing to clean up.
 	CacheDuration time.Duration
 	SkipCache     bool
 	CleanStop     chan struct{}
@@ -121,19 +122,22 @@ type FS struct {
 // gives the files it compresses.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. It must not be changed
-// once a handler was made.
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. It must not be changed once
+// anything is served: set FS.CompressedFileSuffixes instead.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,
 	"br":   ".fasthttp.br",
 	"zstd": ".fasthttp.zst",
 }
 
-// FSHandlerCacheDuration is how long fasthttp keeps a file open by default. See
-// FS.CacheDuration.
+// FSHandlerCacheDuration is how long fasthttp keeps a file open by default.
+//
+// Deprecated: FS.CacheDuration has no effect.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// CacheKind is a type that fasthttp exports. Nothing takes or returns one.
+// CacheKind is a type that fasthttp exports.
+//
+// Deprecated: nothing takes or returns a CacheKind.
 type CacheKind uint8
 
 // NewRequestHandler returns a handler that serves the files of f.

@@ -91,7 +91,9 @@ func (h *header) VisitAllTrailer(f func(value []byte)) {
 	}
 }
 
-// VisitAllInOrder is VisitAll.
+// VisitAllInOrder does the same as VisitAll.
+//
+// Deprecated: use All.
 func (h *RequestHeader) VisitAllInOrder(f func(key, value []byte)) { h.VisitAll(f) }
 
 // VisitAllCookie calls f for each cookie that the request carries. Cookies is the

@@ -172,6 +172,6 @@ func (h *ResponseHeader) DelClientCookieBytes(key []byte) {
 	c := AcquireCookie()
 	defer ReleaseCookie(c)
 	c.SetKeyBytes(key)
-	c.SetExpire(CookieExpireDelete)
+	c.SetExpire(expiredLongAgo)
 	h.SetCookie(c)
 }

@@ -15,7 +15,9 @@ func (h *header) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.head.Fields, yield) }
 }
 
-// AllInOrder is All.
+// AllInOrder does the same as All.
+//
+// Deprecated: use All, which yields the fields in the order in which they are sent.
 func (h *RequestHeader) AllInOrder() iter.Seq2[[]byte, []byte] { return h.All() }
 
 func (h *header) eachField(l *field.List, yield func(name, value []byte) bool) {

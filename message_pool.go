@@ -17,10 +17,11 @@ var requestBodyKeep, responseBodyKeep atomic.Int64
 
 func init() { SetBodySizePoolLimit(maxKeptBuffer, maxKeptBuffer) }
 
-// SetBodySizePoolLimit sets up to which capacity, in bytes, requests and responses
-// keep the buffers of their bodies when they are reset: 64 KiB by default, and any if
-// it is negative. Larger ones go back to pools that shrink when they are not needed,
-// so that there is little to win. It holds for the whole process, from now on.
+// SetBodySizePoolLimit sets the capacity, in bytes, up to which requests and responses keep the
+// buffers of their bodies when they are reset: 64 KiB by default, and any capacity if it is
+// negative. Larger buffers go back to pools that shrink when they are not needed, so the gain is
+// small. SetBodySizePoolLimit may be called at any time, but it affects all packages of the program:
+// leave it to package main.
 func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
 	requestBodyKeep.Store(int64(reqBodyLimit))
 	responseBodyKeep.Store(int64(respBodyLimit))

@@ -267,10 +267,14 @@ type Server struct {
 	// the handler leaves is read and dropped, or the connection is closed.
 	StreamRequestBody bool
 
-	// DisablePreParseMultipartForm is without effect: forms are parsed when asked for.
+	// DisablePreParseMultipartForm has no effect.
+	//
+	// Deprecated: forms are parsed when a handler asks for them.
 	DisablePreParseMultipartForm bool
 
-	// ReduceMemoryUsage is without effect: an idle connection holds no buffer anyway.
+	// ReduceMemoryUsage has no effect.
+	//
+	// Deprecated: an idle connection holds no buffer.
 	ReduceMemoryUsage bool
 
 	// DisableHeaderNamesNormalizing calls DisableNormalizing on the headers of requests
@@ -281,7 +285,9 @@ type Server struct {
 	// LogAllErrors also logs clients that went away or were too slow.
 	LogAllErrors bool
 
-	// SecureErrorLogMessage is without effect: no message ever holds request bytes.
+	// SecureErrorLogMessage has no effect.
+	//
+	// Deprecated: errors and log lines never contain bytes of a request.
 	SecureErrorLogMessage bool
 
 	// NoDefaultServerHeader leaves out Server, NoDefaultDate leaves out Date and
@@ -293,15 +299,16 @@ type Server struct {
 	// KeepHijackedConns leaves it to the hijack handler to close the connection.
 	KeepHijackedConns bool
 
-	// CloseOnShutdown is without effect: answers given during Shutdown always say
-	// that the connection closes.
+	// CloseOnShutdown has no effect.
+	//
+	// Deprecated: responses during Shutdown always close the connection.
 	CloseOnShutdown bool
 
 	// PoisonReleased overwrites the bytes that a handler was given with 0xDB when
 	// it has returned, so that views kept too long show. Race builds always do.
 	PoisonReleased bool
 
-	// MaxKeepaliveDuration is without effect.
+	// MaxKeepaliveDuration has no effect.
 	//
 	// Deprecated: use IdleTimeout.
 	MaxKeepaliveDuration time.Duration
