@@ -97,7 +97,7 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	returned := false
 	defer m.end(&returned)
 	err := m.client.DoDeadline(req, resp, deadline)
-	lb.note(nil, m, req, resp, err)
+	lb.note(context.Background(), m, req, resp, err)
 	returned = true
 	return err
 }
@@ -202,7 +202,7 @@ func (lb *LBClient) newMember(c BalancingClient) *lbMember {
 	return m
 }
 
-// note keeps in mind how a request went. ctx may be nil.
+// note keeps in mind how a request went.
 func (lb *LBClient) note(ctx context.Context, m *lbMember, req *Request, resp *Response, err error) {
 	healthy := err == nil
 	if lb.HealthCheck != nil {
@@ -213,9 +213,9 @@ func (lb *LBClient) note(ctx context.Context, m *lbMember, req *Request, resp *R
 	}
 }
 
-// isHealthy calls HealthCheck.
+// isHealthy calls HealthCheck, to which req shows ctx.
 func (lb *LBClient) isHealthy(ctx context.Context, req *Request, resp *Response, err error) bool {
-	if ctx != nil && req != nil {
+	if req != nil {
 		outer := req.ctx
 		defer func() { req.ctx = outer }()
 		req.ctx = ctx
