@@ -222,10 +222,9 @@ type Server struct {
 	// passed. Connections that are left are closed then. The default is to wait without a limit, as Shutdown does.
 	ShutdownTimeout time.Duration
 
-	// Transport is how connections are served: by default on event loops where there are
-	// any, which is on Linux for TCP and unix sockets, with TLS if it is by ServeTLS and its
-	// kin, and else by a goroutine each.
-	Transport TransportType
+	// Engine says what serves connections. The default is EngineAuto: event loops on Linux for TCP and unix sockets, including
+	// TLS by the methods of Server that serve TLS, and a goroutine for each connection elsewhere.
+	Engine EngineType
 
 	// Dispatch is where an event loop calls Handler.
 	Dispatch DispatchType
@@ -335,6 +334,7 @@ type Server struct {
 	workers workerPool
 	loops   loopGroup
 	branch  predictor
+	counts  [countShards]serverCounts
 }
 
 // prepare resolves the settings. Every way into the server calls it first.
@@ -358,7 +358,7 @@ func (s *Server) prepareToServe() error {
 	return s.Protocols.check()
 }
 
-// Serve serves the connections that ln accepts, see Transport, until ln fails or the
+// Serve serves the connections that ln accepts, see Engine, until ln fails or the
 // server is shut down. It closes ln once, whatever its type. It returns nil after Shutdown or
 // Close, after the program has closed ln, and if Accept returns io.EOF, as listeners may that
 // have an end.
@@ -379,7 +379,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	if s.OnListen != nil {
 		s.OnListen(ln)
 	}
-	if s.Transport != TransportGoroutine {
+	if s.Engine != EngineGoroutine {
 		if done, err := s.serveOnLoops(served); done {
 			return err
 		}

@@ -111,9 +111,9 @@ func TestUnsupportedProtocolsCloseTheListener(t *testing.T) {
 
 // Addrs are those of the listeners, also when the port was 0. OnListen is told when the server serves.
 func TestAddrs(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		listening := make(chan net.Addr, 1)
-		s := &gallop.Server{Transport: over, Handler: say}
+		s := &gallop.Server{Engine: over, Handler: say}
 		s.OnListen = func(ln net.Listener) { listening <- ln.Addr() }
 		if a := s.Addrs(); a != nil {
 			t.Errorf("%v before anything is served", a)
@@ -151,10 +151,10 @@ func TestAddrs(t *testing.T) {
 
 // Run serves until its context ends, lets requests finish, and returns nil.
 func TestRun(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for _, secure := range []bool{false, true} {
 			begun, finish := make(chan struct{}), make(chan struct{})
-			s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
+			s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
 			ctx, cancel := context.WithCancel(context.Background())
 			ln, ended := localListener(t), make(chan error, 1)
 			cert, key, pool := certificate(t, t.TempDir())
@@ -190,10 +190,10 @@ func TestRun(t *testing.T) {
 
 // Requests that are still in flight after ShutdownTimeout are cut off.
 func TestRunWithShutdownTimeout(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		begun, finish := make(chan struct{}), make(chan struct{})
 		defer close(finish)
-		s := &gallop.Server{Transport: over, ShutdownTimeout: 50 * time.Millisecond,
+		s := &gallop.Server{Engine: over, ShutdownTimeout: 50 * time.Millisecond,
 			Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
 		ctx, cancel := context.WithCancel(context.Background())
 		ln, ended := localListener(t), make(chan error, 1)
@@ -210,8 +210,8 @@ func TestRunWithShutdownTimeout(t *testing.T) {
 
 // Without the end of its context, Run returns what Serve does, and shuts nothing else down.
 func TestRunWhenTheListenerFails(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		s := &gallop.Server{Transport: over, Handler: say}
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := &gallop.Server{Engine: over, Handler: say}
 		addr := listen(t, s, s.Serve)
 		if err := s.Run(context.Background(), failingListener{localListener(t)}); err != errOnPurpose {
 			t.Error(err)
@@ -224,11 +224,11 @@ func TestRunWhenTheListenerFails(t *testing.T) {
 
 // With a context that has ended, Run closes the listener and returns.
 func TestRunWithAnEndedContext(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		ln := localListener(t)
-		if err := (&gallop.Server{Transport: over, Handler: say}).Run(ctx, ln); err != nil {
+		if err := (&gallop.Server{Engine: over, Handler: say}).Run(ctx, ln); err != nil {
 			t.Error(err)
 		}
 		if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
