@@ -15,8 +15,8 @@ const (
 	// DefaultMaxIdleConnDuration is how long a connection is kept that nobody uses.
 	DefaultMaxIdleConnDuration = 10 * time.Second
 
-	// DefaultMaxIdemponentCallAttempts is how often a request may be sent in all, if
-	// RetryIf or its kin ask for more than the one retry there is by default.
+	// DefaultMaxIdemponentCallAttempts is how often a request may be sent in all if RetryIfErr
+	// asks for more than the one retry that is the default.
 	DefaultMaxIdemponentCallAttempts = 5
 
 	// DefaultMaxResponseBodySize is how many bytes of a body are read into memory.
