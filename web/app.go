@@ -39,14 +39,13 @@ type Config struct {
 	// Validator looks at what Binder has filled; nil for none.
 	Validator Validator
 
-	// TrustedProxies are the networks of the proxies whose word counts for where a request comes from and what
-	// was asked for: X-Forwarded-For, -Proto and -Host. None by default. Peers on a unix socket are trusted, too,
-	// if there are any. The proxies have to set all three, or remove what clients send.
+	// TrustedProxies are the networks of the proxies that the app believes when they say where a request comes from and what
+	// was asked for. None are trusted by default. Peers on a unix socket are trusted, too, if there are any networks. The
+	// proxies have to set all headers of ProxyHeaders, or remove those that clients send.
 	TrustedProxies []netip.Prefix
 
-	// Forwarded makes it the word of the field Forwarded (RFC 7239), and not of the others. It is either, for a
-	// proxy that sets one passes the other on as the client has sent it.
-	Forwarded bool
+	// ProxyHeaders says which headers the trusted proxies set; XForwarded by default.
+	ProxyHeaders ProxyHeaders
 
 	// Server is the server that Listen runs, with its limits and timeouts. It is used
 	// itself, and its Handler is set. By default it is a zero gallop.Server.

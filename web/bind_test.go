@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -158,7 +159,7 @@ func TestBindSources(t *testing.T) {
 		fill func(b Binder, v any) error
 		want string
 	}{
-		"uri":    {Binder.URI, "42||||0"},
+		"uri":    {Binder.Path, "42||||0"},
 		"query":  {Binder.Query, "0|q|||1"},
 		"header": {Binder.Header, "0||h||0"},
 		"cookie": {Binder.Cookie, "0||c|s|0"},
@@ -533,7 +534,7 @@ func TestBindLargeUploads(t *testing.T) {
 
 type picky struct{ err error }
 
-func (p picky) Validate(any) error { return p.err }
+func (p picky) Validate(context.Context, any) error { return p.err }
 
 func TestValidator(t *testing.T) {
 	own := NewError(409, "no")

@@ -32,15 +32,15 @@ func (xmlCodec) Marshal(v any) ([]byte, error) {
 func (xmlCodec) Unmarshal(data []byte, v any) error { return xml.Unmarshal(data, v) }
 
 // codec returns what decodes a media type, and what errors and tags call it; nil if nothing does.
-func (c *Ctx) codec(mediaType string) (codec Codec, source string) {
+func (c *Ctx) codec(mediaType string) (codec Codec, source Source) {
 	if codec := c.app.config.Codecs[mediaType]; codec != nil {
-		return codec, mediaType
+		return codec, Source(mediaType)
 	}
 	switch {
 	case mediaType == typeJSON || strings.HasSuffix(mediaType, "+json"):
-		return c.app.config.JSON, "json"
+		return c.app.config.JSON, SourceJSON
 	case mediaType == "application/xml" || mediaType == "text/xml" || strings.HasSuffix(mediaType, "+xml"):
-		return xmlCodec{}, "xml"
+		return xmlCodec{}, SourceXML
 	}
 	return nil, ""
 }
@@ -48,6 +48,6 @@ func (c *Ctx) codec(mediaType string) (codec Codec, source string) {
 // unsupported is the error for a body of a type that nothing decodes. The answer says what
 // would be (RFC 9110 §15.5.16).
 func (c *Ctx) unsupported() error {
-	c.Set(gallop.HeaderAccept, c.app.accept)
+	c.SetHeader(gallop.HeaderAccept, c.app.accept)
 	return NewError(gallop.StatusUnsupportedMediaType)
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gallop-http/gallop"
@@ -20,46 +21,49 @@ const (
 	typeMultipart = "multipart/form-data"
 )
 
-// Status sets the status code of the response. It panics if status is less than 100 or
-// more than 999, unless it is 0, which stands for 200.
+// Status sets the status code of the response. Like the WriteHeader of net/http, it panics unless the status has three digits.
 func (c *Ctx) Status(status int) *Ctx {
+	if status < 100 || status > 999 {
+		panic("web: status code " + strconv.Itoa(status) + " does not have three digits")
+	}
 	c.request.SetStatusCode(status)
 	return c
 }
 
-// Set sets a header of the response, in place of those with the name. Set-Cookie is added to those
-// that there are. Values that would split the response are refused.
-func (c *Ctx) Set(name, value string) *Ctx {
+// SetHeader sets a header of the response and replaces one with this name, except Set-Cookie: cookies are added. Line breaks in
+// the value become spaces. A name that is no token (RFC 9110 §5.1) is refused; the mistake is logged, once for each name.
+func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
 }
 
-// Type sets Content-Type: a media type, or a short name for one, as "json" or ".html". Text that
-// is called by a short name is UTF-8, unless there is a charset. Methods that send a body keep this type, except SSE,
-// AutoFormat and a later Format, which need their own.
-func (c *Ctx) Type(mediaType string, charset ...string) *Ctx {
+// Type sets the Content-Type: a media type such as "text/csv; charset=utf-16", or a short name such as "json" or ".html",
+// with parameters or without. Text under a short name is UTF-8 unless there are parameters. Methods that send a body keep
+// this type, except SSE, AutoFormat and a later Format, which choose their own.
+func (c *Ctx) Type(mediaType string) *Ctx {
 	t := fullType(mediaType)
-	if len(charset) > 0 {
-		t, _, _ = strings.Cut(t, ";")
-		t += "; charset=" + charset[0]
+	if name, parameters, ok := strings.Cut(mediaType, ";"); ok && strings.IndexByte(name, '/') < 0 {
+		t, _, _ = strings.Cut(fullType(strings.TrimRight(name, " \t")), ";")
+		t += ";" + parameters
 	}
 	c.request.SetContentType(t)
 	c.chosenType = c.chosenType[:0]
 	return c
 }
 
-// Vary adds names of fields to Vary: those of the request on which the answer depends.
-func (c *Ctx) Vary(fields ...string) {
+// Vary adds names of request headers to Vary: those that the response depends on.
+func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
 	switch {
-	case len(fields) == 0:
-	case len(lines) == 0 && len(fields) == 1:
-		h.Set(gallop.HeaderVary, fields[0])
-	case len(lines) == 1 && len(fields) == 1 && string(lines[0]) == fields[0]:
+	case len(names) == 0:
+	case len(lines) == 0 && len(names) == 1:
+		h.Set(gallop.HeaderVary, names[0])
+	case len(lines) == 1 && len(names) == 1 && string(lines[0]) == names[0]:
 	default:
-		h.Set(gallop.HeaderVary, string(negotiate.AppendVary(nil, joinLines(lines), fields...)))
+		h.Set(gallop.HeaderVary, string(negotiate.AppendVary(nil, joinLines(lines), names...)))
 	}
+	return c
 }
 
 // Send sends bytes, which are copied. Content-Type stays what it is, octets by default.
