@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gallop-http/gallop/codec"
 	"golang.org/x/net/http/httpguts"
 )
 
@@ -35,7 +36,8 @@ type Client struct {
 	cookies      fields
 	params       fields // of all paths
 	agent        string
-	codec        Codec
+	codec        codec.Codec
+	accept       string // the media type of the codec
 	maxBody      int64
 	timeout      time.Duration
 	maxRedirects int
@@ -82,7 +84,7 @@ func New(baseURL string, options ...Option) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		base: base, agent: defaultAgent, codec: JSON{}, maxBody: defaultMaxBody, maxRedirects: defaultRedirects,
+		base: base, agent: defaultAgent, codec: codec.JSON{KeepHTML: true, IgnoreTrailing: true}, maxBody: defaultMaxBody, maxRedirects: defaultRedirects,
 		retry: Retry{Max: defaultRetries},
 	}
 	for _, option := range options {
@@ -91,6 +93,7 @@ func New(baseURL string, options ...Option) (*Client, error) {
 		}
 	}
 	c.options = options
+	c.accept, _, _ = strings.Cut(c.codec.ContentType(), ";")
 	if c.transport == nil {
 		c.transport = newGallopTransport(nil)
 	}
@@ -259,7 +262,7 @@ func (x *exchange) setHeaders() {
 			return true
 		})
 	}
-	x.setDefault("Accept", c.codec.ContentType())
+	x.setDefault("Accept", c.accept)
 	x.setDefault("User-Agent", c.agent)
 	x.setDefault("Content-Type", x.body.contentType)
 	cookies := &r.cookies

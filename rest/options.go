@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
 // Option configures a Client.
@@ -98,13 +99,19 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithCodec sets how bodies are made and read: JSON{} by default.
-func WithCodec(codec Codec) Option {
+// WithCodec sets the codec for the bodies of requests and responses. The default is JSON without escapes for HTML that
+// ignores whatever follows the value of a response:
+//
+//	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
+//
+// A codec that is a codec.StreamDecoder decodes bodies over 1 MiB while they arrive. Other codecs get the whole body, up to
+// the limit of WithMaxBody. A codec.Appender saves a copy of each request body.
+func WithCodec(bodies codec.Codec) Option {
 	return func(c *Client) error {
-		if codec == nil {
+		if bodies == nil {
 			return fmt.Errorf("%w: WithCodec(nil)", errOption)
 		}
-		c.codec = codec
+		c.codec = bodies
 		return nil
 	}
 }

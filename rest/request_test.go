@@ -221,9 +221,9 @@ func TestRequestBodies(t *testing.T) {
 			body            any
 			want, mediaType string
 		}{
-			{"a struct", &gopher{"l"}, "{\"login\":\"l\"}\n", "application/json"},
-			{"without escapes for HTML", gopher{"<&>"}, "{\"login\":\"<&>\"}\n", "application/json"},
-			{"a text is a value", "a", "\"a\"\n", "application/json"},
+			{"a struct", &gopher{"l"}, "{\"login\":\"l\"}", "application/json"},
+			{"without escapes for HTML", gopher{"<&>"}, "{\"login\":\"<&>\"}", "application/json"},
+			{"a text is a value", "a", "\"a\"", "application/json"},
 			{"bytes", []byte("raw"), "raw", "application/octet-stream"},
 			{"a form", url.Values{"b": {"2"}, "a": {"1", "&"}}, "a=1&a=%26&b=2", "application/x-www-form-urlencoded"},
 			{"a buffer", bytes.NewBufferString("buffered"), "buffered", "application/octet-stream"},
@@ -311,7 +311,7 @@ func TestBodiesMayBeReadLate(t *testing.T) {
 		}
 	}
 	for i, body := range late.bodies {
-		if got, err := io.ReadAll(body); string(got) != fmt.Sprintln(i) || err != nil {
+		if got, err := io.ReadAll(body); string(got) != fmt.Sprint(i) || err != nil {
 			t.Errorf("%q, %v, want %d", got, err, i)
 		}
 		for range 2 {
