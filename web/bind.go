@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
 // Validator checks the structs that Binder has filled. ctx is the [*Ctx] of the request. An *Error that Validate returns
@@ -81,13 +82,13 @@ func (b Binder) Form(v any) error {
 	return b.c.unsupported()
 }
 
-// JSON decodes the body by Config.JSON, whatever its type is.
+// JSON decodes the body as JSON, regardless of its Content-Type.
 func (b Binder) JSON(v any) error {
-	return b.validated(v, b.decode(b.c.app.config.JSON, SourceJSON, v))
+	return b.validated(v, b.decode(b.c.app.codecs.json, SourceJSON, v))
 }
 
-// XML decodes the body by encoding/xml, whatever its type is.
-func (b Binder) XML(v any) error { return b.validated(v, b.decode(xmlCodec{}, SourceXML, v)) }
+// XML decodes the body as XML, regardless of its Content-Type.
+func (b Binder) XML(v any) error { return b.validated(v, b.decode(b.c.app.codecs.xml, SourceXML, v)) }
 
 // Body is JSON, XML or Form, or decodes by one of Config.Codecs, as Content-Type says. A type for
 // which there is none is answered 415.
@@ -95,7 +96,7 @@ func (b Binder) Body(v any) error {
 	if b.c.hasForm() {
 		return b.Form(v)
 	}
-	codec, source := b.c.codec(b.c.mediaType())
+	codec, source := b.c.app.codecs.find(b.c.mediaType())
 	if codec == nil {
 		return b.c.unsupported()
 	}
@@ -112,7 +113,7 @@ func (b Binder) All(v any) error {
 	}
 	switch body := b.c.request.PostBody(); {
 	case len(body) > 0:
-		codec, source := b.c.codec(b.c.mediaType())
+		codec, source := b.c.app.codecs.find(b.c.mediaType())
 		if codec == nil {
 			return b.c.unsupported()
 		}
@@ -149,19 +150,19 @@ func (b Binder) bind(v any, sources ...source) error {
 }
 
 // decode decodes the body.
-func (b Binder) decode(codec Codec, source Source, v any) error {
+func (b Binder) decode(codec codec.Codec, source Source, v any) error {
 	body, err := b.c.BodyUncompressed()
 	if err != nil {
 		return err
 	}
-	if err := codec.Unmarshal(body, v); err != nil {
+	if err := codec.Decode(body, v); err != nil {
 		return clientError(decodeFailure(source, err))
 	}
 	return nil
 }
 
 // decodeApart is decode that leaves the fields alone which come from elsewhere.
-func (b Binder) decodeApart(codec Codec, source Source, v any) error {
+func (b Binder) decodeApart(codec codec.Codec, source Source, v any) error {
 	target, p, err := planOf(v)
 	if err != nil {
 		return err

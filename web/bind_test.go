@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
 // bound lets fill bind from a request with this query, these fields and this body, at /items/:id.
@@ -417,7 +418,7 @@ func TestBindBodyErrors(t *testing.T) {
 }
 
 func TestBindNamesWhatItReads(t *testing.T) {
-	app := New(Config{Codecs: map[string]Codec{"application/cbor": shouting{}}})
+	app := New(Config{Codecs: []codec.Codec{shouting{"application/cbor"}}})
 	app.Post("/", func(c *Ctx) error { var v struct{}; return c.Bind().Body(&v) })
 	request, _ := http.NewRequest("POST", "/", strings.NewReader("x"))
 	response, err := app.Test(request)
@@ -425,7 +426,7 @@ func TestBindNamesWhatItReads(t *testing.T) {
 		t.Errorf("%v %v", response, err)
 	}
 	var v struct{ N int }
-	err = bound(t, Config{Codecs: map[string]Codec{"application/x": shouting{}}}, "", `{"N":3}`, []string{"Content-Type: application/X"}, func(c *Ctx) error { return c.Bind().Body(&v) })
+	err = bound(t, Config{Codecs: []codec.Codec{shouting{"application/x"}}}, "", `{"N":3}`, []string{"Content-Type: application/X"}, func(c *Ctx) error { return c.Bind().Body(&v) })
 	if err != nil || v.N != 3 {
 		t.Errorf("%v %v", v, err)
 	}

@@ -175,7 +175,8 @@ func (c *Ctx) AutoFormat(v any) error {
 	case "txt", "":
 		return c.SendString(textOf(v))
 	default:
-		return c.Encode(chosen, v)
+		codec, _ := c.app.codecs.find(chosen)
+		return c.sendEncoded(codec, codec.ContentType(), v)
 	}
 }
 

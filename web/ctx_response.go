@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 	"github.com/gallop-http/gallop/negotiate"
 )
 
@@ -15,7 +16,7 @@ const (
 	typeText = "text/plain; charset=utf-8"
 	typeHTML = "text/html; charset=utf-8"
 	typeJSON = "application/json"
-	typeXML  = "application/xml; charset=utf-8"
+	typeXML  = "application/xml"
 
 	typeForm      = "application/x-www-form-urlencoded"
 	typeMultipart = "multipart/form-data"
@@ -84,20 +85,28 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON, by Config.JSON. Its Content-Type is application/json unless one was set, such as
-// application/vnd.api+json.
-func (c *Ctx) JSON(v any) error { return c.sendEncoded(c.app.config.JSON, typeJSON, v) }
+// JSON sends v as JSON. Its Content-Type is that of the codec, application/json by default, unless one was set, such as
+// application/vnd.api+json. If v cannot be encoded, nothing is sent.
+func (c *Ctx) JSON(v any) error {
+	json := c.app.codecs.json
+	return c.sendEncoded(json, json.ContentType(), v)
+}
 
-// XML sends v as XML, by encoding/xml. Its Content-Type is application/xml in UTF-8 unless one was set.
-func (c *Ctx) XML(v any) error { return c.sendEncoded(xmlCodec{}, typeXML, v) }
+// XML sends v as XML. Its Content-Type is that of the codec, application/xml in UTF-8 by default, unless one was set. If v
+// cannot be encoded, nothing is sent.
+func (c *Ctx) XML(v any) error {
+	xml := c.app.codecs.xml
+	return c.sendEncoded(xml, xml.ContentType(), v)
+}
 
-// Encode sends v in the format of a media type, which may have parameters, as the one for it of Config.Codecs does, as JSON, or as XML. It
-// is an error if there is no codec. The media type becomes the Content-Type unless one was set.
+// Encode sends v in the format of a media type, which may have parameters: as a codec of Config.Codecs encodes it, as JSON or as
+// XML. The media type becomes the Content-Type unless one was set. If there is no codec, or v cannot be encoded, nothing is
+// sent.
 func (c *Ctx) Encode(mediaType string, v any) error {
-	codec, _ := c.codec(mediaType)
+	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
 		name, _, _ := strings.Cut(mediaType, ";")
-		codec, _ = c.codec(strings.ToLower(strings.Trim(name, " \t")))
+		codec, _ = c.app.codecs.find(strings.ToLower(strings.Trim(name, " \t")))
 	}
 	if codec == nil {
 		return fmt.Errorf("web: there is no codec for %s", mediaType)
@@ -105,13 +114,13 @@ func (c *Ctx) Encode(mediaType string, v any) error {
 	return c.sendEncoded(codec, mediaType, v)
 }
 
-func (c *Ctx) sendEncoded(codec Codec, mediaType string, v any) error {
-	body, err := codec.Marshal(v)
-	if err != nil {
+func (c *Ctx) sendEncoded(codec codec.Codec, mediaType string, v any) error {
+	c.request.ResetBody()
+	if err := codec.Encode(c.request.Response.BodyWriter(), v); err != nil {
+		c.request.ResetBody()
 		return err
 	}
 	c.chooseType(mediaType)
-	c.request.Response.SetBodyRaw(body)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
 // serve lets the application answer a request without a server, with fields "Name: value".
@@ -99,10 +100,11 @@ func TestLocalsAndContext(t *testing.T) {
 	}
 }
 
-type shouting struct{}
+type shouting struct{ mediaType string }
 
-func (shouting) Marshal(any) ([]byte, error)     { return []byte(`"LOUD"`), nil }
-func (shouting) Unmarshal(d []byte, v any) error { return json.Unmarshal(d, v) }
+func (s shouting) ContentType() string           { return s.mediaType }
+func (shouting) Encode(w io.Writer, _ any) error { _, err := io.WriteString(w, `"LOUD"`); return err }
+func (shouting) Decode(d []byte, v any) error    { return json.Unmarshal(d, v) }
 
 func TestAnswers(t *testing.T) {
 	type item struct {
@@ -164,7 +166,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: the answer was split", path)
 		}
 	}
-	loud := New(Config{JSON: shouting{}})
+	loud := New(Config{Codecs: []codec.Codec{shouting{"application/json"}}})
 	loud.Get("/", func(c *Ctx) error { return c.JSON(1) })
 	if _, body, _ := ask(t, loud, "GET", "/"); body != `"LOUD"` {
 		t.Errorf("another codec: %q", body)
@@ -303,7 +305,7 @@ func TestAutoFormat(t *testing.T) {
 		{"text/html", "<script>", typeHTML, "<p>&lt;script&gt;</p>"},
 		{"text/html", struct{ A string }{"<"}, typeHTML, "<p>{&lt;}</p>"},
 		{"application/json", "x", typeJSON, `"x"`},
-		{"application/xml", "x", typeXML, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<string>x</string>"},
+		{"application/xml", "x", "application/xml; charset=utf-8", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<string>x</string>"},
 		{"broken/accept", "x", typeText, "x"},
 		{"", "x", typeHTML, "<p>x</p>"},
 	} {
@@ -312,7 +314,7 @@ func TestAutoFormat(t *testing.T) {
 			t.Errorf("%q, %v: %q %q, Vary %q", tc.accept, tc.v, r.Header.ContentType(), r.Body(), r.Header.Peek("Vary"))
 		}
 	}
-	coded := New(Config{Codecs: map[string]Codec{"application/cbor": shouting{}}})
+	coded := New(Config{Codecs: []codec.Codec{shouting{"application/cbor"}}})
 	coded.Get("/", func(c *Ctx) error { return c.AutoFormat(1) })
 	if r := &serve(coded, "/", "Accept: application/cbor").Response; string(r.Body()) != `"LOUD"` || string(r.Header.ContentType()) != "application/cbor" {
 		t.Errorf("a codec: %s", r)

@@ -158,13 +158,13 @@ func (s *EventStream) Send(e Event) error {
 	return s.send(append(b, '\n'))
 }
 
-// SendJSON sends an event of this type whose data is v as JSON, by Config.JSON.
+// SendJSON sends an event of this type whose data is v as JSON.
 func (s *EventStream) SendJSON(event string, v any) error {
-	data, err := s.c.app.config.JSON.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	if err := s.c.app.codecs.json.Encode(&b, v); err != nil {
 		return err
 	}
-	return s.Send(Event{Event: event, Data: string(data)})
+	return s.Send(Event{Event: event, Data: strings.TrimRight(b.String(), "\r\n")})
 }
 
 // Comment sends something that clients do not show.
