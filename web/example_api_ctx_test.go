@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/web"
-	"github.com/gallop-http/gallop/web/middleware"
 )
 
 func ExampleError_With() {
@@ -153,7 +152,7 @@ func ExampleCtx_SendStreamSize() {
 
 func ExampleCtx_RequestID() {
 	app := web.New(web.Config{})
-	app.Use(middleware.RequestID{New: func() string { return "r-1" }}.Handler())
+	app.Use(func(c *web.Ctx) error { return c.SetRequestID("r-1").SetHeader("X-Request-ID", "r-1").Next() })
 	app.Get("/", func(c *web.Ctx) error {
 		return c.SendString(c.RequestID() + " " + c.ReqHeader("X-Device", "unknown") + " " + c.RespHeader("X-Request-ID"))
 	})

@@ -65,7 +65,7 @@ func TestZeroKey(t *testing.T) {
 		return nil
 	})
 	serve(app, "/")
-	if NewKey[int]() == NewKey[int]() {
+	if a, b := NewKey[int](), NewKey[int](); a == b {
 		t.Error("two keys are one")
 	}
 }
