@@ -40,7 +40,7 @@ func everyString(c *Ctx) map[string]any {
 func bytesOf(c *Ctx) map[string][]byte {
 	return map[string][]byte{
 		"ParamsBytes": c.ParamsBytes("name"), "QueryBytes": c.QueryBytes("name"), "CookiesBytes": c.CookiesBytes("name"),
-		"GetBytes": c.ReqHeaderBytes("name"), "PathBytes": c.PathBytes(), "Body": c.Body(),
+		"ReqHeaderBytes": c.ReqHeaderBytes("name"), "PathBytes": c.PathBytes(), "Body": c.Body(),
 	}
 }
 
