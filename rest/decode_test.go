@@ -166,7 +166,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.R().Get("a", nil)
+	_, err = c.Request().Get("a", nil)
 	as[*rest.RequestError](t, err)
 }
 
@@ -313,7 +313,7 @@ func TestDecodedIsKept(t *testing.T) {
 	resp, err := c.Do(newRequest(t, c, "GET", "a", nil), &raw)
 	first, err2 := rest.Get[gopher](t.Context(), c, "a")
 	for range 20 {
-		_, _ = rest.Post[string, gopher](t.Context(), c, "a", strings.Repeat("!", 900))
+		_, _ = rest.Post[gopher](t.Context(), c, "a", strings.Repeat("!", 900))
 	}
 	if err != nil || err2 != nil || string(raw) != body || first.Login != strings.Repeat("gopher", 50) || resp.Header("x-kept") != "for ever" {
 		t.Errorf("got %s, %v, %v", raw, first, resp)
@@ -344,7 +344,7 @@ func TestGzip(t *testing.T) {
 	})
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) { // who wants none gets none
 		c := a.client(over)
-		if got := said(t, c, c.R().SetContext(t.Context()).SetHeader("Accept-Encoding", "").SetTarget("GET", "a")); strings.Contains(got, "gzip") || strings.Count(got, "Accept-Encoding:") != 1 {
+		if got := said(t, c, c.Request().SetContext(t.Context()).SetHeader("Accept-Encoding", "").SetTarget("GET", "a")); strings.Contains(got, "gzip") || strings.Count(got, "Accept-Encoding:") != 1 {
 			t.Errorf("%q", got)
 		}
 	})
@@ -368,7 +368,7 @@ func TestUnwantedStreams(t *testing.T) {
 			c := a.client(over)
 			for _, path := range []string{"stream", "moved"} {
 				begun := time.Now()
-				if _, err := c.R().SetContext(t.Context()).Get(path, nil); err != nil {
+				if _, err := c.Request().SetContext(t.Context()).Get(path, nil); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(begun); took > 500*time.Millisecond {
@@ -416,7 +416,7 @@ func TestOpen(t *testing.T) {
 		if seen["X-A"] != "1,3" || seen["X-B"] != "2" || resp.Header("x-b") != "2" || resp.Header("none") != "" {
 			t.Error(seen)
 		}
-		resp, err = c.R().Head("a")
+		resp, err = c.Request().Head("a")
 		if err != nil || resp.StatusCode != 200 {
 			t.Error(resp, err)
 		}
@@ -498,11 +498,11 @@ func TestBodiesEnd(t *testing.T) {
 		for _, v := range []any{io.Discard, new([]string), new(any)} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { cancel(why) })
-			_, err := a.client(over).R().SetContext(ctx).Get("a", v)
+			_, err := a.client(over).Request().SetContext(ctx).Get("a", v)
 			if as[*rest.RequestError](t, err); !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
 				t.Errorf("%T: %v", v, err)
 			}
-			_, err = a.client(over, rest.WithTimeout(time.Second)).R().SetContext(t.Context()).Get("a", v)
+			_, err = a.client(over, rest.WithTimeout(time.Second)).Request().SetContext(t.Context()).Get("a", v)
 			if as[*rest.RequestError](t, err); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 				t.Errorf("%T: %v", v, err)
 			}

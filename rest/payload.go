@@ -133,6 +133,8 @@ func (p *payload) readOnce(src io.Reader) {
 	p.source = func() (io.Reader, error) { return src, nil }
 }
 
+var errBodyOnce = errors.New("the body can be read only once, so it cannot be signed")
+
 var errSpent = errors.New("what it is read from was read already")
 
 // open returns the body, to be sent from the beginning. It has no Close that would be the

@@ -119,7 +119,7 @@ func TestBehindTheValue(t *testing.T) {
 	for _, blanks := range []int{0, 5, 1<<20 - 1, 1 << 20, 2 << 20} {
 		for _, said := range []bool{true, false} {
 			got := gopher{Login: "as it was"}
-			if _, err := overLength(t, []byte(strings.Repeat(" ", blanks)), said).R().Get("a", &got); err != nil || got.Login != "as it was" {
+			if _, err := overLength(t, []byte(strings.Repeat(" ", blanks)), said).Request().Get("a", &got); err != nil || got.Login != "as it was" {
 				t.Errorf("%d bytes of white space, length said %t: %+v, %v", blanks, said, got, err)
 			}
 		}
