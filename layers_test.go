@@ -18,7 +18,7 @@ import (
 // The architecture as a table: what each package may import besides the standard
 // library. A package that is not in it may not exist. Three laws stand behind it:
 //
-//  1. Nothing under internal/ or negotiate/ imports the root.
+//  1. Nothing under internal/, negotiate/ or codec/ imports the root.
 //  2. Protocol packages do no I/O, start no goroutine and read no clock.
 //  3. web, rest and nethttp use what the root and each other export and nothing
 //     else of ours, so that anybody could have written them.
@@ -46,23 +46,24 @@ var layers = map[string]layer{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
-	"nethttp":                 {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
-	"expvarhandler":           {ours: []string{root}},
-	"pprofhandler":            {ours: []string{root, "nethttp"}},
-	"prefork":                 {ours: []string{root, "listen"}},
-	"web":                     {ours: []string{root, "negotiate", "nethttp"}},
-	"web/middleware":          {ours: []string{root, "negotiate", "web"}},
-	"rest":                    {ours: []string{root, "negotiate", "rest/internal/plainjson"}, others: []string{"golang.org/x/net/http/httpguts"}},
-	"rest/internal/plainjson": {},
-	"cmd/gallop":              {ours: append([]string{"cmd/gallop/internal/..."}, public...)},
-	"cmd/gallop/internal":     {ours: append([]string{"cmd/gallop/internal/..."}, public...), below: true},
+	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
+	"expvarhandler":            {ours: []string{root}},
+	"pprofhandler":             {ours: []string{root, "nethttp"}},
+	"prefork":                  {ours: []string{root, "listen"}},
+	"web":                      {ours: []string{root, "negotiate", "nethttp", "codec"}},
+	"web/middleware":           {ours: []string{root, "negotiate", "web"}},
+	"rest":                     {ours: []string{root, "negotiate", "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
+	"codec":                    {ours: []string{"codec/internal/plainjson", "internal/bufpool"}},
+	"codec/internal/plainjson": {},
+	"cmd/gallop":               {ours: append([]string{"cmd/gallop/internal/..."}, public...)},
+	"cmd/gallop/internal":      {ours: append([]string{"cmd/gallop/internal/..."}, public...), below: true},
 }
 
 // root is the name of the root package in the table.
 const root = "."
 
 // public are the packages that the module's users see.
-var public = []string{root, "memnet", "listen", "negotiate", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "rest"}
+var public = []string{root, "memnet", "listen", "negotiate", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "rest", "codec"}
 
 // forTests are the packages that every test may import.
 var forTests = []string{"internal/wiretest", "memnet"}

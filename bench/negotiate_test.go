@@ -97,10 +97,10 @@ func Benchmark_Ctx_Format(b *testing.B) {
 	withField("Accept", "application/json,text/plain; format=flowed; q=0.9", func(theirs fiber.Ctx, ours *web.Ctx) {
 		var chosen string
 		var forThem []fiber.ResFmt
-		var forUs []web.ResFmt
+		var forUs []web.Offer
 		for _, t := range []string{"application/xml", "text/html", "text/plain;format=fixed", "text/plain;format=flowed"} {
 			forThem = append(forThem, fiber.ResFmt{MediaType: t, Handler: func(fiber.Ctx) error { chosen = t; return nil }})
-			forUs = append(forUs, web.ResFmt{MediaType: t, Handler: func(*web.Ctx) error { chosen = t; return nil }})
+			forUs = append(forUs, web.Offer{MediaType: t, Handler: func(*web.Ctx) error { chosen = t; return nil }})
 		}
 		beside(b, "four types", "text/plain;format=flowed",
 			func() string { theirs.Format(forThem...); return chosen },

@@ -48,7 +48,7 @@ func credentialOf(t testing.TB, names []string) func() string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.R().SetTarget("GET", "a")
+	r := c.Request().SetTarget("GET", "a")
 	for _, name := range names {
 		r.SetHeader(name, "Some-Value-Of-It")
 	}

@@ -138,7 +138,7 @@ func TestBombs(t *testing.T) {
 		if got := as[*rest.APIError](t, err); len(got.Body) != 1<<20 {
 			t.Error(len(got.Body))
 		}
-		if _, err := c.R().Get("a", nil); err != nil {
+		if _, err := c.Request().Get("a", nil); err != nil {
 			t.Error(err)
 		}
 		runtime.ReadMemStats(&after)
@@ -197,7 +197,7 @@ func TestRedirectsToOrigins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.R().SetHeader("Private-Token", "hush").Get("a", nil)
+		_, err = c.Request().SetHeader("Private-Token", "hush").Get("a", nil)
 		if o.got[0] != "https://api.test/a "+all {
 			t.Error(o.got[0])
 		}
@@ -236,7 +236,7 @@ func TestLyingLimits(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			eachScript(t, []gallop.RequestHandler{tc.answer, text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
 				c := a.client(over)
-				resp, err := c.R().Get("a", nil)
+				resp, err := c.Request().Get("a", nil)
 				var limited *rest.RateLimitError
 				if errors.As(err, &limited) != (resp.StatusCode == 429) {
 					t.Fatal(err)
@@ -247,7 +247,7 @@ func TestLyingLimits(t *testing.T) {
 				if len(resp.Rate().Resource) > 1000 {
 					t.Error("the name of the resource is not bounded")
 				}
-				if _, err = c.R().Get("a", nil); (err == nil) != tc.next {
+				if _, err = c.Request().Get("a", nil); (err == nil) != tc.next {
 					t.Errorf("next: %v", err)
 				}
 			})
@@ -271,7 +271,7 @@ func TestStrayNotModified(t *testing.T) {
 				t.Errorf("%d: %q, %v", i, got, err)
 			}
 		}
-		_, err := c.R().SetHeader("If-None-Match", `"own"`).Get("b", nil)
+		_, err := c.Request().SetHeader("If-None-Match", `"own"`).Get("b", nil)
 		if as[*rest.APIError](t, err).StatusCode != 304 {
 			t.Error(err)
 		}
@@ -286,7 +286,7 @@ func TestCacheCountsFields(t *testing.T) {
 	c := a.client(rest.WithCache(128 << 10))
 	for range 2 {
 		for i := range 8 { // of which four have room
-			if _, err := c.R().Get(fmt.Sprint("a?", i), new(string)); err != nil {
+			if _, err := c.Request().Get(fmt.Sprint("a?", i), new(string)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -310,7 +310,7 @@ func TestHugeErrors(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			a := serve(t, text(404, tc.body, "Content-Type: application/problem+json"))
 			c := a.client()
-			_, err := c.R().Get("a", nil)
+			_, err := c.Request().Get("a", nil)
 			api := as[*rest.APIError](t, err)
 			if got := err.Error(); got != "GET http://api.test/v1/a: "+tc.says {
 				t.Errorf("got %.1000q", got)
@@ -344,7 +344,7 @@ func TestLyingPages(t *testing.T) {
 	} {
 		eachTransport(t, text(200, "[1]", "Link: "+tc.link), func(t *testing.T, a *api, over rest.Option) {
 			c := a.client(over, rest.WithAuth(rest.Bearer("hush")))
-			_, err := collected(rest.Linked[int](newRequest(t, c, "GET", "a", nil)))
+			_, err := collected(rest.PagesByLink[int](t.Context(), c, "a"))
 			if err == nil || a.calls.Load() > tc.calls {
 				t.Errorf("%s: %v, %d requests", tc.link, err, a.calls.Load())
 			}
@@ -366,7 +366,7 @@ func TestPagesBehindRedirects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = collected(rest.Linked[int](c.R().SetHeader("Private-Token", "hush").SetTarget("GET", "a")))
+		_, err = collected(rest.PagesByLink[int](t.Context(), c, "a", rest.SetHeader("Private-Token", "hush")))
 		if err == nil || !slices.Equal(got, []string{"https://api.test/a hush", "https://evil.test/a"}) {
 			t.Errorf("%s: %q, %v", next, got, err)
 		}
@@ -395,7 +395,7 @@ func TestCancellation(t *testing.T) {
 		{"waiting for the answer", func(*gallop.RequestCtx) { time.Sleep(tooLong) }, nil, get},
 		{"decoding", drip, nil, get},
 		{"copying", drip, nil, func(ctx context.Context, c *rest.Client) error {
-			_, err := c.R().SetContext(ctx).Get("a", io.Discard)
+			_, err := c.Request().SetContext(ctx).Get("a", io.Discard)
 			return err
 		}},
 		{"reading an error", func(ctx *gallop.RequestCtx) {
@@ -409,11 +409,11 @@ func TestCancellation(t *testing.T) {
 			drip(ctx)
 		}, nil, nil},
 		{"sending", func(ctx *gallop.RequestCtx) { time.Sleep(tooLong) }, nil, func(ctx context.Context, c *rest.Client) error {
-			_, err := c.R().SetContext(ctx).SetBodyReader(&dripping{}, -1).Post("a", nil)
+			_, err := c.Request().SetContext(ctx).SetBodyReader(&dripping{}, -1).Post("a", nil)
 			return err
 		}},
 		{"between pages", text(200, "[1]", "Link: <?page=2>; rel=next"), nil, func(ctx context.Context, c *rest.Client) error {
-			for _, err := range rest.Numbered[int](c.R().SetContext(ctx).SetTarget("GET", "a"), "page", 1) {
+			for _, err := range rest.PagesByNumber[int](ctx, c, "a", "page", 1) {
 				if err != nil {
 					return err
 				}
@@ -493,13 +493,13 @@ func TestManyCalls(t *testing.T) {
 			rest.WithAuth(rest.Tokens(func(context.Context) (rest.Token, error) {
 				tokens++
 				return rest.Token{Value: "t"}, nil
-			})), rest.WithRequestHook(func(r *rest.Request) error { r.SetQuery("h", "1"); return nil }))
+			})), rest.WithRequestHook(func(_ context.Context, r *rest.Request) error { r.SetQuery("h", "1"); return nil }))
 		var all sync.WaitGroup
 		for g := range 8 {
 			all.Go(func() {
 				for i := range 40 {
 					who := fmt.Sprint(g % 3)
-					r := c.R().SetContext(t.Context()).SetHeader("X-Who", who).SetHeader("Accept-Language", []string{"de", "en"}[i%2])
+					r := c.Request().SetContext(t.Context()).SetHeader("X-Who", who).SetHeader("Accept-Language", []string{"de", "en"}[i%2])
 					var v gopher
 					var err error
 					if i%5 == 0 {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"math/bits"
 	"sync"
+
+	"github.com/gallop-http/gallop/codec"
 )
 
 // Buffers are in pools by their size, a power of two each, so that a large body does not
@@ -76,6 +78,21 @@ func (buf *buffer) Write(p []byte) (int, error) {
 	buf.grow(len(p))
 	buf.b = append(buf.b, p...)
 	return len(p), nil
+}
+
+// encode appends what c encodes v as.
+func (buf *buffer) encode(c codec.Codec, v any) error {
+	a, ok := c.(codec.Appender)
+	if !ok {
+		return c.Encode(buf, v)
+	}
+	text, err := a.AppendEncode(buf.b, v, func(b []byte, n int) []byte {
+		buf.b = b
+		buf.grow(n)
+		return buf.b
+	})
+	buf.b = text
+	return err
 }
 
 // fill reads until the end of r, which is io.EOF, or until there are limit bytes.

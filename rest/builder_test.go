@@ -58,7 +58,7 @@ func TestFiles(t *testing.T) {
 		if _, err := open.Seek(2, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
-		r := a.client(over).R().SetForm("a", "1").AddForm("a", "ü\r\n").AddFile("one", "report.json", open).
+		r := a.client(over).Request().SetForm("a", "1").AddForm("a", "ü\r\n").AddFile("one", "report.json", open).
 			AddFile("one", "c:\\x\".bin", strings.NewReader("second")).AddFileAs("two", "large", "text/x-own", strings.NewReader(strings.Repeat("large", 100_000)))
 		want := "length true\n" + `a=["1" "ü\r\n"]` + "\nb=[]\none: report.json application/json 11 bytes from \n" +
 			"one: c:\\x%22.bin application/octet-stream 6 bytes secon\ntwo: large text/x-own 500000 bytes large\n"
@@ -76,7 +76,7 @@ func TestFiles(t *testing.T) {
 		c := a.client(over)
 		send := func() (string, error) {
 			var b strings.Builder
-			_, err := c.R().AddFile(`th"ree`, "", onceReader{strings.NewReader("stream")}).Put("upload", &b)
+			_, err := c.Request().AddFile(`th"ree`, "", onceReader{strings.NewReader("stream")}).Put("upload", &b)
 			return b.String(), err
 		}
 		if got, err := send(); err != nil || !strings.HasPrefix(got, "length false\n") {
@@ -93,7 +93,7 @@ func TestFiles(t *testing.T) {
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		for name, r := range map[string]*rest.Request{
-			"behind its end": c.R().SetBody(behind), "of a negative size": c.R().SetBodyReader(onceReader{strings.NewReader("")}, -2),
+			"behind its end": c.Request().SetBody(behind), "of a negative size": c.Request().SetBodyReader(onceReader{strings.NewReader("")}, -2),
 		} {
 			if got := said(t, c, r.SetTarget("PUT", "a")); !strings.HasSuffix(got, "\n\n") {
 				t.Errorf("%s: %q", name, got)
@@ -104,8 +104,8 @@ func TestFiles(t *testing.T) {
 	closed := opened(t, "")
 	closed.Close()
 	for name, r := range map[string]*rest.Request{
-		"no reader": a.client().R().AddFile("f", "n", nil), "closed": a.client().R().AddFile("f", "n", closed),
-		"media type": a.client().R().AddFileAs("f", "n", "a/b\r\nX: y", strings.NewReader("")),
+		"no reader": a.client().Request().AddFile("f", "n", nil), "closed": a.client().Request().AddFile("f", "n", closed),
+		"media type": a.client().Request().AddFileAs("f", "n", "a/b\r\nX: y", strings.NewReader("")),
 	} {
 		if _, err := r.Post("a", nil); err == nil || a.calls.Load() != 0 {
 			t.Error(name, err)
@@ -118,7 +118,7 @@ func TestPartNames(t *testing.T) {
 	a := serve(t, echo)
 	c := a.client()
 	for _, name := range []string{"a\"b", `a\b`, "a\r\nContent-Type: x"} {
-		got := said(t, c, c.R().SetForm(name, "v").AddFile(name, "", strings.NewReader("v")).SetTarget("POST", "a"))
+		got := said(t, c, c.Request().SetForm(name, "v").AddFile(name, "", strings.NewReader("v")).SetTarget("POST", "a"))
 		if n := strings.Count(got, `form-data; name="`+strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22").Replace(name)+`"`); n != 2 {
 			t.Errorf("%q: %d times in %q", name, n, got)
 		}
@@ -161,7 +161,7 @@ func TestGetBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.R().SetBody(tc.body).Put("a", nil); err != nil || asked != tc.again {
+		if _, err := c.Request().SetBody(tc.body).Put("a", nil); err != nil || asked != tc.again {
 			t.Errorf("%s: %v, GetBody %v", tc.name, err, asked)
 		}
 	}
@@ -223,7 +223,7 @@ func TestFromStructs(t *testing.T) {
 	} {
 		a := serve(t, echo)
 		c := a.client()
-		got := said(t, c, c.R().SetQuery("page", "9").SetQueryFrom(tc.v).SetTarget("GET", "a"))
+		got := said(t, c, c.Request().SetQuery("page", "9").SetQueryFrom(tc.v).SetTarget("GET", "a"))
 		line, _, _ := strings.Cut(got, "\n")
 		want := tc.want
 		if !strings.Contains(want, "page=") {
@@ -235,7 +235,7 @@ func TestFromStructs(t *testing.T) {
 	}
 	a := serve(t, echo)
 	c := a.client()
-	got := said(t, c, c.R().SetPathFrom(struct {
+	got := said(t, c, c.Request().SetPathValuesFrom(struct {
 		Owner string `path:"owner"`
 		N     int    `path:"n"`
 	}{"a/b", 7}).SetFormFrom(struct {
@@ -255,7 +255,7 @@ func TestFromStructs(t *testing.T) {
 	}{map[string]int{}}, struct {
 		T time.Time `url:"t"`
 	}{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}} {
-		_, err := c.R().SetQueryFrom(v).Get("a", nil)
+		_, err := c.Request().SetQueryFrom(v).Get("a", nil)
 		as[*rest.EncodeError](t, err)
 	}
 }
@@ -273,16 +273,16 @@ func TestDefaults(t *testing.T) {
 			want []string
 			not  []string
 		}{
-			{"all", c.R().SetTarget("GET", "t/{tenant}"), []string{
+			{"all", c.Request().SetTarget("GET", "t/{tenant}"), []string{
 				"GET /v1/t/a%2Fb?key=k&v=1&v=2\n", "Cookie: c=1; d=2\n", "Referer: http://from.test/\n", "X-L: 1\nX-L: 2\n", "User-Agent: own/1\n",
 			}, nil},
 			{
-				"replaced", c.R().SetPath("tenant", "own").SetQuery("v", "3").SetCookie("c", "4").AddHeader("x-l", "5").SetHeader("Referer", "").SetHeader("User-Agent", "me").SetTarget("GET", "t/{tenant}?key=mine"),
+				"replaced", c.Request().SetPathValue("tenant", "own").SetQuery("v", "3").SetCookie("c", "4").AddHeader("x-l", "5").SetHeader("Referer", "").SetHeader("User-Agent", "me").SetTarget("GET", "t/{tenant}?key=mine"),
 				[]string{"GET /v1/t/own?key=mine&v=3\n", "Cookie: c=4; d=2\n", "5\n", ": me\n"},
 				[]string{"X-L: 1", "X-L: 2", "http://from.test/", "own/1"},
 			},
-			{"not used", c.R().SetTarget("GET", "t"), []string{"GET /v1/t?key=k&v=1&v=2\n"}, nil},
-			{"elsewhere", c.R().SetTarget("GET", "http://other.test/{tenant}"), []string{"GET /a%2Fb\n", "User-Agent: own/1\n"}, []string{"key=k", "Cookie", "X-L", "Referer"}},
+			{"not used", c.Request().SetTarget("GET", "t"), []string{"GET /v1/t?key=k&v=1&v=2\n"}, nil},
+			{"elsewhere", c.Request().SetTarget("GET", "http://other.test/{tenant}"), []string{"GET /a%2Fb\n", "User-Agent: own/1\n"}, []string{"key=k", "Cookie", "X-L", "Referer"}},
 		} {
 			got := said(t, c, tc.r)
 			for _, want := range tc.want {
@@ -298,7 +298,7 @@ func TestDefaults(t *testing.T) {
 		}
 		// the next page says all that the client adds
 		n := 0
-		for _, err := range rest.Linked[int](c.R().SetTarget("GET", "http://api.test/{tenant}?v=9")) {
+		for _, err := range rest.PagesByLink[int](t.Context(), c, "http://api.test/{tenant}?v=9") {
 			if n++; err == nil || !strings.Contains(err.Error(), "/a%2Fb?v=9&key=REDACTED:") {
 				t.Error(err)
 			}
@@ -321,7 +321,7 @@ func TestHooks(t *testing.T) {
 	errVersion := errors.New("unsupported version")
 	eachScript(t, []gallop.RequestHandler{text(503, ""), text(302, "", "Location: b"), echo}, func(t *testing.T, a *api, over rest.Option) {
 		var seen []string
-		c := a.client(over, rest.WithRequestHook(func(r *rest.Request) error {
+		c := a.client(over, rest.WithRequestHook(func(_ context.Context, r *rest.Request) error {
 			if v := r.Header("X-Version"); v != "" && (v < "2022-11-28" || v > "2026-03-10") {
 				return errVersion
 			}
@@ -329,20 +329,20 @@ func TestHooks(t *testing.T) {
 			seen = append(seen, "1 "+method+" "+path)
 			r.SetHeader("X-Trace", "7").SetQuery("h", "1")
 			return nil
-		}), rest.WithRequestHook(func(r *rest.Request) error {
+		}), rest.WithRequestHook(func(_ context.Context, r *rest.Request) error {
 			seen = append(seen, "2 "+r.Header("x-trace"))
 			return nil
 		}), rest.WithResponseHook(func(r *rest.Request, resp *rest.Response, err error) {
 			seen = append(seen, fmt.Sprintf("3 %v %v", resp != nil, err != nil))
 		}))
-		got := said(t, c, c.R().SetTarget("PUT", "a"))
+		got := said(t, c, c.Request().SetTarget("PUT", "a"))
 		if !strings.HasPrefix(got, "PUT /v1/b\n") || !strings.Contains(got, "X-Trace: 7\n") || strings.Join(seen, ", ") != "1 PUT a, 2 7, 3 true false" {
 			t.Errorf("%q %q", got, seen)
 		}
 		calls := a.calls.Load()
 		for version, want := range map[string]error{"2022-11-28": nil, "2022-11-27": errVersion, "2026-03-11": errVersion, "": nil} {
 			seen = nil
-			if _, err := c.R().SetHeader("X-Version", version).Get("a", nil); !errors.Is(err, want) {
+			if _, err := c.Request().SetHeader("X-Version", version).Get("a", nil); !errors.Is(err, want) {
 				t.Errorf("%q: %v", version, err)
 			}
 			if want != nil && seen[0] != "3 false true" {
@@ -371,14 +371,14 @@ func TestRequestLimits(t *testing.T) {
 			takes time.Duration
 		}{{0, false, time.Second}, {2 * time.Second, false, 2 * time.Second}, {time.Minute, true, 10 * time.Second}, {-1, true, 10 * time.Second}} {
 			begun := time.Now()
-			_, err := c.R().SetTimeout(tc.set).Get("a", nil)
+			_, err := c.Request().SetTimeout(tc.set).Get("a", nil)
 			if (err == nil) != tc.works || time.Since(begun) != tc.takes || err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v: %v after %v", tc.set, err, time.Since(begun))
 			}
 		}
 		for most, want := range map[int]int32{-1: 1, 0: 1, 1: 2, 7: 8} {
 			before := a.calls.Load()
-			_, err := c.R().SetRedirects(most).Get("loop", nil)
+			_, err := c.Request().SetRedirects(most).Get("loop", nil)
 			if as[*rest.RedirectError](t, err); a.calls.Load()-before != want {
 				t.Errorf("%d: %d requests", most, a.calls.Load()-before)
 			}
@@ -386,7 +386,7 @@ func TestRequestLimits(t *testing.T) {
 		c.CloseIdleConnections()
 		synctest.Wait()
 		before := a.dials.Load()
-		if _, err := c.R().SetRedirects(0).Get("loop", nil); err == nil || a.dials.Load() != before+1 {
+		if _, err := c.Request().SetRedirects(0).Get("loop", nil); err == nil || a.dials.Load() != before+1 {
 			t.Error("idle connections are open", err)
 		}
 	})
@@ -396,7 +396,7 @@ func TestResponseFields(t *testing.T) {
 	at := time.Date(2021, 9, 3, 2, 34, 4, 0, time.UTC)
 	eachTransport(t, text(200, "", "A: 2021-09-03 02:34:04 UTC", "B: 2021-09-03 04:34:04 +0200", "C: Fri, 03 Sep 2021 02:34:04 GMT", "D: 2021-09-03T02:34:04Z",
 		"E: tomorrow", "Set-Cookie: a=b; Path=/; HttpOnly", "Set-Cookie: ", "Set-Cookie: c=d", "X-RateLimit-Remaining: 7", "X-RateLimit-Limit: 9"), func(t *testing.T, a *api, over rest.Option) {
-		resp, err := a.client(over).R().Get("a", nil)
+		resp, err := a.client(over).Request().Get("a", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +412,7 @@ func TestResponseFields(t *testing.T) {
 		}
 		var cookies []string
 		for _, c := range resp.Cookies() {
-			cookies = append(cookies, string(c.Key())+"="+string(c.Value()))
+			cookies = append(cookies, c.Name+"="+c.Value)
 		}
 		if strings.Join(cookies, " ") != "a=b c=d" {
 			t.Error(cookies)
@@ -427,14 +427,14 @@ func TestClone(t *testing.T) {
 	used := text(200, "", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60")
 	eachScript(t, []gallop.RequestHandler{used, used, echo}, func(t *testing.T, a *api, over rest.Option) {
 		first := a.client(over, rest.WithHeader("X-One", "1"), rest.WithAuth(rest.Bearer("one")))
-		if _, err := first.R().Get("a", nil); err != nil {
+		if _, err := first.Request().Get("a", nil); err != nil {
 			t.Fatal(err)
 		}
 		same, err := first.Clone(rest.WithUserAgent("same"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = same.R().Get("a", nil)
+		_, err = same.Request().Get("a", nil)
 		if e := as[*rest.RateLimitError](t, err); e.Sent {
 			t.Error("what the first knows is not known", err)
 		}
@@ -442,7 +442,7 @@ func TestClone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.R().Get("a", nil); err != nil {
+		if _, err := other.Request().Get("a", nil); err != nil {
 			t.Error("the limit of one credential is that of another", err)
 		}
 		time.Sleep(2 * time.Minute)
@@ -474,10 +474,10 @@ func TestCodecOfXML(t *testing.T) {
 	}, func(t *testing.T, a *api, over rest.Option) {
 		type point struct{ X, Y int }
 		c := a.client(over, rest.WithCodec(xmlCodec{}))
-		if got, err := rest.Post[point, point](t.Context(), c, "a", point{1, 2}); err != nil || got != (point{1, 2}) {
+		if got, err := rest.Post[point](t.Context(), c, "a", point{1, 2}); err != nil || got != (point{1, 2}) {
 			t.Error(got, err)
 		}
-		_, err := c.R().SetBody([]byte("<point><X>")).Post("a", new(point))
+		_, err := c.Request().SetBody([]byte("<point><X>")).Post("a", new(point))
 		as[*rest.DecodeError](t, err)
 	})
 }

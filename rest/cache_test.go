@@ -128,7 +128,7 @@ func TestCache(t *testing.T) {
 				for i, step := range tc.steps {
 					time.Sleep(step.after)
 					before := a.calls.Load()
-					r := c.R().SetContext(t.Context())
+					r := c.Request().SetContext(t.Context())
 					if name, value, ok := strings.Cut(step.header, ": "); ok {
 						r.SetHeader(name, value)
 					}
@@ -155,7 +155,7 @@ func TestCacheIsBounded(t *testing.T) {
 	})
 	c := a.client(rest.WithCache(64 << 10))
 	cached := func(path string) bool {
-		resp, err := c.R().Get(path, new(string))
+		resp, err := c.Request().Get(path, new(string))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestCacheIsBounded(t *testing.T) {
 	if _, err := rest.New("http://api.test/", rest.WithCache(-1)); err == nil {
 		t.Error("a negative size is accepted")
 	}
-	if _, err := c.R().Get("a?n=1", failingWriter{}); !errors.Is(err, errFull) {
+	if _, err := c.Request().Get("a?n=1", failingWriter{}); !errors.Is(err, errFull) {
 		t.Error(err)
 	}
 }
@@ -193,7 +193,7 @@ func TestOnlyIfCached(t *testing.T) {
 	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over, rest.WithCache(1<<20), rest.WithRetry(rest.Retry{Max: 3}))
 		get := func(path, control string) (resp *rest.Response, err error) {
-			return c.R().SetContext(t.Context()).SetHeader("Cache-Control", control).Get(path, new(string))
+			return c.Request().SetContext(t.Context()).SetHeader("Cache-Control", control).Get(path, new(string))
 		}
 		before := a.calls.Load()
 		for _, control := range []string{"only-if-cached", "max-age=5, only-if-cached", "only-if-cached, no-store"} {
@@ -237,11 +237,11 @@ func TestChangedMeanwhile(t *testing.T) {
 		var n int
 		first := make(chan error)
 		go func() {
-			_, err := c.R().Get("a", new(int))
+			_, err := c.Request().Get("a", new(int))
 			first <- err
 		}()
 		<-asked
-		if _, err := c.R().Post("a", nil); (err != nil) != lost {
+		if _, err := c.Request().Post("a", nil); (err != nil) != lost {
 			t.Fatal(err)
 		}
 		close(changed)
@@ -249,7 +249,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // the second time it is kept
-			if _, err := c.R().Get("a", &n); err != nil || n != 2 {
+			if _, err := c.Request().Get("a", &n); err != nil || n != 2 {
 				t.Errorf("lost %v: got %d, %v", lost, n, err)
 			}
 		}

@@ -98,7 +98,7 @@ func TestCacheIsUpdated(t *testing.T) {
 				for i, step := range tc.steps {
 					time.Sleep(step.after)
 					asked = ""
-					r := c.R().SetContext(t.Context())
+					r := c.Request().SetContext(t.Context())
 					if name, value, ok := strings.Cut(step.header, ": "); ok {
 						r.SetHeader(name, value)
 					}
@@ -134,7 +134,7 @@ func TestCacheKnowsBodies(t *testing.T) {
 	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over, rest.WithCache(1<<20))
 		for _, want := range []string{"", "a", "b", ""} {
-			r := c.R().SetContext(t.Context())
+			r := c.Request().SetContext(t.Context())
 			if want != "" {
 				r.SetBody([]byte(want))
 			}
@@ -160,7 +160,7 @@ func TestCacheKnowsCodings(t *testing.T) {
 	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over, rest.WithCache(1<<20))
 		for i, own := range []bool{true, true, false, false} {
-			r := c.R().SetContext(t.Context())
+			r := c.Request().SetContext(t.Context())
 			want := "text"
 			if own {
 				r.SetHeader("Accept-Encoding", "gzip")
@@ -184,7 +184,7 @@ func TestCacheKeepsLongLists(t *testing.T) {
 				if body[0] == '{' {
 					v = new(gopher)
 				}
-				if resp, err := c.R().SetContext(t.Context()).Get("a", v); err != nil || resp.FromCache != (i == 1) {
+				if resp, err := c.Request().SetContext(t.Context()).Get("a", v); err != nil || resp.FromCache != (i == 1) {
 					t.Errorf("%.9s: %d: %v, %v", body, i, resp.FromCache, err)
 				}
 			}
@@ -200,7 +200,7 @@ func TestCacheMakesRoom(t *testing.T) {
 	})
 	c := a.client(rest.WithCache(32 << 10))
 	cached := func(path, id string) bool {
-		resp, err := c.R().SetHeader("X-Request-Id", id).Get(path, nil)
+		resp, err := c.Request().SetHeader("X-Request-Id", id).Get(path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

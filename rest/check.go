@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // checked is the stage that makes errors of answers that are no success.
@@ -36,7 +35,7 @@ func (c *Client) answerError(x *exchange, resp *Response) error {
 		return limited
 	}
 	if resp.StatusCode == 401 {
-		return &AuthError{Challenge: strings.Join(resp.headers.lines("WWW-Authenticate"), ", "), Err: api}
+		return &AuthError{Challenge: resp.challenge(), Err: api}
 	}
 	return api
 }

@@ -2,7 +2,7 @@
 // such API are built on.
 //
 //	client, err := rest.New("https://api.example.com/v1/", rest.WithAuth(rest.Bearer(token)))
-//	gopher, err := rest.Get[Gopher](ctx, client, "gophers/{name}", rest.SetPath("name", name))
+//	gopher, err := rest.Get[Gopher](ctx, client, "gophers/{name}", rest.SetPathValue("name", name))
 //
 // A call goes through these stages, in this order, of which docs/design/0009-rest.md says why:
 //
@@ -19,11 +19,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gallop-http/gallop/codec"
 	"golang.org/x/net/http/httpguts"
 )
 
@@ -35,7 +37,8 @@ type Client struct {
 	cookies      fields
 	params       fields // of all paths
 	agent        string
-	codec        Codec
+	codec        codec.Codec
+	accept       string // the media type of the codec
 	maxBody      int64
 	timeout      time.Duration
 	maxRedirects int
@@ -44,10 +47,11 @@ type Client struct {
 	limits       limits
 	retry        Retry
 	cache        *cache // or nil
-	before       []func(*Request) error
+	before       []func(context.Context, *Request) error
 	after        []func(*Request, *Response, error)
-	options      []Option // that made it
-	send         stage    // all of them
+	logger       *slog.Logger // or nil
+	options      []Option     // that made it
+	send         stage        // all of them
 }
 
 // stage is what an exchange goes through. It calls the next one, as often as it likes.
@@ -64,8 +68,8 @@ type exchange struct {
 	body       *payload // nil if a redirect has dropped it
 	credential string   // who is asking; see credentialOf
 
-	acted         bool   // a redirect has led to the answer of it: it was acted upon, and what fails is only that
-	authorization string // a field that the auth stage adds
+	acted bool        // a redirect has led to the answer of it: it was acted upon, and what fails is only that
+	auth  AuthRequest // with the headers that the auth stage adds
 }
 
 const (
@@ -82,15 +86,19 @@ func New(baseURL string, options ...Option) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		base: base, agent: defaultAgent, codec: JSON{}, maxBody: defaultMaxBody, maxRedirects: defaultRedirects,
+		base: base, agent: defaultAgent, codec: codec.JSON{KeepHTML: true, IgnoreTrailing: true}, maxBody: defaultMaxBody, maxRedirects: defaultRedirects,
 		retry: Retry{Max: defaultRetries},
 	}
 	for _, option := range options {
-		if err := option(c); err != nil {
+		if option == nil {
+			continue
+		}
+		if err := option.apply(c); err != nil {
 			return nil, err
 		}
 	}
 	c.options = options
+	c.accept, _, _ = strings.Cut(c.codec.ContentType(), ";")
 	if c.transport == nil {
 		c.transport = newGallopTransport(nil)
 	}
@@ -102,10 +110,10 @@ func New(baseURL string, options ...Option) (*Client, error) {
 // unless these say another, and the clone begins with what c knows about rate limits. From then on neither hears of
 // the other; caches are apart.
 func (c *Client) Clone(options ...Option) (*Client, error) {
-	sameTransport := func(n *Client) error {
+	sameTransport := option(func(n *Client) error {
 		n.transport = c.transport
 		return nil
-	}
+	})
 	n, err := New(c.base.String(), slices.Concat([]Option{sameTransport}, c.options, options)...)
 	if err != nil {
 		return nil, err
@@ -150,18 +158,47 @@ func (c *Client) Open(r *Request) (*Response, error) {
 	if r.client != c {
 		return nil, errNoClient
 	}
+	own := r.ctx
 	resp, err := c.open(r)
 	for _, f := range c.after {
 		f(r, resp, err)
 	}
+	r.ctx = own
+	if r.into != nil {
+		*r.into = resp
+	}
 	return resp, err
 }
 
-func (c *Client) open(r *Request) (*Response, error) {
+// open is Open without the response hooks. It leaves the context of the call in r.
+func (c *Client) open(r *Request) (resp *Response, err error) {
+	if r.ctx == nil {
+		return nil, errNoContext
+	}
+	own, cancel := r.ctx, context.CancelFunc(nil)
+	defer func() {
+		switch {
+		case cancel == nil:
+		case err != nil || resp.length == 0:
+			cancel()
+		default:
+			resp.Body = &cancelledBody{resp.Body, cancel}
+		}
+	}()
+	timeout := c.timeoutOf(r)
+	r.limit(timeout, &cancel)
+	limited := r.ctx
 	for _, f := range c.before {
-		if err := f(r); err != nil {
+		if err := f(r.ctx, r); err != nil {
 			return nil, err
 		}
+	}
+	if now := c.timeoutOf(r); now != timeout { // a hook has set another one
+		if cancel != nil && r.ctx == limited {
+			cancel()
+			r.ctx, cancel = own, nil
+		}
+		r.limit(now, &cancel)
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -171,22 +208,37 @@ func (c *Client) open(r *Request) (*Response, error) {
 		return nil, err
 	}
 	defer r.ready.release()
-	timeout := c.timeout
+	return c.send(x)
+}
+
+func (c *Client) timeoutOf(r *Request) time.Duration {
 	if r.timeout != 0 {
-		timeout = r.timeout
+		return r.timeout
 	}
-	if timeout <= 0 {
-		return c.send(x)
+	return c.timeout
+}
+
+// limit gives the call at most d from now on, if that is positive. cancel also ends what it ended before.
+func (r *Request) limit(d time.Duration, cancel *context.CancelFunc) {
+	if d <= 0 || r.ctx == nil {
+		return
 	}
-	ctx, cancel := context.WithTimeout(x.ctx, timeout)
-	x.ctx = ctx
-	resp, err := c.send(x)
-	if err != nil || resp.length == 0 {
-		cancel()
-		return resp, err
+	before := *cancel
+	r.ctx, *cancel = context.WithTimeout(r.ctx, d)
+	if end := *cancel; before != nil {
+		*cancel = func() {
+			end()
+			before()
+		}
 	}
-	resp.Body = &cancelledBody{resp.Body, cancel}
-	return resp, nil
+}
+
+// log writes a record about the exchange.
+func (x *exchange) log(message string, attributes ...any) {
+	if l := x.client.logger; l != nil && l.Enabled(x.ctx, slog.LevelDebug) {
+		attributes = append([]any{"method", x.method, "url", redacted(x.to.String())}, attributes...)
+		l.DebugContext(x.ctx, "rest: "+message, attributes...)
+	}
 }
 
 // CloseIdleConnections closes the connections that no call uses.
@@ -259,7 +311,7 @@ func (x *exchange) setHeaders() {
 			return true
 		})
 	}
-	x.setDefault("Accept", c.codec.ContentType())
+	x.setDefault("Accept", c.accept)
 	x.setDefault("User-Agent", c.agent)
 	x.setDefault("Content-Type", x.body.contentType)
 	cookies := &r.cookies

@@ -2,8 +2,11 @@ package rest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/gallop-http/gallop/codec"
 )
 
 // receive makes v what the body of resp says, the answer to x, and ends it.
@@ -51,7 +54,7 @@ func (c *Client) decode(resp *Response, v any) error {
 		if body.blank {
 			return nil
 		}
-		return asDecodeError(c.codec.Decode(buf.b, v))
+		return asDecodeError(c.codec.Decode(buf.b, v), buf.b)
 	default:
 		return err
 	}
@@ -59,26 +62,57 @@ func (c *Client) decode(resp *Response, v any) error {
 
 // decodeFrom decodes what is too long for one buffer out of r, which is body or what was read from it before.
 func (c *Client) decodeFrom(r io.Reader, body *limited, v any) error {
-	err := c.codec.DecodeFrom(r, v)
+	err := c.decodeAll(r, v)
 	switch {
 	case body.err != nil:
 		return body.err // which is why, whatever the codec says
 	case body.blank && body.ended:
 		return nil
 	}
-	return asDecodeError(err)
+	return asDecodeError(err, nil)
 }
 
-// asDecodeError makes of what a codec returns a DecodeError.
-func asDecodeError(err error) error {
+// decodeAll decodes what r has, in one piece if the codec cannot decode a stream.
+func (c *Client) decodeAll(r io.Reader, v any) error {
+	if s, ok := c.codec.(codec.StreamDecoder); ok {
+		return s.DecodeFrom(r, v)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	return asDecodeError(c.codec.Decode(data, v), data)
+}
+
+// asDecodeError returns the error of a codec as a *DecodeError, with the place in the text if the codec names it. data is
+// the text, nil if it was a stream.
+func asDecodeError(err error, data []byte) error {
 	if err == nil {
 		return nil
 	}
 	var d *DecodeError
-	if errors.As(err, &d) {
+	var at *codec.Error
+	var syntax *json.SyntaxError
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &d):
 		return err
+	case errors.As(err, &at):
+		return &DecodeError{Offset: at.Offset, Path: at.Path, Err: at.Err}
+	case err == io.ErrUnexpectedEOF, errors.As(err, &syntax) && isCut(data, syntax.Offset):
+		return &DecodeError{Offset: int64(len(data)), Err: io.ErrUnexpectedEOF}
+	case syntax != nil:
+		return &DecodeError{Offset: syntax.Offset, Err: err}
+	case errors.As(err, &mistyped):
+		return &DecodeError{Offset: mistyped.Offset, Path: mistyped.Field, Err: err}
 	}
 	return &DecodeError{Err: err}
+}
+
+// isCut reports whether data, in which json.Unmarshal found an error at the offset, is the beginning of a JSON text.
+// json.Unmarshal calls that a syntax error, but a json.Decoder tells the two apart.
+func isCut(data []byte, offset int64) bool {
+	return offset >= int64(len(data)) && errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)), io.ErrUnexpectedEOF)
 }
 
 // isBlank reports whether there is only white space in data.

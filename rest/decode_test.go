@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 	"github.com/gallop-http/gallop/rest"
 )
 
@@ -89,7 +90,7 @@ func TestDecodeErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := serve(t, text(200, tc.body))
-			c := a.client(rest.WithCodec(rest.JSON{Strict: tc.strict}))
+			c := a.client(rest.WithCodec(codec.JSON{IgnoreTrailing: !tc.strict}))
 			resp, err := c.Do(newRequest(t, c, "GET", "a?token=hush", nil), tc.v)
 			e := as[*rest.DecodeError](t, err)
 			if tc.offset < 0 && e.Offset > 0 && e.Offset <= int64(len(tc.body)) {
@@ -104,7 +105,7 @@ func TestDecodeErrors(t *testing.T) {
 		})
 	}
 	a := serve(t, text(200, `{"login":"a","more":1}`))
-	c := a.client(rest.WithCodec(rest.JSON{RefuseUnknown: true}))
+	c := a.client(rest.WithCodec(codec.JSON{RefuseUnknown: true}))
 	_, err := c.Do(newRequest(t, c, "GET", "a", nil), new(gopher))
 	as[*rest.DecodeError](t, err)
 }
@@ -150,11 +151,11 @@ func TestMistypedBeforeTrailing(t *testing.T) {
 	for _, text := range []string{`{"login":1}`, `{"login":1} x`, `{"login":1}{}`} {
 		var v gopher
 		var mistyped *json.UnmarshalTypeError
-		if err := (rest.JSON{}).Decode([]byte(text), &v); !errors.As(err, &mistyped) || as[*rest.DecodeError](t, err).Path != "login" {
+		if err := rest.Decode(rest.DefaultCodec, []byte(text), &v); !errors.As(err, &mistyped) || as[*rest.DecodeError](t, err).Path != "login" {
 			t.Errorf("%s: %v", text, err)
 		}
 		var syntax *json.SyntaxError
-		if err := (rest.JSON{}).Decode([]byte(text[:len(text)-1]+"]"), &v); !errors.As(err, &syntax) && !errors.As(err, &mistyped) {
+		if err := rest.Decode(rest.DefaultCodec, []byte(text[:len(text)-1]+"]"), &v); !errors.As(err, &syntax) && !errors.As(err, &mistyped) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -165,7 +166,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.R().Get("a", nil)
+	_, err = c.Request().Get("a", nil)
 	as[*rest.RequestError](t, err)
 }
 
@@ -197,7 +198,7 @@ func TestDecodeLists(t *testing.T) {
 	one := 1
 	check := func(body string, v, want any) {
 		t.Helper()
-		err := rest.JSON{}.DecodeFrom(strings.NewReader(body), v)
+		err := rest.DecodeFrom(rest.DefaultCodec, strings.NewReader(body), v)
 		wantErr := json.Unmarshal([]byte(body), want)
 		got, _ := json.Marshal(v)
 		wanted, _ := json.Marshal(want)
@@ -255,7 +256,7 @@ func TestDecodeWindows(t *testing.T) {
 			for _, src := range []io.Reader{bytes.NewReader(text), iotest.HalfReader(bytes.NewReader(text)), iotest.DataErrReader(bytes.NewReader(text))} {
 				reflect.ValueOf(v[0]).Elem().SetZero()
 				reflect.ValueOf(v[1]).Elem().SetZero()
-				err := rest.JSON{Strict: true}.DecodeFrom(src, v[0])
+				err := rest.DecodeFrom(codec.JSON{}, src, v[0])
 				wantErr := json.Unmarshal(text, v[1])
 				if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(v[0], v[1]) {
 					t.Fatalf("round %d, %T: %v, want %v", round, v[0], err, wantErr)
@@ -291,7 +292,7 @@ func TestDecodeNumbersInWindows(t *testing.T) {
 	}
 	for from := range places {
 		var got []int
-		if err := (rest.JSON{}).DecodeFrom(strings.NewReader(strings.Repeat(" ", from)+string(text)), &got); err != nil || !reflect.DeepEqual(got, want) {
+		if err := rest.DecodeFrom(rest.DefaultCodec, strings.NewReader(strings.Repeat(" ", from)+string(text)), &got); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%d: %d numbers, %v", from, len(got), err)
 		}
 	}
@@ -312,7 +313,7 @@ func TestDecodedIsKept(t *testing.T) {
 	resp, err := c.Do(newRequest(t, c, "GET", "a", nil), &raw)
 	first, err2 := rest.Get[gopher](t.Context(), c, "a")
 	for range 20 {
-		_, _ = rest.Post[string, gopher](t.Context(), c, "a", strings.Repeat("!", 900))
+		_, _ = rest.Post[gopher](t.Context(), c, "a", strings.Repeat("!", 900))
 	}
 	if err != nil || err2 != nil || string(raw) != body || first.Login != strings.Repeat("gopher", 50) || resp.Header("x-kept") != "for ever" {
 		t.Errorf("got %s, %v, %v", raw, first, resp)
@@ -343,7 +344,7 @@ func TestGzip(t *testing.T) {
 	})
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) { // who wants none gets none
 		c := a.client(over)
-		if got := said(t, c, c.R().SetContext(t.Context()).SetHeader("Accept-Encoding", "").SetTarget("GET", "a")); strings.Contains(got, "gzip") || strings.Count(got, "Accept-Encoding:") != 1 {
+		if got := said(t, c, c.Request().SetContext(t.Context()).SetHeader("Accept-Encoding", "").SetTarget("GET", "a")); strings.Contains(got, "gzip") || strings.Count(got, "Accept-Encoding:") != 1 {
 			t.Errorf("%q", got)
 		}
 	})
@@ -367,7 +368,7 @@ func TestUnwantedStreams(t *testing.T) {
 			c := a.client(over)
 			for _, path := range []string{"stream", "moved"} {
 				begun := time.Now()
-				if _, err := c.R().SetContext(t.Context()).Get(path, nil); err != nil {
+				if _, err := c.Request().SetContext(t.Context()).Get(path, nil); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(begun); took > 500*time.Millisecond {
@@ -415,7 +416,7 @@ func TestOpen(t *testing.T) {
 		if seen["X-A"] != "1,3" || seen["X-B"] != "2" || resp.Header("x-b") != "2" || resp.Header("none") != "" {
 			t.Error(seen)
 		}
-		resp, err = c.R().Head("a")
+		resp, err = c.Request().Head("a")
 		if err != nil || resp.StatusCode != 200 {
 			t.Error(resp, err)
 		}
@@ -497,11 +498,11 @@ func TestBodiesEnd(t *testing.T) {
 		for _, v := range []any{io.Discard, new([]string), new(any)} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { cancel(why) })
-			_, err := a.client(over).R().SetContext(ctx).Get("a", v)
+			_, err := a.client(over).Request().SetContext(ctx).Get("a", v)
 			if as[*rest.RequestError](t, err); !errors.Is(err, context.Canceled) || !errors.Is(err, why) {
 				t.Errorf("%T: %v", v, err)
 			}
-			_, err = a.client(over, rest.WithTimeout(time.Second)).R().SetContext(t.Context()).Get("a", v)
+			_, err = a.client(over, rest.WithTimeout(time.Second)).Request().SetContext(t.Context()).Get("a", v)
 			if as[*rest.RequestError](t, err); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 				t.Errorf("%T: %v", v, err)
 			}

@@ -2,11 +2,14 @@ package rest
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/gallop-http/gallop"
 )
 
 // What is wrong with a request. None of them is sent.
@@ -28,9 +31,9 @@ var (
 	// ErrHeader is returned for header fields and cookies that cannot be sent.
 	ErrHeader = errors.New("rest: unusable header field")
 
-	// ErrBodyTooLarge is returned, within a DecodeError, for an answer over the limit of
-	// WithMaxBody.
-	ErrBodyTooLarge = errors.New("rest: the body of the answer is over the limit")
+	// ErrBodyTooLarge is returned, within a DecodeError, for a response whose body is over the limit of WithMaxBody. It wraps
+	// gallop.ErrBodyTooLarge.
+	ErrBodyTooLarge = fmt.Errorf("rest: response body over the limit of WithMaxBody: %w", gallop.ErrBodyTooLarge)
 
 	// ErrPagesRepeat is returned when one page is the same as one before: the server does
 	// not know the parameter that asks for the next.
@@ -146,6 +149,23 @@ func (e *APIError) Error() string {
 	return b.String()
 }
 
+// HTTPStatus returns StatusCode.
+func (e *APIError) HTTPStatus() int { return e.StatusCode }
+
+// StatusOf returns the HTTP status that err stands for: that of the first error in its tree, in the order of errors.As, with a
+// method HTTPStatus() int. APIError, RateLimitError, AuthError and RedirectError have one. StatusOf returns 0 if there is no such
+// error: for nil, for a request without a response, and for a response that cannot be decoded.
+func StatusOf(err error) int {
+	var one interface {
+		error
+		HTTPStatus() int
+	}
+	if errors.As(err, &one) {
+		return one.HTTPStatus()
+	}
+	return 0
+}
+
 // oneLine returns the beginning of a text of the server's as it may stand in a log: that is no place for lines and escapes of others.
 func oneLine(text string) string { return upTo(text, 300) }
 
@@ -213,6 +233,14 @@ func (e *RateLimitError) Error() string {
 	return b.String()
 }
 
+// HTTPStatus returns the status that the server has answered with, 403 or 429. It is 429 if nothing was sent.
+func (e *RateLimitError) HTTPStatus() int {
+	if e.api != nil {
+		return e.api.StatusCode
+	}
+	return http.StatusTooManyRequests
+}
+
 // Unwrap returns the APIError and why waiting ended, as far as there are such.
 func (e *RateLimitError) Unwrap() (errs []error) {
 	if e.api != nil {
@@ -242,6 +270,14 @@ func (e *AuthError) Error() string {
 // Unwrap returns the reason.
 func (e *AuthError) Unwrap() error { return e.Err }
 
+// HTTPStatus returns 401 if the server has answered with that status, and 0 if there were no credentials to send.
+func (e *AuthError) HTTPStatus() int {
+	if api, ok := e.Err.(*APIError); ok && api.StatusCode == http.StatusUnauthorized {
+		return api.StatusCode
+	}
+	return 0
+}
+
 // RedirectError is returned for a redirect that is not followed.
 type RedirectError struct {
 	Method     string
@@ -251,6 +287,9 @@ type RedirectError struct {
 	Reason     string
 	Response   *Response
 }
+
+// HTTPStatus returns StatusCode.
+func (e *RedirectError) HTTPStatus() int { return e.StatusCode }
 
 // Error says why it is not followed.
 func (e *RedirectError) Error() string {

@@ -125,7 +125,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.R().Get("a?token=hush", nil)
+		_, err = c.Request().Get("a?token=hush", nil)
 		if as[*url.Error](t, err); !errors.Is(err, refused) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -204,7 +204,7 @@ func TestRedirects(t *testing.T) {
 			}
 		}
 		// a body that is spent, none that are followed, and what the request was
-		_, err := c.R().SetBodyReader(onceReader{strings.NewReader("x")}, 1).Post("to/307?where=/x", nil)
+		_, err := c.Request().SetBodyReader(onceReader{strings.NewReader("x")}, 1).Post("to/307?where=/x", nil)
 		if e := as[*rest.RedirectError](t, err); !strings.Contains(e.Reason, "was read") {
 			t.Error(err)
 		}
@@ -278,7 +278,7 @@ func TestTokenOfAStream(t *testing.T) {
 			return rest.Token{Value: fmt.Sprint(n)}, nil
 		})))
 		post := func() error {
-			_, err := c.R().SetContext(t.Context()).SetBodyReader(onceReader{strings.NewReader("x")}, 1).Post("a", nil)
+			_, err := c.Request().SetContext(t.Context()).SetBodyReader(onceReader{strings.NewReader("x")}, 1).Post("a", nil)
 			return err
 		}
 		as[*rest.AuthError](t, post())
@@ -305,7 +305,7 @@ func TestTokensOutlastTheirSource(t *testing.T) {
 			works bool
 		}{{0, 1, true}, {49 * time.Second, 1, true}, {2 * time.Second, 2, true}, {8 * time.Second, 3, true}, {time.Second, 4, false}} {
 			time.Sleep(step.after)
-			_, err := c.R().SetContext(t.Context()).Get("a", nil)
+			_, err := c.Request().SetContext(t.Context()).Get("a", nil)
 			if n != step.asked || (err == nil) != step.works || err != nil && !errors.Is(err, failure) {
 				t.Errorf("%+v: asked %d times, %v", step, n, err)
 			}

@@ -56,10 +56,10 @@ func Example() {
 		panic(err)
 	}
 	ctx := context.Background()
-	gopher, err := rest.Get[gopherNamed](ctx, api, "gophers/{name}", rest.SetPath("name", "rob/ken"))
+	gopher, err := rest.Get[gopherNamed](ctx, api, "gophers/{name}", rest.SetPathValue("name", "rob/ken"))
 	fmt.Println(gopher.Name, err)
 
-	_, err = rest.Get[gopherNamed](ctx, api, "gophers/{name}", rest.SetPath("name", "Ada"))
+	_, err = rest.Get[gopherNamed](ctx, api, "gophers/{name}", rest.SetPathValue("name", "Ada"))
 	var refused *rest.APIError
 	if errors.As(err, &refused) {
 		fmt.Println(refused.StatusCode, refused.Message)
@@ -69,14 +69,14 @@ func Example() {
 	// 404 no such gopher
 }
 
-func ExampleLinked() {
+func ExamplePagesByLink() {
 	over, stop := exampleAPI()
 	defer stop()
 	api, err := rest.New("http://api.example/", over)
 	if err != nil {
 		panic(err)
 	}
-	for gopher, err := range rest.Linked[gopherNamed](api.R().SetTarget("GET", "gophers")) {
+	for gopher, err := range rest.PagesByLink[gopherNamed](context.Background(), api, "gophers") {
 		fmt.Println(gopher.Name, err)
 	}
 	// Output:
@@ -92,7 +92,7 @@ func ExampleRequest_AddFile() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = api.R().SetForm("of", "Glenda").AddFile("picture", "glenda.png", strings.NewReader("…")).Post("pictures", os.Stdout)
+	_, err = api.Request().SetForm("of", "Glenda").AddFile("picture", "glenda.png", strings.NewReader("…")).Post("pictures", os.Stdout)
 	fmt.Println("", err)
 	// Output: glenda.png of Glenda <nil>
 }

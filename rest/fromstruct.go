@@ -9,33 +9,54 @@ import (
 	"time"
 )
 
-// SetQueryFrom sets query parameters from the fields of a struct, or of a pointer to one, that have a tag:
+// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". v is the struct or a pointer to it; a
+// nil pointer sets nothing. A field without "query" may have the tag "url" instead.
 //
 //	type ListOptions struct {
-//		State  string    `url:"state,omitempty"`
-//		Labels []string  `url:"labels,comma"` // one parameter; without comma one for each
-//		Since  time.Time `url:"since,omitempty"`
-//		Page   *int      `url:"page"` // nil is left out
+//		State  string    `query:"state,omitempty"`
+//		Labels []string  `query:"labels,comma"` // one parameter; one for each element without comma
+//		Since  time.Time `query:"since,omitempty"`
+//		Day    time.Time `query:"day" layout:"2006-01-02"`
+//		Page   *int      `query:"page"` // left out if nil
 //	}
 //
-// Fields are texts, numbers, truth values, times (RFC 3339), what has a MarshalText, and slices of and pointers to
-// these. Those of embedded structs belong to it; of others only those with a tag that is not "-". Options are omitempty,
-// comma, and unix for times in seconds.
-func (r *Request) SetQueryFrom(v any) *Request { return r.from(v, "url", r.SetQuery, r.AddQuery) }
-
-// SetFormFrom sets fields of the form as SetQueryFrom does, with the tag "form".
-func (r *Request) SetFormFrom(v any) *Request { return r.from(v, "form", r.SetForm, r.AddForm) }
-
-// SetPathFrom sets values in the path as SetQueryFrom does, with the tag "path".
-func (r *Request) SetPathFrom(v any) *Request { return r.from(v, "path", r.SetPath, r.SetPath) }
-
-// SetCookiesFrom sets cookies as SetQueryFrom does, with the tag "cookie".
-func (r *Request) SetCookiesFrom(v any) *Request {
-	return r.from(v, "cookie", r.SetCookie, r.SetCookie)
+// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers
+// to all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. The tag "-" leaves a
+// field out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
+//
+// These options may follow the name in the tag:
+//
+//   - omitempty: a zero value, or an empty slice, is left out.
+//   - comma: the elements of a slice are one value, with commas between them.
+//   - unix: a time is in seconds since 1970.
+//
+// The tag layout sets the form of times, as for time.Time.Format.
+//
+// The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options that only
+// the Binder has, such as required, are ignored.
+func (r *Request) SetQueryFrom(v any) *Request {
+	return r.from(v, []string{"query", "url"}, r.SetQuery, r.AddQuery)
 }
 
-// from gives set, and for further values of a name add, what the fields of v say.
-func (r *Request) from(v any, tag string, set, add func(name, value string) *Request) *Request {
+// SetFormFrom sets fields of the form from the fields of a struct that have the tag "form". See [Request.SetQueryFrom].
+func (r *Request) SetFormFrom(v any) *Request {
+	return r.from(v, []string{"form"}, r.SetForm, r.AddForm)
+}
+
+// SetPathValuesFrom sets values in the path from the fields of a struct that have the tag "path", or else "uri". See
+// [Request.SetQueryFrom].
+func (r *Request) SetPathValuesFrom(v any) *Request {
+	return r.from(v, []string{"path", "uri"}, r.SetPathValue, r.SetPathValue)
+}
+
+// SetCookiesFrom sets cookies from the fields of a struct that have the tag "cookie". See [Request.SetQueryFrom].
+func (r *Request) SetCookiesFrom(v any) *Request {
+	return r.from(v, []string{"cookie"}, r.SetCookie, r.SetCookie)
+}
+
+// from calls set, and add for further values of a name, with the values of the fields of v. The first of the tags that a field
+// has counts.
+func (r *Request) from(v any, tags []string, set, add func(name, value string) *Request) *Request {
 	value := reflect.ValueOf(v)
 	for value.Kind() == reflect.Pointer {
 		value = value.Elem()
@@ -48,7 +69,7 @@ func (r *Request) from(v any, tag string, set, add func(name, value string) *Req
 		return r
 	}
 	seen := map[string]bool{}
-	err := eachTagged(value, tag, func(name, value string) {
+	err := eachTagged(value, tags, func(name, value string) {
 		if seen[name] {
 			add(name, value)
 			return
@@ -62,18 +83,38 @@ func (r *Request) from(v any, tag string, set, add func(name, value string) *Req
 	return r
 }
 
-// eachTagged calls yield with what the tagged fields of a struct say.
-func eachTagged(v reflect.Value, tag string, yield func(name, value string)) error {
+// tagOptions say how a field becomes text.
+type tagOptions struct {
+	list   string // the options of the tag, with a comma on both sides of each
+	layout string // of times, "" for RFC 3339
+}
+
+func (o *tagOptions) has(option string) bool { return strings.Contains(o.list, ","+option+",") }
+
+// tagOf returns the name and the options that the first of the tags says.
+func tagOf(field *reflect.StructField, tags []string) (name string, o tagOptions) {
+	for _, tag := range tags {
+		if text, ok := field.Tag.Lookup(tag); ok {
+			name, o.list, _ = strings.Cut(text, ",")
+			break
+		}
+	}
+	o.list, o.layout = ","+o.list+",", field.Tag.Get("layout")
+	return name, o
+}
+
+// eachTagged calls yield with the names and values of the tagged fields of a struct.
+func eachTagged(v reflect.Value, tags []string, yield func(name, value string)) error {
 	t := v.Type()
 	for i := range t.NumField() {
 		field, value := t.Field(i), v.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get(tag), ",")
+		name, options := tagOf(&field, tags)
 		if field.Anonymous && name == "" {
 			for value.Kind() == reflect.Pointer && !value.IsNil() {
 				value = value.Elem()
 			}
 			if value.Kind() == reflect.Struct {
-				if err := eachTagged(value, tag, yield); err != nil {
+				if err := eachTagged(value, tags, yield); err != nil {
 					return err
 				}
 			}
@@ -82,7 +123,7 @@ func eachTagged(v reflect.Value, tag string, yield func(name, value string)) err
 		if name == "" || name == "-" || !field.IsExported() {
 			continue
 		}
-		texts, err := tagged(value, ","+options+",")
+		texts, err := tagged(value, &options)
 		if err != nil {
 			return fmt.Errorf("field %s of %s: %w", field.Name, t, err)
 		}
@@ -94,14 +135,14 @@ func eachTagged(v reflect.Value, tag string, yield func(name, value string)) err
 }
 
 // tagged returns the values that a field stands for.
-func tagged(v reflect.Value, options string) (texts []string, err error) {
-	if strings.Contains(options, ",omitempty,") && isEmpty(v) {
+func tagged(v reflect.Value, options *tagOptions) (texts []string, err error) {
+	if options.has("omitempty") && isEmpty(v) {
 		return nil, nil
 	}
 	for v.Kind() == reflect.Pointer && !v.IsNil() && !isTexter(v) { // to a slice, perhaps
 		v = v.Elem()
 	}
-	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array || isTexter(v) {
+	if v.Kind() != reflect.Slice && v.Kind() != reflect.Array || isTexter(v) || isBytes(v) {
 		text, ok, err := textOf(v, options)
 		if !ok || err != nil {
 			return nil, err
@@ -117,7 +158,7 @@ func tagged(v reflect.Value, options string) (texts []string, err error) {
 			texts = append(texts, text)
 		}
 	}
-	if strings.Contains(options, ",comma,") && len(texts) > 0 {
+	if options.has("comma") && len(texts) > 0 {
 		texts = []string{strings.Join(texts, ",")}
 	}
 	return texts, nil
@@ -135,8 +176,12 @@ func isTexter(v reflect.Value) bool {
 	return v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
+func isBytes(v reflect.Value) bool {
+	return v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8
+}
+
 // textOf returns v as text. A nil pointer is none.
-func textOf(v reflect.Value, options string) (text string, ok bool, err error) {
+func textOf(v reflect.Value, options *tagOptions) (text string, ok bool, err error) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
 			return "", false, nil
@@ -148,9 +193,14 @@ func textOf(v reflect.Value, options string) (text string, ok bool, err error) {
 	}
 	switch one := v.Interface().(type) {
 	case time.Time:
-		if strings.Contains(options, ",unix,") {
+		switch {
+		case options.has("unix"):
 			return strconv.FormatInt(one.Unix(), 10), true, nil
+		case options.layout != "":
+			return one.Format(options.layout), true, nil
 		}
+	case time.Duration:
+		return one.String(), true, nil
 	case encoding.TextMarshaler:
 	default:
 		return plainText(v)
@@ -163,6 +213,8 @@ func plainText(v reflect.Value) (text string, ok bool, err error) {
 	switch kind := v.Kind(); {
 	case kind == reflect.String:
 		return v.String(), true, nil
+	case isBytes(v):
+		return string(v.Bytes()), !v.IsNil(), nil
 	case kind == reflect.Bool:
 		return strconv.FormatBool(v.Bool()), true, nil
 	case v.CanInt():

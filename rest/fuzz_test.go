@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/codec"
 )
 
 func FuzzLink(f *testing.F) {
@@ -98,7 +100,7 @@ func FuzzDecode(f *testing.F) {
 		for _, v := range []any{new(any), new([]any), new([]element), new(map[string]element), new(string)} {
 			want := reflect.New(reflect.TypeOf(v).Elem()).Interface()
 			wantErr := json.Unmarshal([]byte(s), want)
-			strict := JSON{Strict: true}
+			strict := codec.JSON{}
 			if err := strict.Decode([]byte(s), v); (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(v, want) {
 				t.Fatalf("%q: %v %v, want %v %v", s, v, err, want, wantErr)
 			}

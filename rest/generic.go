@@ -2,28 +2,43 @@ package rest
 
 import "context"
 
-// Get asks for path and returns what the answer says, as a T. See Client.NewRequest for
-// paths, and Client.Do for errors.
+// Get requests path with the method GET and decodes the body of the response into a T. See [Client.NewRequest] for paths and
+// [Client.Do] for errors. IntoResponse and Send give access to the response.
 func Get[T any](ctx context.Context, c *Client, path string, options ...RequestOption) (T, error) {
-	return call[T](ctx, c, "GET", path, nil, options)
+	v, _, err := Send[T](ctx, c, "GET", path, nil, options...)
+	return v, err
 }
 
-// Post sends in to path and returns what the answer says.
-func Post[In, Out any](ctx context.Context, c *Client, path string, in In, options ...RequestOption) (Out, error) {
-	return call[Out](ctx, c, "POST", path, in, options)
+// Head requests the header for path with the method HEAD. The Response is not nil whenever the server has answered.
+func Head(ctx context.Context, c *Client, path string, options ...RequestOption) (*Response, error) {
+	r, err := c.NewRequest(ctx, "HEAD", path, nil, options...)
+	if err != nil {
+		return nil, err
+	}
+	return c.Do(r, nil)
 }
 
-// Put sends in to path and returns what the answer says.
-func Put[In, Out any](ctx context.Context, c *Client, path string, in In, options ...RequestOption) (Out, error) {
-	return call[Out](ctx, c, "PUT", path, in, options)
+// Post sends in to path with the method POST and decodes the body of the response into an Out. See [Client.NewRequest] for what in
+// may be.
+func Post[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
+	v, _, err := Send[Out](ctx, c, "POST", path, in, options...)
+	return v, err
 }
 
-// Patch sends in to path and returns what the answer says.
-func Patch[In, Out any](ctx context.Context, c *Client, path string, in In, options ...RequestOption) (Out, error) {
-	return call[Out](ctx, c, "PATCH", path, in, options)
+// Put sends in to path with the method PUT. See [Post].
+func Put[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
+	v, _, err := Send[Out](ctx, c, "PUT", path, in, options...)
+	return v, err
 }
 
-// Delete deletes what is at path.
+// Patch sends in to path with the method PATCH. See [Post].
+func Patch[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
+	v, _, err := Send[Out](ctx, c, "PATCH", path, in, options...)
+	return v, err
+}
+
+// Delete requests path with the method DELETE and ignores the body of the response. Send can send a body with it and decode the
+// response.
 func Delete(ctx context.Context, c *Client, path string, options ...RequestOption) error {
 	r, err := c.NewRequest(ctx, "DELETE", path, nil, options...)
 	if err != nil {
@@ -33,12 +48,14 @@ func Delete(ctx context.Context, c *Client, path string, options ...RequestOptio
 	return err
 }
 
-func call[T any](ctx context.Context, c *Client, method, path string, body any, options []RequestOption) (T, error) {
+// Send sends body to path with any method, decodes the body of the response into a T, and returns the response as well. A nil
+// body sends none. The Response is not nil whenever the server has answered, even if there is an error.
+func Send[T any](ctx context.Context, c *Client, method, path string, body any, options ...RequestOption) (T, *Response, error) {
 	var v T
 	r, err := c.NewRequest(ctx, method, path, body, options...)
 	if err != nil {
-		return v, err
+		return v, nil, err
 	}
-	_, err = c.Do(r, &v)
-	return v, err
+	resp, err := c.Do(r, &v)
+	return v, resp, err
 }

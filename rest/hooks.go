@@ -1,33 +1,41 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
 
-// WithRequestHook has f called with every request of Do and Open, before anything else is done with it: f may set what
-// it likes, and what it returns is the error of the call, which then does not go to the network. Hooks are called in
-// the order of their options, by many goroutines, and once a call: what is sent again, and what follows a redirect, is the same call.
-func WithRequestHook(f func(*Request) error) Option {
-	return func(c *Client) error {
+// WithRequestHook makes the client call f for every request of Do and Open, before it does anything else. ctx is the context
+// of the call, with its timeout. f may change the request. If it returns an error, nothing is sent, and Do and Open return
+// that error.
+//
+// f may give the call another context with SetContext, derived from ctx, for example to begin a span. The request has its
+// own context again when the call is over.
+//
+// Hooks are called in the order of their options, by many goroutines, and once for each call. Retries and redirects
+// belong to the same call.
+func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
+	return option(func(c *Client) error {
 		if f == nil {
 			return fmt.Errorf("%w: WithRequestHook(nil)", errOption)
 		}
 		c.before = append(c.before, f)
 		return nil
-	}
+	})
 }
 
-// WithResponseHook has f called at the end of every call: when the head of the last answer is there, or with the
-// error. resp may be nil; its Body is the caller's and not for f.
+// WithResponseHook makes the client call f at the end of every call: when the header of the final response is there, or with
+// the error. r.Context returns the context of the call, as the request hooks have set it. resp may be nil. f must not read
+// resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
-	return func(c *Client) error {
+	return option(func(c *Client) error {
 		if f == nil {
 			return fmt.Errorf("%w: WithResponseHook(nil)", errOption)
 		}
 		c.after = append(c.after, f)
 		return nil
-	}
+	})
 }
 
 // Target returns method and path as they were set. The path may have parameters.
@@ -37,6 +45,19 @@ func (r *Request) Target() (method, path string) { return r.method, r.path }
 func (r *Request) Header(name string) string {
 	value, _ := r.headers.get(name, foldName)
 	return value
+}
+
+// Context returns the context of the request: the one of NewRequest or SetContext, or context.Background. In a hook it is the
+// context of the call, which has its timeout.
+func (r *Request) Context() context.Context { return r.ctx }
+
+// Body returns the body that NewRequest or SetBody was given, before it is encoded: the io.Reader for SetBodyReader, nil
+// if there is none. The fields of a form are in Form.
+func (r *Request) Body() any {
+	if body, ok := r.body.(sized); ok {
+		return body.Reader
+	}
+	return r.body
 }
 
 // SetTimeout sets how long the call may take, in the place of WithTimeout. Zero is that again, and

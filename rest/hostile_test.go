@@ -184,7 +184,7 @@ func TestManyFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		if _, err := c.R().Get("a", nil); (err == nil) != want || closed != 1 {
+		if _, err := c.Request().Get("a", nil); (err == nil) != want || closed != 1 {
 			t.Errorf("%d fields: %v, closed %d times", n, err, closed)
 		}
 		if took := time.Since(begun); took > 2*time.Second {
@@ -222,16 +222,20 @@ func TestHostilePages(t *testing.T) {
 	split := func(p paged) ([]int, string) { return p.Elements, p.Next }
 	for name, tc := range map[string]struct {
 		handler gallop.RequestHandler
-		pages   func(r *rest.Request) func(func(int, error) bool)
+		pages   func(c *rest.Client) func(func(int, error) bool)
 	}{
-		"linked":  {lists, func(r *rest.Request) func(func(int, error) bool) { return rest.Linked[int](r) }},
-		"cursors": {handler("[]"), func(r *rest.Request) func(func(int, error) bool) { return rest.Cursors(r, "after", split) }},
-		"null":    {handler("null"), func(r *rest.Request) func(func(int, error) bool) { return rest.Cursors(r, "after", split) }},
+		"linked": {lists, func(c *rest.Client) func(func(int, error) bool) { return rest.PagesByLink[int](t.Context(), c, "a") }},
+		"cursors": {handler("[]"), func(c *rest.Client) func(func(int, error) bool) {
+			return rest.PagesByCursor(t.Context(), c, "a", "after", split)
+		}},
+		"null": {handler("null"), func(c *rest.Client) func(func(int, error) bool) {
+			return rest.PagesByCursor(t.Context(), c, "a", "after", split)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := serve(t, tc.handler)
 			c := a.client()
-			list, err := collected(tc.pages(newRequest(t, c, "GET", "a", nil)))
+			list, err := collected(tc.pages(c))
 			if !errors.Is(err, rest.ErrPagesEmpty) || len(list) > 0 || a.calls.Load() > 101 {
 				t.Errorf("%d elements of %d pages, %v", len(list), a.calls.Load(), err)
 			}
@@ -249,7 +253,7 @@ func TestHostilePages(t *testing.T) {
 		answer(ctx, 200, fmt.Sprintf(`{"elements":%s,"next":%q}`, elements, next))
 	})
 	page = 0
-	list, err := collected(rest.Cursors(newRequest(t, a.client(), "GET", "a", nil), "after", split))
+	list, err := collected(rest.PagesByCursor(t.Context(), a.client(), "a", "after", split))
 	if err != nil || len(list) != 1000/60 {
 		t.Errorf("%d elements, %v", len(list), err)
 	}
@@ -282,9 +286,9 @@ func TestHostileReset(t *testing.T) {
 		for _, status := range []int{200, 403, 429} {
 			eachScript(t, []gallop.RequestHandler{text(status, "", fields...), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
 				c := a.client(over, rest.WithRateLimit(rest.RateLimit{MaxPause: time.Minute}), rest.WithRetry(rest.Retry{}))
-				_, _ = c.R().Get("a", nil)
+				_, _ = c.Request().Get("a", nil)
 				time.Sleep(62 * time.Second)
-				if _, err := c.R().Get("a", nil); err != nil {
+				if _, err := c.Request().Get("a", nil); err != nil {
 					t.Errorf("%d, %q: %v", status, fields, err)
 				}
 			})
@@ -319,7 +323,7 @@ func TestHostileTokens(t *testing.T) {
 						err = fmt.Errorf("%w: %v", &rest.AuthError{Err: io.EOF}, v)
 					}
 				}()
-				_, err = c.R().Get("a", nil)
+				_, err = c.Request().Get("a", nil)
 				return err
 			}()
 			as[*rest.AuthError](t, err)

@@ -157,7 +157,7 @@ func TestLargeBodies(t *testing.T) {
 						most += shape.unsaid*float64(len(text)) + 1<<20 // buffers that grow to 1 MiB
 					}
 					bytes := allocated(func() {
-						if _, err := c.R().Get("a", got); err != nil {
+						if _, err := c.Request().Get("a", got); err != nil {
 							t.Fatal(err)
 						}
 					})
@@ -184,7 +184,7 @@ func TestLargeMistyped(t *testing.T) {
 		wantErr := json.Unmarshal(text, &want)
 		c := overLength(t, text, true)
 		var err error
-		bytes := allocated(func() { _, err = c.R().Get("a", &v) })
+		bytes := allocated(func() { _, err = c.Request().Get("a", &v) })
 		var got, mistyped *json.UnmarshalTypeError
 		if !errors.As(err, &got) || !errors.As(wantErr, &mistyped) || *got != *mistyped || as[*rest.DecodeError](t, err).Path != "Data" {
 			t.Errorf("%s: got %+v, want %+v", one, got, mistyped)
@@ -253,7 +253,7 @@ func TestLargeBodiesPeak(t *testing.T) {
 			}
 			v := shape.value()
 			before := live()
-			if _, err := c.R().Get("a", v); err != nil {
+			if _, err := c.Request().Get("a", v); err != nil {
 				t.Fatal(err)
 			}
 			value := live() - before
@@ -275,7 +275,7 @@ func BenchmarkLargeBodies(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := c.R().Get("a", shape.value()); err != nil {
+					if _, err := c.Request().Get("a", shape.value()); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"crypto/sha256"
 	"io"
 	"iter"
@@ -8,22 +9,30 @@ import (
 	"strconv"
 )
 
-// Pages that are lists, one after the other. Iterators make a call when they need the next page; the first error
-// is yielded with the zero value, and ends them. A page that was there before is ErrPagesRepeat: servers ignore
-// parameters they do not know, and would send the first page forever. A hundred pages in a row without an element are ErrPagesEmpty.
-//
-// The request must not be used for anything else meanwhile. It may be iterated over again.
+// maxEmptyPages is how many pages in a row may be without an element.
+const maxEmptyPages = 100
 
-// Linked returns an iterator over the elements of all pages, of which each has a Link
-// field (RFC 8288) that leads to the next. The next page has to be of the same origin, and that of the request: what
-// its header has is for nobody else.
-func Linked[T any](r *Request) iter.Seq2[T, error] {
+// PagesByLink returns an iterator over the elements of all pages of a list, the first of which is at path. Each page has a
+// Link header (RFC 8288) with the relation "next" that leads to the next page. The next page has to be of the same origin, because the
+// headers of the request are for nobody else. See [Client.NewRequest] for path.
+//
+// The iterator fetches a page when it needs it, with the method GET unless an option sets another target. It yields the first error
+// with the zero value, and ends. A page that was there before is ErrPagesRepeat, because servers ignore parameters that they do not
+// know, and would send the first page forever. A hundred pages in a row without an element are ErrPagesEmpty.
+//
+// EachPage and IntoResponse give access to the responses. The iterator may be used again, and then begins with the first page
+// and applies the options again.
+func PagesByLink[T any](ctx context.Context, c *Client, path string, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		next := r.again()
+		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
+		if err != nil {
+			yieldPage(nil, err, yield)
+			return
+		}
 		seen := before{}
 		for {
 			var page []T
-			resp, err := next.client.Do(next, &page)
+			resp, err := r.nextPage(&page)
 			if !yieldPage(page, err, yield) {
 				return
 			}
@@ -32,7 +41,7 @@ func Linked[T any](r *Request) iter.Seq2[T, error] {
 				return
 			}
 			seen.had(resp.URL())
-			if err = next.follow(resp, to); err == nil {
+			if err = r.follow(resp, to); err == nil {
 				err = seen.next(to, len(page))
 			}
 			if err != nil {
@@ -43,13 +52,24 @@ func Linked[T any](r *Request) iter.Seq2[T, error] {
 	}
 }
 
+// nextPage is Do for a page.
+func (r *Request) nextPage(v any) (*Response, error) {
+	resp, err := r.client.Do(r, v)
+	r.tellPage(resp, err)
+	return resp, err
+}
+
+func (r *Request) tellPage(resp *Response, err error) {
+	if err == nil && r.page != nil {
+		r.page(resp)
+	}
+}
+
 // before is what is known about the pages before the next one.
 type before struct {
 	seen  map[[sha256.Size]byte]bool // which names they had, by their hashes: servers may make long ones
 	empty int                        // how many of the last ones had no element
 }
-
-const maxEmptyPages = 100
 
 // had notes a name of a page, and reports whether another one had it.
 func (b *before) had(name string) bool {
@@ -74,16 +94,6 @@ func (b *before) next(name string, elements int) error {
 		return ErrPagesEmpty
 	}
 	return nil
-}
-
-// again returns a copy of r for the next page.
-func (r *Request) again() *Request {
-	next := *r
-	next.ready, next.x = payload{spent: r.ready.spent}, exchange{} // which are those of r
-	for _, f := range []*fields{&next.headers, &next.query, &next.form, &next.cookies, &next.params} {
-		*f = f.clone() // hooks may set what they like
-	}
-	return &next
 }
 
 // follow makes r a request for the next page, which says all that the URL of r said.
@@ -114,17 +124,22 @@ func yieldPage[T any](page []T, err error, yield func(T, error) bool) bool {
 	return err == nil
 }
 
-// Numbered returns an iterator over the elements of all pages, which have numbers in a
-// query parameter, from first on, also if the path of the request has one already. An empty page is the last.
-func Numbered[T any](r *Request, parameter string, first int) iter.Seq2[T, error] {
+// PagesByNumber returns an iterator over the elements of all pages of a list. The number of the page, from first on, goes into a query
+// parameter, in place of any value that the path or an option sets. The first page without elements ends the iteration. See
+// [PagesByLink] for everything else.
+func PagesByNumber[T any](ctx context.Context, c *Client, path, parameter string, first int, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		next := r.again()
-		next.path = withoutParam(next.path, parameter)
+		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
+		if err != nil {
+			yieldPage(nil, err, yield)
+			return
+		}
+		r.path = withoutParam(r.path, parameter)
 		var before [sha256.Size]byte
 		for number := first; ; number++ {
-			next.SetQuery(parameter, strconv.Itoa(number))
+			r.SetQuery(parameter, strconv.Itoa(number))
 			var page []T
-			sum, err := next.summed(&page)
+			sum, err := r.summed(&page)
 			if err == nil && len(page) > 0 && number > first && sum == before {
 				page, err = nil, ErrPagesRepeat
 			}
@@ -145,6 +160,7 @@ func (r *Request) summed(v any) (sum [sha256.Size]byte, err error) {
 	hash := sha256.New()
 	resp.Body = hashedBody{io.TeeReader(resp.Body, hash), resp.Body}
 	err = r.client.receive(&r.x, resp, v)
+	r.tellPage(resp, err)
 	return [sha256.Size]byte(hash.Sum(nil)), err
 }
 
@@ -154,18 +170,23 @@ type hashedBody struct {
 	io.Closer
 }
 
-// Cursors returns an iterator over the elements of all pages, each of which has elements
-// somewhere in it, and a cursor for the next that goes into a query parameter; "" is none. split takes
-// both out of a page.
-func Cursors[P, T any](r *Request, parameter string, split func(page P) (elements []T, cursor string)) iter.Seq2[T, error] {
+// PagesByCursor returns an iterator over the elements of all pages of a list. Each page is decoded into a P. split takes the
+// elements out of it, and the cursor of the next page, which goes into a query parameter. An empty cursor ends the iteration. See
+// [PagesByLink] for everything else.
+func PagesByCursor[P, T any](
+	ctx context.Context, c *Client, path, parameter string, split func(page P) (elements []T, cursor string), options ...RequestOption,
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		next := r.again()
+		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
+		if err != nil {
+			yieldPage(nil, err, yield)
+			return
+		}
 		seen := before{}
 		for {
 			var page P
-			_, err := next.client.Do(next, &page)
-			if err != nil {
-				yieldPage[T](nil, err, yield)
+			if _, err := r.nextPage(&page); err != nil {
+				yieldPage(nil, err, yield)
 				return
 			}
 			elements, cursor := split(page)
@@ -173,11 +194,11 @@ func Cursors[P, T any](r *Request, parameter string, split func(page P) (element
 				return
 			}
 			if err := seen.next(cursor, len(elements)); err != nil {
-				yieldPage[T](nil, err, yield)
+				yieldPage(nil, err, yield)
 				return
 			}
-			next.path = withoutParam(next.path, parameter)
-			next.SetQuery(parameter, cursor)
+			r.path = withoutParam(r.path, parameter)
+			r.SetQuery(parameter, cursor)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/url"
 	"os"
+
+	"github.com/gallop-http/gallop/codec"
 )
 
 // payload is the body of a request.
@@ -77,9 +79,9 @@ func (p *payload) from(r *Request) error {
 	return nil
 }
 
-func (p *payload) encode(codec Codec, v any) error {
-	p.contentType, p.owner = codec.ContentType(), getBuffer(0)
-	if err := codec.Encode(p.owner, v); err != nil {
+func (p *payload) encode(c codec.Codec, v any) error {
+	p.contentType, p.owner = c.ContentType(), getBuffer(0)
+	if err := p.owner.encode(c, v); err != nil {
 		p.release()
 		return &EncodeError{Err: err}
 	}
@@ -130,6 +132,8 @@ func (p *payload) readOnce(src io.Reader) {
 	p.once = true
 	p.source = func() (io.Reader, error) { return src, nil }
 }
+
+var errBodyOnce = errors.New("the body can be read only once, so it cannot be signed")
 
 var errSpent = errors.New("what it is read from was read already")
 

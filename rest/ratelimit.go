@@ -98,6 +98,7 @@ func (c *Client) rateLimited(next stage) stage {
 		if !known {
 			return resp, err
 		}
+		x.log("wait for the rate limit", "until", until)
 		if limited.cause = sleepUntil(x.ctx, until); limited.cause != nil {
 			return resp, err
 		}
@@ -127,6 +128,7 @@ func (l *limits) admit(x *exchange, waits bool) error {
 			return limited
 		}
 		until, _ := limited.until(time.Now())
+		x.log("wait for the rate limit", "until", until)
 		if limited.cause = sleepUntil(x.ctx, until); limited.cause != nil {
 			return limited
 		}

@@ -59,7 +59,7 @@ func TestRateLimits(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			eachScript(t, []gallop.RequestHandler{tc.first, ok}, func(t *testing.T, a *api, over rest.Option) {
 				c := a.client(append(tc.options, over)...)
-				_, err := c.R().Get("a/b", nil)
+				_, err := c.Request().Get("a/b", nil)
 				var limited *rest.RateLimitError
 				if errors.As(err, &limited) != tc.limited || tc.limited && (limited.RetryAfter != tc.after || !limited.Sent) {
 					t.Errorf("first: %+v %v", limited, err)
@@ -67,7 +67,7 @@ func TestRateLimits(t *testing.T) {
 				if tc.limited && as[*rest.APIError](t, err).Response == nil {
 					t.Error("no answer")
 				}
-				resp, err := c.R().Get("c?token=hush", nil)
+				resp, err := c.Request().Get("c?token=hush", nil)
 				if errors.As(err, &limited) != tc.refused || tc.refused != (a.calls.Load() == 1) {
 					t.Fatalf("second: %v, %d requests", err, a.calls.Load())
 				}
@@ -77,21 +77,21 @@ func TestRateLimits(t *testing.T) {
 				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "GET http://api.test/v1/c?token=REDACTED: rate limit reached, not sent") {
 					t.Error(err)
 				}
-				if _, err = c.R().SetHeader("If-Match", `"x"`).SetHeader("Content-MD5", "y").Put("a", nil); !errors.As(err, &limited) { // who says so is the same
+				if _, err = c.Request().SetHeader("If-Match", `"x"`).SetHeader("Content-MD5", "y").Put("a", nil); !errors.As(err, &limited) { // who says so is the same
 					t.Error(err)
 				}
 				// others are not concerned, and what is known can be passed over
-				if _, err = c.R().Get("http://other.test/", nil); err != nil {
+				if _, err = c.Request().Get("http://other.test/", nil); err != nil {
 					t.Error(err)
 				}
-				if _, err = c.R().SetHeader("Authorization", "Own x").Get("a", nil); err != nil {
+				if _, err = c.Request().SetHeader("Authorization", "Own x").Get("a", nil); err != nil {
 					t.Error(err)
 				}
-				if _, err = c.R().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil); err != nil {
+				if _, err = c.Request().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil); err != nil {
 					t.Error(err)
 				}
 				time.Sleep(124 * time.Second)
-				if _, err = c.R().Get("a", nil); err != nil {
+				if _, err = c.Request().Get("a", nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -112,7 +112,7 @@ func TestRateResources(t *testing.T) {
 	eachTransport(t, twoResources, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		get := func(path string) error {
-			_, err := c.R().SetPath("x", "y").Get(path, nil)
+			_, err := c.Request().SetPathValue("x", "y").Get(path, nil)
 			return err
 		}
 		if err := errors.Join(get("search/{x}"), get("repos/{x}"), get("repos/{x}")); err != nil {
@@ -143,7 +143,7 @@ func TestLimitOfAllResources(t *testing.T) {
 			eachScript(t, []gallop.RequestHandler{core, search, tc.limit, core}, func(t *testing.T, a *api, over rest.Option) {
 				c := a.client(over)
 				get := func(path string) error {
-					_, err := c.R().SetContext(t.Context()).Get(path, nil)
+					_, err := c.Request().SetContext(t.Context()).Get(path, nil)
 					return err
 				}
 				if err := errors.Join(get("repos/x"), get("search/x")); err != nil {
@@ -172,11 +172,11 @@ func TestRateResourcesOfURLs(t *testing.T) {
 		eachTransport(t, twoResources, func(t *testing.T, a *api, over rest.Option) {
 			c := a.client(over)
 			for _, url := range []string{"http://api.test/v1/search/code?page=2", "http://api.test/v1/repos/x?page=2", "http://api.test", "http://other.test/search/code"} {
-				if _, err := c.R().SetContext(t.Context()).Get(url, nil); err != nil {
+				if _, err := c.Request().SetContext(t.Context()).Get(url, nil); err != nil {
 					t.Errorf("%s: %v", url, err)
 				}
 			}
-			_, err := c.R().SetContext(t.Context()).Get(path, nil)
+			_, err := c.Request().SetContext(t.Context()).Get(path, nil)
 			if e := as[*rest.RateLimitError](t, err); e.Rate.Resource != "search" || e.Sent {
 				t.Errorf("%s: %+v", path, e)
 			}
@@ -204,11 +204,11 @@ func TestLimitBehindARedirect(t *testing.T) {
 			path    string
 			refused bool // whether the next call is
 		}{{"archive", false}, {"busy", true}} {
-			_, err := c.R().SetContext(t.Context()).Get(tc.path, nil)
+			_, err := c.Request().SetContext(t.Context()).Get(tc.path, nil)
 			if e := as[*rest.RateLimitError](t, err); e.RetryAfter != time.Minute || !e.Sent {
 				t.Errorf("%s: %+v", tc.path, e)
 			}
-			if _, err = c.R().SetContext(t.Context()).Get("other", nil); (err != nil) != tc.refused {
+			if _, err = c.Request().SetContext(t.Context()).Get("other", nil); (err != nil) != tc.refused {
 				t.Errorf("behind %s: %v", tc.path, err)
 			}
 		}
@@ -225,10 +225,10 @@ func TestLateAnswersDoNotCount(t *testing.T) {
 	eachScript(t, h, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		for i := range 4 {
-			if _, err := c.R().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil); err != nil {
+			if _, err := c.Request().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.R().Get("http://api.test/a", nil); (err != nil) != (i < 3) {
+			if _, err := c.Request().Get("http://api.test/a", nil); (err != nil) != (i < 3) {
 				t.Fatal(i, err)
 			}
 		}
@@ -241,11 +241,11 @@ func TestLateAnswersDoNotEndAPause(t *testing.T) {
 	eachScript(t, []gallop.RequestHandler{asks("60"), asks("1"), asks("0"), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		for range 3 {
-			_, err := c.R().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil)
+			_, err := c.Request().SetContext(rest.IgnoreRate(t.Context())).Get("a", nil)
 			as[*rest.RateLimitError](t, err)
 		}
 		for _, works := range []bool{false, true} {
-			if _, err := c.R().SetContext(t.Context()).Get("a", nil); (err == nil) != works {
+			if _, err := c.Request().SetContext(t.Context()).Get("a", nil); (err == nil) != works {
 				t.Errorf("works %v: %v", works, err)
 			}
 			time.Sleep(time.Minute)
@@ -270,7 +270,7 @@ func TestShortWindows(t *testing.T) {
 		c := a.client(over, rest.WithRateLimit(rest.RateLimit{Wait: true}))
 		begun := time.Now()
 		for range 10 * most {
-			if _, err := c.R().SetContext(t.Context()).Get("a", nil); err != nil {
+			if _, err := c.Request().SetContext(t.Context()).Get("a", nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -315,7 +315,7 @@ func TestWaitForRate(t *testing.T) {
 			eachScript(t, tc.script, func(t *testing.T, a *api, over rest.Option) {
 				c := a.client(over)
 				if tc.before {
-					c.R().Get("a", nil)
+					c.Request().Get("a", nil)
 				}
 				ctx := rest.WaitForRate(t.Context())
 				if tc.ctx != nil {
@@ -324,7 +324,7 @@ func TestWaitForRate(t *testing.T) {
 					defer cancel()
 				}
 				begun := time.Now()
-				_, err := c.R().SetContext(ctx).SetBody(gopher{"replayed"}).Post("a", nil)
+				_, err := c.Request().SetContext(ctx).SetBody(gopher{"replayed"}).Post("a", nil)
 				var limited *rest.RateLimitError
 				if errors.As(err, &limited) != tc.limited || tc.err != nil && !errors.Is(err, tc.err) {
 					t.Error(err)
@@ -376,7 +376,7 @@ func TestRetries(t *testing.T) {
 				if (err == nil) != tc.works || a.calls.Load() != tc.calls {
 					t.Errorf("%v, %d requests", err, a.calls.Load())
 				}
-				if tc.works && body != nil && !strings.HasSuffix(b.String(), `{"login":"x"}`+"\n") {
+				if tc.works && body != nil && !strings.HasSuffix(b.String(), `{"login":"x"}`) {
 					t.Errorf("the body does not arrive: %q", b.String())
 				}
 				if d := time.Since(begun); d < tc.least || d > tc.most {
@@ -393,17 +393,17 @@ func TestRetryIfWithoutToken(t *testing.T) {
 		issuer := a.client(over)
 		for name, source := range map[string]func(context.Context) (rest.Token, error){
 			"refused": func(ctx context.Context) (rest.Token, error) {
-				return rest.Post[string, rest.Token](ctx, issuer, "token", "x")
+				return rest.Post[rest.Token](ctx, issuer, "token", "x")
 			},
 			"network":   func(context.Context) (rest.Token, error) { return rest.Token{}, &rest.RequestError{Err: errFull} },
 			"otherwise": func(context.Context) (rest.Token, error) { return rest.Token{}, errFull },
 			"empty":     func(context.Context) (rest.Token, error) { return rest.Token{}, nil },
 		} {
 			asked := 0
-			c := a.client(over, rest.WithRetry(rest.Retry{Max: 2, If: func(_ *rest.Request, resp *rest.Response, err error) bool {
+			c := a.client(over, rest.WithRetry(rest.Retry{Max: 2, If: func(at rest.Attempt) bool {
 				asked++
-				if resp != nil || as[*rest.AuthError](t, err) == nil {
-					t.Errorf("%s: %v, %v", name, resp, err)
+				if at.Response != nil || as[*rest.AuthError](t, at.Err) == nil {
+					t.Errorf("%s: %v, %v", name, at.Response, at.Err)
 				}
 				return asked == 1
 			}}), rest.WithAuth(rest.Tokens(source)))
@@ -428,7 +428,7 @@ func TestRetryWithoutToken(t *testing.T) {
 				}
 				return rest.Token{Value: "t"}, nil
 			})))
-			if _, err := c.R().SetContext(t.Context()).SetBody([]byte("x")).Post("a", nil); err != nil || a.calls.Load() != before+1 {
+			if _, err := c.Request().SetContext(t.Context()).SetBody([]byte("x")).Post("a", nil); err != nil || a.calls.Load() != before+1 {
 				t.Error(name, err, asked)
 			}
 		}
@@ -467,7 +467,7 @@ func TestRedirectedPostIsNotSentAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err = c.R().SetContext(t.Context()).SetBody([]byte("x")).Post("a", nil); err == nil || calls != tc.calls {
+				if _, err = c.Request().SetContext(t.Context()).SetBody([]byte("x")).Post("a", nil); err == nil || calls != tc.calls {
 					t.Errorf("%d calls, %v", calls, err)
 				}
 			})
@@ -477,7 +477,7 @@ func TestRedirectedPostIsNotSentAgain(t *testing.T) {
 
 func TestSpentBodiesAreNotSentAgain(t *testing.T) {
 	eachTransport(t, text(503, ""), func(t *testing.T, a *api, over rest.Option) {
-		_, err := a.client(over).R().SetBodyReader(onceReader{strings.NewReader("x")}, 1).Put("a", nil)
+		_, err := a.client(over).Request().SetBodyReader(onceReader{strings.NewReader("x")}, 1).Put("a", nil)
 		if as[*rest.APIError](t, err); a.calls.Load() != 1 {
 			t.Error(a.calls.Load())
 		}
@@ -489,9 +489,9 @@ func TestSpentBodiesAreNotSentByTheNextCall(t *testing.T) {
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		for name, r := range map[string]*rest.Request{
-			"reader": c.R().SetBody(onceReader{strings.NewReader("x")}),
-			"sized":  c.R().SetBodyReader(onceReader{strings.NewReader("x")}, 1),
-			"file":   c.R().AddFile("f", "n", onceReader{strings.NewReader("x")}),
+			"reader": c.Request().SetBody(onceReader{strings.NewReader("x")}),
+			"sized":  c.Request().SetBodyReader(onceReader{strings.NewReader("x")}, 1),
+			"file":   c.Request().AddFile("f", "n", onceReader{strings.NewReader("x")}),
 		} {
 			r.SetContext(t.Context()).SetTarget("POST", "a")
 			if _, err := c.Do(r, nil); err != nil {
@@ -506,7 +506,7 @@ func TestSpentBodiesAreNotSentByTheNextCall(t *testing.T) {
 		if n := a.calls.Load(); n != 6 {
 			t.Errorf("%d requests", n)
 		}
-		_, err := c.R().SetContext(t.Context()).SetBodyReader(nil, 5).Post("a", nil)
+		_, err := c.Request().SetContext(t.Context()).SetBodyReader(nil, 5).Post("a", nil)
 		as[*rest.EncodeError](t, err)
 	})
 }
@@ -514,11 +514,11 @@ func TestSpentBodiesAreNotSentByTheNextCall(t *testing.T) {
 func TestRetryIf(t *testing.T) {
 	eachScript(t, []gallop.RequestHandler{text(500, ""), text(500, ""), text(200, "")}, func(t *testing.T, a *api, over rest.Option) {
 		asked := 0
-		c := a.client(over, rest.WithRetry(rest.Retry{Max: 1, If: func(r *rest.Request, resp *rest.Response, err error) bool {
+		c := a.client(over, rest.WithRetry(rest.Retry{Max: 1, If: func(at rest.Attempt) bool {
 			asked++
-			return resp.StatusCode == 500 && err == nil
+			return at.Response.StatusCode == 500 && at.Err == nil
 		}}))
-		_, err := c.R().Post("a", nil)
+		_, err := c.Request().Post("a", nil)
 		if as[*rest.APIError](t, err); asked != 1 || a.calls.Load() != 2 {
 			t.Error(asked, a.calls.Load())
 		}

@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that is put together, by Client.NewRequest or Client.R, and then
-// sent, as often as its body allows. Setters return the request; what is wrong with what they are given
-// is the error of Do. One goroutine at a time may use it.
+// Request is a request that is being put together. Client.NewRequest and Client.Request make one. It may be sent as often as
+// its body allows. Setters return the request, and Do returns the first error in what they were given. Only one goroutine at
+// a time may use a Request. It must not be copied: see Clone.
 type Request struct {
+	_       noCopy
 	client  *Client
 	ctx     context.Context
 	method  string
@@ -32,26 +34,60 @@ type Request struct {
 	timeout   time.Duration // 0 is the client's
 	redirects int           // how many and one; 0 is the client's
 
+	into **Response      // where the response of a call goes, nil for nowhere
+	page func(*Response) // what is told of each page
+
 	x exchange // while it is sent
 }
 
-// RequestOption changes a request.
-type RequestOption func(*Request)
+// noCopy makes go vet report copies of the struct that holds it.
+type noCopy struct{}
 
-// SetHeader returns an option that is Request.SetHeader, for calls that make a request
-// on the way. The others are the same.
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// RequestOption changes a request before it is sent. Calls such as Get take RequestOptions. Every function of this type is
+// one, so all setters of Request can be used:
+//
+//	rest.Get[Gopher](ctx, c, "gophers", func(r *rest.Request) { r.SetTimeout(time.Second).SetCookie("lang", "en") })
+//
+// A nil RequestOption is ignored.
+type RequestOption func(r *Request)
+
+// SetHeader returns an option that sets a header. See [Request.SetHeader].
 func SetHeader(name, value string) RequestOption {
 	return func(r *Request) { r.SetHeader(name, value) }
 }
 
-// SetQuery is as SetHeader.
+// SetQuery returns an option that sets a query parameter. See [Request.SetQuery].
 func SetQuery(name, value string) RequestOption {
 	return func(r *Request) { r.SetQuery(name, value) }
 }
 
-// SetPath is as SetHeader.
-func SetPath(name, value string) RequestOption {
-	return func(r *Request) { r.SetPath(name, value) }
+// SetQueryFrom returns an option that sets query parameters from a struct. See [Request.SetQueryFrom].
+func SetQueryFrom(v any) RequestOption {
+	return func(r *Request) { r.SetQueryFrom(v) }
+}
+
+// SetPathValue returns an option that sets a value in the path. See [Request.SetPathValue].
+func SetPathValue(name, value string) RequestOption {
+	return func(r *Request) { r.SetPathValue(name, value) }
+}
+
+// IntoResponse returns an option that stores the response of the call in *to, for its headers, links, cookies and rate limit.
+// *to is nil if there was no response. With a function that makes several calls, it is the response of the last one.
+func IntoResponse(to **Response) RequestOption {
+	return func(r *Request) {
+		if r.into = to; to != nil {
+			*to = nil
+		}
+	}
+}
+
+// EachPage returns an option for PagesByLink, PagesByNumber and PagesByCursor that calls f with the response of each page,
+// before the elements of the page are yielded. Its body has been read. Other calls ignore the option.
+func EachPage(f func(resp *Response)) RequestOption {
+	return func(r *Request) { r.page = f }
 }
 
 // NewRequest returns a request that Do sends.
@@ -68,7 +104,9 @@ func SetPath(name, value string) RequestOption {
 func (c *Client) NewRequest(ctx context.Context, method, path string, body any, options ...RequestOption) (*Request, error) {
 	r := &Request{client: c, ctx: ctx, method: method, path: path, body: body}
 	for _, option := range options {
-		option(r)
+		if option != nil {
+			option(r)
+		}
 	}
 	if r.err == nil {
 		r.err = r.check()
@@ -104,8 +142,19 @@ func (r *Request) check() error {
 	return err
 }
 
-// R returns a request that is still empty, for its setters.
-func (c *Client) R() *Request { return &Request{client: c, ctx: context.Background()} }
+// Request returns an empty request, for its setters. Its context is context.Background until SetContext sets another one.
+func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
+
+// Clone returns a copy of the request, which shares nothing with r that a setter changes. Both have the same body. If that can be
+// read only once, only one of them can be sent. Clone may not be called while r is being sent.
+func (r *Request) Clone() *Request {
+	return &Request{
+		client: r.client, ctx: r.ctx, method: r.method, path: r.path,
+		headers: r.headers.clone(), query: r.query.clone(), form: r.form.clone(), cookies: r.cookies.clone(), params: r.params.clone(),
+		files: slices.Clone(r.files), body: r.body, ready: payload{spent: r.ready.spent}, err: r.err,
+		timeout: r.timeout, redirects: r.redirects, into: r.into, page: r.page,
+	}
+}
 
 // SetContext sets the context that ends the call. It is context.Background by default.
 func (r *Request) SetContext(ctx context.Context) *Request {
@@ -177,8 +226,8 @@ func (r *Request) AddQuery(name, value string) *Request {
 	return r
 }
 
-// SetPath sets the value of {name} or {name...} in the path.
-func (r *Request) SetPath(name, value string) *Request {
+// SetPathValue sets the value of {name} or {name...} in the path.
+func (r *Request) SetPathValue(name, value string) *Request {
 	r.params.set(name, value, sameName)
 	return r
 }
@@ -249,20 +298,20 @@ func (r *Request) SetTarget(method, path string) *Request {
 	return r
 }
 
-// Get is Send with this method. The others are the same.
+// Get sends the request with the method GET. See [Request.Send].
 func (r *Request) Get(path string, v any) (*Response, error) { return r.Send("GET", path, v) }
 
-// Head is as Get.
+// Head sends the request with the method HEAD. See [Request.Send].
 func (r *Request) Head(path string) (*Response, error) { return r.Send("HEAD", path, nil) }
 
-// Post is as Get.
+// Post sends the request with the method POST. See [Request.Send].
 func (r *Request) Post(path string, v any) (*Response, error) { return r.Send("POST", path, v) }
 
-// Put is as Get.
+// Put sends the request with the method PUT. See [Request.Send].
 func (r *Request) Put(path string, v any) (*Response, error) { return r.Send("PUT", path, v) }
 
-// Patch is as Get.
+// Patch sends the request with the method PATCH. See [Request.Send].
 func (r *Request) Patch(path string, v any) (*Response, error) { return r.Send("PATCH", path, v) }
 
-// Delete is as Get.
+// Delete sends the request with the method DELETE. See [Request.Send].
 func (r *Request) Delete(path string, v any) (*Response, error) { return r.Send("DELETE", path, v) }

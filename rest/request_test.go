@@ -64,7 +64,7 @@ func TestZones(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, err := collected(rest.Linked[int](newRequest(t, c, "GET", "a", nil))); err != nil || len(got) != 2 {
+				if got, err := collected(rest.PagesByLink[int](t.Context(), c, "a")); err != nil || len(got) != 2 {
 					t.Errorf("%s: %v, %v", base, got, err)
 				}
 			}
@@ -196,9 +196,9 @@ func TestPathParameters(t *testing.T) {
 		{"climbs before", "../{id}", []string{"id", "7"}, "", rest.ErrPathForbidden},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := c.R()
+			r := c.Request()
 			for i := 0; i < len(tc.values); i += 2 {
-				r.SetPath(tc.values[i], tc.values[i+1])
+				r.SetPathValue(tc.values[i], tc.values[i+1])
 			}
 			var b strings.Builder
 			_, err := r.Get(tc.path, &b)
@@ -221,9 +221,9 @@ func TestRequestBodies(t *testing.T) {
 			body            any
 			want, mediaType string
 		}{
-			{"a struct", &gopher{"l"}, "{\"login\":\"l\"}\n", "application/json"},
-			{"without escapes for HTML", gopher{"<&>"}, "{\"login\":\"<&>\"}\n", "application/json"},
-			{"a text is a value", "a", "\"a\"\n", "application/json"},
+			{"a struct", &gopher{"l"}, "{\"login\":\"l\"}", "application/json"},
+			{"without escapes for HTML", gopher{"<&>"}, "{\"login\":\"<&>\"}", "application/json"},
+			{"a text is a value", "a", "\"a\"", "application/json"},
 			{"bytes", []byte("raw"), "raw", "application/octet-stream"},
 			{"a form", url.Values{"b": {"2"}, "a": {"1", "&"}}, "a=1&a=%26&b=2", "application/x-www-form-urlencoded"},
 			{"a buffer", bytes.NewBufferString("buffered"), "buffered", "application/octet-stream"},
@@ -280,8 +280,8 @@ func TestEmptyBodies(t *testing.T) {
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		for name, r := range map[string]*rest.Request{
-			"a file": c.R().SetBody(file), "no text": c.R().SetBody(strings.NewReader("")), "none of a text": c.R().SetBodyReader(strings.NewReader("text"), 0), "no bytes": c.R().SetBody([]byte{}),
-			"an empty buffer": c.R().SetBody(new(bytes.Buffer)), "none of a stream": c.R().SetBodyReader(onceReader{strings.NewReader("text")}, 0),
+			"a file": c.Request().SetBody(file), "no text": c.Request().SetBody(strings.NewReader("")), "none of a text": c.Request().SetBodyReader(strings.NewReader("text"), 0), "no bytes": c.Request().SetBody([]byte{}),
+			"an empty buffer": c.Request().SetBody(new(bytes.Buffer)), "none of a stream": c.Request().SetBodyReader(onceReader{strings.NewReader("text")}, 0),
 		} {
 			got := said(t, c, r.SetContext(t.Context()).SetTarget("PUT", "a"))
 			if !strings.Contains(got, "Content-Length: 0\n") || strings.Contains(got, "Transfer-Encoding") || !strings.HasSuffix(got, "\n\n") {
@@ -306,12 +306,12 @@ func TestBodiesMayBeReadLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		if _, err := c.R().SetBody(i).Post("a", nil); err != nil {
+		if _, err := c.Request().SetBody(i).Post("a", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, body := range late.bodies {
-		if got, err := io.ReadAll(body); string(got) != fmt.Sprintln(i) || err != nil {
+		if got, err := io.ReadAll(body); string(got) != fmt.Sprint(i) || err != nil {
 			t.Errorf("%q, %v, want %d", got, err, i)
 		}
 		for range 2 {
@@ -357,7 +357,7 @@ func TestBuilder(t *testing.T) {
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over)
 		var b strings.Builder
-		_, err := c.R().SetContext(t.Context()).SetHeader("X-A", "1").AddHeader("X-A", "2").SetPath("id", "7").
+		_, err := c.Request().SetContext(t.Context()).SetHeader("X-A", "1").AddHeader("X-A", "2").SetPathValue("id", "7").
 			SetQuery("q", "a b").AddQuery("q", "ä").SetQuery("n", "1").SetQuery("n", "2").
 			SetCookie("c", "1").SetCookie("d", "2").SetCookie("c", "3").
 			SetForm("f", "&").AddForm("f", "=").Post("u/{id}?z=0", &b)
@@ -373,20 +373,20 @@ func TestBuilder(t *testing.T) {
 				t.Errorf("no %q in %q", want, got)
 			}
 		}
-		got = said(t, c, c.R().AddHeader("Cookie", "a=1").AddHeader("Cookie", "b=2").SetCookie("c", "3").SetTarget("GET", "a"))
+		got = said(t, c, c.Request().AddHeader("Cookie", "a=1").AddHeader("Cookie", "b=2").SetCookie("c", "3").SetTarget("GET", "a"))
 		if !strings.Contains(got, "Cookie: a=1; b=2; c=3\n") {
 			t.Errorf("not all cookies are in %q", got)
 		}
 		var none context.Context
 		for name, r := range map[string]*rest.Request{
-			"name": c.R().SetHeader("a b", ""), "value": c.R().AddHeader("a", "\n"), "length": c.R().SetHeader("Content-Length", "3"),
-			"cookie": c.R().SetCookie("a", "b; c"), "context": c.R().SetContext(none),
+			"name": c.Request().SetHeader("a b", ""), "value": c.Request().AddHeader("a", "\n"), "length": c.Request().SetHeader("Content-Length", "3"),
+			"cookie": c.Request().SetCookie("a", "b; c"), "context": c.Request().SetContext(none),
 		} {
 			if _, err := r.Get("a", nil); err == nil {
 				t.Errorf("%s: no error", name)
 			}
 		}
-		if _, err := a.client(over).Do(c.R(), nil); err == nil {
+		if _, err := a.client(over).Do(c.Request(), nil); err == nil {
 			t.Error("a request of another client is sent")
 		}
 	})
@@ -407,13 +407,13 @@ func TestGeneric(t *testing.T) {
 			t.Errorf("got %v, %v, want %q", got, err, login)
 		}
 	}
-	got, err := rest.Get[gopher](ctx, c, "{a}", rest.SetPath("a", "b"), rest.SetQuery("q", "1"))
+	got, err := rest.Get[gopher](ctx, c, "{a}", rest.SetPathValue("a", "b"), rest.SetQuery("q", "1"))
 	want(got, err, "GET 1")
-	got, err = rest.Post[gopher, gopher](ctx, c, "a", gopher{"x"})
+	got, err = rest.Post[gopher](ctx, c, "a", gopher{"x"})
 	want(got, err, "POST {'login':'x'}")
-	got, err = rest.Put[int, gopher](ctx, c, "a", 7)
+	got, err = rest.Put[gopher](ctx, c, "a", 7)
 	want(got, err, "PUT 7")
-	got, err = rest.Patch[[]int, gopher](ctx, c, "a", []int{1})
+	got, err = rest.Patch[gopher](ctx, c, "a", []int{1})
 	want(got, err, "PATCH [1]")
 	if err := rest.Delete(ctx, c, "a"); err != nil {
 		t.Error(err)

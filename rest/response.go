@@ -6,14 +6,15 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/gallop-http/gallop"
 )
 
 // Response is the head of an answer, and its body while that is read. The strings of it
 // are the caller's.
 type Response struct {
 	StatusCode int
+
+	// Protocol is the version of HTTP that the response came by, such as "HTTP/1.1". It is empty if it came from the cache.
+	Protocol string
 
 	// FromCache says that the body is that of an earlier answer; Age how old it may be
 	// is a header field then.
@@ -54,17 +55,6 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// Cookies returns the cookies that the answer sets (RFC 6265 §4.1). Those that are malformed are left out.
-func (r *Response) Cookies() (list []*gallop.Cookie) {
-	for _, line := range r.headers.lines("Set-Cookie") {
-		cookie := &gallop.Cookie{}
-		if cookie.Parse(line) == nil && len(cookie.Key()) > 0 {
-			list = append(list, cookie)
-		}
-	}
-	return list
 }
 
 // URL returns where the answer comes from, behind redirects. It may have secrets in it.

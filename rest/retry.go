@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"math/rand/v2"
@@ -10,25 +11,54 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Retry says what a client sends again. By default that is a request that failed in the network, or was
-// answered 408, 502, 503 or 504, if it does no harm: its method is idempotent (RFC 9110 §9.2.2), it has an
-// Idempotency-Key, or it certainly has not reached the server. Never if its body cannot be sent
-// again, or if the context has ended.
+// Retry says which requests a client sends again. By default it sends a request again that failed in the network, or was
+// answered with the status 408, 502, 503 or 504, if that does no harm: see Attempt.ReplaySafe. A request is never sent again if its
+// body can be read only once, or if the context has ended.
 type Retry struct {
-	// Max is how often a request is sent again; 0 is never.
+	// Max is how often a request is sent again at most. 0 means never.
 	Max int
 
-	// Wait is how long to wait before the first time, twice as long before every further, and
-	// from half of it to all, by chance. 200 ms if it is 0.
+	// Wait is how long to wait before the second attempt. The time doubles with every further attempt. The actual wait is
+	// chosen at random between half of that time and all of it. 0 means 200 ms.
 	Wait time.Duration
 
-	// MaxWait is the longest wait; 10 s if it is 0. An answer whose Retry-After is longer is
-	// not retried.
+	// MaxWait is the longest wait by default, and the longest Retry-After that the client obeys: a request whose response
+	// asks for more is not sent again. 0 means 10 s.
 	MaxWait time.Duration
 
-	// If decides instead, if it is not nil. Exactly one of the response, which has no body
-	// any more, and the error, of the network or of the source of a token, says what happened.
-	If func(r *Request, resp *Response, err error) bool
+	// If decides whether to send a request again after an attempt that failed. nil means the default: see Retry. It is
+	// not asked if the body cannot be sent again, the context has ended, or Max is reached. Requests that are not
+	// ReplaySafe may then be processed twice.
+	If func(a Attempt) bool
+
+	// Backoff returns how long to wait after an attempt. nil means the default, by Wait and MaxWait. A Retry-After of the
+	// server takes precedence.
+	Backoff func(a Attempt) time.Duration
+}
+
+// Attempt describes an attempt to send a request, which failed.
+type Attempt struct {
+	// Context is the context of the call.
+	Context context.Context
+
+	// Request is the request. It must not be changed.
+	Request *Request
+
+	// Response is the response, whose body has been read or dropped. nil if there was none.
+	Response *Response
+
+	// Err is the error of the network or of the source of a token, and nil if there is a Response.
+	Err error
+
+	// Number counts the attempts of a call from 1.
+	Number int
+
+	// Elapsed is the time since the first attempt began.
+	Elapsed time.Duration
+
+	// ReplaySafe says that another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request
+	// has an Idempotency-Key, or the server has certainly not received it.
+	ReplaySafe bool
 }
 
 const (
@@ -50,24 +80,45 @@ func (c *Client) retried(next stage) stage {
 		policy.MaxWait = defaultMaxWait
 	}
 	return func(x *exchange) (*Response, error) {
+		var begun time.Time
+		if policy.If != nil || policy.Backoff != nil {
+			begun = time.Now()
+		}
 		for try := 0; ; try++ {
 			resp, err := next(x)
-			if err == nil || try >= policy.Max || x.ctx.Err() != nil || !x.body.replayable() || !policy.wants(x, resp, err) {
+			if err == nil || try >= policy.Max || x.ctx.Err() != nil || !x.body.replayable() {
 				return resp, err
 			}
-			wait := policy.wait(try)
-			if resp != nil {
-				if asked := retryAfter(&resp.headers, time.Now()); asked > policy.MaxWait {
-					return resp, err
-				} else if asked >= 0 {
-					wait = asked
-				}
+			a, wants := policy.judge(x, resp, err)
+			if a.Number = try + 1; !begun.IsZero() {
+				a.Elapsed = time.Since(begun)
 			}
+			if !wants(&a) {
+				return resp, err
+			}
+			wait, ok := policy.pause(&a)
+			if !ok {
+				return resp, err
+			}
+			x.log("send again", "attempt", try+2, "wait", wait, "reason", hideURL(err))
 			if sleepUntil(x.ctx, time.Now().Add(wait)) != nil {
 				return resp, err
 			}
 		}
 	}
+}
+
+// pause returns how long to wait after an attempt. ok is false if the server asks for more than MaxWait.
+func (p *Retry) pause(a *Attempt) (wait time.Duration, ok bool) {
+	if a.Response != nil {
+		if asked := retryAfter(&a.Response.headers, time.Now()); asked >= 0 {
+			return asked, asked <= p.MaxWait
+		}
+	}
+	if p.Backoff != nil {
+		return max(p.Backoff(*a), 0), true
+	}
+	return p.wait(a.Number - 1), true
 }
 
 // wait returns how long to wait before the next try.
@@ -79,30 +130,45 @@ func (p *Retry) wait(try int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// wants reports whether to send x again, which ended with err.
-func (p *Retry) wants(x *exchange, resp *Response, err error) bool {
+// judge returns the attempt that ended with err, and what decides whether there is another one.
+func (p *Retry) judge(x *exchange, resp *Response, err error) (a Attempt, wants func(*Attempt) bool) {
 	var api *APIError
 	var network *RequestError
 	var auth *AuthError
 	isAuth := errors.As(err, &auth)
-	without := isAuth && resp == nil // there were no credentials, and nothing was sent
-	switch isAPI := errors.As(err, &api); {
-	case resp != nil && resp.FromCache: // the server was not asked
-	case p.If != nil && (isAuth || isAPI):
-		if resp != nil { // which says it all
-			err = nil
-		}
-		return p.If(x.req, resp, err)
-	case isAPI:
-		return isPassing(api.StatusCode) && (x.isRepeatable() || without && !x.acted)
-	case errors.As(err, &network):
-		if p.If != nil {
-			return p.If(x.req, nil, network.Err)
-		}
-		var untrusted *tls.CertificateVerificationError
-		return !errors.As(err, &untrusted) && (x.isRepeatable() || !x.acted && (without || neverArrived(err)))
+	unsent := isAuth && resp == nil // there were no credentials
+	a = Attempt{Context: x.ctx, Request: x.req, Response: resp, ReplaySafe: x.isRepeatable() || unsent && !x.acted}
+	if resp == nil {
+		a.Err = err
 	}
-	return false
+	isAPI := errors.As(err, &api)
+	isNetwork := !isAPI && errors.As(err, &network)
+	if isNetwork {
+		a.ReplaySafe = a.ReplaySafe || !x.acted && neverArrived(err)
+	}
+	if isNetwork && !isAuth {
+		a.Response, a.Err = nil, network.Err
+	}
+	switch {
+	case resp != nil && resp.FromCache: // the server was not asked
+		return a, never
+	case p.If != nil && (isAuth || isAPI || isNetwork):
+		return a, func(a *Attempt) bool { return p.If(*a) }
+	case isAPI && isPassing(api.StatusCode):
+		return a, replaySafe
+	case isNetwork && !isUntrusted(err):
+		return a, replaySafe
+	}
+	return a, never
+}
+
+func never(*Attempt) bool        { return false }
+func replaySafe(a *Attempt) bool { return a.ReplaySafe }
+
+// isUntrusted reports whether a certificate is why a request failed. It will not be better soon.
+func isUntrusted(err error) bool {
+	var untrusted *tls.CertificateVerificationError
+	return errors.As(err, &untrusted)
 }
 
 // isPassing reports whether a status says that it may be better soon.

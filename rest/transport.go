@@ -57,8 +57,8 @@ func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
 		}
 		return true
 	})
-	if x.authorization != "" {
-		h.Set("Authorization", x.authorization)
+	for i, name := range x.auth.headers.names {
+		h.Set(name, x.auth.headers.values[i])
 	}
 	if unzip = !x.has("Accept-Encoding") && !x.has("Range") && x.method != "HEAD"; unzip {
 		h.Set("Accept-Encoding", "gzip")
@@ -74,13 +74,17 @@ func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
 	if err != nil {
 		return unzip, err
 	}
-	req.SetBodyStream(src, int(x.body.length))
+	length := int(x.body.length)
+	if int64(length) != x.body.length { // an int of 32 bits
+		length = -1
+	}
+	req.SetBodyStream(src, length)
 	return unzip, nil
 }
 
 // received returns the answer, which is ended when its body is closed.
 func (x *exchange) received(from *gallop.Response, unzip bool) *Response {
-	resp := &Response{StatusCode: from.StatusCode(), method: x.method, url: x.to}
+	resp := &Response{StatusCode: from.StatusCode(), Protocol: protocolOf(from), method: x.method, url: x.to}
 	resp.headers = receivedFields(&from.Header)
 	stream := from.BodyStream()
 	if stream == nil || x.method == "HEAD" {
@@ -100,6 +104,18 @@ func (x *exchange) received(from *gallop.Response, unzip bool) *Response {
 		resp.Body = &unzipped{src: &resp.native}
 	}
 	return resp
+}
+
+// protocolOf returns the protocol of a response. The usual ones allocate nothing.
+func protocolOf(resp *gallop.Response) string {
+	switch p := resp.Header.Protocol(); string(p) {
+	case "HTTP/1.1":
+		return "HTTP/1.1"
+	case "HTTP/2.0":
+		return "HTTP/2.0"
+	default:
+		return string(p)
+	}
 }
 
 // receivedFields copies the fields: two allocations, and one more for repeated names that

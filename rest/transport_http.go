@@ -34,7 +34,7 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 		cancel()
 		return nil, errFields
 	}
-	resp := &Response{StatusCode: from.StatusCode, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
+	resp := &Response{StatusCode: from.StatusCode, Protocol: from.Proto, method: x.method, url: x.to, length: from.ContentLength, Body: from.Body}
 	resp.headers = roomFor(len(from.Header) + 2)
 	names := make([]string, 0, len(from.Header))
 	for name := range from.Header {
@@ -112,8 +112,8 @@ func (x *exchange) httpRequest(ctx context.Context) (*http.Request, error) {
 		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = values // which is nobody else's
 		return true
 	})
-	if x.authorization != "" {
-		req.Header.Set("Authorization", x.authorization)
+	for i, name := range x.auth.headers.names {
+		req.Header.Set(name, x.auth.headers.values[i])
 	}
 	if own, ok := x.headers.get("Accept-Encoding", foldName); ok && own == "" {
 		req.Header.Set("Accept-Encoding", "identity") // or net/http would add gzip, and the same is meant (RFC 9110 §12.5.3)

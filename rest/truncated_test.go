@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/gallop-http/gallop/codec"
 	"github.com/gallop-http/gallop/rest"
 )
 
@@ -31,12 +32,12 @@ func TestCutAnywhere(t *testing.T) {
 	}
 	for _, typ := range types {
 		for cut := 1; cut < len(document); cut++ {
-			for _, codec := range []rest.JSON{{}, {Strict: true}, {RefuseUnknown: true}} {
-				checkCut(t, codec, document[:cut], typ)
+			for _, one := range []codec.JSON{rest.DefaultCodec, {KeepHTML: true}, {IgnoreTrailing: true, RefuseUnknown: true}} {
+				checkCut(t, one, document[:cut], typ)
 			}
 		}
 		for _, cut := range []int{1 << 16, 1<<16 + 1, 1<<20 + 8, 1<<20 + 9, 1<<20 + 16, 1<<20 + 60_000, 1<<20 + 70_020, len(long) - 9, len(long) - 2, len(long) - 1} {
-			err := rest.JSON{}.DecodeFrom(strings.NewReader(long[:cut]), reflect.New(typ).Interface())
+			err := rest.DecodeFrom(rest.DefaultCodec, strings.NewReader(long[:cut]), reflect.New(typ).Interface())
 			if e := as[*rest.DecodeError](t, err); !errors.Is(err, io.ErrUnexpectedEOF) || e.Offset != int64(cut) {
 				t.Errorf("%s, %d bytes: %v", typ, cut, err)
 			}
@@ -44,24 +45,24 @@ func TestCutAnywhere(t *testing.T) {
 	}
 	for _, whole := range []string{`"text"`, "-12.5e+3", "true", "[1,2]", `"\ud83d\ude00"`, "[[[]]]"} {
 		for cut := 1; cut < len(whole); cut++ {
-			checkCut(t, rest.JSON{}, whole[:cut], reflect.TypeFor[any]())
+			checkCut(t, rest.DefaultCodec, whole[:cut], reflect.TypeFor[any]())
 		}
 	}
 }
 
 // checkCut decodes text in every way and compares with a json.Decoder.
-func checkCut(t *testing.T, codec rest.JSON, text string, typ reflect.Type) {
+func checkCut(t *testing.T, c codec.JSON, text string, typ reflect.Type) {
 	t.Helper()
 	err := json.NewDecoder(strings.NewReader(text)).Decode(reflect.New(typ).Interface())
 	cut := errors.Is(err, io.ErrUnexpectedEOF)
 	got := map[string]error{
-		"whole":  codec.Decode([]byte(text), reflect.New(typ).Interface()),
-		"stream": codec.DecodeFrom(strings.NewReader(text), reflect.New(typ).Interface()),
-		"bytes":  codec.DecodeFrom(iotest.OneByteReader(strings.NewReader(text)), reflect.New(typ).Interface()),
+		"whole":  rest.Decode(c, []byte(text), reflect.New(typ).Interface()),
+		"stream": rest.DecodeFrom(c, strings.NewReader(text), reflect.New(typ).Interface()),
+		"bytes":  rest.DecodeFrom(c, iotest.OneByteReader(strings.NewReader(text)), reflect.New(typ).Interface()),
 	}
 	for way, err := range got {
 		if errors.Is(err, io.ErrUnexpectedEOF) != cut {
-			t.Errorf("%+v, %s, %s, %d bytes …%q: got %v, cut %t", codec, typ, way, len(text), text[max(len(text)-30, 0):], err, cut)
+			t.Errorf("%+v, %s, %s, %d bytes …%q: got %v, cut %t", c, typ, way, len(text), text[max(len(text)-30, 0):], err, cut)
 		}
 		if cut && as[*rest.DecodeError](t, err).Offset != int64(len(text)) {
 			t.Errorf("%s, %s, %d bytes: %v", typ, way, len(text), err)
@@ -89,26 +90,26 @@ func TestBehindTheValue(t *testing.T) {
 	for _, pad := range []int{0, 1 << 20} {
 		value := `{"login":"` + strings.Repeat("x", pad) + `"}`
 		for _, behind := range []string{"", " \n", "}", "x", "  {}", "1", `"`, "\x00", "\ufeff", strings.Repeat(" ", pad+70_000) + "]"} {
-			for _, codec := range []rest.JSON{{}, {Strict: true}, {Strict: true, RefuseUnknown: true}} {
+			for _, one := range []codec.JSON{rest.DefaultCodec, {KeepHTML: true}, {RefuseUnknown: true}} {
 				for _, said := range []bool{true, false} {
-					c, err := overLength(t, []byte(value+behind), said).Clone(rest.WithCodec(codec))
+					c, err := overLength(t, []byte(value+behind), said).Clone(rest.WithCodec(one))
 					if err != nil {
 						t.Fatal(err)
 					}
 					got, err := rest.Get[gopher](t.Context(), c, "a")
-					wrong := codec.Strict && strings.TrimSpace(behind) != ""
+					wrong := !one.IgnoreTrailing && strings.TrimSpace(behind) != ""
 					var syntax *json.SyntaxError
 					switch {
-					case len(got.Login) != pad:
-						t.Errorf("%d bytes, behind %.5q, %+v: the value is missing", pad, behind, codec)
+					case !wrong && len(got.Login) != pad:
+						t.Errorf("%d bytes, behind %.5q, %+v: the value is missing", pad, behind, one)
 					case !wrong && err != nil:
-						t.Errorf("%d bytes, behind %.5q, %+v: %v", pad, behind, codec, err)
+						t.Errorf("%d bytes, behind %.5q, %+v: %v", pad, behind, one, err)
 					case wrong && !errors.As(err, &syntax):
-						t.Errorf("%d bytes, behind %.5q, %+v: got %v, want a json.SyntaxError", pad, behind, codec, err)
+						t.Errorf("%d bytes, behind %.5q, %+v: got %v, want a json.SyntaxError", pad, behind, one, err)
 					case wrong:
 						at := int64(len(value) + len(behind) - len(strings.TrimLeft(behind, " ")) + 1)
 						if e := as[*rest.DecodeError](t, err); e.Offset != at || syntax.Offset != at {
-							t.Errorf("%d bytes, behind %.5q, %+v: %v, want offset %d", pad, behind, codec, e, at)
+							t.Errorf("%d bytes, behind %.5q, %+v: %v, want offset %d", pad, behind, one, e, at)
 						}
 					}
 				}
@@ -118,7 +119,7 @@ func TestBehindTheValue(t *testing.T) {
 	for _, blanks := range []int{0, 5, 1<<20 - 1, 1 << 20, 2 << 20} {
 		for _, said := range []bool{true, false} {
 			got := gopher{Login: "as it was"}
-			if _, err := overLength(t, []byte(strings.Repeat(" ", blanks)), said).R().Get("a", &got); err != nil || got.Login != "as it was" {
+			if _, err := overLength(t, []byte(strings.Repeat(" ", blanks)), said).Request().Get("a", &got); err != nil || got.Login != "as it was" {
 				t.Errorf("%d bytes of white space, length said %t: %+v, %v", blanks, said, got, err)
 			}
 		}

@@ -38,17 +38,20 @@ func TestFields(t *testing.T) {
 		"append to lines":  {"X-L", func(c *Ctx) { c.RequestCtx().Response.Header.Add("X-L", `"a,b"`); c.Append("X-L", "a", `"a,b"`) }, `"a,b", a`},
 		"append nothing":   {"X-L", func(c *Ctx) { c.Append("X-L") }, ""},
 		"location":         {"Location", func(c *Ctx) { c.Location("/a b?c=%20é\r\nX: y") }, "/a%20b?c=%20%C3%A9%0D%0AX:%20y"},
-		"links":            {"Link", func(c *Ctx) { c.Links("/n>", "next", "/l", `a"b`, "left") }, `</n%3E>; rel="next", </l>; rel="a\"b"`},
-		"attachment":       {"Content-Disposition", func(c *Ctx) { c.Attachment() }, "attachment"},
+		"links":            {"Link", func(c *Ctx) { c.Links(Link{"/n>", "next"}, Link{"/l", `a"b`}) }, `</n%3E>; rel="next", </l>; rel="a\"b"`},
+		"attachment":       {"Content-Disposition", func(c *Ctx) { c.Attachment("") }, "attachment"},
 		"with a name":      {"Content-Disposition", func(c *Ctx) { c.Attachment(`../a"b.pdf`) }, `attachment; filename="a\"b.pdf"`},
 		"behind backslash": {"Content-Disposition", func(c *Ctx) { c.Attachment(`c:\x.txt`) }, `attachment; filename="x.txt"`},
 		"other letters":    {"Content-Disposition", func(c *Ctx) { c.Attachment("é 1\r\n.txt") }, `attachment; filename="_ 1.txt"; filename*=UTF-8''%C3%A9%201%0D%0A.txt`},
 		"its type":         {"Content-Type", func(c *Ctx) { c.Attachment("x.csv") }, "text/csv; charset=utf-8"},
 		"etag":             {"Etag", func(c *Ctx) { c.ETag(`a "b`) }, `"ab"`},
-		"weak etag":        {"Etag", func(c *Ctx) { c.ETag("a", true) }, `W/"a"`},
+		"weak etag":        {"Etag", func(c *Ctx) { c.WeakETag("a") }, `W/"a"`},
 		"last modified":    {"Last-Modified", func(c *Ctx) { c.LastModified(time.Time{}); c.LastModified(time.Unix(784111777, 0)) }, "Sun, 06 Nov 1994 08:49:37 GMT"},
-		"read again":       {"X-B", func(c *Ctx) { c.Set("X-A", "v"); c.Set("X-B", c.GetRespHeader("x-a")+c.GetRespHeader("X-C", "d")) }, "vd"},
-		"early hints":      {"Link", func(c *Ctx) { c.EarlyHints("</a.css>; rel=preload") }, "</a.css>; rel=preload"},
+		"read again": {"X-B", func(c *Ctx) {
+			c.SetHeader("X-A", "v")
+			c.SetHeader("X-B", c.RespHeader("x-a")+c.RespHeader("X-C", "d"))
+		}, "vd"},
+		"early hints": {"Link", func(c *Ctx) { c.EarlyHints("</a.css>; rel=preload") }, "</a.css>; rel=preload"},
 	} {
 		if got := header(t, test.field, test.handler); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
@@ -128,7 +131,7 @@ func TestConditions(t *testing.T) {
 			if c.Fresh() {
 				state = "fresh"
 			}
-			c.Set("X-Got", fmt.Sprint(state, " ", c.Precondition()))
+			c.SetHeader("X-Got", fmt.Sprint(state, " ", c.Precondition()))
 		}, test.fields...)
 		if got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
@@ -157,7 +160,7 @@ func TestRange(t *testing.T) {
 		"bytes 0-":                            "[] <nil>",
 		"bytes=" + strings.Repeat("0-0,", 32): "[] <nil>",
 	} {
-		got := header(t, "X-Got", func(c *Ctx) { parts, err := c.Range(10); c.Set("X-Got", fmt.Sprint(parts, " ", err)) }, "Range: "+field)
+		got := header(t, "X-Got", func(c *Ctx) { parts, err := c.Range(10); c.SetHeader("X-Got", fmt.Sprint(parts, " ", err)) }, "Range: "+field)
 		if got != want {
 			t.Errorf("%s: %s, want %s", field, got, want)
 		}
@@ -189,11 +192,13 @@ func TestRange(t *testing.T) {
 	} {
 		app := New(Config{})
 		app.Add(test.method, "/", func(c *Ctx) error {
-			if test.tag != "" {
-				c.ETag(test.tag, test.weak)
+			if test.weak {
+				c.WeakETag(test.tag)
+			} else if test.tag != "" {
+				c.ETag(test.tag)
 			}
 			parts, err := c.LastModified(test.modified).Range(10)
-			c.Set("X-Got", fmt.Sprint(parts, " ", err))
+			c.SetHeader("X-Got", fmt.Sprint(parts, " ", err))
 			return nil
 		})
 		_, _, h := ask(t, app, test.method, "/", append(test.fields, "Range: bytes=0-1")...)
@@ -213,8 +218,6 @@ func TestRedirects(t *testing.T) {
 			return r.To("https://elsewhere.com/ä")
 		case "307":
 			return r.Status(307).To("/x")
-		case "200":
-			return r.Status(200).To("/x")
 		case "route":
 			return r.Route("user", "name", "a/b")
 		case "noroute":
@@ -229,7 +232,6 @@ func TestRedirects(t *testing.T) {
 	for _, test := range []struct{ target, referer, want string }{
 		{"/to", "", "303 https://elsewhere.com/%C3%A4"},
 		{"/307", "", "307 /x"},
-		{"/200", "", "303 /x"},
 		{"/route", "", "303 /users/a%2Fb"},
 		{"/noroute", "", "500 "},
 		{"/nowhere", "", "500 "},
@@ -270,7 +272,7 @@ func TestFiles(t *testing.T) {
 	app.Get("/dir", func(c *Ctx) error { return c.SendFile(dir) })
 	app.Get("/none", func(c *Ctx) error { return c.SendFile(file + "x") })
 	app.Get("/download", func(c *Ctx) error { return c.Download(file) })
-	app.Get("/as", func(c *Ctx) error { return c.Download(file, "b.pdf") })
+	app.Get("/as", func(c *Ctx) error { return c.DownloadAs(file, "b.pdf") })
 	app.Get("/missing", func(c *Ctx) error { return c.Download(file + "x") })
 	files := fstest.MapFS{"x/y.html": {Data: []byte("<p>"), ModTime: time.Unix(784111777, 0)}}
 	app.Get("/empty-segment", func(c *Ctx) error { return c.SendFile(dir + "//a b%20.txt") })
@@ -306,7 +308,7 @@ func TestBodiesThatAreReplaced(t *testing.T) {
 		"file":     func(c *Ctx) error { return c.SendFS(files, "f.html") },
 	} {
 		app.Get("/"+name, func(c *Ctx) error {
-			c.Set("Content-Encoding", "gzip").Set("Content-Length", "3").Set("Content-Range", "bytes 0-2/10").Set("Repr-Digest", "sha-256=:x:").Set("X-Kept", "yes")
+			c.SetHeader("Content-Encoding", "gzip").SetHeader("Content-Length", "3").SetHeader("Content-Range", "bytes 0-2/10").SetHeader("Repr-Digest", "sha-256=:x:").SetHeader("X-Kept", "yes")
 			c.Type("image/png").Send([]byte("\x1f\x8b\b"))
 			return replace(c)
 		})
@@ -331,9 +333,9 @@ func TestBodiesThatAreReplaced(t *testing.T) {
 func TestStreams(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Get("/reader", func(c *Ctx) error { return c.Type("txt").SendStream(strings.NewReader("read")) })
-	app.Get("/sized", func(c *Ctx) error { return c.SendStream(strings.NewReader("read"), 4) })
+	app.Get("/sized", func(c *Ctx) error { return c.SendStreamSize(strings.NewReader("read"), 4) })
 	app.Get("/writer", func(c *Ctx) error {
-		c.Status(201).Set("X-A", "b")
+		c.Status(201).SetHeader("X-A", "b")
 		return c.SendStreamWriter(func(w *bufio.Writer) error {
 			fmt.Fprint(w, "one ")
 			w.Flush()
@@ -356,7 +358,7 @@ func TestStreams(t *testing.T) {
 			t.Errorf("%s: %s, want %s", target, got, want)
 		}
 	}
-	app.Get("/given-up", func(c *Ctx) error { c.SendStream(strings.NewReader("read"), 4); return NewError(409) })
+	app.Get("/given-up", func(c *Ctx) error { c.SendStreamSize(strings.NewReader("read"), 4); return NewError(409) })
 	if status, body, _ := ask(t, app, "GET", "/given-up"); status != 409 || body != "Conflict" {
 		t.Errorf("an error behind a stream: %d %q", status, body)
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 	"github.com/gallop-http/gallop/negotiate"
 	"github.com/gallop-http/gallop/nethttp"
 )
@@ -26,12 +27,10 @@ type Config struct {
 	// that there are.
 	Constraints map[string]Constraint
 
-	// JSON is the codec of JSON; encoding/json by default.
-	JSON Codec
-
-	// Codecs are those of other formats, by media type in lower case, as
-	// "application/cbor": for bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat.
-	Codecs map[string]Codec
+	// Codecs are further formats, for bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat. A codec for
+	// "application/json" takes the place of codec.JSON, and one for "application/xml" that of codec.XML. New panics if two have
+	// the same media type.
+	Codecs []codec.Codec
 
 	// Views renders templates for Ctx.Render, as Templates do; nil for none.
 	Views Views
@@ -39,14 +38,13 @@ type Config struct {
 	// Validator looks at what Binder has filled; nil for none.
 	Validator Validator
 
-	// TrustedProxies are the networks of the proxies whose word counts for where a request comes from and what
-	// was asked for: X-Forwarded-For, -Proto and -Host. None by default. Peers on a unix socket are trusted, too,
-	// if there are any. The proxies have to set all three, or remove what clients send.
+	// TrustedProxies are the networks of the proxies that the app believes when they say where a request comes from and what
+	// was asked for. None are trusted by default. Peers on a unix socket are trusted, too, if there are any networks. The
+	// proxies have to set all headers of ProxyHeaders, or remove those that clients send.
 	TrustedProxies []netip.Prefix
 
-	// Forwarded makes it the word of the field Forwarded (RFC 7239), and not of the others. It is either, for a
-	// proxy that sets one passes the other on as the client has sent it.
-	Forwarded bool
+	// ProxyHeaders says which headers the trusted proxies set; XForwarded by default.
+	ProxyHeaders ProxyHeaders
 
 	// Server is the server that Listen runs, with its limits and timeouts. It is used
 	// itself, and its Handler is set. By default it is a zero gallop.Server.
@@ -59,6 +57,7 @@ type App struct {
 	Router
 	config Config
 	http   http.Handler          // the same for net/http
+	codecs codecs                // of Config.Codecs, and those that there are without it
 	accept string                // the media types of bodies that Binder reads
 	auto   negotiate.Offers      // of AutoFormat
 	table  atomic.Pointer[table] // nil if routes were added since
@@ -74,18 +73,14 @@ func New(config Config) *App {
 	if a.config.ErrorHandler == nil {
 		a.config.ErrorHandler = DefaultErrorHandler
 	}
-	if a.config.JSON == nil {
-		a.config.JSON = stdJSON{}
-	}
 	if a.config.Server == nil {
 		a.config.Server = new(gallop.Server)
 	}
 	a.config.Constraints = maps.Clone(config.Constraints)
-	a.config.Codecs = maps.Clone(config.Codecs)
+	a.codecs = newCodecs(config.Codecs)
 	a.config.TrustedProxies = slices.Clone(config.TrustedProxies)
-	others := slices.Sorted(maps.Keys(config.Codecs))
-	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart}, others), ", ")
-	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, others)...)
+	a.accept = strings.Join(slices.Concat([]string{typeJSON, typeXML, typeForm, typeMultipart}, a.codecs.names), ", ")
+	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, a.codecs.names)...)
 	a.config.Server.Handler = a.Serve
 	a.http = nethttp.FromHandler(a.Serve)
 	a.Router.app = a

@@ -25,7 +25,7 @@ func TestMethods(t *testing.T) {
 	app.Get("/both", says("got"))
 	app.Post("/both", says("posted"))
 	app.Get("/own", says("got"))
-	app.Head("/own", func(c *Ctx) error { c.Set("X-Own", "yes"); return nil })
+	app.Head("/own", func(c *Ctx) error { c.SetHeader("X-Own", "yes"); return nil })
 	app.Options("/own", says("options"))
 	app.Add("PURGE", "/cache/:key", showsParams)
 	app.All("/any/:x", showsParams)
@@ -370,7 +370,7 @@ func TestErrors(t *testing.T) {
 	app := New(Config{Server: &gallop.Server{Logger: logTo{&log}}})
 	secret := errors.New("the password is wrong")
 	app.Get("/teapot", func(c *Ctx) error {
-		c.Status(201).Set("X-Kept", "yes").SendString("half an answer")
+		c.Status(201).SetHeader("X-Kept", "yes").SendString("half an answer")
 		return NewError(418)
 	})
 	app.Get("/message", func(*Ctx) error { return NewError(409, "taken") })
@@ -535,7 +535,7 @@ func TestMethodsAreKeptApart(t *testing.T) {
 	app := New(Config{})
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "PURGE", "get"}
 	for _, method := range methods {
-		app.Add(method, "/x", func(c *Ctx) error { c.Set("X-Method", method); return nil })
+		app.Add(method, "/x", func(c *Ctx) error { c.SetHeader("X-Method", method); return nil })
 	}
 	for _, method := range methods {
 		if _, _, header := ask(t, app, method, "/x"); header.Get("X-Method") != method {

@@ -1,17 +1,20 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
-// Validator looks at what was bound. An *Error that it returns goes to the error handler as it
-// is; of another one that is the cause, and the status 422.
+// Validator checks the structs that Binder has filled. ctx is the [*Ctx] of the request. An *Error that Validate returns
+// goes to the error handler unchanged. Any other error becomes the cause of an *Error with the status 422. Validate may be
+// called by any number of goroutines at once.
 type Validator interface {
-	Validate(v any) error
+	Validate(ctx context.Context, v any) error
 }
 
 // Bind fills a struct from all that the request has, as Binder.All does, and returns it.
@@ -23,38 +26,43 @@ func Bind[T any](c *Ctx) (v T, err error) {
 // Bind returns what fills structs from the request.
 func (c *Ctx) Bind() Binder { return Binder{c} }
 
-// Binder fills structs from a request. What is filled is what fields ask for by their tags, and
-// nothing else:
+// Binder fills structs from a request. It sets only fields that have a tag for the source:
 //
 //	type Page struct {
-//		Author int       `uri:"author"`
+//		Author int       `path:"author"`
 //		Number int       `query:"page" default:"1"`
 //		Tags   []string  `query:"tag"`
+//		Fields []string  `query:"fields,comma"`
 //		Since  time.Time `query:"since" layout:"2006-01-02"`
+//		Until  time.Time `query:"until,unix"`
 //		Trace  string    `header:"X-Trace" cookie:"trace"`
 //		Title  string    `form:"title,required"`
 //		File   *multipart.FileHeader `form:"file"`
 //	}
 //
-// Fields are strings, []byte, bools, numbers, time.Time and time.Duration, what is an
-// encoding.TextUnmarshaler, pointers to these, and slices of these; the latter take all the values of a
-// name, and in a header field the members of the list. Embedded structs count as their
-// fields. In queries and forms they may also be structs and maps, and slices of these, which go by names as
-// address.city, address[city], items[0].price and ids[]; elements are in the order of
-// their numbers, without gaps.
+// The tag "uri" means the same as "path". Fields can be strings, []byte, bools, numbers, time.Time, time.Duration, types
+// with an UnmarshalText method, pointers to all of these, and slices of them. A slice takes all values of a name; from a
+// header it takes the members of the list. The fields of an embedded struct belong to the struct around it. In queries and
+// forms, fields can also be structs, maps, and slices of these. Their names are spelled address.city, address[city],
+// items[0].price or ids[]; elements are ordered by their numbers and leave no gaps.
 //
-// An empty value counts as none, except for a string. Of several values a field takes the
-// first. A field without any keeps what it has, or, if that is zero, gets what the tag
-// default says. With "required" behind the name an empty string counts as none, too, and it is an
-// error if there is none and the field stays zero.
+// Options follow the name, as in "tag,comma". They hold for all sources of the field:
 //
-// A request that does not fit is an *Error with the status 400, whose cause is a
-// *BindError. Its message is for clients and names the field. At most 10,000 values are
-// looked at, and names of 16 parts.
+//   - required: a missing or empty value is an error, unless the field is set already.
+//   - comma: each value is a list with commas between its members.
+//   - unix: a time.Time is sent in seconds since 1970. Without it, times are in RFC 3339 or in the form of the tag layout.
+//
+// Other options are ignored, so that rest's SetQueryFrom and its relatives can send the same struct type.
+//
+// An empty value counts as missing, except for a string. A field that is not a slice takes the first of several values. A
+// field without a value keeps its contents; if they are zero, it gets the value of the tag default.
+//
+// A request that does not fit is an *Error with the status 400 whose cause is a *BindError. Its message names the field and
+// is meant for clients. Binder looks at 10,000 values at most, and at names of at most 16 parts.
 type Binder struct{ c *Ctx }
 
-// URI fills the fields tagged "uri" from the parameters of the route.
-func (b Binder) URI(v any) error { return b.bind(v, uriSource) }
+// Path fills the fields tagged "path" or "uri" from the parameters of the route.
+func (b Binder) Path(v any) error { return b.bind(v, pathSource) }
 
 // Query fills the fields tagged "query" from the query.
 func (b Binder) Query(v any) error { return b.bind(v, querySource) }
@@ -74,11 +82,13 @@ func (b Binder) Form(v any) error {
 	return b.c.unsupported()
 }
 
-// JSON decodes the body by Config.JSON, whatever its type is.
-func (b Binder) JSON(v any) error { return b.validated(v, b.decode(b.c.app.config.JSON, "json", v)) }
+// JSON decodes the body as JSON, regardless of its Content-Type.
+func (b Binder) JSON(v any) error {
+	return b.validated(v, b.decode(b.c.app.codecs.json, SourceJSON, v))
+}
 
-// XML decodes the body by encoding/xml, whatever its type is.
-func (b Binder) XML(v any) error { return b.validated(v, b.decode(xmlCodec{}, "xml", v)) }
+// XML decodes the body as XML, regardless of its Content-Type.
+func (b Binder) XML(v any) error { return b.validated(v, b.decode(b.c.app.codecs.xml, SourceXML, v)) }
 
 // Body is JSON, XML or Form, or decodes by one of Config.Codecs, as Content-Type says. A type for
 // which there is none is answered 415.
@@ -86,7 +96,7 @@ func (b Binder) Body(v any) error {
 	if b.c.hasForm() {
 		return b.Form(v)
 	}
-	codec, source := b.c.codec(b.c.mediaType())
+	codec, source := b.c.app.codecs.find(b.c.mediaType())
 	if codec == nil {
 		return b.c.unsupported()
 	}
@@ -99,11 +109,11 @@ func (b Binder) Body(v any) error {
 // without "xml", and nothing from formats of Config.Codecs.
 func (b Binder) All(v any) error {
 	if b.c.hasForm() { // which need not fit into memory
-		return b.bind(v, uriSource, querySource, headerSource, cookieSource, formSource)
+		return b.bind(v, pathSource, querySource, headerSource, cookieSource, formSource)
 	}
 	switch body := b.c.request.PostBody(); {
 	case len(body) > 0:
-		codec, source := b.c.codec(b.c.mediaType())
+		codec, source := b.c.app.codecs.find(b.c.mediaType())
 		if codec == nil {
 			return b.c.unsupported()
 		}
@@ -113,7 +123,7 @@ func (b Binder) All(v any) error {
 	case b.c.request.Request.BodyErr() != nil:
 		return bodyError(b.c.request.Request.BodyErr())
 	}
-	return b.bind(v, uriSource, querySource, headerSource, cookieSource)
+	return b.bind(v, pathSource, querySource, headerSource, cookieSource)
 }
 
 // bind fills v from sources, the first of which counts most.
@@ -140,19 +150,19 @@ func (b Binder) bind(v any, sources ...source) error {
 }
 
 // decode decodes the body.
-func (b Binder) decode(codec Codec, source string, v any) error {
+func (b Binder) decode(codec codec.Codec, source Source, v any) error {
 	body, err := b.c.BodyUncompressed()
 	if err != nil {
 		return err
 	}
-	if err := codec.Unmarshal(body, v); err != nil {
+	if err := codec.Decode(body, v); err != nil {
 		return clientError(decodeFailure(source, err))
 	}
 	return nil
 }
 
 // decodeApart is decode that leaves the fields alone which come from elsewhere.
-func (b Binder) decodeApart(codec Codec, source string, v any) error {
+func (b Binder) decodeApart(codec codec.Codec, source Source, v any) error {
 	target, p, err := planOf(v)
 	if err != nil {
 		return err
@@ -165,13 +175,13 @@ func (b Binder) decodeApart(codec Codec, source string, v any) error {
 	return nil
 }
 
-// validated asks Config.Validator, if there is no error yet.
+// validated calls Config.Validator unless there is an error already.
 func (b Binder) validated(v any, err error) error {
 	validator := b.c.app.config.Validator
 	if err != nil || validator == nil {
 		return err
 	}
-	err = validator.Validate(v)
+	err = validator.Validate(b.c, v)
 	var own *Error
 	if err == nil || errors.As(err, &own) {
 		return err
@@ -189,7 +199,7 @@ func clientError(err error) error {
 }
 
 // decodeFailure tells what of an error of a codec can be told.
-func decodeFailure(source string, err error) error {
+func decodeFailure(source Source, err error) error {
 	e := &BindError{Source: source, Err: err, reason: "the body is malformed"}
 	var malformed *json.SyntaxError
 	if errors.As(err, &malformed) {

@@ -78,10 +78,35 @@ func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (fo
 		return false, nil
 	}
 	entries = below(entries, name)
+	if fd.comma && s.source != headerSource { // whose members are apart already
+		if entries, err = f.split(entries, s.source); err != nil {
+			return false, err
+		}
+	}
 	if len(entries) == 0 {
 		return false, nil
 	}
 	return f.fill(fd.shape, fieldAt(v, fd.index), scope{s.source, entries})
+}
+
+// split returns an entry for each member of values that are lists. An empty value has no members. Values with a further
+// name, as elements with a number, stay whole.
+func (f *filler) split(entries []entry, s source) ([]entry, error) {
+	start := len(f.entries)
+	for _, e := range entries {
+		if len(e.name) > 0 || e.file != nil {
+			f.entries = append(f.entries, e)
+			continue
+		}
+		for rest, more := e.value, len(e.value) > 0; more; {
+			if len(f.entries) >= maxEntries {
+				return nil, tooManyEntries(s)
+			}
+			e.value, rest, more = bytes.Cut(rest, []byte(","))
+			f.entries = append(f.entries, e)
+		}
+	}
+	return f.entries[start:], nil
 }
 
 // fillAbsent does for a field what is to be done if the request has nothing for it.

@@ -3,7 +3,7 @@ package web
 import "reflect"
 
 // keep returns the values of the fields that a body in source's format must not set.
-func (p *plan) keep(v reflect.Value, source string) (values []reflect.Value) {
+func (p *plan) keep(v reflect.Value, source Source) (values []reflect.Value) {
 	for i := range p.fields {
 		if f := &p.fields[i]; !f.bodyTag(source) {
 			value, ok := fieldIfThere(v, f.index)
@@ -20,7 +20,7 @@ func (p *plan) keep(v reflect.Value, source string) (values []reflect.Value) {
 }
 
 // restore undoes what became of the fields of keep.
-func (p *plan) restore(v reflect.Value, source string, values []reflect.Value) {
+func (p *plan) restore(v reflect.Value, source Source, values []reflect.Value) {
 	for i := range p.fields {
 		f := &p.fields[i]
 		if f.bodyTag(source) {

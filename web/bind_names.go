@@ -147,7 +147,7 @@ func (f *filler) gatherField(fd *field, s source, name string) []entry {
 	start := len(f.entries)
 	var value []byte
 	switch s {
-	case uriSource:
+	case pathSource:
 		value = f.c.ParamsBytes(name)
 	case cookieSource:
 		value = f.c.CookiesBytes(name)
@@ -156,7 +156,7 @@ func (f *filler) gatherField(fd *field, s source, name string) []entry {
 			f.entries = appendMembers(f.entries, name, f.c.request.Request.Header.PeekAll(name))
 			return f.entries[start:]
 		}
-		value = f.c.GetBytes(name)
+		value = f.c.ReqHeaderBytes(name)
 	}
 	if value != nil {
 		f.entries = append(f.entries, entry{name: gallop.UnsafeBytes(name), value: value})

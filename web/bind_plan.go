@@ -15,7 +15,7 @@ import (
 type source uint8
 
 const (
-	uriSource source = iota
+	pathSource source = iota
 	querySource
 	headerSource
 	cookieSource
@@ -24,7 +24,15 @@ const (
 )
 
 // sourceNames are also the tags.
-var sourceNames = [sourceCount]string{"uri", "query", "header", "cookie", "form"}
+var sourceNames = [sourceCount]Source{SourcePath, SourceQuery, SourceHeader, SourceCookie, SourceForm}
+
+// tagOf returns what the tag of a source says on a field. The tags "uri" and "path" have one meaning; "path" goes first.
+func (s source) tagOf(sf reflect.StructField) (text string, ok bool) {
+	if text, ok = sf.Tag.Lookup(string(sourceNames[s])); !ok && s == pathSource {
+		text, ok = sf.Tag.Lookup("uri")
+	}
+	return text, ok
+}
 
 // nests reports whether names of the source have parts.
 func (s source) nests() bool { return s == querySource || s == formSource }
@@ -41,13 +49,15 @@ type field struct {
 	names     [sourceCount]string // "" where it has no tag
 	shape     *shape
 	required  bool
+	comma     bool   // one value has the members of a list, with commas between them
+	unix      bool   // a time is a number of seconds
 	otherwise string // the default, "" if there is none
 	json, xml bool   // has a tag of this name
 }
 
 // bodyTag reports whether a body in the format of this name may set the field.
-func (f *field) bodyTag(format string) bool {
-	return f.json && format == "json" || f.xml && format == "xml"
+func (f *field) bodyTag(format Source) bool {
+	return f.json && format == SourceJSON || f.xml && format == SourceXML
 }
 
 // shape is how values of a type are made.
@@ -182,8 +192,8 @@ func (p *plan) fail(err error) {
 
 // readTags reads the tags of a field, and reports whether there is one of a source.
 func readTags(sf reflect.StructField) (f field, tagged bool) {
-	for s, tag := range sourceNames {
-		text, ok := sf.Tag.Lookup(tag)
+	for s := range sourceCount {
+		text, ok := s.tagOf(sf)
 		name, options, _ := strings.Cut(text, ",")
 		if !ok || name == "-" {
 			continue
@@ -193,8 +203,10 @@ func readTags(sf reflect.StructField) (f field, tagged bool) {
 		}
 		for option := range strings.SplitSeq(options, ",") {
 			f.required = f.required || option == "required"
+			f.comma = f.comma || option == "comma"
+			f.unix = f.unix || option == "unix"
 		}
-		if source(s).nests() {
+		if s.nests() {
 			name = dottedTag(name)
 		}
 		f.names[s], tagged = name, true
@@ -216,9 +228,14 @@ func dottedTag(name string) string {
 
 // complete finds the shape of a field, and sees whether its sources and its default fit it.
 func (m planner) complete(f *field, sf reflect.StructField) (err error) {
-	if f.shape, err = m.shape(sf.Type, sf.Tag.Get("layout")); err != nil {
+	layout := sf.Tag.Get("layout")
+	if f.unix {
+		layout = layoutUnix
+	}
+	if f.shape, err = m.shape(sf.Type, layout); err != nil {
 		return err
 	}
+	f.comma = f.comma && f.shape.isList()
 	for s, name := range f.names {
 		if name != "" && !source(s).nests() && !f.shape.flat() {
 			return fmt.Errorf("of type %s cannot be filled from a %s", sf.Type, sourceNames[s])

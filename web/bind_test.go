@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
 // bound lets fill bind from a request with this query, these fields and this body, at /items/:id.
@@ -158,7 +160,7 @@ func TestBindSources(t *testing.T) {
 		fill func(b Binder, v any) error
 		want string
 	}{
-		"uri":    {Binder.URI, "42||||0"},
+		"uri":    {Binder.Path, "42||||0"},
 		"query":  {Binder.Query, "0|q|||1"},
 		"header": {Binder.Header, "0||h||0"},
 		"cookie": {Binder.Cookie, "0||c|s|0"},
@@ -416,7 +418,7 @@ func TestBindBodyErrors(t *testing.T) {
 }
 
 func TestBindNamesWhatItReads(t *testing.T) {
-	app := New(Config{Codecs: map[string]Codec{"application/cbor": shouting{}}})
+	app := New(Config{Codecs: []codec.Codec{shouting{"application/cbor"}}})
 	app.Post("/", func(c *Ctx) error { var v struct{}; return c.Bind().Body(&v) })
 	request, _ := http.NewRequest("POST", "/", strings.NewReader("x"))
 	response, err := app.Test(request)
@@ -424,7 +426,7 @@ func TestBindNamesWhatItReads(t *testing.T) {
 		t.Errorf("%v %v", response, err)
 	}
 	var v struct{ N int }
-	err = bound(t, Config{Codecs: map[string]Codec{"application/x": shouting{}}}, "", `{"N":3}`, []string{"Content-Type: application/X"}, func(c *Ctx) error { return c.Bind().Body(&v) })
+	err = bound(t, Config{Codecs: []codec.Codec{shouting{"application/x"}}}, "", `{"N":3}`, []string{"Content-Type: application/X"}, func(c *Ctx) error { return c.Bind().Body(&v) })
 	if err != nil || v.N != 3 {
 		t.Errorf("%v %v", v, err)
 	}
@@ -533,7 +535,7 @@ func TestBindLargeUploads(t *testing.T) {
 
 type picky struct{ err error }
 
-func (p picky) Validate(any) error { return p.err }
+func (p picky) Validate(context.Context, any) error { return p.err }
 
 func TestValidator(t *testing.T) {
 	own := NewError(409, "no")

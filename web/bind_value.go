@@ -11,10 +11,15 @@ import (
 // setter makes a value of text, which is a view.
 type setter func(v reflect.Value, text []byte) error
 
+// layoutUnix is the layout of a time that is a number of seconds.
+const layoutUnix = "unix"
+
 // setterOf returns the setter of a type that has one text as its form, nil for other types,
 // and whether that text may be empty.
 func setterOf(t reflect.Type, layout string) (set setter, empty bool) {
 	switch {
+	case t == timeType && layout == layoutUnix:
+		return setUnix, false
 	case t == timeType && layout != "":
 		return timeSetter(layout), false
 	case reflect.PointerTo(t).Implements(textType):
@@ -97,6 +102,15 @@ func timeSetter(layout string) setter {
 		v.Set(reflect.ValueOf(t))
 		return nil
 	}
+}
+
+func setUnix(v reflect.Value, text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return numberError(err, "is not a time in seconds")
+	}
+	v.Set(reflect.ValueOf(time.Unix(n, 0).UTC()))
+	return nil
 }
 
 func setText(v reflect.Value, text []byte) error {

@@ -60,7 +60,7 @@ func TestTypedParams(t *testing.T) {
 		if bad != 0 || !errors.As(err, &e) || e.Status != 400 || !errors.As(err, &b) || b.Source != "query" || b.Field != "bad" || b.Value != "x" || !errors.Is(err, strconv.ErrSyntax) {
 			t.Error(bad, err)
 		}
-		if _, err := Params[int](c, "none"); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), `uri "none" is missing`) {
+		if _, err := Params[int](c, "none"); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), `path "none" is missing`) {
 			t.Error(err)
 		}
 		if _, err := Query[[]int](c, "n"); err == nil || errors.As(err, &b) {

@@ -66,9 +66,9 @@ func hasPrefixFold(name, prefix string) bool {
 // maxCleared is how many cookies ClearCookie clears of those that a client sent; browsers keep no more for a site.
 const maxCleared = 200
 
-// ClearCookie makes the client forget cookies that have the path "/" and no domain, or, without names, such ones among the first
-// 200 that it sent. For others there is SetCookie with a negative MaxAge.
-func (c *Ctx) ClearCookie(names ...string) {
+// ClearCookie makes the client forget the cookies with these names that have the path "/" and no domain. Without names, it
+// clears the first 200 cookies that the client sent. To clear other cookies, call SetCookie with a negative MaxAge.
+func (c *Ctx) ClearCookie(names ...string) *Ctx {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {
 			if names = append(names, string(name)); len(names) == maxCleared {
@@ -79,4 +79,5 @@ func (c *Ctx) ClearCookie(names ...string) {
 	for _, name := range names {
 		c.SetCookie(Cookie{Name: name, MaxAge: -1, Expires: gallop.CookieExpireDelete})
 	}
+	return c
 }

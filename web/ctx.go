@@ -97,12 +97,14 @@ func (c *Ctx) Route() *Route { return c.route }
 // RequestCtx returns what the server passed, for what Ctx does not have.
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 
-// SetLocal keeps a value for the handlers behind, until the request ends. A value that has a
-// method Close() error is closed then.
-func (c *Ctx) SetLocal(key, value any) { c.request.SetUserValue(key, value) }
+// SetLocal keeps a value for the handlers that follow, until the request ends. Value finds it by its key, as in any context.
+// If the value has a method Close() error, it is called at the end. A [Key] does the same with a type.
+func (c *Ctx) SetLocal(key, value any) *Ctx {
+	c.request.SetUserValue(key, value)
+	return c
+}
 
-// Local returns the value that SetLocal kept under the key; false if there is none, or it has
-// another type.
+// Local returns the value that SetLocal kept under the key. It returns false if there is none or it has another type.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)
 	return value, ok

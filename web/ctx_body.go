@@ -71,7 +71,7 @@ func (c *Ctx) MediaType() string { return c.mediaType() }
 
 // Charset returns the charset that the type of the request's body names, in lower case, "" if it names none.
 func (c *Ctx) Charset() string {
-	_, params, err := mime.ParseMediaType(c.Get(gallop.HeaderContentType))
+	_, params, err := mime.ParseMediaType(c.ReqHeader(gallop.HeaderContentType))
 	if err != nil {
 		return ""
 	}

@@ -50,13 +50,14 @@ func (c *Ctx) Context() context.Context {
 // isOf is a key whose value is the Ctx that a context was made of.
 type isOf struct{}
 
-// SetContext makes ctx what Context returns, and what the methods of context.Context ask. It
-// should be made of Context. Made of the Ctx itself it would ask itself for ever, and SetContext panics.
-func (c *Ctx) SetContext(ctx context.Context) {
+// SetContext makes ctx the context that Context returns and that the methods of context.Context use. Derive ctx from
+// c.Context(). A context derived from c itself would refer to itself, and SetContext panics.
+func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	if ctx.Value(isOf{}) == c {
-		panic("web: SetContext of a context that is made of the Ctx: make it of Ctx.Context")
+		panic("web: SetContext of a context that is derived from the Ctx: derive it from Ctx.Context")
 	}
 	c.context.Store(&setContext{Context: ctx, own: true})
+	return c
 }
 
 // Deadline is that of Context.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -11,9 +12,8 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// GetRespHeader returns the first value of a field of the answer, or the default if it has none or it is
-// empty.
-func (c *Ctx) GetRespHeader(name string, otherwise ...string) string {
+// RespHeader returns the first value of a header of the response, or the default if there is no such header or it is empty.
+func (c *Ctx) RespHeader(name string, otherwise ...string) string {
 	return textOr(c.request.Response.Header.Peek(name), otherwise)
 }
 
@@ -51,18 +51,24 @@ func hasMember(list []byte, member string) bool {
 
 // Location sets Location (RFC 9110 §10.2.2). Bytes that no reference has are escaped.
 func (c *Ctx) Location(reference string) *Ctx {
-	return c.Set(gallop.HeaderLocation, escapeReference(reference))
+	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
 }
 
-// Links adds links to Link (RFC 8288). pairs are references and their relations, by turns:
+// Link is a link from a response to another resource (RFC 8288).
+type Link struct {
+	URL string // a reference; bytes that may not stand in one are escaped
+	Rel string // the relation of the resource, such as "next"
+}
+
+// Links adds links to the Link header (RFC 8288):
 //
-//	c.Links("/items?page=2", "next", "/items?page=9", "last")
-func (c *Ctx) Links(pairs ...string) *Ctx {
-	var links []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		links = append(links, "<"+escapeReference(pairs[i])+">; rel="+quoted(pairs[i+1]))
+//	c.Links(web.Link{URL: "/items?page=2", Rel: "next"}, web.Link{URL: "/items?page=9", Rel: "last"})
+func (c *Ctx) Links(links ...Link) *Ctx {
+	list := make([]string, 0, len(links))
+	for _, link := range links {
+		list = append(list, "<"+escapeReference(link.URL)+">; rel="+quoted(link.Rel))
 	}
-	return c.Append(gallop.HeaderLink, links...)
+	return c.Append(gallop.HeaderLink, list...)
 }
 
 // EarlyHints sends Link fields ahead of the answer, as 103 (RFC 8297): the values that are given and those
@@ -74,17 +80,18 @@ func (c *Ctx) EarlyHints(links ...string) error {
 	return c.request.EarlyHints()
 }
 
-// Attachment makes the answer one that is saved and not shown (RFC 6266). With a name, of which only what is behind the
-// last slash counts, it is saved under this, and Content-Type is what its extension stands for.
-func (c *Ctx) Attachment(filename ...string) *Ctx {
-	if len(filename) == 0 || filename[0] == "" {
-		return c.Set(gallop.HeaderContentDisposition, "attachment")
+// Attachment tells the client to save the response instead of showing it (RFC 6266). The client saves it under filename, of
+// which only the part behind the last slash counts; Content-Type becomes the type of the extension, if it has one. An empty
+// filename leaves the name to the client.
+func (c *Ctx) Attachment(filename string) *Ctx {
+	if filename == "" {
+		return c.SetHeader(gallop.HeaderContentDisposition, "attachment")
 	}
-	name := path.Base(strings.ReplaceAll(filename[0], `\`, "/"))
+	name := path.Base(strings.ReplaceAll(filename, `\`, "/"))
 	if t := negotiate.TypeByExtension(path.Ext(name)); t != "" {
 		c.Type(path.Ext(name))
 	}
-	return c.Set(gallop.HeaderContentDisposition, disposition(name))
+	return c.SetHeader(gallop.HeaderContentDisposition, disposition(name))
 }
 
 // disposition returns the Content-Disposition for a name. What is not ASCII comes in UTF-8 besides (RFC 8187).
@@ -136,19 +143,22 @@ func appendEscape(b *strings.Builder, c byte) {
 	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 }
 
-// ETag sets the entity tag of the answer (RFC 9110 §8.8.3); the quotes are not part of tag. What a tag may
-// not have in it is left out.
-func (c *Ctx) ETag(tag string, weak ...bool) *Ctx {
-	tag = `"` + strings.Map(func(r rune) rune {
+// ETag sets a strong entity tag (RFC 9110 §8.8.3). tag has no quotes around it. Spaces, quotes and control characters in it
+// are left out.
+func (c *Ctx) ETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, entityTag(tag)) }
+
+// WeakETag sets a weak entity tag: responses with the same tag are equivalent but may differ in their bytes. See
+// [Ctx.ETag].
+func (c *Ctx) WeakETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, "W/"+entityTag(tag)) }
+
+// entityTag returns tag in quotes.
+func entityTag(tag string) string {
+	return `"` + strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '"' || r == 0x7F {
 			return -1
 		}
 		return r
 	}, tag) + `"`
-	if len(weak) > 0 && weak[0] {
-		tag = "W/" + tag
-	}
-	return c.Set(gallop.HeaderETag, tag)
 }
 
 // LastModified sets Last-Modified, unless t is zero.
@@ -182,35 +192,74 @@ func (c *Ctx) Precondition() error {
 	return nil
 }
 
-// ByteRange is a part of a content: its first and its last byte.
-type ByteRange struct{ Start, End int }
+// ByteRange is a part of a representation: the positions of its first and its last byte.
+type ByteRange struct{ Start, End int64 }
 
 // maxRanges is how many parts Range returns.
 const maxRanges = 32
 
-// Range returns the parts of a content of this size that the request asks for, in its order
-// (RFC 9110 §14.2); none if it asks for all, in another unit, or for more than 32 parts, if it is no GET, or if
-// its If-Range (§13.1.5) does not have what ETag or LastModified said before. If none lies within the
-// content the error has the status 416, and the answer says the size. SendFile does all this by itself.
-func (c *Ctx) Range(size int) (parts []ByteRange, err error) {
+// Range returns the parts that the request asks for of a representation of size bytes, in the order of the request (RFC
+// 9110 §14.2). It returns no parts and no error if the client should get the whole representation, because the request
+//
+//   - is not a GET request or has no Range header,
+//   - has a range in another unit or more than 32 ranges,
+//   - has an If-Range header that does not match ETag or LastModified, which must be set before (§13.1.5).
+//
+// If no part lies within the representation, the error has the status 416, and Range sets Content-Range to the size. SendFile
+// handles ranges by itself.
+func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {
 		return nil, nil
 	}
-	unit, list, ok := bytes.Cut(c.GetBytes(gallop.HeaderRange), []byte("="))
+	unit, list, ok := bytes.Cut(c.ReqHeaderBytes(gallop.HeaderRange), []byte("="))
 	if !ok || !bytes.EqualFold(unit, []byte("bytes")) || bytes.Count(list, []byte(",")) >= maxRanges {
 		return nil, nil
 	}
 	for len(list) > 0 {
 		one, rest, _ := bytes.Cut(list, []byte(","))
 		list = rest
-		first, last, err := gallop.ParseByteRange(append([]byte("bytes="), bytes.Trim(one, " \t")...), size)
-		if err == nil {
-			parts = append(parts, ByteRange{first, last})
+		if part, ok := parseRange(bytes.Trim(one, " \t"), size); ok {
+			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 {
-		c.Set(gallop.HeaderContentRange, "bytes */"+strconv.Itoa(size))
+		c.SetHeader(gallop.HeaderContentRange, "bytes */"+strconv.FormatInt(size, 10))
 		return nil, NewError(gallop.StatusRequestedRangeNotSatisfiable)
 	}
 	return parts, nil
+}
+
+// parseRange reads a range, as "0-99", "100-" or "-100" (RFC 9110 §14.1.2). It is not ok if it is malformed or has no byte
+// of the representation.
+func parseRange(text []byte, size int64) (r ByteRange, ok bool) {
+	first, last, found := bytes.Cut(text, []byte("-"))
+	if !found || len(first)+len(last) == 0 {
+		return r, false
+	}
+	start, startOK := clippedInt(first, size)
+	end, endOK := clippedInt(last, size)
+	switch {
+	case !startOK || !endOK:
+		return r, false
+	case len(first) == 0: // the last bytes
+		return ByteRange{size - end, size - 1}, end > 0
+	case len(last) == 0:
+		end = size - 1
+	}
+	return ByteRange{start, min(end, size-1)}, start < size && start <= end
+}
+
+// clippedInt returns the number that digits stand for, or limit if that is less. No digits are 0.
+func clippedInt(digits []byte, limit int64) (n int64, ok bool) {
+	for _, d := range digits {
+		switch {
+		case !isDigit(d):
+			return 0, false
+		case n > (math.MaxInt64-9)/10:
+			n = math.MaxInt64 // from here on
+		default:
+			n = n*10 + int64(d-'0')
+		}
+	}
+	return min(n, limit), true
 }

@@ -39,17 +39,17 @@ func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 	return nil
 }
 
-// Download is SendFile as an Attachment, under the file's own name or another one.
-func (c *Ctx) Download(file string, filename ...string) error {
-	if len(filename) == 0 {
-		filename = []string{path.Base(file)}
-	}
+// Download sends a file as SendFile does, and tells the client to save it under the file's own name.
+func (c *Ctx) Download(file string) error { return c.DownloadAs(file, path.Base(file)) }
+
+// DownloadAs sends a file as SendFile does, and tells the client to save it under filename. See [Ctx.Attachment].
+func (c *Ctx) DownloadAs(file, filename string) error {
 	c.replaceBody() // and not the type that is set now
 	set := ""
 	if c.hasType() {
 		set = string(c.presentType())
 	}
-	if c.Attachment(filename...); set != "" {
+	if c.Attachment(filename); set != "" {
 		c.Type(set)
 	}
 	err := c.SendFile(file)

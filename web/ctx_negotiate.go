@@ -56,24 +56,24 @@ func joinLines(lines [][]byte) []byte {
 	return bytes.Join(lines, []byte(","))
 }
 
-// ResFmt is one of the forms in which Format can answer.
-type ResFmt struct {
-	// MediaType is what is offered, and becomes the Content-Type: a media type, or a short
-	// name for one; of "text/*" the Handler says which type it is. "default" is not offered, but taken if no other one is acceptable.
+// Offer is one of the forms of a response that Format chooses from. Name the fields, as go vet wants it of structs of other
+// packages.
+type Offer struct {
+	// MediaType is offered to the client and becomes the Content-Type: a media type, or a short name such as "json". If it is a
+	// range such as "text/*", Handler sets the type. "default" is never offered; Handler runs if no other offer is acceptable.
 	MediaType string
 
-	// Handler answers.
-	Handler func(c *Ctx) error
+	// Handler sends the response in this form. It must not be nil.
+	Handler Handler
 }
 
-// defaultFormat is the MediaType of a ResFmt that is taken in the end.
+// defaultFormat is the MediaType of a Offer that is taken in the end.
 const defaultFormat = "default"
 
-// Format answers in the form that the client prefers, and adds Accept to Vary. Its
-// Content-Type is set before the handler runs, but for "default", and stays what it is when the handler sends a body with
-// SendString, JSON or another method. If none is acceptable the error
-// has the status 406 and says what there is.
-func (c *Ctx) Format(formats ...ResFmt) error {
+// Format responds in the form that the client prefers, and adds Accept to Vary. Before the Handler of the chosen offer runs, its
+// MediaType becomes the Content-Type. SendString, JSON and other methods that send a body keep it. If no offer is acceptable,
+// the error has the status 406 and its message lists the offers.
+func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
 	}
@@ -105,12 +105,15 @@ func (c *Ctx) Format(formats ...ResFmt) error {
 	return notAcceptable(offers)
 }
 
-// Formats returns a handler that does what Format does, with offers that are read once:
+// Formats returns a handler that does what Format does, but reads the offers only once:
 //
-//	app.Get("/report", web.Formats(web.ResFmt{"json", asJSON}, web.ResFmt{"html", asHTML}))
+//	app.Get("/report", web.Formats(
+//		web.Offer{MediaType: "json", Handler: asJSON},
+//		web.Offer{MediaType: "html", Handler: asHTML},
+//	))
 //
-// It panics if there are no formats or one has no handler.
-func Formats(formats ...ResFmt) Handler {
+// It panics if there are no offers or one has no handler.
+func Formats(formats ...Offer) Handler {
 	if len(formats) == 0 {
 		panic(ErrNoHandlers.Error())
 	}
@@ -148,7 +151,7 @@ func (c *Ctx) typeOf(format string) {
 	}
 }
 
-func noHandler(f ResFmt, i int) error {
+func noHandler(f Offer, i int) error {
 	return fmt.Errorf("web: format %q at index %d has no handler", f.MediaType, i)
 }
 
@@ -172,7 +175,8 @@ func (c *Ctx) AutoFormat(v any) error {
 	case "txt", "":
 		return c.SendString(textOf(v))
 	default:
-		return c.Encode(chosen, v)
+		codec, _ := c.app.codecs.find(chosen)
+		return c.sendEncoded(codec, codec.ContentType(), v)
 	}
 }
 

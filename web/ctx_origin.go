@@ -86,19 +86,15 @@ func (c *Ctx) hostPort() []byte {
 // Hostname is Host without the port.
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the labels of the host before its last two, or as many as offset says; the first one first. An IP
-// address has none.
-func (c *Ctx) Subdomains(offset ...int) []string {
-	skip := 2
-	if len(offset) > 0 {
-		skip = max(offset[0], 0)
-	}
+// Subdomains returns the labels of the host in front of the last below labels, leftmost first. below is the number of labels
+// of the domain that you own: of "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
+func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return nil
 	}
 	labels := strings.Split(name, ".")
-	return labels[:max(len(labels)-skip, 0)]
+	return labels[:max(len(labels)-max(below, 0), 0)]
 }
 
 // BaseURL returns scheme and host, as "https://example.com".
@@ -116,15 +112,11 @@ func (c *Ctx) FullURL() string {
 	return c.BaseURL() + string(uri.RequestURI())
 }
 
-// Protocol returns "HTTP/1.1" or "HTTP/1.0".
+// Protocol returns the version of HTTP that the request came with, for example "HTTP/1.1" or "HTTP/1.0".
 func (c *Ctx) Protocol() string {
-	if c.request.Request.Header.IsHTTP11() {
+	version := c.request.Request.Header.Protocol()
+	if string(version) == "HTTP/1.1" { // without new memory
 		return "HTTP/1.1"
 	}
-	return string(c.request.Request.Header.Protocol())
-}
-
-// RequestID returns the X-Request-ID of the answer, which middleware may have set, or else of the request.
-func (c *Ctx) RequestID() string {
-	return c.GetRespHeader("X-Request-ID", c.Get("X-Request-ID"))
+	return string(version)
 }

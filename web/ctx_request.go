@@ -81,14 +81,14 @@ func (c *Ctx) Cookies(name string, otherwise ...string) string {
 // CookiesBytes is Cookies as a view, nil if there is no such cookie.
 func (c *Ctx) CookiesBytes(name string) []byte { return c.request.Request.Header.Cookie(name) }
 
-// Get returns the first value of a field of the request, or the default if it has none or it is
-// empty. The name may be in any case.
-func (c *Ctx) Get(name string, otherwise ...string) string {
-	return textOr(c.GetBytes(name), otherwise)
+// ReqHeader returns the first value of a header of the request, or the default if there is no such header or it is empty.
+// Case does not matter in the name.
+func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
+	return textOr(c.ReqHeaderBytes(name), otherwise)
 }
 
-// GetBytes is Get as a view, nil if there is no such field.
-func (c *Ctx) GetBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
+// ReqHeaderBytes returns the first value of a header of the request as a view, nil if there is no such header.
+func (c *Ctx) ReqHeaderBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
 
 // Body returns the body as it was received: a view. It is limited by the server's
 // MaxRequestBodySize.

@@ -3,9 +3,11 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 	"github.com/gallop-http/gallop/negotiate"
 )
 
@@ -14,52 +16,55 @@ const (
 	typeText = "text/plain; charset=utf-8"
 	typeHTML = "text/html; charset=utf-8"
 	typeJSON = "application/json"
-	typeXML  = "application/xml; charset=utf-8"
+	typeXML  = "application/xml"
 
 	typeForm      = "application/x-www-form-urlencoded"
 	typeMultipart = "multipart/form-data"
 )
 
-// Status sets the status code of the response. It panics if status is less than 100 or
-// more than 999, unless it is 0, which stands for 200.
+// Status sets the status code of the response. Like the WriteHeader of net/http, it panics unless the status has three digits.
 func (c *Ctx) Status(status int) *Ctx {
+	if status < 100 || status > 999 {
+		panic("web: status code " + strconv.Itoa(status) + " does not have three digits")
+	}
 	c.request.SetStatusCode(status)
 	return c
 }
 
-// Set sets a header of the response, in place of those with the name. Set-Cookie is added to those
-// that there are. Values that would split the response are refused.
-func (c *Ctx) Set(name, value string) *Ctx {
+// SetHeader sets a header of the response and replaces one with this name, except Set-Cookie: cookies are added. Line breaks in
+// the value become spaces. A name that is no token (RFC 9110 §5.1) is refused; the mistake is logged, once for each name.
+func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
 }
 
-// Type sets Content-Type: a media type, or a short name for one, as "json" or ".html". Text that
-// is called by a short name is UTF-8, unless there is a charset. Methods that send a body keep this type, except SSE,
-// AutoFormat and a later Format, which need their own.
-func (c *Ctx) Type(mediaType string, charset ...string) *Ctx {
+// Type sets the Content-Type: a media type such as "text/csv; charset=utf-16", or a short name such as "json" or ".html",
+// with parameters or without. Text under a short name is UTF-8 unless there are parameters. Methods that send a body keep
+// this type, except SSE, AutoFormat and a later Format, which choose their own.
+func (c *Ctx) Type(mediaType string) *Ctx {
 	t := fullType(mediaType)
-	if len(charset) > 0 {
-		t, _, _ = strings.Cut(t, ";")
-		t += "; charset=" + charset[0]
+	if name, parameters, ok := strings.Cut(mediaType, ";"); ok && strings.IndexByte(name, '/') < 0 {
+		t, _, _ = strings.Cut(fullType(strings.TrimRight(name, " \t")), ";")
+		t += ";" + parameters
 	}
 	c.request.SetContentType(t)
 	c.chosenType = c.chosenType[:0]
 	return c
 }
 
-// Vary adds names of fields to Vary: those of the request on which the answer depends.
-func (c *Ctx) Vary(fields ...string) {
+// Vary adds names of request headers to Vary: those that the response depends on.
+func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
 	switch {
-	case len(fields) == 0:
-	case len(lines) == 0 && len(fields) == 1:
-		h.Set(gallop.HeaderVary, fields[0])
-	case len(lines) == 1 && len(fields) == 1 && string(lines[0]) == fields[0]:
+	case len(names) == 0:
+	case len(lines) == 0 && len(names) == 1:
+		h.Set(gallop.HeaderVary, names[0])
+	case len(lines) == 1 && len(names) == 1 && string(lines[0]) == names[0]:
 	default:
-		h.Set(gallop.HeaderVary, string(negotiate.AppendVary(nil, joinLines(lines), fields...)))
+		h.Set(gallop.HeaderVary, string(negotiate.AppendVary(nil, joinLines(lines), names...)))
 	}
+	return c
 }
 
 // Send sends bytes, which are copied. Content-Type stays what it is, octets by default.
@@ -80,20 +85,28 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON, by Config.JSON. Its Content-Type is application/json unless one was set, such as
-// application/vnd.api+json.
-func (c *Ctx) JSON(v any) error { return c.sendEncoded(c.app.config.JSON, typeJSON, v) }
+// JSON sends v as JSON. Its Content-Type is that of the codec, application/json by default, unless one was set, such as
+// application/vnd.api+json. If v cannot be encoded, nothing is sent.
+func (c *Ctx) JSON(v any) error {
+	json := c.app.codecs.json
+	return c.sendEncoded(json, json.ContentType(), v)
+}
 
-// XML sends v as XML, by encoding/xml. Its Content-Type is application/xml in UTF-8 unless one was set.
-func (c *Ctx) XML(v any) error { return c.sendEncoded(xmlCodec{}, typeXML, v) }
+// XML sends v as XML. Its Content-Type is that of the codec, application/xml in UTF-8 by default, unless one was set. If v
+// cannot be encoded, nothing is sent.
+func (c *Ctx) XML(v any) error {
+	xml := c.app.codecs.xml
+	return c.sendEncoded(xml, xml.ContentType(), v)
+}
 
-// Encode sends v in the format of a media type, which may have parameters, as the one for it of Config.Codecs does, as JSON, or as XML. It
-// is an error if there is no codec. The media type becomes the Content-Type unless one was set.
+// Encode sends v in the format of a media type, which may have parameters: as a codec of Config.Codecs encodes it, as JSON or as
+// XML. The media type becomes the Content-Type unless one was set. If there is no codec, or v cannot be encoded, nothing is
+// sent.
 func (c *Ctx) Encode(mediaType string, v any) error {
-	codec, _ := c.codec(mediaType)
+	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
 		name, _, _ := strings.Cut(mediaType, ";")
-		codec, _ = c.codec(strings.ToLower(strings.Trim(name, " \t")))
+		codec, _ = c.app.codecs.find(strings.ToLower(strings.Trim(name, " \t")))
 	}
 	if codec == nil {
 		return fmt.Errorf("web: there is no codec for %s", mediaType)
@@ -101,13 +114,13 @@ func (c *Ctx) Encode(mediaType string, v any) error {
 	return c.sendEncoded(codec, mediaType, v)
 }
 
-func (c *Ctx) sendEncoded(codec Codec, mediaType string, v any) error {
-	body, err := codec.Marshal(v)
-	if err != nil {
+func (c *Ctx) sendEncoded(codec codec.Codec, mediaType string, v any) error {
+	c.request.ResetBody()
+	if err := codec.Encode(c.request.Response.BodyWriter(), v); err != nil {
+		c.request.ResetBody()
 		return err
 	}
 	c.chooseType(mediaType)
-	c.request.Response.SetBodyRaw(body)
 	return nil
 }
 

@@ -9,14 +9,18 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// SendStream sends what r yields: size bytes of it, or all without a size. It is read after the handler has returned, and
-// closed then if it is an io.Closer. Content-Type stays what it is.
-func (c *Ctx) SendStream(r io.Reader, size ...int) error {
-	n := -1
-	if len(size) > 0 {
-		n = size[0]
+// SendStream makes everything that r yields the body. r is read after the handler has returned. If it is an io.Closer, it is
+// closed then. The Content-Type stays as it is.
+func (c *Ctx) SendStream(r io.Reader) error { return c.SendStreamSize(r, -1) }
+
+// SendStreamSize makes the size bytes that r yields the body, so that the client learns the size first. If r yields fewer or
+// more bytes, the connection is closed. A negative size means that the size is unknown, and so does one of more than 2 GiB on
+// a 32-bit system. See [Ctx.SendStream].
+func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
+	if int64(int(size)) != size { // on a 32-bit system
+		size = -1
 	}
-	c.request.SetBodyStream(r, n)
+	c.request.SetBodyStream(r, int(size))
 	return nil
 }
 

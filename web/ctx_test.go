@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/codec"
 )
 
 // serve lets the application answer a request without a server, with fields "Name: value".
@@ -33,7 +34,7 @@ func TestRequest(t *testing.T) {
 	app.Get("/a/:x/*rest", func(c *Ctx) error {
 		return c.SendString(fmt.Sprint(c.Method(), "|", c.Path(), "|", c.Params("x"), "|", c.Params("rest"), "|", c.Params("none"), "|",
 			c.Query("q"), "|", c.Query("empty", "d"), "|", c.Query("none", "d"), "|", c.Cookies("k"), "|", c.Cookies("none", "d"), "|",
-			c.Get("x-field"), "|", c.Get("none", "d"), "|", string(c.Body())))
+			c.ReqHeader("x-field"), "|", c.ReqHeader("none", "d"), "|", string(c.Body())))
 	})
 	got := serve(app, "/a/%C3%A9%2F/b/c?q=1+2&q=3&empty=", "Cookie: k=v", "X-Field: f").Response.Body()
 	if want := "GET|/a/é%2F/b/c|é%2F|b/c||1 2|d|d|v|d|f|d|"; string(got) != want {
@@ -46,7 +47,7 @@ func TestStringsMayBeKept(t *testing.T) {
 	var kept []string
 	app := New(Config{Server: &gallop.Server{PoisonReleased: true}})
 	app.Host(":h.com").Get("/:x/*rest", func(c *Ctx) error {
-		kept = append(kept, c.Method(), c.Path(), c.Params("h"), c.Params("x"), c.Params("rest"), c.Query("q"), c.Cookies("k"), c.Get("X-Field"))
+		kept = append(kept, c.Method(), c.Path(), c.Params("h"), c.Params("x"), c.Params("rest"), c.Query("q"), c.Cookies("k"), c.ReqHeader("X-Field"))
 		return nil
 	})
 	for range 3 {
@@ -99,10 +100,11 @@ func TestLocalsAndContext(t *testing.T) {
 	}
 }
 
-type shouting struct{}
+type shouting struct{ mediaType string }
 
-func (shouting) Marshal(any) ([]byte, error)     { return []byte(`"LOUD"`), nil }
-func (shouting) Unmarshal(d []byte, v any) error { return json.Unmarshal(d, v) }
+func (s shouting) ContentType() string           { return s.mediaType }
+func (shouting) Encode(w io.Writer, _ any) error { _, err := io.WriteString(w, `"LOUD"`); return err }
+func (shouting) Decode(d []byte, v any) error    { return json.Unmarshal(d, v) }
 
 func TestAnswers(t *testing.T) {
 	type item struct {
@@ -116,12 +118,12 @@ func TestAnswers(t *testing.T) {
 		"/xml":     func(c *Ctx) error { return c.XML(item{"<"}) },
 		"/bytes":   func(c *Ctx) error { return c.Type(".png").Send([]byte("x")) },
 		"/type":    func(c *Ctx) error { return c.Type("csv").Send([]byte("x")) },
-		"/latin":   func(c *Ctx) error { return c.Type("csv", "latin1").Send([]byte("x")) },
+		"/latin":   func(c *Ctx) error { return c.Type("csv; charset=latin1").Send([]byte("x")) },
 		"/unknown": func(c *Ctx) error { return c.Type("nonsense").Send([]byte("x")) },
 		"/status":  func(c *Ctx) error { return c.SendStatus(404) },
 		"/empty":   func(c *Ctx) error { c.SendString("gone"); return c.SendStatus(204) },
 		"/reset":   func(c *Ctx) error { c.SendString("gone"); return c.SendStatus(205) },
-		"/split":   func(c *Ctx) error { return c.Set("X-A", "a\r\nX-B: b").SendString("") },
+		"/split":   func(c *Ctx) error { return c.SetHeader("X-A", "a\r\nX-B: b").SendString("") },
 		"/bad":     func(c *Ctx) error { return c.JSON(func() {}) },
 		"/badxml":  func(c *Ctx) error { return c.XML(1i) },
 		"/problem": func(c *Ctx) error { return c.Encode("application/problem+json", item{"a"}) },
@@ -164,7 +166,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: the answer was split", path)
 		}
 	}
-	loud := New(Config{JSON: shouting{}})
+	loud := New(Config{Codecs: []codec.Codec{shouting{"application/json"}}})
 	loud.Get("/", func(c *Ctx) error { return c.JSON(1) })
 	if _, body, _ := ask(t, loud, "GET", "/"); body != `"LOUD"` {
 		t.Errorf("another codec: %q", body)
@@ -253,9 +255,9 @@ func TestFormat(t *testing.T) {
 					fields = append(fields, "Accept: "+line)
 				}
 			}
-			var formats []ResFmt
+			var formats []Offer
 			for mediaType := range strings.FieldsSeq(tc.formats) {
-				formats = append(formats, ResFmt{mediaType, func(c *Ctx) error { return c.Send([]byte(mediaType)) }})
+				formats = append(formats, Offer{mediaType, func(c *Ctx) error { return c.Send([]byte(mediaType)) }})
 			}
 			prepared := &with(t, fields, Formats(formats...)).Response
 			r := &with(t, fields, func(c *Ctx) error { return c.Format(formats...) }).Response
@@ -271,12 +273,12 @@ func TestFormat(t *testing.T) {
 		})
 	}
 	mustPanic(t, "no formats", func() { Formats() })
-	mustPanic(t, "index 0", func() { Formats(ResFmt{MediaType: "json"}) })
+	mustPanic(t, "index 0", func() { Formats(Offer{MediaType: "json"}) })
 	with(t, nil, func(c *Ctx) error {
 		if err := c.Format(); !errors.Is(err, ErrNoHandlers) {
 			t.Errorf("without formats: %v", err)
 		}
-		err := c.Format(ResFmt{"json", says("x")}, ResFmt{MediaType: "text/html"})
+		err := c.Format(Offer{"json", says("x")}, Offer{MediaType: "text/html"})
 		if err == nil || !strings.Contains(err.Error(), "text/html") || !strings.Contains(err.Error(), "index 1") {
 			t.Errorf("without a handler: %v", err)
 		}
@@ -284,7 +286,7 @@ func TestFormat(t *testing.T) {
 			t.Error("something was written")
 		}
 		want := errors.New("mine")
-		if err := c.Format(ResFmt{"json", func(*Ctx) error { return want }}); err != want {
+		if err := c.Format(Offer{"json", func(*Ctx) error { return want }}); err != want {
 			t.Errorf("the handler's error became %v", err)
 		}
 		return nil
@@ -303,7 +305,7 @@ func TestAutoFormat(t *testing.T) {
 		{"text/html", "<script>", typeHTML, "<p>&lt;script&gt;</p>"},
 		{"text/html", struct{ A string }{"<"}, typeHTML, "<p>{&lt;}</p>"},
 		{"application/json", "x", typeJSON, `"x"`},
-		{"application/xml", "x", typeXML, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<string>x</string>"},
+		{"application/xml", "x", "application/xml; charset=utf-8", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<string>x</string>"},
 		{"broken/accept", "x", typeText, "x"},
 		{"", "x", typeHTML, "<p>x</p>"},
 	} {
@@ -312,7 +314,7 @@ func TestAutoFormat(t *testing.T) {
 			t.Errorf("%q, %v: %q %q, Vary %q", tc.accept, tc.v, r.Header.ContentType(), r.Body(), r.Header.Peek("Vary"))
 		}
 	}
-	coded := New(Config{Codecs: map[string]Codec{"application/cbor": shouting{}}})
+	coded := New(Config{Codecs: []codec.Codec{shouting{"application/cbor"}}})
 	coded.Get("/", func(c *Ctx) error { return c.AutoFormat(1) })
 	if r := &serve(coded, "/", "Accept: application/cbor").Response; string(r.Body()) != `"LOUD"` || string(r.Header.ContentType()) != "application/cbor" {
 		t.Errorf("a codec: %s", r)
@@ -339,9 +341,9 @@ func TestNothingAllocates(t *testing.T) {
 	}, func(c *Ctx) error { return c.SendString("text") })
 	app.Get("/format", func(c *Ctx) error {
 		ok := func(*Ctx) error { return nil }
-		return c.Format(ResFmt{"application/xml", ok}, ResFmt{"text/html", ok}, ResFmt{"text/plain;format=fixed", ok}, ResFmt{"text/plain;format=flowed", ok})
+		return c.Format(Offer{"application/xml", ok}, Offer{"text/html", ok}, Offer{"text/plain;format=fixed", ok}, Offer{"text/plain;format=flowed", ok})
 	})
-	app.Get("/formats", Formats(ResFmt{"application/xml", says("")}, ResFmt{"text/html", says("")}, ResFmt{"json", says("")}))
+	app.Get("/formats", Formats(Offer{"application/xml", says("")}, Offer{"text/html", says("")}, Offer{"json", says("")}))
 	app.Get("/accepts", func(c *Ctx) error {
 		if c.Accepts(".xml", "json") == "" || c.AcceptsEncodings("gzip", "identity") != "gzip" {
 			t.Error("nothing is acceptable")

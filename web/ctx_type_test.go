@@ -35,14 +35,14 @@ func TestContentTypeStays(t *testing.T) {
 		"SendStreamWriter": func(c *Ctx) error { return c.SendStreamWriter(func(w *bufio.Writer) error { return w.WriteByte('x') }) },
 		"SendFS":           func(c *Ctx) error { return c.SendFS(files, "f.txt") },
 		"SendFile":         func(c *Ctx) error { return c.SendFile("ctx_type.go") },
-		"Download":         func(c *Ctx) error { return c.Download("ctx_type.go", "x.pdf") },
-		"default format":   func(c *Ctx) error { return c.Format(ResFmt{"default", says("x")}) },
+		"Download":         func(c *Ctx) error { return c.DownloadAs("ctx_type.go", "x.pdf") },
+		"default format":   func(c *Ctx) error { return c.Format(Offer{"default", says("x")}) },
 		"gallop handler":   func(c *Ctx) error { c.RequestCtx().SetBodyString("x"); return nil },
 	}
 	for _, mediaType := range []string{"application/x-mine; a=b", "text/html; charset=utf-8", typeText} {
 		for how, set := range map[string]func(c *Ctx){
 			"Type":    func(c *Ctx) { c.Type(mediaType) },
-			"Set":     func(c *Ctx) { c.Set("content-type", mediaType) },
+			"Set":     func(c *Ctx) { c.SetHeader("content-type", mediaType) },
 			"request": func(c *Ctx) { c.RequestCtx().SetContentType(mediaType) },
 			"after":   func(c *Ctx) { c.JSON("replaced"); c.Type(mediaType) },
 		} {
@@ -76,14 +76,14 @@ func TestContentTypeIsChosen(t *testing.T) {
 		"another error":           {func(c *Ctx) error { c.Type("json"); return errors.New("x") }, typeText},
 		"DefaultErrorHandler":     {func(c *Ctx) error { c.Type("html"); DefaultErrorHandler(c, NewError(400, "<script>")); return nil }, typeText},
 		"AutoFormat":              {func(c *Ctx) error { c.Type("html"); return c.AutoFormat(1) }, typeJSON},
-		"Format":                  {func(c *Ctx) error { c.Type("html"); return c.Format(ResFmt{"json", says("1")}) }, typeJSON},
+		"Format":                  {func(c *Ctx) error { c.Type("html"); return c.Format(Offer{"json", says("1")}) }, typeJSON},
 		"SSE":                     {func(c *Ctx) error { c.Type("html"); return c.SSE(func(*EventStream) error { return nil }) }, "text/event-stream"},
 		"JSON in place of text":   {func(c *Ctx) error { c.SendString("x"); return c.JSON(1) }, typeJSON},
 		"text in place of HTML":   {func(c *Ctx) error { c.HTML("<p>"); return c.SendString("<script>") }, typeText},
 		"HTML in place of JSON":   {func(c *Ctx) error { c.JSON(1); return c.HTML("<p>") }, typeHTML},
 		"JSON in place of a file": {func(c *Ctx) error { c.SendFS(files, "f.html"); return c.JSON(1) }, typeJSON},
 		"status in place of HTML": {func(c *Ctx) error { c.HTML("<p>"); return c.SendStatus(404) }, typeText},
-		"nothing set":             {func(c *Ctx) error { c.Set("Content-Type", ""); return c.JSON(1) }, typeJSON},
+		"nothing set":             {func(c *Ctx) error { c.SetHeader("Content-Type", ""); return c.JSON(1) }, typeJSON},
 		"kept until the next one": {func(c *Ctx) error { c.Type("csv"); c.SendString("x"); return c.JSON(1) }, "text/csv; charset=utf-8"},
 	} {
 		app := New(Config{Server: quiet()})
@@ -98,7 +98,7 @@ func TestContentTypeIsChosen(t *testing.T) {
 func TestChosenTypeEndsWithTheRequest(t *testing.T) {
 	app := New(Config{})
 	app.Get("/text", says("x"))
-	app.Get("/typed", func(c *Ctx) error { c.Set("Content-Type", typeText); return c.JSON(1) })
+	app.Get("/typed", func(c *Ctx) error { c.SetHeader("Content-Type", typeText); return c.JSON(1) })
 	for range 3 {
 		serve(app, "/text")
 		if got := string(serve(app, "/typed").Response.Header.ContentType()); got != typeText {
@@ -109,8 +109,8 @@ func TestChosenTypeEndsWithTheRequest(t *testing.T) {
 
 // The negotiated type is the one that is sent, also by methods that would choose another one.
 func TestNegotiatedTypeIsSent(t *testing.T) {
-	form := func(mediaType, body string) ResFmt { return ResFmt{mediaType, says(body)} }
-	forms := []ResFmt{
+	form := func(mediaType, body string) Offer { return Offer{mediaType, says(body)} }
+	forms := []Offer{
 		form("application/json", `{"hello":"world"}`), form("text/html", "<p>Hello, World!</p>"),
 		form("application/xml", "<hello>World</hello>"), form("text/plain", "Hello, World!"),
 		{"text/csv", func(c *Ctx) error {

@@ -7,8 +7,11 @@
 //	})
 //	log.Fatal(app.Listen(":8080"))
 //
-// A string from a Ctx is yours for ever. A []byte, as from the methods that end in
+// A string from a Ctx is yours forever. A []byte, as from the methods that end in
 // Bytes, is a view that ends with the handler.
+//
+// Where the last parameter is otherwise ...string, it is one default at most: Query("sort", "name") returns "name" if the
+// request has no such parameter.
 //
 // docs/from-fiber.md says what fiber's names are called here, docs/design/0008-web.md how routes are matched and in which order things run.
 //
@@ -18,6 +21,9 @@
 //	pattern.go     patterns, constraint*.go what parameters may be
 //	tree.go        the radix tree that finds a route
 //	table*.go      trees by host and method, HEAD, OPTIONS and Allow
+//	key.go         Key: values of a request, with their types
+//	requestid.go   the ID of a request
+//	codec.go       the formats of bodies
 //	ctx*.go        Ctx: the request, its context, fields, files and streams of the answer
 //	nethttp.go     handlers of net/http, nethttp_middleware.go its middleware
 //	views.go       templates

@@ -30,12 +30,27 @@ var (
 	errTooManyParts   = errors.New("has a name of too many parts")
 )
 
-// BindError is a value of a request that does not fit the field it is for, see Binder.
+// Source is the part of a request that a value comes from. A body in a format of Config.Codecs has its media type as
+// its source.
+type Source string
+
+// The sources of a BindError. The first five are also the names of the struct tags that Binder reads.
+const (
+	SourcePath   Source = "path" // the parameters of the route; the tag "uri" means the same
+	SourceQuery  Source = "query"
+	SourceHeader Source = "header"
+	SourceCookie Source = "cookie"
+	SourceForm   Source = "form"
+	SourceJSON   Source = "json"
+	SourceXML    Source = "xml"
+)
+
+// BindError reports a value of a request that does not fit the struct field it is for. See [Binder].
 type BindError struct {
-	Source string // "uri", "query", "header", "cookie", "form", "json", "xml", or a media type of Config.Codecs
-	Field  string // its name there, as "items.0.price"; "" for the whole
-	Value  string // what was sent, at most 64 bytes of it
-	Err    error  // why it does not fit
+	Source Source // the part of the request
+	Field  string // the name of the value in Source, such as "items.0.price"; "" if the whole body is wrong
+	Value  string // the value that was sent, cut off after 64 bytes
+	Err    error  // why the value does not fit
 
 	reason string // for clients
 }
@@ -56,26 +71,36 @@ func (e *BindError) message() string {
 		reason = "has a value that is not valid"
 	}
 	if e.Field == "" {
-		return e.Source + ": " + reason
+		return string(e.Source) + ": " + reason
 	}
-	return e.Source + " " + strconv.Quote(e.Field) + " " + reason
+	return string(e.Source) + " " + strconv.Quote(e.Field) + " " + reason
 }
 
-// Error is an error with the status of the answer to it. Handlers return it, and so does
-// the framework for what it refuses itself.
+// Error is an error with the status of the response to it. Handlers return an *Error, and so does the framework for the
+// requests that it refuses itself. The fields must not change once another goroutine can see the error; to vary an Error
+// that is shared, call With.
 type Error struct {
 	Status  int    // 400 to 599
-	Message string // for the client, in plain text; the status' own if it is empty
-	Err     error  // what happened, for the log; may be nil
+	Message string // plain text for the client; empty means the standard text of Status
+	Err     error  // the cause, for the log; may be nil
 }
 
-// NewError returns an Error. Without a message it has that of the status.
+// NewError returns an Error with a status and, optionally, a message for the client. Without a message the client gets the
+// standard text of the status.
 func NewError(status int, message ...string) *Error {
 	e := &Error{Status: status}
 	if len(message) > 0 {
 		e.Message = message[0]
 	}
 	return e
+}
+
+// With returns a copy of e with another message for the client. It does not change e, which may be a variable that all
+// requests share.
+func (e *Error) With(message string) *Error {
+	other := *e
+	other.Message = message
+	return &other
 }
 
 // Error implements error.
@@ -90,6 +115,18 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is reports whether target stands for the status of e: it is ErrNotFound, ErrMethodNotAllowed or an *Error with this
+// status that has neither a message nor a cause. errors.Is calls it.
+func (e *Error) Is(target error) bool {
+	switch t := target.(type) {
+	case statusError:
+		return int(t) == e.Status
+	case *Error:
+		return t != nil && t.Status == e.Status && t.Message == "" && t.Err == nil
+	}
+	return false
+}
+
 // text returns what the client is told.
 func (e *Error) text() string {
 	if e.Message != "" {
@@ -98,11 +135,33 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// What the framework answers by itself. Handlers may return them too.
+// The framework returns these errors if no route matches a request, or only routes for other methods do. Handlers may return
+// them too. errors.Is(err, ErrNotFound) holds for every Error with the status 404, and errors.As finds a new *Error in
+// ErrNotFound each time, so that nobody can change it.
 var (
-	ErrNotFound         = NewError(gallop.StatusNotFound)
-	ErrMethodNotAllowed = NewError(gallop.StatusMethodNotAllowed)
+	ErrNotFound         error = statusError(gallop.StatusNotFound)
+	ErrMethodNotAllowed error = statusError(gallop.StatusMethodNotAllowed)
 )
+
+// statusError is an Error with a status and nothing else, as a value that cannot change.
+type statusError int
+
+// Error implements error.
+func (s statusError) Error() string { return s.full().Error() }
+
+// Is reports whether target is an *Error with this status and nothing else.
+func (s statusError) Is(target error) bool { return s.full().Is(target) }
+
+// As makes errors.As find an *Error.
+func (s statusError) As(target any) bool {
+	e, ok := target.(**Error)
+	if ok {
+		*e = s.full()
+	}
+	return ok
+}
+
+func (s statusError) full() *Error { return &Error{Status: int(s)} }
 
 // ErrorHandler makes an answer of an error that a handler returned. The body written so far
 // is gone, and with it what said how to read it, as Content-Type and Content-Encoding; other header fields are not.
@@ -112,8 +171,9 @@ type ErrorHandler func(c *Ctx, err error)
 // 500 and nothing that tells what went wrong, which is logged.
 func DefaultErrorHandler(c *Ctx, err error) {
 	status, text := gallop.StatusInternalServerError, ""
-	var e *Error
-	if errors.As(err, &e) && e.Status >= 400 && e.Status < 600 {
+	if bare, ok := err.(statusError); ok { // without new memory
+		status = int(bare)
+	} else if e := asError(err); e != nil && e.Status >= 400 && e.Status < 600 {
 		status, text = e.Status, e.text()
 	}
 	if status >= 500 {
@@ -124,4 +184,11 @@ func DefaultErrorHandler(c *Ctx, err error) {
 	}
 	c.forgetType() // the message may repeat what a client sent
 	c.Status(status).SendString(text)
+}
+
+// asError returns the *Error in err, nil if there is none.
+func asError(err error) *Error {
+	var e *Error
+	errors.As(err, &e)
+	return e
 }

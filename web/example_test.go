@@ -49,7 +49,7 @@ func ExampleBindError() {
 	app := web.New(web.Config{ErrorHandler: func(c *web.Ctx, err error) {
 		var wrong *web.BindError
 		if errors.As(err, &wrong) {
-			c.Status(http.StatusBadRequest).JSON(map[string]string{"in": wrong.Source, "field": wrong.Field})
+			c.Status(http.StatusBadRequest).JSON(map[string]string{"in": string(wrong.Source), "field": wrong.Field})
 			return
 		}
 		web.DefaultErrorHandler(c, err)
@@ -116,8 +116,8 @@ func ExampleTemplates() {
 func ExampleFormats() {
 	app := web.New(web.Config{})
 	app.Get("/", web.Formats(
-		web.ResFmt{MediaType: "html", Handler: func(c *web.Ctx) error { return c.HTML("<p>hello") }},
-		web.ResFmt{MediaType: "json", Handler: func(c *web.Ctx) error { return c.JSON("hello") }},
+		web.Offer{MediaType: "html", Handler: func(c *web.Ctx) error { return c.HTML("<p>hello") }},
+		web.Offer{MediaType: "json", Handler: func(c *web.Ctx) error { return c.JSON("hello") }},
 	))
 	request := httptest.NewRequest("GET", "/", nil)
 	request.Header.Set("Accept", "text/html;q=0.5, application/*")

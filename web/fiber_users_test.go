@@ -52,7 +52,7 @@ func TestLongHeads(t *testing.T) {
 // Names of fields are found in any case, also when they are passed on as they were written.
 func TestNamesOfFieldsInAnyCase(t *testing.T) {
 	app := New(Config{Server: &gallop.Server{DisableHeaderNamesNormalizing: true}})
-	app.Get("/", func(c *Ctx) error { return c.SendString(c.Get("X-CSRF-Token") + c.Get("x-csrf-token")) })
+	app.Get("/", func(c *Ctx) error { return c.SendString(c.ReqHeader("X-CSRF-Token") + c.ReqHeader("x-csrf-token")) })
 	if _, body, _ := ask(t, app, "GET", "/", "x-Csrf-TOKEN: t"); body != "tt" {
 		t.Errorf("%q", body)
 	}
@@ -86,7 +86,7 @@ func TestHeadSaysTheLength(t *testing.T) {
 	app := New(Config{})
 	app.Get("/", says("twelve bytes"))
 	app.Get("/own", says("get"))
-	app.Head("/own", func(c *Ctx) error { c.Set("Content-Length", "77"); return nil })
+	app.Head("/own", func(c *Ctx) error { c.SetHeader("Content-Length", "77"); return nil })
 	for path, want := range map[string]string{"/": "12", "/own": "77"} {
 		if _, body, h := ask(t, app, "HEAD", path); h.Get("Content-Length") != want || body != "" {
 			t.Errorf("%s: %s %q", path, h.Get("Content-Length"), body)

@@ -9,6 +9,18 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
+// ProxyHeaders are the headers in which proxies say where a request comes from and what was asked for. An app trusts one kind
+// only: a proxy that sets one kind passes the other one on as the client sent it.
+type ProxyHeaders uint8
+
+const (
+	// XForwarded stands for X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
+	XForwarded ProxyHeaders = iota
+
+	// Forwarded stands for the Forwarded header (RFC 7239).
+	Forwarded
+)
+
 // origin is where a request comes from, as far as proxies say that are trusted. Each of them adds the address it got
 // the request from at the end of a list, so the list is true from its end up to the first address that is no trusted
 // proxy's: that is the client, and what stands before it is what the client says.
@@ -35,7 +47,7 @@ func (o *origin) find(config *Config, request *gallop.RequestCtx) {
 	h := &request.Request.Header
 	switch {
 	case !config.trustsPeer(peer, local):
-	case config.Forwarded:
+	case config.ProxyHeaders == Forwarded:
 		o.readForwarded(config, joinLines(h.PeekAll(gallop.HeaderForwarded)))
 	default:
 		o.readXForwarded(config, h)

@@ -91,7 +91,7 @@ func TestForwarded(t *testing.T) {
 		`for=9.9"9.9`:                                             "10.0.0.1 1 http://inner:8080",
 		"":                                                        "10.0.0.1 1 http://inner:8080",
 	} {
-		config := Config{TrustedProxies: PrivateNetworks(), Forwarded: true}
+		config := Config{TrustedProxies: PrivateNetworks(), ProxyHeaders: Forwarded}
 		fields := []string{"Forwarded: " + field, "X-Forwarded-For: 1.1.1.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil"}
 		if got := cameFrom(config, tcp("10.0.0.1:1"), fields, show); got != want {
 			t.Errorf("%s: %s, want %s", field, got, want)
@@ -138,7 +138,7 @@ func TestURLs(t *testing.T) {
 			if c.FullURL() != "http://"+c.Host()+"/p?q" || c.OriginalURL() != "/p?q" || c.Protocol() != "HTTP/1.1" || c.Secure() {
 				t.Errorf("%s %s %s", c.FullURL(), c.OriginalURL(), c.Protocol())
 			}
-			return fmt.Sprint(c.Host(), " ", c.Hostname(), " ", c.Subdomains(), " ", c.Subdomains(1))
+			return fmt.Sprint(c.Host(), " ", c.Hostname(), " ", c.Subdomains(2), " ", c.Subdomains(1))
 		})
 		if got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
@@ -171,9 +171,10 @@ func FuzzForwarded(f *testing.F) {
 	show := func(c *Ctx) string { return c.IP() + " " + c.FullURL() }
 	f.Fuzz(func(t *testing.T, field string) {
 		for _, forwarded := range []bool{false, true} {
-			config := Config{TrustedProxies: PrivateNetworks(), Forwarded: forwarded}
+			config := Config{TrustedProxies: PrivateNetworks()}
 			name, mine := "X-Forwarded-For: ", "9.9.9.9"
 			if forwarded {
+				config.ProxyHeaders = Forwarded
 				name, mine = "Forwarded: ", "for=9.9.9.9"
 			}
 			cameFrom(config, tcp("10.0.0.1:1"), []string{name + field}, show)

@@ -40,7 +40,7 @@ func everyString(c *Ctx) map[string]any {
 func bytesOf(c *Ctx) map[string][]byte {
 	return map[string][]byte{
 		"ParamsBytes": c.ParamsBytes("name"), "QueryBytes": c.QueryBytes("name"), "CookiesBytes": c.CookiesBytes("name"),
-		"GetBytes": c.GetBytes("name"), "PathBytes": c.PathBytes(), "Body": c.Body(),
+		"ReqHeaderBytes": c.ReqHeaderBytes("name"), "PathBytes": c.PathBytes(), "Body": c.Body(),
 	}
 }
 
@@ -64,7 +64,7 @@ func TestStringsAreKeptAndViewsAreNot(t *testing.T) {
 	var structs []keptStrings
 	app.Host(":tenant.example.com").Post("/:name", func(c *Ctx) error {
 		if len(structs) == 0 {
-			c.Set("name", "answer")
+			c.SetHeader("name", "answer")
 			kept, views = everyString(c), bytesOf(c)
 			for name, s := range kept {
 				copies[name] = fmt.Sprint(s) // a copy

@@ -36,7 +36,7 @@ func TestEveryKindOfHandler(t *testing.T) {
 	app := New(Config{})
 	for path, handler := range map[string]any{
 		"/web": func(c *Ctx) error { return c.SendString("web") }, "/named": named(func(c *Ctx) error { return c.SendString("named") }),
-		"/list":   []Handler{func(c *Ctx) error { c.Set("X-Kind", "list"); return c.Next() }, says("list")},
+		"/list":   []Handler{func(c *Ctx) error { c.SetHeader("X-Kind", "list"); return c.Next() }, says("list")},
 		"/pot/:x": teapot{}, "/func": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "func") },
 		"/handlerfunc": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "handlerfunc") }),
 		"/gallop":      gallop.RequestHandler(func(ctx *gallop.RequestCtx) { ctx.WriteString("gallop") }),
@@ -108,13 +108,13 @@ func TestMiddlewareOfNetHTTP(t *testing.T) {
 	record := make(chan string, 2)
 	app := New(Config{Server: quiet()})
 	app.Use(func(c *Ctx) error {
-		c.Set("X-Outer", "o")
+		c.SetHeader("X-Outer", "o")
 		err := c.Next()
-		c.Set("X-After", "a")
+		c.SetHeader("X-After", "a")
 		return err
 	}, tagging("1", record), tagging("2", record))
 	show := func(c *Ctx) string {
-		return fmt.Sprint(c.Get("X-Seen"), "|", c.Get("X-Secret"), "|", c.Value(ctxTestKey("1")), c.Value(ctxTestKey("2")), "|", c.Get("X-Keep"), "|", c.Params("x"))
+		return fmt.Sprint(c.ReqHeader("X-Seen"), "|", c.ReqHeader("X-Secret"), "|", c.Value(ctxTestKey("1")), c.Value(ctxTestKey("2")), "|", c.ReqHeader("X-Keep"), "|", c.Params("x"))
 	}
 	app.Get("/web/:x", func(c *Ctx) error { return c.Status(201).SendString(show(c)) })
 	app.Get("/html", func(c *Ctx) error { return c.HTML("<p>") })
@@ -124,7 +124,7 @@ func TestMiddlewareOfNetHTTP(t *testing.T) {
 	app.Get("/file", func(c *Ctx) error { return c.SendFS(fstest.MapFS{"a.txt": {Data: []byte("file")}}, "a.txt") })
 	app.Get("/stream", func(c *Ctx) error { return c.SendStream(strings.NewReader("stream")) })
 	app.Get("/writer", func(c *Ctx) error {
-		c.Set("X-Own", "w").Type("txt")
+		c.SetHeader("X-Own", "w").Type("txt")
 		return c.SendStreamWriter(func(w *bufio.Writer) error { _, err := w.WriteString("writer"); return err })
 	})
 	app.Get("/http/:x", func(w http.ResponseWriter, r *http.Request) {
@@ -208,7 +208,7 @@ func middlewareThatInterferes(t *testing.T) {
 func TestMiddlewareThatDoesNothing(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Use(func(next http.Handler) http.Handler { return next })
-	app.Get("/stream", func(c *Ctx) error { return c.SendStream(strings.NewReader(strings.Repeat("s", 10000)), 10000) })
+	app.Get("/stream", func(c *Ctx) error { return c.SendStreamSize(strings.NewReader(strings.Repeat("s", 10000)), 10000) })
 	app.Get("/flushed", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a")
 		w.(http.Flusher).Flush()
@@ -234,7 +234,7 @@ func TestMiddlewareThatDoesNothing(t *testing.T) {
 func TestMiddlewareLeavesTheFraming(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	for prefix, group := range map[string]*Router{"/in": app.Group("/in", func(next http.Handler) http.Handler { return next }), "/out": app.Group("/out")} {
-		group.Head("/length", func(c *Ctx) error { c.Set("Content-Length", "77"); return nil })
+		group.Head("/length", func(c *Ctx) error { c.SetHeader("Content-Length", "77"); return nil })
 		group.Get("/length", func(c *Ctx) error { return c.SendString("not HEAD's") })
 		group.Get("/last", func(c *Ctx) error { c.RequestCtx().SetConnectionClose(); return c.SendString("last") })
 		group.Get("/trailers", func(c *Ctx) error {
@@ -361,7 +361,7 @@ func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
 		})
 	})
 	set := func(c *Ctx) {
-		c.Set("Cache-Control", "public").Vary("Accept")
+		c.SetHeader("Cache-Control", "public").Vary("Accept")
 		c.SetCookie(Cookie{Name: "c"})
 		c.RequestCtx().Response.Header.Add("X-Two", "1")
 		c.RequestCtx().Response.Header.Add("X-Two", "2")
@@ -527,7 +527,7 @@ func netHTTPStreamsAndHijacks(t *testing.T, listening func(t *testing.T, app *Ap
 // The application is served by others, too.
 func TestServedByOthers(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	app.Get("/", func(c *Ctx) error { return c.Status(203).SendString(c.Method() + c.Get("X-A")) })
+	app.Get("/", func(c *Ctx) error { return c.Status(203).SendString(c.Method() + c.ReqHeader("X-A")) })
 	for name, h := range map[string]http.Handler{"itself": app, "FromHandler": nethttp.FromHandler(app.Handler())} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/", nil)

@@ -5,7 +5,7 @@ import "reflect"
 // Params returns the value of a parameter of the route as a T, which is what a field may be that Binder fills with one value.
 // The error is a BindError's, with the status 400.
 func Params[T any](c *Ctx, name string) (T, error) {
-	return valueOf[T](uriSource, name, c.ParamsBytes(name), nil)
+	return valueOf[T](pathSource, name, c.ParamsBytes(name), nil)
 }
 
 // Query returns the first value of a parameter of the query as a T, as Params does. If there is no such parameter or it is empty it

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gallop-http/gallop"
@@ -16,11 +17,12 @@ type Redirect struct {
 // Redirect returns what redirects the client.
 func (c *Ctx) Redirect() Redirect { return Redirect{c, gallop.StatusSeeOther} }
 
-// Status returns r with another status: 301, 302, 303, 307 or 308; others are 303.
+// Status returns r with another status: 301, 302, 303, 307 or 308. It panics for other statuses.
 func (r Redirect) Status(status int) Redirect {
-	if r.status = status; !gallop.StatusCodeIsRedirect(status) {
-		r.status = gallop.StatusSeeOther
+	if !gallop.StatusCodeIsRedirect(status) {
+		panic("web: " + strconv.Itoa(status) + " is not the status of a redirect")
 	}
+	r.status = status
 	return r
 }
 
@@ -56,7 +58,7 @@ func (r Redirect) Local(target, fallback string) error {
 // Back redirects to the page the client comes from, if it is on the host that was asked for, and
 // otherwise to fallback.
 func (r Redirect) Back(fallback string) error {
-	referer, err := url.Parse(r.c.Get(gallop.HeaderReferer))
+	referer, err := url.Parse(r.c.ReqHeader(gallop.HeaderReferer))
 	if err != nil || referer.Host == "" || !strings.EqualFold(referer.Host, r.c.Host()) {
 		return r.To(fallback)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -34,13 +35,23 @@ type EventStream struct {
 	cancel context.CancelCauseFunc
 }
 
-// Heartbeat is how often SSE sends something to a client that is sent nothing else, so that proxies do not
-// think it idle, and that one which is gone is noticed.
-const Heartbeat = 15 * time.Second
+// DefaultHeartbeat is how often SSE sends a comment to a client that is sent nothing else. The comment keeps proxies from
+// closing an idle connection, and finds out whether the client has gone.
+const DefaultHeartbeat = 15 * time.Second
 
-// SSE answers with a stream of events, which serve sends. The context of c ends when the client goes away or the server stops,
-// and serve has to return then. What it returns is the error of SSE, unless it is that of the context. heartbeat is in place
-// of Heartbeat; 0 is none.
+// SSEOptions are the settings of SSEWith. The zero value is what SSE uses.
+type SSEOptions struct {
+	// Heartbeat is how often a comment is sent when nothing else is. Zero means DefaultHeartbeat. A negative value turns
+	// heartbeats off.
+	Heartbeat time.Duration
+
+	// Retry is how long the client waits before it connects again, in whole milliseconds. It is sent first. Zero or a negative
+	// value leaves the time to the client.
+	Retry time.Duration
+}
+
+// SSE responds with a stream of server-sent events. It calls serve, which sends them. The context of c ends when the client goes
+// away or the server stops, and serve has to return then. SSE returns the error of serve, or nil once the context has ended.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {
@@ -53,11 +64,14 @@ const Heartbeat = 15 * time.Second
 //		}
 //	})
 //
-// It takes a gallop.Server; otherwise the error has the status 501.
-func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) error {
-	c.Set(gallop.HeaderContentType, "text/event-stream")
-	c.Set(gallop.HeaderCacheControl, "no-cache")
-	c.Set("X-Accel-Buffering", "no") // nginx would hold events back
+// SSE needs a gallop.Server. Without one, the error has the status 501.
+func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
+
+// SSEWith responds with a stream of server-sent events, as [Ctx.SSE] does, with other settings.
+func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) error {
+	c.SetHeader(gallop.HeaderContentType, "text/event-stream")
+	c.SetHeader(gallop.HeaderCacheControl, "no-cache")
+	c.SetHeader("X-Accel-Buffering", "no") // nginx would hold events back
 	out, done, err := c.stream()
 	if err != nil {
 		return &Error{Status: gallop.StatusNotImplemented, Err: err}
@@ -71,11 +85,10 @@ func (c *Ctx) SSE(serve func(s *EventStream) error, heartbeat ...time.Duration) 
 	s.cancel = cancel
 	outer := c.context.Load()
 	c.context.Store(&setContext{Context: ctx, own: outer != nil && outer.own})
-	every := Heartbeat
-	if len(heartbeat) > 0 {
-		every = heartbeat[0]
+	if options.Retry > 0 {
+		_ = s.Send(Event{Retry: options.Retry}) // serve learns of an error
 	}
-	s.start(every)
+	s.start(cmp.Or(options.Heartbeat, DefaultHeartbeat))
 	defer func() {
 		s.end()
 		cancel(nil)
@@ -120,7 +133,7 @@ func (s *EventStream) end() {
 
 // LastEventID returns the ID of the last event that the client got before it connected again, "" if there is
 // none.
-func (s *EventStream) LastEventID() string { return s.c.Get("Last-Event-ID") }
+func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
 // Send sends an event. Line ends in ID and Event are left out. One that has nothing but Retry tells the client that, and
 // is no message.
@@ -145,13 +158,13 @@ func (s *EventStream) Send(e Event) error {
 	return s.send(append(b, '\n'))
 }
 
-// SendJSON sends an event of this type whose data is v as JSON, by Config.JSON.
+// SendJSON sends an event of this type whose data is v as JSON.
 func (s *EventStream) SendJSON(event string, v any) error {
-	data, err := s.c.app.config.JSON.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	if err := s.c.app.codecs.json.Encode(&b, v); err != nil {
 		return err
 	}
-	return s.Send(Event{Event: event, Data: string(data)})
+	return s.Send(Event{Event: event, Data: strings.TrimRight(b.String(), "\r\n")})
 }
 
 // Comment sends something that clients do not show.

@@ -106,11 +106,11 @@ func eventsEndWithTheClient(t *testing.T, listening func(t *testing.T, app *App)
 	app := New(Config{Server: quiet()})
 	ended := make(chan error, 1)
 	app.Get("/", func(c *Ctx) error {
-		err := c.SSE(func(s *EventStream) error {
+		err := c.SSEWith(SSEOptions{Heartbeat: -1}, func(s *EventStream) error {
 			s.Send(Event{Data: "one"})
 			<-c.Done()
 			return c.Err()
-		}, 0)
+		})
 		if c.Context() != context.Context(c.RequestCtx()) {
 			t.Error("the context of the stream stayed")
 		}
@@ -198,9 +198,9 @@ func TestHeartbeats(t *testing.T) {
 		app.Get("/", func(c *Ctx) error {
 			return c.SSE(func(s *EventStream) error {
 				left = s
-				time.Sleep(Heartbeat*2 + time.Second)
+				time.Sleep(DefaultHeartbeat*2 + time.Second)
 				s.Send(Event{Data: "x"})
-				time.Sleep(Heartbeat * 2)
+				time.Sleep(DefaultHeartbeat * 2)
 				return nil
 			})
 		})

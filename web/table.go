@@ -210,7 +210,7 @@ func answerUnmatched(c *Ctx) error {
 	if len(methods) == 0 {
 		return ErrNotFound
 	}
-	c.Set(gallop.HeaderAllow, strings.Join(methods, ", "))
+	c.SetHeader(gallop.HeaderAllow, strings.Join(methods, ", "))
 	if string(c.request.Method()) == gallop.MethodOptions {
 		return c.SendStatus(gallop.StatusNoContent)
 	}

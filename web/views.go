@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -11,35 +12,40 @@ import (
 	"sync"
 )
 
-// Views renders templates, for Ctx.Render. Its method may be called by any number of goroutines at once, and should escape
-// what it puts into HTML. Templates is one.
+// Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements it. Render may be called by any number of
+// goroutines at once, and should escape the data that it puts into HTML. ctx is the [*Ctx] of the request, through which
+// Render can reach the user, the language or a nonce. w is a buffer: nothing is sent if Render fails.
 type Views interface {
-	Render(w io.Writer, name string, data any) error
+	Render(ctx context.Context, w io.Writer, page Page) error
 }
 
-// LayoutViews is Views that can be told the layout, "" for none.
-type LayoutViews interface {
-	Views
-	RenderLayout(w io.Writer, name, layout string, data any) error
+// Page says what Views renders.
+type Page struct {
+	// Name is the name of the template.
+	Name string
+
+	// Data is what the template shows.
+	Data any
+
+	// Layout is the name of the template around the page. If it is empty, Views uses its default layout, if it has one.
+	Layout string
+
+	// NoLayout renders the page without a layout. Layout is ignored then.
+	NoLayout bool
 }
 
-// Render sends HTML that Config.Views makes of a template and data; in a certain layout, or in none with "", if Config.Views is
-// LayoutViews. Its Content-Type is text/html in UTF-8 unless one was set. If it fails nothing is sent.
-func (c *Ctx) Render(name string, data any, layout ...string) (err error) {
+// Render sends the HTML that Config.Views makes of a template and data, in the default layout. See RenderPage.
+func (c *Ctx) Render(name string, data any) error { return c.RenderPage(Page{Name: name, Data: data}) }
+
+// RenderPage sends the HTML that Config.Views makes of a page. The Content-Type is text/html in UTF-8 unless one was set. If
+// rendering fails, nothing is sent.
+func (c *Ctx) RenderPage(page Page) error {
 	views := c.app.config.Views
 	if views == nil {
 		return errNoViews
 	}
 	c.request.ResetBody()
-	w := c.request.Response.BodyWriter()
-	if len(layout) == 0 {
-		err = views.Render(w, name, data)
-	} else if in, ok := views.(LayoutViews); ok {
-		err = in.RenderLayout(w, name, layout[0], data)
-	} else {
-		err = fmt.Errorf("web: %T has no layouts", views)
-	}
-	if err != nil {
+	if err := views.Render(c, c.request.Response.BodyWriter(), page); err != nil {
 		c.request.ResetBody()
 		return err
 	}
@@ -96,7 +102,7 @@ func NewTemplates(config TemplatesConfig) (*Templates, error) {
 	for _, name := range names {
 		layout := config.Layout
 		if name == layout {
-			layout = "" // see RenderLayout
+			layout = "" // see Render
 		}
 		if _, err := t.find(name, layout); err != nil {
 			return nil, err
@@ -119,25 +125,24 @@ func (t *Templates) names(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Render renders a page in the configured layout. It implements Views.
-func (t *Templates) Render(w io.Writer, name string, data any) error {
-	return t.RenderLayout(w, name, t.config.Layout, data)
-}
-
-// RenderLayout implements LayoutViews. A template is never in itself: a layout is rendered as a page without one.
-func (t *Templates) RenderLayout(w io.Writer, name, layout string, data any) error {
-	name = path.Clean(name) // or each of its spellings would be kept
+// Render writes a page to w. It implements [Views] and ignores ctx. A template is never put into itself: a layout that is
+// rendered as a page has no layout.
+func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
+	name, layout := path.Clean(page.Name), page.Layout // or each of its spellings would be kept
+	if layout == "" {
+		layout = t.config.Layout
+	}
 	if layout != "" {
 		layout = path.Clean(layout)
 	}
-	if name == layout {
+	if page.NoLayout || name == layout {
 		layout = ""
 	}
 	set, err := t.find(name, layout)
 	if err != nil {
 		return err
 	}
-	return set.Execute(w, data)
+	return set.Execute(w, page.Data)
 }
 
 // find returns what renders a page in a layout.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"html/template"
 	"io"
@@ -40,9 +41,11 @@ func TestTemplates(t *testing.T) {
 	data := map[string]string{"Name": "<n>"}
 	app.Get("/a", func(c *Ctx) error { return c.Status(201).Render("a", data) })
 	app.Get("/b", func(c *Ctx) error { return c.Render("dir/b", data) })
-	app.Get("/other", func(c *Ctx) error { return c.Render("dir/b", data, "layouts/other") })
-	app.Get("/bare", func(c *Ctx) error { return c.Render("dir/b", data, "") })
-	app.Get("/itself", func(c *Ctx) error { return c.Render("layouts/plain", data, "layouts/plain") })
+	app.Get("/other", func(c *Ctx) error { return c.RenderPage(Page{Name: "dir/b", Data: data, Layout: "layouts/other"}) })
+	app.Get("/bare", func(c *Ctx) error { return c.RenderPage(Page{Name: "dir/b", Data: data, NoLayout: true}) })
+	app.Get("/itself", func(c *Ctx) error {
+		return c.RenderPage(Page{Name: "layouts/plain", Data: data, Layout: "layouts/plain"})
+	})
 	app.Get("/missing", func(c *Ctx) error { return c.Render("c", data) })
 	app.Get("/outside", func(c *Ctx) error { return c.Render("../a", data) })
 	app.Get("/fails", func(c *Ctx) error {
@@ -70,10 +73,10 @@ func TestTemplatesAreKeptOnce(t *testing.T) {
 	kept := len(templates.ready)
 	for _, name := range []string{"./dir/b", "dir//b", "dir/./b", "x/../dir/b", "dir/b/", "././dir/b"} {
 		var b strings.Builder
-		if err := templates.Render(&b, name, map[string]string{"Name": "n"}); err != nil || !strings.Contains(b.String(), "<main>n</main>") {
+		if err := templates.Render(t.Context(), &b, Page{Name: name, Data: map[string]string{"Name": "n"}}); err != nil || !strings.Contains(b.String(), "<main>n</main>") {
 			t.Errorf("%s: %q %v", name, b.String(), err)
 		}
-		if err := templates.RenderLayout(&b, name, "./layouts//main", map[string]string{"Name": "n"}); err != nil {
+		if err := templates.Render(t.Context(), &b, Page{Name: name, Layout: "./layouts//main", Data: map[string]string{"Name": "n"}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -88,7 +91,7 @@ func TestTemplatesReload(t *testing.T) {
 		templates := newTemplates(t, TemplatesConfig{FS: files, Reload: reload})
 		files["dir/b.html"] = &fstest.MapFile{Data: []byte("new")}
 		var b strings.Builder
-		if err := templates.Render(&b, "dir/b", map[string]string{"Name": "old"}); err != nil || (b.String() == "new") != reload {
+		if err := templates.Render(t.Context(), &b, Page{Name: "dir/b", Data: map[string]string{"Name": "old"}}); err != nil || (b.String() == "new") != reload {
 			t.Errorf("%v: %q %v", reload, b.String(), err)
 		}
 	}
@@ -104,20 +107,23 @@ func TestTemplatesThatAreMalformed(t *testing.T) {
 
 type plainViews struct{}
 
-func (plainViews) Render(w io.Writer, name string, data any) error {
-	_, err := io.WriteString(w, name)
+func (plainViews) Render(ctx context.Context, w io.Writer, page Page) error {
+	if page.Layout != "" {
+		return errors.New("there are no layouts")
+	}
+	_, err := io.WriteString(w, page.Name+ctx.(*Ctx).Path())
 	return err
 }
 
 func TestOtherViews(t *testing.T) {
 	app := New(Config{Views: plainViews{}})
 	app.Get("/", func(c *Ctx) error {
-		if err := c.Render("x", nil, "layout"); err == nil {
+		if err := c.RenderPage(Page{Name: "x", Layout: "layout"}); err == nil {
 			t.Error("a layout without layouts")
 		}
 		return c.Render("x", nil)
 	})
-	if _, body, _ := ask(t, app, "GET", "/"); body != "x" {
+	if _, body, _ := ask(t, app, "GET", "/"); body != "x/" {
 		t.Error(body)
 	}
 	none := New(Config{})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bytedance/sonic"
 	"github.com/gallop-http/gallop/bench/rest/data"
-	"github.com/gallop-http/gallop/rest"
+	gallopcodec "github.com/gallop-http/gallop/codec"
 	jsonv2 "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 	goccy "github.com/goccy/go-json"
@@ -22,13 +22,16 @@ type codec struct {
 	encode func(io.Writer, any) error
 }
 
+// galloped is the codec that package rest uses.
+var galloped = gallopcodec.JSON{KeepHTML: true, IgnoreTrailing: true}
+
 var codecs = []codec{
 	{"std", stdjson.Unmarshal, func(w io.Writer, v any) error {
 		e := stdjson.NewEncoder(w)
 		e.SetEscapeHTML(false)
 		return e.Encode(v)
 	}},
-	{"rest", rest.JSON{}.Decode, rest.JSON{}.Encode},
+	{"rest", galloped.Decode, galloped.Encode},
 	{"experiment-v2", func(b []byte, v any) error { return jsonv2.Unmarshal(b, v) }, func(w io.Writer, v any) error { return jsonv2.MarshalWrite(w, v) }},
 	{"experiment-v1", jsonv1.Unmarshal, func(w io.Writer, v any) error {
 		e := jsonv1.NewEncoder(w)

@@ -207,7 +207,7 @@ func BenchmarkHeaders(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r := c.R().AddHeader("foo", "bar").AddHeader("foo", "fiber").AddHeader("bar", "foo")
+		r := c.Request().AddHeader("foo", "bar").AddHeader("foo", "fiber").AddHeader("bar", "foo")
 		b.ReportAllocs()
 		for b.Loop() {
 			for name, values := range r.Headers() {

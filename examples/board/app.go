@@ -77,9 +77,9 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 
 // secure sets what browsers want to be told.
 func secure(c *web.Ctx) error {
-	c.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")
-	c.Set("X-Content-Type-Options", "nosniff")
-	c.Set("Referrer-Policy", "same-origin")
+	c.SetHeader("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")
+	c.SetHeader("X-Content-Type-Options", "nosniff")
+	c.SetHeader("Referrer-Policy", "same-origin")
 	return c.Next()
 }
 
@@ -94,7 +94,7 @@ func answerError(c *web.Ctx, err error) {
 	if c.Accepts("text/plain", "application/json") == "application/json" {
 		status := c.RequestCtx().Response.StatusCode()
 		text := string(c.RequestCtx().Response.Body())
-		if err := c.JSON(map[string]any{"error": text, "status": status, "request": middleware.ID(c)}); err != nil {
+		if err := c.JSON(map[string]any{"error": text, "status": status, "request": c.RequestID()}); err != nil {
 			slog.Error("an error that cannot be shown", "error", err)
 		}
 	}
@@ -106,6 +106,6 @@ func (b *board) showPage(c *web.Ctx) error {
 	if err != nil {
 		return err
 	}
-	c.Set(gallop.HeaderCacheControl, "private, no-cache")
+	c.SetHeader(gallop.HeaderCacheControl, "private, no-cache")
 	return c.Render("pages/board", map[string]any{"User": who, "Notes": b.notes.all()})
 }

@@ -67,8 +67,8 @@ func (n *notes) remove(id int, by string) error {
 func (b *board) listNotes(c *web.Ctx) error {
 	all := b.notes.all()
 	return c.Format(
-		web.ResFmt{MediaType: "json", Handler: func(c *web.Ctx) error { return c.JSON(all) }},
-		web.ResFmt{MediaType: "txt", Handler: func(c *web.Ctx) error {
+		web.Offer{MediaType: "json", Handler: func(c *web.Ctx) error { return c.JSON(all) }},
+		web.Offer{MediaType: "txt", Handler: func(c *web.Ctx) error {
 			var text strings.Builder
 			for _, n := range all {
 				text.WriteString(n.By + ": " + n.Text + "\n")
@@ -95,7 +95,7 @@ func (b *board) addNote(c *web.Ctx) error {
 
 func (b *board) removeNote(c *web.Ctx) error {
 	in, err := web.Bind[struct {
-		ID int `uri:"id"`
+		ID int `path:"id"`
 	}](c)
 	if err != nil {
 		return err

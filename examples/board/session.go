@@ -82,7 +82,8 @@ func (b *board) session(c *web.Ctx) (*account, error) {
 	return who, json.Unmarshal(value, who)
 }
 
-type userKey struct{}
+// whoIsSignedIn is the account that a request belongs to.
+var whoIsSignedIn = web.NewKey[*account]()
 
 // signedIn lets those pass who are signed in.
 func (b *board) signedIn(c *web.Ctx) error {
@@ -93,12 +94,11 @@ func (b *board) signedIn(c *web.Ctx) error {
 	case who == nil:
 		return web.NewError(gallop.StatusUnauthorized, "sign in first")
 	}
-	c.SetLocal(userKey{}, who)
-	return c.Next()
+	return whoIsSignedIn.Set(c, who).Next()
 }
 
 // user returns who is signed in, behind signedIn.
 func user(c *web.Ctx) *account {
-	who, _ := web.Local[*account](c, userKey{})
+	who, _ := whoIsSignedIn.Get(c)
 	return who
 }

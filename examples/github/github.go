@@ -55,7 +55,7 @@ func ParseRepo(s string) (r Repo, err error) {
 
 // in puts the repository into the path of a request.
 func (r Repo) in(request *rest.Request) {
-	request.SetPath("owner", r.Owner).SetPath("repo", r.Name)
+	request.SetPathValue("owner", r.Owner).SetPathValue("repo", r.Name)
 }
 
 // Repository is what GitHub says of a repository.
@@ -87,9 +87,7 @@ type Issue struct {
 // Issues returns an iterator over the issues with a state: open, closed or all. Pages are fetched as
 // they are needed.
 func (g *GitHub) Issues(ctx context.Context, r Repo, state string) iter.Seq2[Issue, error] {
-	request := g.api.R().SetContext(ctx).SetQuery("state", state).SetQuery("per_page", "100")
-	r.in(request)
-	return rest.Linked[Issue](request.SetTarget("GET", "repos/{owner}/{repo}/issues"))
+	return rest.PagesByLink[Issue](ctx, g.api, "repos/{owner}/{repo}/issues", r.in, rest.SetQuery("state", state), rest.SetQuery("per_page", "100"))
 }
 
 // Comment is a comment on an issue.
@@ -100,13 +98,13 @@ type Comment struct {
 
 // AddComment comments on an issue.
 func (g *GitHub) AddComment(ctx context.Context, r Repo, issue int, text string) (Comment, error) {
-	return rest.Post[Comment, Comment](ctx, g.api, "repos/{owner}/{repo}/issues/{issue}/comments", Comment{Body: text},
-		r.in, rest.SetPath("issue", strconv.Itoa(issue)))
+	return rest.Post[Comment](ctx, g.api, "repos/{owner}/{repo}/issues/{issue}/comments", Comment{Body: text},
+		r.in, rest.SetPathValue("issue", strconv.Itoa(issue)))
 }
 
 // CopyFile writes a file of the default branch to w, as it comes.
 func (g *GitHub) CopyFile(ctx context.Context, r Repo, path string, w io.Writer) error {
-	request := g.api.R().SetContext(ctx).SetHeader("Accept", "application/vnd.github.raw+json").SetPath("path", path)
+	request := g.api.Request().SetContext(ctx).SetHeader("Accept", "application/vnd.github.raw+json").SetPathValue("path", path)
 	r.in(request)
 	_, err := request.Get("repos/{owner}/{repo}/contents/{path...}", w)
 	return err

@@ -112,7 +112,7 @@ func (h *cors) serve(c *web.Ctx) error {
 		}
 		return c.SendStatus(gallop.StatusNoContent)
 	case allowed && h.expose != "":
-		c.Set(gallop.HeaderAccessControlExposeHeaders, h.expose)
+		c.SetHeader(gallop.HeaderAccessControlExposeHeaders, h.expose)
 	}
 	return c.Next()
 }
@@ -121,14 +121,14 @@ func (h *cors) serve(c *web.Ctx) error {
 func (h *cors) admit(c *web.Ctx, origins [][]byte) bool {
 	switch {
 	case h.anybody:
-		c.Set(gallop.HeaderAccessControlAllowOrigin, "*")
+		c.SetHeader(gallop.HeaderAccessControlAllowOrigin, "*")
 		return true
 	case len(origins) != 1 || !h.allows(c, string(origins[0])):
 		return false
 	}
-	c.Set(gallop.HeaderAccessControlAllowOrigin, string(origins[0]))
+	c.SetHeader(gallop.HeaderAccessControlAllowOrigin, string(origins[0]))
 	if h.Credentials {
-		c.Set(gallop.HeaderAccessControlAllowCredentials, "true")
+		c.SetHeader(gallop.HeaderAccessControlAllowCredentials, "true")
 	}
 	return true
 }
@@ -163,19 +163,19 @@ const (
 
 // preflight says what may be sent.
 func (h *cors) preflight(c *web.Ctx) {
-	c.Set(gallop.HeaderAccessControlAllowMethods, h.methods)
+	c.SetHeader(gallop.HeaderAccessControlAllowMethods, h.methods)
 	headers := h.headers
 	if h.Headers == nil {
 		headers = joinNames(c.RequestCtx().Request.Header.PeekAll(gallop.HeaderAccessControlRequestHeaders))
 	}
 	if headers != "" {
-		c.Set(gallop.HeaderAccessControlAllowHeaders, headers)
+		c.SetHeader(gallop.HeaderAccessControlAllowHeaders, headers)
 	}
 	if h.MaxAge != 0 {
-		c.Set(gallop.HeaderAccessControlMaxAge, strconv.Itoa(int(max(h.MaxAge, 0)/time.Second)))
+		c.SetHeader(gallop.HeaderAccessControlMaxAge, strconv.Itoa(int(max(h.MaxAge, 0)/time.Second)))
 	}
-	if h.PrivateNetwork && c.Get(requestPrivateNetwork) == "true" {
-		c.Set(allowPrivateNetwork, "true")
+	if h.PrivateNetwork && c.ReqHeader(requestPrivateNetwork) == "true" {
+		c.SetHeader(allowPrivateNetwork, "true")
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 func TestETag(t *testing.T) {
 	app := newApp(middleware.ETag{}.Handler())
 	app.Get("/", func(c *web.Ctx) error {
-		c.Set("Cache-Control", "max-age=5").Set("Vary", "Accept").Set("Content-Language", "en").Set("Content-Location", "/it")
+		c.SetHeader("Cache-Control", "max-age=5").SetHeader("Vary", "Accept").SetHeader("Content-Language", "en").SetHeader("Content-Location", "/it")
 		return c.SendString("hello")
 	})
-	app.Get("/own", func(c *web.Ctx) error { c.Set("ETag", `W/"v1,2"`); return c.SendString("hello") })
+	app.Get("/own", func(c *web.Ctx) error { c.SetHeader("ETag", `W/"v1,2"`); return c.SendString("hello") })
 	app.Get("/stream", func(c *web.Ctx) error { c.RequestCtx().SetBodyStream(strings.NewReader("abc"), 3); return nil })
 	app.Get("/tagged-stream", func(c *web.Ctx) error {
-		c.Set("ETag", `"s"`)
+		c.SetHeader("ETag", `"s"`)
 		c.RequestCtx().SetBodyStream(strings.NewReader("abc"), 3)
 		return nil
 	})

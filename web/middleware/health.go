@@ -36,14 +36,14 @@ type Health struct {
 
 // Live answers 200: whatever is wrong, it would not be mended by starting the process again. It is a web.Handler.
 func (h *Health) Live(c *web.Ctx) error {
-	c.Set(gallop.HeaderCacheControl, "no-store")
+	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
 }
 
 // Ready answers 200 if all checks pass, and otherwise, or behind Drain, 503 with the names of those that
 // do not, whose errors go to the server's Logger. It is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
-	c.Set(gallop.HeaderCacheControl, "no-store")
+	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	if h.draining.Load() {
 		return c.Status(gallop.StatusServiceUnavailable).SendString("draining")
 	}

@@ -38,10 +38,10 @@ func (l Logger) Handler() web.Handler {
 		if r := c.Route(); r != nil {
 			line.route = r.Pattern()
 		}
-		line.method, line.path, line.client, line.id = c.Method(), c.Path(), c.IP(), ID(c)
+		line.method, line.path, line.client, line.id = c.Method(), c.Path(), c.IP(), c.RequestID()
 		c.SetLocal(logLineKey{}, line) // which is closed when the request is over
 		err := c.Next()
-		line.panicked, line.err, line.id = false, err, ID(c)
+		line.panicked, line.err, line.id = false, err, c.RequestID()
 		line.streamed = err == nil && (line.request.Response.IsBodyStream() || isTaken(line.request))
 		line.ctx = c.Context()
 		if l.Attrs != nil {

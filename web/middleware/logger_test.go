@@ -88,7 +88,7 @@ func TestLogger(t *testing.T) {
 func TestLoggerKnowsSizes(t *testing.T) {
 	log := make(lines, 1)
 	app := web.New(web.Config{ErrorHandler: func(c *web.Ctx, err error) {
-		c.Status(404).SendStream(strings.NewReader("a page"), map[bool]int{true: 6, false: -1}[c.Query("sized") != ""])
+		c.Status(404).SendStreamSize(strings.NewReader("a page"), map[bool]int64{true: 6, false: -1}[c.Query("sized") != ""])
 	}})
 	app.Use(middleware.Logger{Log: slog.New(slog.NewTextHandler(log, nil))}.Handler())
 	app.Get("/hello", says("hello"))
@@ -123,7 +123,7 @@ func TestLoggerSettings(t *testing.T) {
 		middleware.Logger{
 			Log:   slog.New(handler),
 			Skip:  func(r *gallop.RequestCtx) bool { return r.Response.StatusCode() == 204 },
-			Attrs: func(c *web.Ctx) []slog.Attr { return []slog.Attr{slog.String("agent", c.Get("User-Agent"))} },
+			Attrs: func(c *web.Ctx) []slog.Attr { return []slog.Attr{slog.String("agent", c.ReqHeader("User-Agent"))} },
 		}.Handler(),
 		middleware.RequestID{New: func() string { return "id-1" }}.Handler(),
 	)

@@ -6,24 +6,24 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// RequestID gives each request a name, which is in the answer, and which ID returns to handlers and the
-// Logger.
+// RequestID gives each request an ID. Ctx.RequestID returns it to the handlers that follow, the response has it in a header,
+// and Logger logs it.
 //
-// The zero value takes over the name that the client sends, if it is one: 1 to 128 letters, digits and
-// "-_.=+/:@". Others are replaced, so that what is logged or sent on is harmless, but a client may use
-// a name twice.
+// The zero value keeps the ID that the client sends if it has 1 to 128 letters, digits and characters of "-_.=+/:@", and
+// replaces other IDs. The ID is therefore safe to log and to send on, but a client may use the same ID twice.
 type RequestID struct {
-	// Header is the field in which the name comes and goes; X-Request-Id by default.
+	// Header is the name of the header in requests and responses; X-Request-Id by default.
 	Header string
 
-	// IgnoreClient gives each request a new name.
+	// IgnoreClient gives each request a new ID.
 	IgnoreClient bool
 
-	// New returns a new name; rand.Text by default, which has 130 random bits.
+	// New returns a new ID; rand.Text by default, which has 130 random bits. It may be called by any number of goroutines at
+	// once.
 	New func() string
 }
 
-// maxRequestID is how long the name that a client sends may be, in bytes.
+// maxRequestID is how long the ID that a client sends may be, in bytes.
 const maxRequestID = 128
 
 // Handler returns the middleware.
@@ -36,23 +36,13 @@ func (r RequestID) Handler() web.Handler {
 	}
 	return func(c *web.Ctx) error {
 		var id string
-		if !r.IgnoreClient && isRequestID(c.GetBytes(r.Header)) {
-			id = c.Get(r.Header)
+		if !r.IgnoreClient && isRequestID(c.ReqHeaderBytes(r.Header)) {
+			id = c.ReqHeader(r.Header)
 		} else {
 			id = r.New()
 		}
-		c.SetLocal(requestIDKey{}, id)
-		c.Set(r.Header, id)
-		return c.Next()
+		return c.SetRequestID(id).SetHeader(r.Header, id).Next()
 	}
-}
-
-type requestIDKey struct{}
-
-// ID returns the name that RequestID has given the request, "" if it has none.
-func ID(c *web.Ctx) string {
-	id, _ := web.Local[string](c, requestIDKey{})
-	return id
 }
 
 func isRequestID(value []byte) bool {

@@ -28,7 +28,7 @@ func TestRequestID(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			app := newApp(middleware.RequestID{New: func() string { return "new" }}.Handler())
-			app.Get("/", func(c *web.Ctx) error { return c.SendString(middleware.ID(c)) })
+			app.Get("/", func(c *web.Ctx) error { return c.SendString(c.RequestID()) })
 			var fields []string
 			want := "new"
 			if tc.sent != "" {
@@ -55,7 +55,7 @@ func TestRequestIDSettings(t *testing.T) {
 		t.Errorf("%q and %q", a, b)
 	}
 	if app := newApp(); true {
-		app.Get("/", func(c *web.Ctx) error { return c.SendString("[" + middleware.ID(c) + "]") })
+		app.Get("/", func(c *web.Ctx) error { return c.SendString("[" + c.RequestID() + "]") })
 		if a := ask(t, app, "GET", "/"); a.body != "[]" {
 			t.Errorf("without the middleware: %s", a.body)
 		}

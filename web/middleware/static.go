@@ -148,7 +148,7 @@ func (s Static) setCache(c *web.Ctx, value string) {
 	switch c.RequestCtx().Response.StatusCode() {
 	case gallop.StatusOK, gallop.StatusPartialContent, gallop.StatusNotModified:
 		if value != "" {
-			c.Set(gallop.HeaderCacheControl, value)
+			c.SetHeader(gallop.HeaderCacheControl, value)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func TestStaticMiddleware(t *testing.T) {
 func TestStaticLeavesTheAnswer(t *testing.T) {
 	files := failingFS{fstest.MapFS{"a.txt": {Data: []byte("a")}, "dir/b.txt": {Data: []byte("b")}}}
 	app := newApp(func(c *web.Ctx) error {
-		c.Set("X-Before", "yes").Status(202).Type("image/png")
+		c.SetHeader("X-Before", "yes").Status(202).Type("image/png")
 		return c.Next()
 	})
 	app.Get("/files/*", middleware.Static{FS: files}.Handler())

@@ -11,8 +11,8 @@ func init() {
 }
 
 func negotiate(app *web.App) {
-	form := func(mediaType, body string) web.ResFmt {
-		return web.ResFmt{MediaType: mediaType, Handler: func(c *web.Ctx) error { return c.SendString(body) }}
+	form := func(mediaType, body string) web.Offer {
+		return web.Offer{MediaType: mediaType, Handler: func(c *web.Ctx) error { return c.SendString(body) }}
 	}
 	app.Get("/negotiate", web.Formats(
 		form("application/json", `{"hello":"world"}`), form("text/html", "<p>Hello, World!</p>"),

@@ -124,7 +124,7 @@ func client(name, url string) (fetch, error) {
 	case "gallop":
 		c, err := rest.New(url)
 		return func(list *[]data.Issue) error {
-			_, err := c.R().Get("issues", list)
+			_, err := c.Request().Get("issues", list)
 			return err
 		}, err
 	case "go-github":

@@ -15,6 +15,7 @@ import (
 type encoder struct {
 	b     []byte
 	grow  func([]byte, int) []byte
+	html  bool // whether <, > and & are escaped
 	depth int
 }
 
@@ -58,7 +59,7 @@ func encodeUint(e *encoder, v reflect.Value) bool {
 func encodeString(e *encoder, v reflect.Value) bool {
 	s := v.String()
 	e.need(len(s) + 16)
-	e.b = appendQuoted(e.b, s)
+	e.b = appendQuoted(e.b, s, e.html)
 	return true
 }
 
@@ -126,12 +127,27 @@ func encodeMarshaler(e *encoder, v reflect.Value) bool {
 		return false
 	}
 	e.need(len(text))
+	from := len(e.b)
 	b := bytes.NewBuffer(e.b)
 	if err := json.Compact(b, text); err != nil {
 		return false
 	}
 	e.b = b.Bytes()
+	if e.html {
+		e.escapeHTML(from)
+	}
 	return true
+}
+
+// escapeHTML escapes the text from an index on, which a MarshalJSON has returned, as json.Marshal does.
+func (e *encoder) escapeHTML(from int) {
+	if !bytes.ContainsAny(e.b[from:], "<>&\u2028\u2029") {
+		return
+	}
+	text := bytes.Clone(e.b[from:])
+	b := bytes.NewBuffer(e.b[:from])
+	json.HTMLEscape(b, text)
+	e.b = b.Bytes()
 }
 
 func encodeAny(e *encoder, v reflect.Value) bool {
@@ -206,7 +222,7 @@ func encodeMap(of *plan) func(*encoder, reflect.Value) bool {
 				e.b = append(e.b, ',')
 			}
 			e.need(len(members[i].name) + 16)
-			e.b = append(appendQuoted(e.b, members[i].name), ':')
+			e.b = append(appendQuoted(e.b, members[i].name, e.html), ':')
 			if !of.encode(e, members[i].value) {
 				return false
 			}

@@ -33,13 +33,17 @@ func plainPrefix[T string | []byte](s T, i int) int {
 
 const hex = "0123456789abcdef"
 
-// appendQuoted appends s as a JSON string, with what encoding/json escapes: what has to be, the ends of lines
-// of JavaScript, and what is no UTF-8.
-func appendQuoted(b []byte, s string) []byte {
+// appendQuoted appends s as a JSON string. It escapes what encoding/json escapes: control characters, quotes, backslashes,
+// the line separators of JavaScript and bytes that are not UTF-8. If html is true, it also escapes <, > and &.
+func appendQuoted(b []byte, s string, html bool) []byte {
 	b = append(b, '"')
 	for i := 0; ; {
 		n := plainPrefix(s, i)
-		b = append(b, s[i:i+n]...)
+		if html {
+			b = appendHTML(b, s[i:i+n])
+		} else {
+			b = append(b, s[i:i+n]...)
+		}
 		if i += n; i == len(s) {
 			return append(b, '"')
 		}
@@ -60,6 +64,36 @@ func appendQuoted(b []byte, s string) []byte {
 		}
 		i += n
 	}
+}
+
+// appendHTML appends s, which is plain, with escapes for <, > and &.
+func appendHTML(b []byte, s string) []byte {
+	from := 0
+	for i := htmlIndex(s, 0); i < len(s); i = htmlIndex(s, from) {
+		b = append(b, s[from:i]...)
+		b = append(b, '\\', 'u', '0', '0', hex[s[i]>>4], hex[s[i]&0xf])
+		from = i + 1
+	}
+	return append(b, s[from:]...)
+}
+
+// htmlIndex returns the index of the first <, > or & in s from i on, len(s) if there is none. As in plainPrefix, it looks at
+// eight bytes at a time. < and > differ in one bit.
+func htmlIndex(s string, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s); i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		angle, and := x&^(ones*2)^(ones*'<'), x^(ones*'&')
+		if m := ((angle-ones)&^angle | (and-ones)&^and) & high; m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(s) && s[i] != '<' && s[i] != '>' && s[i] != '&' {
+		i++
+	}
+	return i
 }
 
 func appendEscaped(b []byte, c byte) []byte {

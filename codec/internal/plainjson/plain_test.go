@@ -149,14 +149,19 @@ func check(t *testing.T, text []byte, typ reflect.Type) (decoded, encoded bool) 
 // checkAppend encodes v here and by encoding/json, and reports whether it was done here.
 func checkAppend(t *testing.T, v any) bool {
 	t.Helper()
+	return checkAppendHTML(t, v, false) && checkAppendHTML(t, v, true)
+}
+
+func checkAppendHTML(t *testing.T, v any, html bool) bool {
+	t.Helper()
 	var want bytes.Buffer
 	e := json.NewEncoder(&want)
-	e.SetEscapeHTML(false)
+	e.SetEscapeHTML(html)
 	err := e.Encode(v)
-	got, ok := Append([]byte("before"), v, nil)
+	got, ok := Append([]byte("before"), v, html, nil)
 	text, _ := bytes.CutPrefix(got, []byte("before"))
 	if !ok && len(text) > 0 || ok && (err != nil || string(text)+"\n" != want.String()) {
-		t.Errorf("%T %+v:\ngot  %s, %v\nwant %s, %v", v, v, text, ok, want.String(), err)
+		t.Errorf("%T %+v, html %t:\ngot  %s, %v\nwant %s, %v", v, v, html, text, ok, want.String(), err)
 	}
 	return ok
 }
@@ -249,6 +254,7 @@ func TestAppendValues(t *testing.T) {
 		&x, (*int)(nil), struct{}{}, []any{1, "a", nil, []any{}, map[string]any{"x": 1.5}}, numbers{P: &x}, time.Unix(1, 5), time.Time{}, &time.Time{}, stamp{}, []stamp{{time.Unix(1, 0)}}, (*stamp)(nil), word("w"),
 		withZero{}, withZero{7}, withZeroPointer{}, withZeroPointer{&zero}, withZeroPointer{new(zeroer)}, emptyStruct{}, embedding{base{"x"}}, quoted{3}, binary{[]byte("x")}, textKeys{map[netip.Addr]int{netip.IPv6Unspecified(): 1}}, byteKeys{map[textKey]int{"a": 1}}, map[outKey]int{"a": 1},
 		moments{Zero: time.Unix(5, 0)}, map[string]time.Time{"a": time.Unix(1, 0).UTC()}, struct{ A time.Time }{}, json.RawMessage(` { "a" : 1 } `), json.RawMessage(nil), []json.RawMessage{json.RawMessage("1")},
+		json.RawMessage("{\"<\" : \"a&b\u2028\"}"), map[string]int{"<&>": 1}, "12345678<", "=1234567>?", "1&2;3&4%5'6", "%<'\x80&\xbc>", strings.Repeat("<", 20), "ü<", "\n<\n>",
 		struct {
 			A int `json:"-"`
 			c int
@@ -258,7 +264,7 @@ func TestAppendValues(t *testing.T) {
 	} {
 		checkAppend(t, v)
 	}
-	got, ok := Append(nil, strings.Repeat("x", 100), func(b []byte, n int) []byte { return append(make([]byte, 0, 4096), b...) })
+	got, ok := Append(nil, strings.Repeat("x", 100), false, func(b []byte, n int) []byte { return append(make([]byte, 0, 4096), b...) })
 	if !ok || cap(got) != 4096 {
 		t.Error("grow was not asked", cap(got))
 	}

@@ -22,9 +22,10 @@ import "reflect"
 // maxDepth is how deep values are followed. encoding/json goes further, and finds cycles.
 const maxDepth = 1000
 
-// Append appends the text of v to dst, as encoding/json has it without escapes for HTML. If it cannot, ok
-// is false and dst is as it was. grow is called for room for n more bytes and returns dst with them; it may be nil.
-func Append(dst []byte, v any, grow func(dst []byte, n int) []byte) (text []byte, ok bool) {
+// Append appends the JSON text of v to dst. If html is true, it escapes <, > and & in strings, as json.Marshal does. If
+// the package cannot encode v, ok is false and dst is unchanged. grow may be nil. It is called when dst needs room for n
+// more bytes, and returns dst with that room.
+func Append(dst []byte, v any, html bool, grow func(dst []byte, n int) []byte) (text []byte, ok bool) {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {
 		return append(dst, "null"...), true
@@ -33,7 +34,7 @@ func Append(dst []byte, v any, grow func(dst []byte, n int) []byte) (text []byte
 	if p.encode == nil {
 		return dst, false
 	}
-	e := encoder{b: dst, grow: grow}
+	e := encoder{b: dst, grow: grow, html: html}
 	if !p.encode(&e, value) {
 		return e.b[:len(dst)], false
 	}

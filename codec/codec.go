@@ -1,0 +1,43 @@
+// Package codec encodes Go values as bodies of HTTP messages and decodes them. Packages web and rest take the same codecs.
+//
+// [JSON] does exactly what encoding/json does, in less time. [XML] uses encoding/xml. For another format, implement [Codec]:
+//
+//	type CBOR struct{}
+//
+//	func (CBOR) ContentType() string                { return "application/cbor" }
+//	func (CBOR) Encode(w io.Writer, v any) error    { return cbor.NewEncoder(w).Encode(v) }
+//	func (CBOR) Decode(data []byte, v any) error    { return cbor.Unmarshal(data, v) }
+//
+// The interfaces [StreamDecoder] and [Appender] are optional. They save memory and copies.
+package codec
+
+import "io"
+
+// Codec encodes and decodes one format. Its methods must be safe for concurrent use.
+type Codec interface {
+	// ContentType returns the media type of encoded values in lower case, such as "application/json". It may have
+	// parameters, such as a charset.
+	ContentType() string
+
+	// Encode writes v to w. If it returns an error, what it has written so far must not be used.
+	Encode(w io.Writer, v any) error
+
+	// Decode stores the value that data describes in v, which is a non-nil pointer. The caller reuses data afterwards, so
+	// the decoded value must not refer to it. After an error, v may be partly set.
+	Decode(data []byte, v any) error
+}
+
+// StreamDecoder is implemented by a [Codec] that can decode without having the whole text in memory. Callers that find no
+// StreamDecoder read the whole body and call Decode.
+type StreamDecoder interface {
+	// DecodeFrom reads a value from r and stores it in v, like Decode. It may read beyond the end of the value.
+	DecodeFrom(r io.Reader, v any) error
+}
+
+// Appender is implemented by a [Codec] that can encode into memory of the caller, which saves a copy.
+type Appender interface {
+	// AppendEncode appends the encoding of v to dst and returns the extended slice. When dst needs room for n more bytes
+	// and grow is not nil, AppendEncode calls grow, uses the slice that grow returns, and does not touch the old one any
+	// more. After an error, it returns dst, which may have moved, with its original length.
+	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
+}

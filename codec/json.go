@@ -1,0 +1,137 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/gallop-http/gallop/codec/internal/plainjson"
+	"github.com/gallop-http/gallop/internal/bufpool"
+)
+
+// JSON is the [Codec] for JSON (RFC 8259). The zero value does exactly what encoding/json does: Encode writes the bytes that
+// json.Marshal returns, and Decode sets the value that json.Unmarshal sets. The errors are the same, too.
+//
+// It takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
+// numbers, bools and times. It leaves all other types, and every text with an error, to encoding/json. A MarshalJSON
+// or UnmarshalJSON method may therefore run twice for the same value if that value, or a later one, causes an error or
+// belongs to another kind of type.
+//
+// JSON implements [StreamDecoder] and [Appender]. DecodeFrom reads through a window of 64 KiB. Only a single value that
+// encoding/json or an UnmarshalJSON method needs in one piece, or a long string, is in memory as a whole.
+type JSON struct {
+	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By default
+	// they are escaped, so that the text is safe inside HTML.
+	KeepHTML bool
+
+	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By
+	// default anything but white space is an error. With IgnoreTrailing, a text that ends too early is
+	// io.ErrUnexpectedEOF, as it is for a json.Decoder.
+	IgnoreTrailing bool
+
+	// RefuseUnknown makes a field that the destination struct lacks an error, like json.Decoder.DisallowUnknownFields.
+	RefuseUnknown bool
+}
+
+var (
+	_ StreamDecoder = JSON{}
+	_ Appender      = JSON{}
+)
+
+// ContentType returns "application/json". It implements [Codec].
+func (JSON) ContentType() string { return "application/json" }
+
+// Encode writes v to w in one call of Write. It writes nothing if there is an error. It implements [Codec].
+func (j JSON) Encode(w io.Writer, v any) error {
+	text, err := j.AppendEncode(bufpool.Get(0), v, bufpool.Grow)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	bufpool.Put(text)
+	return err
+}
+
+// AppendEncode appends the text of v to dst. It implements [Appender].
+func (j JSON) AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error) {
+	text, ok := plainjson.Append(dst, v, !j.KeepHTML, grow)
+	if ok {
+		return text, nil
+	}
+	a := appended{text, grow}
+	e := json.NewEncoder(&a)
+	e.SetEscapeHTML(!j.KeepHTML)
+	if err := e.Encode(v); err != nil {
+		return a.b[:len(dst)], err
+	}
+	return a.b[:len(a.b)-len("\n")], nil
+}
+
+// appended is an io.Writer that appends to b.
+type appended struct {
+	b    []byte
+	grow func(dst []byte, n int) []byte
+}
+
+// Write implements io.Writer.
+func (a *appended) Write(p []byte) (int, error) {
+	if a.grow != nil && cap(a.b)-len(a.b) < len(p) {
+		a.b = a.grow(a.b, len(p))
+	}
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+// Decode decodes data into v. Its errors are those of encoding/json. It implements [Codec].
+func (j JSON) Decode(data []byte, v any) error {
+	if j.RefuseUnknown {
+		return j.decodeFirst(data, v)
+	}
+	if plainjson.Decode(data, v) {
+		return nil
+	}
+	err := json.Unmarshal(data, v)
+	if j.IgnoreTrailing && isSyntax(err) { // perhaps only after the value
+		return j.decodeFirst(data, v)
+	}
+	return err
+}
+
+// decodeFirst decodes with a json.Decoder, which does not look at what follows the value.
+func (j JSON) decodeFirst(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if j.RefuseUnknown {
+		d.DisallowUnknownFields()
+	}
+	if !j.IgnoreTrailing {
+		if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+			return err
+		}
+	}
+	err := d.Decode(v)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func isSyntax(err error) bool {
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax)
+}
+
+// windowSize is how many bytes of a text are in memory while DecodeFrom decodes it.
+const windowSize = 64 << 10
+
+// DecodeFrom decodes the value that the text in r begins with. Its errors are those of a json.Decoder, wrapped in an [*Error]
+// that says where in the text they are. It reads until it has seen what follows the value. It implements
+// [StreamDecoder].
+func (j JSON) DecodeFrom(r io.Reader, v any) error {
+	window := bufpool.Get(windowSize)
+	defer bufpool.Put(window)
+	err := plainjson.DecodeFrom(r, v, plainjson.Options{Window: window, Strict: !j.IgnoreTrailing, RefuseUnknown: j.RefuseUnknown})
+	if err != nil {
+		return &Error{Offset: err.Offset, Path: err.Path, Err: err.Err}
+	}
+	return nil
+}
