@@ -5,18 +5,29 @@ import (
 	"net"
 )
 
+// StaleConn is a connection that knows whether it can carry another request. A client that dials connections that are no
+// sockets asks them before it uses an idle one again; memnet's are of this kind. Without the method an idle connection counts as
+// good, and a request that finds it closed is sent again if that is safe.
+type StaleConn interface {
+	net.Conn
+
+	// Stale reports, without waiting, whether a Read would return at once, whatever it returns. It may be
+	// called concurrently with other methods.
+	Stale() bool
+}
+
 // probe tells whether an idle connection is still good: what comes on it before a
 // request was sent is an end, an error, or an answer that nobody asked for, and
 // each of them makes it useless (RFC 9112 §9.3.1 and §9.5).
 //
-// Sockets are looked at. Another connection may have a method Stale() bool, which is
-// asked, or NetConn() net.Conn, which returns what is below it; one that has neither
+// Sockets are looked at. Another connection may be a StaleConn, which is
+// asked, or have a method NetConn() net.Conn, which returns the connection below it. One that has neither
 // counts as good.
 type probe struct {
 	socket   socketProbe
 	isSocket bool
 	secured  *tls.Conn
-	asked    interface{ Stale() bool }
+	asked    StaleConn
 }
 
 func (p *probe) init(nc net.Conn) {
@@ -25,7 +36,7 @@ func (p *probe) init(nc net.Conn) {
 		p.secured = t.probe.secured
 	}
 	for {
-		if p.asked, _ = nc.(interface{ Stale() bool }); p.asked != nil {
+		if p.asked, _ = nc.(StaleConn); p.asked != nil {
 			return
 		}
 		above, ok := nc.(interface{ NetConn() net.Conn })

@@ -330,8 +330,8 @@ func TestHalfClosedInMemory(t *testing.T) {
 				case <-time.After(time.Minute):
 				}
 			}}
-			client, server := memnet.Pipe()
-			c := client
+			client, end := memnet.Pipe()
+			var c, server net.Conn = client, end
 			if overTLS {
 				c = tls.Client(client, &tls.Config{InsecureSkipVerify: true})
 				server = tls.Server(server, &tls.Config{Certificates: []tls.Certificate{cert}})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"strings"
 
@@ -43,7 +42,7 @@ func printAnswer(s *gallop.Server, r *http.Request, fields ...string) {
 	go s.Serve(ln)
 	defer s.Close()
 	transport := &http.Transport{
-		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) },
+		DialContext:        ln.DialContext,
 		DisableCompression: true,
 	}
 	defer transport.CloseIdleConnections()
@@ -112,7 +111,7 @@ func ExampleServer_errorHandler() {
 	client, server := memnet.Pipe()
 	go s.ServeConn(server)
 	fmt.Fprint(client, "POST / HTTP/1.1\r\nHost: example.com\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-	client.(interface{ CloseWrite() error }).CloseWrite()
+	client.CloseWrite()
 	answer, _ := io.ReadAll(client)
 	status, _, _ := strings.Cut(string(answer), "\r\n")
 	fmt.Println(status)

@@ -28,7 +28,7 @@ func fasthttpTalk(t *testing.T, s *fasthttp.Server, requests string) string {
 	if _, err := io.WriteString(client, requests); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+	if err := client.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.ServeConn(server); err != nil {

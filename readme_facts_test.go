@@ -205,7 +205,7 @@ func TestReadmeRefusals(t *testing.T) {
 		for _, request := range refusedBytes[row[0]] {
 			client, server := memnet.Pipe()
 			io.WriteString(client, request+"GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
-			client.(interface{ CloseWrite() error }).CloseWrite()
+			client.CloseWrite()
 			s.ServeConn(server)
 			answer, err := io.ReadAll(client)
 			if err != nil || called || !bytes.HasPrefix(answer, []byte("HTTP/1.1 "+row[1]+" ")) || bytes.Count(answer, []byte("HTTP/1.1 ")) != 1 {

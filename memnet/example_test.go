@@ -1,10 +1,8 @@
 package memnet_test
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 
 	"github.com/gallop-http/gallop/memnet"
@@ -19,7 +17,7 @@ func ExampleListener() {
 	}))
 
 	client := &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) },
+		DialContext: ln.DialContext,
 	}}
 	resp, err := client.Get("http://memory/gopher")
 	if err != nil {

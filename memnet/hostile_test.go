@@ -91,7 +91,7 @@ func TestDialsRaceWithClose(t *testing.T) {
 				}
 			})
 			all.Go(func() {
-				if c, err := ln.DialContext(ctx); (c == nil) == (err == nil) {
+				if c, err := ln.DialContext(ctx, "", ""); (c == nil) == (err == nil) {
 					t.Errorf("Dial: %v, %v", c, err)
 				}
 			})

@@ -17,7 +17,7 @@ var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.Err
 // There is no backlog: a dial waits until Accept takes the connection, so a
 // connection that was dialed is always one that the server has.
 type Listener struct {
-	dialed chan *conn    // server ends; without a buffer, so nothing is left in it when closed is
+	dialed chan *Conn    // server ends; without a buffer, so nothing is left in it when closed is
 	closed chan struct{} // closed by Close
 	close  sync.Once
 
@@ -27,7 +27,7 @@ type Listener struct {
 
 // NewListener returns a listener whose address is [Addr].
 func NewListener() *Listener {
-	return &Listener{dialed: make(chan *conn), closed: make(chan struct{}), addr: Addr{}}
+	return &Listener{dialed: make(chan *Conn), closed: make(chan struct{}), addr: Addr{}}
 }
 
 // Accept waits for a dial and returns the server's end of the connection.
@@ -45,9 +45,10 @@ func (ln *Listener) Dial() (net.Conn, error) {
 	return ln.dial(context.Background(), Addr{})
 }
 
-// DialContext is Dial that gives up with the error of ctx when ctx is done first.
-// The connection does not depend on ctx.
-func (ln *Listener) DialContext(ctx context.Context) (net.Conn, error) {
+// DialContext is Dial that gives up with the error of ctx if ctx is done first. The connection
+// does not depend on ctx. Network and addr are ignored, so that the method fits the DialContext field of
+// gallop.Client, http.Transport and others.
+func (ln *Listener) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return ln.dial(ctx, Addr{})
 }
 

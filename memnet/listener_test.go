@@ -31,7 +31,7 @@ func TestDialAndAccept(t *testing.T) {
 	ln := NewListener()
 	for _, dial := range []func() (net.Conn, error){
 		ln.Dial,
-		func() (net.Conn, error) { return ln.DialContext(context.Background()) },
+		func() (net.Conn, error) { return ln.DialContext(context.Background(), "", "") },
 		func() (net.Conn, error) { return ln.DialWithLocalAddr(nil) },
 	} {
 		accepted := accept(t, ln)
@@ -95,13 +95,13 @@ func TestDialContextGivesUp(t *testing.T) {
 		ln := NewListener()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := ln.DialContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := ln.DialContext(ctx, "", ""); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("DialContext: %v", err)
 		}
 		go func() { _, _ = ln.Accept() }()
 		synctest.Wait()
 		for range 20 { // a choice at random would be right at times
-			if _, err := ln.DialContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := ln.DialContext(ctx, "", ""); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("DialContext that is over: %v", err)
 			}
 		}
@@ -157,7 +157,7 @@ func TestNetHTTPOverIt(t *testing.T) {
 		_, _ = io.Copy(w, r.Body)
 	})}
 	go func() { _ = server.Serve(ln) }()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) }}
+	transport := &http.Transport{DialContext: ln.DialContext}
 	client := &http.Client{Transport: transport}
 	var wg sync.WaitGroup
 	for range 8 {

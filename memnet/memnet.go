@@ -37,32 +37,15 @@ func (Addr) Network() string { return "memory" }
 func (Addr) String() string { return "memory" }
 
 // Pipe returns the two ends of a connection. What is written to one is read from
-// the other.
-//
-// Both ends are alike. They also have the method CloseWrite() error, as a
-// *net.TCPConn has: the peer reads what was written and then io.EOF, while the
-// other direction stays open. After Close the peer reads the same, and
-//
-//   - a Read or a Write of the closed end, begun or to come, fails with net.ErrClosed;
-//   - a Write of the other end fails with io.ErrClosedPipe, and so does a Write
-//     after CloseWrite;
-//   - closing again does nothing and returns nil.
-//
-// Their method Stale() bool tells, without waiting, whether there is something to read,
-// the end included; a client asks it before it uses a connection again.
-//
-// A deadline that passed fails with os.ErrDeadlineExceeded, which is a net.Error,
-// until a later one is set. The bytes of one Write are never mixed with those of
-// another. Nothing is allocated by Read and Write once the buffers have grown to
-// their use.
-func Pipe() (client, server net.Conn) {
+// the other. Both ends are alike; the names only help the reader.
+func Pipe() (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	return &p.client, &p.server
 }
 
 // PipeSize is Pipe with room for size bytes in each direction. It is for programs that write a
 // lot before anybody reads.
-func PipeSize(size int) (client, server net.Conn) {
+func PipeSize(size int) (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size
 	return &p.client, &p.server
@@ -70,7 +53,7 @@ func PipeSize(size int) (client, server net.Conn) {
 
 // pipe is a connection, both ends and both directions in one allocation.
 type pipe struct {
-	client, server     conn
+	client, server     Conn
 	toClient, toServer stream
 }
 
@@ -78,39 +61,61 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 	p := new(pipe)
 	p.toClient.init()
 	p.toServer.init()
-	p.client = conn{in: &p.toClient, out: &p.toServer, local: clientAddr, remote: serverAddr}
-	p.server = conn{in: &p.toServer, out: &p.toClient, local: serverAddr, remote: clientAddr}
+	p.client = Conn{in: &p.toClient, out: &p.toServer, local: clientAddr, remote: serverAddr}
+	p.server = Conn{in: &p.toServer, out: &p.toClient, local: serverAddr, remote: clientAddr}
 	return p
 }
 
-// conn is one end of a pipe: it reads from one stream and writes to the other.
-type conn struct {
+// Conn is one end of a connection in memory. It is a net.Conn whose methods may be called
+// concurrently. Get one from [Pipe], [PipeSize] or a [Listener]; the zero value is not usable.
+//
+// After CloseWrite or Close the peer reads what was written and then io.EOF. After Close,
+//
+//   - a Read or a Write of the closed end fails with net.ErrClosed, also one that waits already;
+//   - a Write of the other end fails with io.ErrClosedPipe;
+//   - closing again does nothing and returns nil.
+//
+// A deadline that has passed fails with os.ErrDeadlineExceeded, which is a net.Error,
+// until a later one is set. The bytes of one Write are never mixed with those of
+// another. Read and Write allocate nothing once the buffers have grown to their use.
+type Conn struct {
 	in, out       *stream
 	local, remote net.Addr
 }
 
-// Stale reports whether there is anything to read, or to be told by a read: bytes, the
-// end, that the connection is closed. It does not wait.
-func (c *conn) Stale() bool { return c.in.stale() }
+// Stale reports, without waiting, whether a Read would return at once: because there are bytes, because
+// the peer has closed, or because this end is closed. A client asks before it uses an idle
+// connection again; see gallop.StaleConn.
+func (c *Conn) Stale() bool { return c.in.stale() }
 
-func (c *conn) LocalAddr() net.Addr  { return c.local }
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
+// LocalAddr returns the address of this end: [Addr], unless the listener or the dial set another.
+func (c *Conn) LocalAddr() net.Addr { return c.local }
 
-func (c *conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
+// RemoteAddr returns the address of the other end.
+func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
-func (c *conn) Close() error {
+// CloseWrite ends what this end writes, as *net.TCPConn's does: the peer reads what was written and
+// then io.EOF, while the other direction stays open. A Write after it fails with io.ErrClosedPipe.
+func (c *Conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
+
+// Close ends both directions. It returns nil.
+func (c *Conn) Close() error {
 	if c.out.closeWrite(net.ErrClosed) == nil {
 		c.in.closeRead()
 	}
 	return nil
 }
 
-func (c *conn) SetDeadline(t time.Time) error {
+// SetDeadline sets the read and the write deadline. The zero time means none.
+func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
 	}
 	return c.SetWriteDeadline(t)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error  { return c.in.setReadDeadline(t) }
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.out.setWriteDeadline(t) }
+// SetReadDeadline sets the time after which Read fails. The zero time means never.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.in.setReadDeadline(t) }
+
+// SetWriteDeadline sets the time after which Write fails. The zero time means never.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.out.setWriteDeadline(t) }

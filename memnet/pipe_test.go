@@ -83,7 +83,7 @@ func TestBackPressure(t *testing.T) {
 			t.Fatalf("Write of %d bytes returned %d and nobody had read", len(sent), n)
 		default:
 		}
-		if n := c.(*conn).out.bytes.n; n != BufferSize {
+		if n := c.out.bytes.n; n != BufferSize {
 			t.Errorf("%d bytes are buffered, want %d", n, BufferSize)
 		}
 		received := make([]byte, len(sent))
@@ -165,7 +165,7 @@ func TestCloseLetsThePeerReadTheRest(t *testing.T) {
 			t.Errorf("%s of the closed end: %v", name, err)
 		}
 	}
-	if err := c.(halfCloser).CloseWrite(); !errors.Is(err, net.ErrClosed) {
+	if err := c.CloseWrite(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("CloseWrite of the closed end: %v", err)
 	}
 	if err := s.SetDeadline(time.Time{}); err != nil {
@@ -200,7 +200,7 @@ func TestCloseFreesBuffersAndTimers(t *testing.T) {
 	}
 	_ = c.Close()
 	_ = s.Close()
-	for _, one := range []*stream{c.(*conn).in, s.(*conn).in} {
+	for _, one := range []*stream{c.in, s.in} {
 		if one.bytes.buf != nil {
 			t.Errorf("a buffer of %d bytes is left", len(one.bytes.buf))
 		}
@@ -324,7 +324,7 @@ func BenchmarkPingPong(b *testing.B) {
 	for _, tc := range []struct {
 		name string
 		pipe func() (net.Conn, net.Conn)
-	}{{"memnet", Pipe}, {"net.Pipe", net.Pipe}} {
+	}{{"memnet", func() (net.Conn, net.Conn) { return Pipe() }}, {"net.Pipe", net.Pipe}} {
 		b.Run(tc.name, func(b *testing.B) {
 			b.ReportAllocs()
 			c, s := tc.pipe()

@@ -39,7 +39,9 @@ func (s *stream) init() {
 // Read and Write are not passed on to the streams: behind a wait every return from a
 // call costs more than the call, since the processor has forgotten where to.
 
-func (c *conn) Read(p []byte) (n int, err error) {
+// Read reads what the peer has written, and waits if that is nothing. It returns io.EOF once the
+// peer has closed and all is read.
+func (c *Conn) Read(p []byte) (n int, err error) {
 	s := c.in
 	s.mu.Lock()
 	for len(p) > 0 && s.nothingToRead() {
@@ -88,7 +90,9 @@ func (s *stream) stale() bool {
 	return stale
 }
 
-func (c *conn) Write(p []byte) (n int, err error) {
+// Write writes p for the peer to read. It waits while the peer has as many bytes unread as the
+// connection buffers.
+func (c *Conn) Write(p []byte) (n int, err error) {
 	s := c.out
 	s.mu.Lock()
 	for s.writing && s.cannotWrite() == nil {

@@ -76,6 +76,13 @@ func LanguageLookup[H Header](header H, offers ...string) string {
 	return choose(LanguagesByLookup, view(header), offers)
 }
 
+// Choose returns the offer that the header asks for by the rules of a kind, or "" if none is
+// acceptable. It is for code that learns the kind at runtime; see MediaType and the other functions
+// for the rules.
+func Choose[H Header](kind Kind, header H, offers ...string) string {
+	return choose(kind, view(header), offers)
+}
+
 // Quality returns how well the header likes one offer, in thousandths: from 1000 down
 // to 0, which means that it is not acceptable.
 func Quality[H Header](kind Kind, header H, offer string) int {

@@ -2,17 +2,17 @@ package negotiate
 
 import "slices"
 
-// Offers are offers that were read beforehand, as a route does when it is registered: they
-// save the work of reading them for each request. The zero value offers nothing. They
-// do not change, and may be used by any number of goroutines.
+// Offers are the offers of a server, parsed once instead of for each request. A route makes them
+// when it is registered. The zero value offers nothing. Offers never change, so any number of
+// goroutines may use and copy them.
 type Offers struct {
 	kind       Kind
 	spelled    []string
 	candidates []candidate
 }
 
-// NewOffers returns offers of a kind, in the order of the server's preference. They are those
-// of the function by which the kind chooses.
+// NewOffers parses offers of a kind, listed in the order of the server's preference. The
+// documentation of the kind's function says what an offer looks like.
 func NewOffers(kind Kind, offers ...string) Offers {
 	o := Offers{kind, slices.Clone(offers), make([]candidate, len(offers))}
 	for i, offer := range offers {
@@ -21,8 +21,9 @@ func NewOffers(kind Kind, offers ...string) Offers {
 	return o
 }
 
-// Choose returns what the function of the kind would.
-func (o *Offers) Choose(header string) string {
+// Choose returns the offer that the header asks for, by the rules of the kind, or "" if none is
+// acceptable.
+func (o Offers) Choose(header string) string {
 	var best verdict
 	winner := ""
 	for start := 0; start < len(o.candidates); start += perPass {
@@ -36,5 +37,5 @@ func (o *Offers) Choose(header string) string {
 	return winner
 }
 
-// ChooseBytes is Choose for a header that is bytes.
-func (o *Offers) ChooseBytes(header []byte) string { return o.Choose(view(header)) }
+// ChooseBytes is Choose for a header in a byte slice, which it does not keep.
+func (o Offers) ChooseBytes(header []byte) string { return o.Choose(view(header)) }

@@ -36,7 +36,7 @@ func wire(t *testing.T, answers []string, test func(t *testing.T, over rest.Opti
 					test(t, rest.WithClient(&gallop.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}))
 					return
 				}
-				tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) }}
+				tr := &http.Transport{DialContext: ln.DialContext}
 				defer tr.CloseIdleConnections()
 				test(t, rest.WithTransport(tr))
 			})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -39,9 +38,7 @@ func exampleAPI() (over rest.Option, stop func()) {
 		}
 	}}
 	go func() { _ = s.Serve(ln) }()
-	return rest.WithClient(&gallop.Client{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return ln.DialContext(ctx)
-	}}), func() { ln.Close() }
+	return rest.WithClient(&gallop.Client{DialContext: ln.DialContext}), func() { ln.Close() }
 }
 
 type gopherNamed struct {

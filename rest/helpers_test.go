@@ -45,9 +45,9 @@ func serve(t *testing.T, h gallop.RequestHandler) *api {
 	return a
 }
 
-func (a *api) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (a *api) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	a.dials.Add(1)
-	return a.ln.DialContext(ctx)
+	return a.ln.DialContext(ctx, network, addr)
 }
 
 func (a *api) gallop() *gallop.Client {

@@ -80,7 +80,7 @@ func TestStringsAreKeptAndViewsAreNot(t *testing.T) {
 		fmt.Fprintf(client, "POST /%s?name=%s&list=%s&table[k]=%s HTTP/1.1\r\nHost: %s.example.com\r\nname: %s\r\nX-Request-ID: %s\r\nContent-Type: %s\r\nCookie: name=%s\r\nContent-Length: %d\r\n\r\n%s",
 			word, word, word, word, word, word, word, typeForm, word, len(form), form)
 	}
-	client.(interface{ CloseWrite() error }).CloseWrite()
+	client.CloseWrite()
 	if err := app.config.Server.ServeConn(server); err != nil {
 		t.Fatal(err)
 	}

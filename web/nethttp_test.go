@@ -253,7 +253,7 @@ func TestMiddlewareLeavesTheFraming(t *testing.T) {
 		}
 		client, server := memnet.Pipe()
 		fmt.Fprintf(client, "HEAD %s/length HTTP/1.1\r\nHost: h\r\n\r\nGET %[1]s/last HTTP/1.1\r\nHost: h\r\n\r\n", prefix)
-		client.(interface{ CloseWrite() error }).CloseWrite()
+		client.CloseWrite()
 		app.config.Server.ServeConn(server)
 		r := bufio.NewReader(client)
 		head, err := http.ReadResponse(r, &http.Request{Method: "HEAD"})

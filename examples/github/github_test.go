@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
@@ -44,7 +42,7 @@ func TestRun(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- server.Serve(ln) }()
 	defer func() { server.Shutdown(); <-done }()
-	client := &gallop.Client{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) }}
+	client := &gallop.Client{DialContext: ln.DialContext}
 	defer client.CloseIdleConnections()
 	g, err := NewGitHub("http://github.test/", "secret", rest.WithClient(client))
 	if err != nil {

@@ -150,7 +150,7 @@ func serve(t *testing.T, app *web.App) (client *http.Client, base string) {
 	server := &gallop.Server{Handler: app.Serve, Logger: newQuiet(), StreamRequestBody: true}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ln) }()
-	transport := &http.Transport{DialContext: memnetDial(ln)}
+	transport := &http.Transport{DialContext: ln.DialContext}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		server.Shutdown()

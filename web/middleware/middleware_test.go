@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/web"
 )
 
@@ -92,10 +90,6 @@ func mustPanic(t *testing.T, want string, f func()) {
 		}
 	}()
 	f()
-}
-
-func memnetDial(ln *memnet.Listener) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(ctx context.Context, _, _ string) (net.Conn, error) { return ln.DialContext(ctx) }
 }
 
 // get returns a request of a client.

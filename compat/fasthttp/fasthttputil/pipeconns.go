@@ -22,7 +22,7 @@ type PipeConns struct{ conn1, conn2 pipeConn }
 func NewPipeConns() *PipeConns {
 	p := &PipeConns{}
 	c1, c2 := memnet.PipeSize(pipeSize)
-	p.conn1.end, p.conn2.end = c1.(end), c2.(end)
+	p.conn1.Conn, p.conn2.Conn = c1, c2
 	p.conn1.pipe, p.conn2.pipe = p, p
 	return p
 }
@@ -41,23 +41,16 @@ func (p *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr
 
 // Close closes both ends.
 func (p *PipeConns) Close() error {
-	for _, c := range []end{p.conn1.end, p.conn2.end} {
+	for _, c := range []*memnet.Conn{p.conn1.Conn, p.conn2.Conn} {
 		_ = c.CloseWrite()
 		_ = c.SetDeadline(time.Time{}) // leaves no timer behind
 	}
 	return nil
 }
 
-// end is what memnet.PipeSize returns.
-type end interface {
-	net.Conn
-	CloseWrite() error
-	Stale() bool
-}
-
 // pipeConn is an end whose addresses can be set.
 type pipeConn struct {
-	end
+	*memnet.Conn
 	pipe *PipeConns
 
 	mu            sync.Mutex
@@ -66,13 +59,13 @@ type pipeConn struct {
 
 // Read reads what has come, and io.EOF behind it when the connection is closed.
 func (c *pipeConn) Read(p []byte) (int, error) {
-	n, err := c.end.Read(p)
+	n, err := c.Conn.Read(p)
 	return n, translate(err)
 }
 
 // Write writes p, as far as there is room, and waits until there is more.
 func (c *pipeConn) Write(p []byte) (int, error) {
-	n, err := c.end.Write(p)
+	n, err := c.Conn.Write(p)
 	return n, translate(err)
 }
 
