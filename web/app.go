@@ -22,8 +22,8 @@ type Config struct {
 	// ErrorHandler makes answers of errors; DefaultErrorHandler by default.
 	ErrorHandler ErrorHandler
 
-	// Constraints are further constraints of parameters, by name. They come before those
-	// that there are.
+	// Constraints adds constraints of parameters, by the name that patterns use. They replace built-in ones of
+	// the same name.
 	Constraints map[string]Constraint
 
 	// JSON is the codec of JSON; encoding/json by default.
@@ -48,15 +48,18 @@ type Config struct {
 	// proxy that sets one passes the other on as the client has sent it.
 	Forwarded bool
 
-	// Server is the server that Listen runs, with its limits and timeouts. It is used
-	// itself, and its Handler is set. By default it is a zero gallop.Server.
+	// Server is the server that Listen, Serve and the rest run, with its limits and timeouts. New sets its Handler, which has
+	// to be nil, so one Server serves one App. The default is a zero gallop.Server.
 	Server *gallop.Server
 }
 
-// App is a web application: routes, and how requests get to them. It has to be made by New.
-// Routes may be added while it serves.
+// rootRouter is Router under a name that is not exported, so that nobody can assign the router of an App.
+type rootRouter = Router
+
+// App is a web application: routes, and the server that sends requests to them. It has the methods of Router, for all its
+// routes. It has to be made by New; the methods of the zero App panic. Routes may be added while it serves.
 type App struct {
-	Router
+	rootRouter
 	config Config
 	http   http.Handler          // the same for net/http
 	accept string                // the media types of bodies that Binder reads
@@ -68,7 +71,8 @@ type App struct {
 	draft  *table // of all routes, to find those that are in each other's way
 }
 
-// New returns an application without routes.
+// New returns an application without routes. It panics if Config.Server has a Handler already, as the Server of another
+// App has.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {
@@ -80,21 +84,24 @@ func New(config Config) *App {
 	if a.config.Server == nil {
 		a.config.Server = new(gallop.Server)
 	}
+	if a.config.Server.Handler != nil {
+		panic("web: New sets the Handler of Config.Server, which is set already: use a Server for each App, and FromGallop for a handler")
+	}
 	a.config.Constraints = maps.Clone(config.Constraints)
 	a.config.Codecs = maps.Clone(config.Codecs)
 	a.config.TrustedProxies = slices.Clone(config.TrustedProxies)
 	others := slices.Sorted(maps.Keys(config.Codecs))
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart}, others), ", ")
 	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, others)...)
-	a.config.Server.Handler = a.Serve
-	a.http = nethttp.FromHandler(a.Serve)
-	a.Router.app = a
+	a.config.Server.Handler = a.serve
+	a.http = nethttp.FromHandler(a.serve)
+	a.app = a
 	a.draft = newTable(nil)
 	return a
 }
 
-// Serve answers a request; it is the application as a gallop.RequestHandler.
-func (a *App) Serve(request *gallop.RequestCtx) {
+// serve answers a request.
+func (a *App) serve(request *gallop.RequestCtx) {
 	t := a.table.Load()
 	if t == nil {
 		t = a.makeTable()
@@ -110,41 +117,43 @@ func (a *App) Serve(request *gallop.RequestCtx) {
 	}
 }
 
-// Handler returns Serve, for whoever serves a gallop.RequestHandler.
-func (a *App) Handler() gallop.RequestHandler { return a.Serve }
+// Handler returns the application as a gallop.RequestHandler, for other servers than Config.Server.
+func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
-// ServeHTTP answers a request of net/http or whatever else serves an http.Handler, HTTP/2 included; see
+// ServeHTTP answers a request of net/http's server, or another server of an http.Handler, HTTP/2 included. See
 // nethttp.FromHandler for what such a server lacks.
-func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.http.ServeHTTP(w, r) }
+func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
-// Listen serves on a TCP address, as Config.Server does, until Shutdown.
-func (a *App) Listen(addr string) error { return a.config.Server.ListenAndServe(addr) }
+// Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown.
+func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
-// Listener serves on a listener, as Config.Server does, until Shutdown.
-func (a *App) Listener(ln net.Listener) error { return a.config.Server.Serve(ln) }
-
-// ListenTLS is Listen with TLS, with the certificate and the key in the two PEM files.
+// ListenTLS is Listen with TLS. The certificate and its key are in two PEM files.
 func (a *App) ListenTLS(addr, certFile, keyFile string) error {
-	return a.config.Server.ListenAndServeTLS(addr, certFile, keyFile)
+	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }
 
-// Shutdown stops what these began, and waits for the requests under way until ctx ends.
-func (a *App) Shutdown(ctx context.Context) error { return a.config.Server.ShutdownWithContext(ctx) }
+// Serve serves the connections of a listener with Config.Server until Shutdown.
+func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// add registers a route. It panics if there cannot be such a one.
-func (a *App) add(r *Route) *Route {
+// Shutdown stops the servers that Listen, ListenTLS and Serve started, then waits for in-flight requests until ctx is done.
+func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
+
+// server returns Config.Server.
+func (a *App) server() *gallop.Server { return a.made().config.Server }
+
+// add registers a route. It is an error if its patterns are none, or if another route matches the same requests.
+func (a *App) add(r *Route) (*Route, error) {
+	if err := r.parse(); err != nil { // which calls constraints of the program
+		return nil, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := r.parse()
-	if err == nil {
-		err = a.draft.add(r)
-	}
-	if err != nil {
-		panic(err.Error())
+	if err := a.draft.add(r); err != nil {
+		return nil, err
 	}
 	a.routes = append(a.routes, r)
 	a.table.Store(nil)
-	return r
+	return r, nil
 }
 
 // makeTable makes the table that is missing.
@@ -166,7 +175,7 @@ func (a *App) makeTable() *table {
 
 // Routes returns all routes, in the order in which they were registered.
 func (a *App) Routes() []*Route {
-	a.mu.Lock()
+	a.made().mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.routes)
 }
@@ -189,7 +198,7 @@ func (a *App) URL(name string, pairs ...string) (string, error) {
 
 // named returns the first route with the name, nil if there is none.
 func (a *App) named(name string) *Route {
-	a.mu.Lock()
+	a.made().mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range a.routes {
 		if r.name == name && name != "" {
