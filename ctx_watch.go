@@ -104,6 +104,7 @@ func (c *serverConn) endWatching() {
 	if len(l.ahead) > 0 {
 		c.input.makeRoom()
 		c.input.buf = append(c.input.buf, l.ahead...)
+		c.input.counted += int64(len(l.ahead))
 		l.ahead = l.ahead[:0]
 	}
 }

@@ -29,11 +29,11 @@ func onSocketsAndTLS(t *testing.T, s func() *gallop.Server, test func(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for _, config := range []*tls.Config{nil, {InsecureSkipVerify: true}} {
 			t.Run(map[bool]string{false: "plain", true: "TLS"}[config != nil], func(t *testing.T) {
 				s := s()
-				s.Transport, s.Logger = over, quiet
+				s.Engine, s.Logger = over, quiet
 				ln, err := net.Listen("tcp4", "127.0.0.1:0")
 				if err != nil {
 					t.Fatal(err)

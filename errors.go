@@ -296,6 +296,14 @@ func (e *dialTimeout) Timeout() bool        { return true }
 func (e *dialTimeout) Temporary() bool      { return true }
 func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
+// Errors of Protocols.
+var (
+	// ErrProtocols is returned by the Serve and Listen methods of Server, and by calls of clients, if their Protocols
+	// field contains a protocol that this version does not support, or does not contain HTTP/1. The text of the returned
+	// error has the set. To errors.Is it is also errors.ErrUnsupported.
+	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
+)
+
 // Errors of Server and RequestCtx.
 var (
 	// ErrConcurrencyLimit is why a connection beyond Server.Concurrency is turned away.

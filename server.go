@@ -109,6 +109,20 @@ type Server struct {
 	// that serves it.
 	ConnState func(c net.Conn, state ConnState)
 
+	// OnListen is called by Serve, and so by all methods that serve a listener, when the server is about to accept connections from
+	// ln. ln is what BaseContext is given. Use OnListen to learn the port that was chosen for ":0" or to write a file that says that
+	// the server is ready. Clients that connect before OnListen returns wait in the listener's queue. OnListen must not wait for
+	// Shutdown or Close.
+	OnListen func(ln net.Listener)
+
+	// Protocols is the set of protocols that the server speaks. Nil means those that this version of the module recommends, which is
+	// HTTP/1 now; see Protocols. Serve and the Listen methods return an error that wraps ErrProtocols for a set that this version does
+	// not support.
+	Protocols *Protocols
+
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. It has no effect unless Protocols includes HTTP/2.
+	HTTP2 *HTTP2Config
+
 	// TLSConfig is used, as a copy, by the methods that serve TLS. They always offer
 	// HTTP/1.1. They offer "h2" of its NextProtos only if a handler of NextProto serves
 	// HTTP/2. The same holds for the configurations that GetConfigForClient returns.
@@ -204,10 +218,13 @@ type Server struct {
 	// request lost. The default is not at all.
 	LameDuck time.Duration
 
-	// Transport is how connections are served: by default on event loops where there are
-	// any, which is on Linux for TCP and unix sockets, with TLS if it is by ServeTLS and its
-	// kin, and else by a goroutine each.
-	Transport TransportType
+	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests after their context has ended and the time of LameDuck has
+	// passed. Connections that are left are closed then. The default is to wait without a limit, as Shutdown does.
+	ShutdownTimeout time.Duration
+
+	// Engine says what serves connections. The default is EngineAuto: event loops on Linux for TCP and unix sockets, including
+	// TLS by the methods of Server that serve TLS, and a goroutine for each connection elsewhere.
+	Engine EngineType
 
 	// Dispatch is where an event loop calls Handler.
 	Dispatch DispatchType
@@ -310,6 +327,7 @@ type Server struct {
 	workers workerPool
 	loops   loopGroup
 	branch  predictor
+	counts  [countShards]serverCounts
 }
 
 // prepare resolves the settings. Every way into the server calls it first.
@@ -324,15 +342,25 @@ func (s *Server) prepare() {
 	})
 }
 
-// Serve serves the connections that ln accepts, see Transport, until ln fails or the
+// prepareToServe is prepare for the methods that serve. It returns why they cannot.
+func (s *Server) prepareToServe() error {
+	s.prepare()
+	if s.Handler == nil && s.protos == nil {
+		return errNoHandler
+	}
+	return s.Protocols.check()
+}
+
+// Serve serves the connections that ln accepts, see Engine, until ln fails or the
 // server is shut down. It closes ln once, whatever its type. It returns nil after Shutdown or
 // Close, after the program has closed ln, and if Accept returns io.EOF, as listeners may that
 // have an end.
+//
+// It returns an error that wraps ErrProtocols, and serves nothing, if this version does not support the set in Protocols.
 func (s *Server) Serve(ln net.Listener) error {
-	s.prepare()
-	if s.Handler == nil && s.protos == nil {
+	if err := s.prepareToServe(); err != nil {
 		ln.Close()
-		return errNoHandler
+		return err
 	}
 	served := s.conns.addListener(ln)
 	if served == nil {
@@ -341,7 +369,10 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 	defer served.drop()
 	served.base = s.baseContext(ln)
-	if s.Transport != TransportGoroutine {
+	if s.OnListen != nil {
+		s.OnListen(ln)
+	}
+	if s.Engine != EngineGoroutine {
 		if done, err := s.serveOnLoops(served); done {
 			return err
 		}
@@ -359,10 +390,9 @@ func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.
 func (s *Server) serveOne(c net.Conn, of *servedListener) error {
-	s.prepare()
-	if s.Handler == nil && s.protos == nil {
+	if err := s.prepareToServe(); err != nil {
 		c.Close()
-		return errNoHandler
+		return err
 	}
 	if err := s.admit(); err != nil {
 		s.turnAway(c, StatusServiceUnavailable, err, false)

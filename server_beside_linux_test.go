@@ -26,7 +26,7 @@ func TestGoroutinesRunBesideLoops(t *testing.T) {
 	if url := os.Getenv(besideEnv); url != "" {
 		serveBeside(url)
 	}
-	other := &gallop.Server{Transport: gallop.TransportGoroutine, Handler: say}
+	other := &gallop.Server{Engine: gallop.EngineGoroutine, Handler: say}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func serveBeside(url string) {
 		resp.Body.Close()
 	})
 	sleep := medianOf(func() { time.Sleep(time.Millisecond) })
-	s := &gallop.Server{Transport: gallop.TransportLoop, Handler: func(ctx *gallop.RequestCtx) {
+	s := &gallop.Server{Engine: gallop.EngineLoop, Handler: func(ctx *gallop.RequestCtx) {
 		if string(ctx.Path()) == "/medians" {
 			fmt.Fprintln(ctx, int64(call()), int64(sleep()))
 		}

@@ -252,6 +252,7 @@ func (b *requestBody) readConn(p []byte) (int, error) {
 	}
 	b.c.loop.drained = false
 	n, err := b.c.nc.Read(p)
+	b.c.input.count(n)
 	b.waited += time.Since(start)
 	return n, err
 }

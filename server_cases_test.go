@@ -23,10 +23,10 @@ func TestServerCases(t *testing.T) {
 		name, network  string
 		stream, strict bool
 		long           bool
-		over           gallop.TransportType
+		over           gallop.EngineType
 	}{
 		{name: "TCP, strict", network: "tcp", strict: true},
-		{name: "TCP, strict, goroutines", network: "tcp", strict: true, over: gallop.TransportGoroutine},
+		{name: "TCP, strict, goroutines", network: "tcp", strict: true, over: gallop.EngineGoroutine},
 		{name: "TCP", network: "tcp", long: true},
 		{name: "TCP, streamed bodies, strict", network: "tcp", stream: true, strict: true, long: true},
 		{name: "unix, strict", network: "unix", strict: true, long: true},
@@ -37,7 +37,7 @@ func TestServerCases(t *testing.T) {
 			}
 			wiretest.CheckLeaks(t)
 			s := newEchoServer(tt.stream)
-			s.Transport = tt.over
+			s.Engine = tt.over
 			dial := listenAndServe(t, &s.Server, tt.network)
 			report(t, wiretest.PlayAll(t.Context(), dial, cases, tt.strict, 64))
 			s.log.wantNoPanic(t)

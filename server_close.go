@@ -32,6 +32,7 @@ func (c *serverConn) fail(err error) error {
 		return nil
 	}
 	if r, ok := err.(*refusal); ok {
+		c.counts().refused.Add(1)
 		err = c.answerRefusal(r.status)
 		return err
 	}
@@ -43,6 +44,7 @@ func (c *serverConn) fail(err error) error {
 		return err
 	}
 	status := refusalStatus(public)
+	c.counts().refused.Add(1)
 	c.srv.log.refusal(c.nc.RemoteAddr(), status, public)
 	c.answerError(status, public)
 	return answeredError{public}

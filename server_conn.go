@@ -42,6 +42,7 @@ type serverConn struct {
 
 	id       uint64
 	requests uint64
+	counted  int64     // of the requests, those that the server's counts do not have yet
 	since    time.Time // when the connection began, see begun
 	ready    time.Time // when it could bring its first request
 	now      time.Time // when the last bytes arrived
@@ -327,6 +328,7 @@ func (c *serverConn) waitIdle() error {
 	} else {
 		c.report(StateIdle)
 	}
+	c.publish()
 	// In this order Shutdown either finds the connection idle, and its deadline is the
 	// last one to be set, or has begun before, and is seen here.
 	c.input.arm(timeout)
@@ -355,6 +357,7 @@ func (c *serverConn) waitIdle() error {
 func (c *serverConn) takeRequest() error {
 	ctx := c.ctx
 	c.requests++
+	c.counted++
 	ctx.begin(c)
 	c.noteHead(&ctx.Request.Header.head)
 	c.maxBody, c.readTimeout, c.writeLimit = c.set.maxBody, c.set.read, c.set.write
@@ -505,6 +508,7 @@ func (c *serverConn) release() {
 	}
 	c.input.release()
 	c.output.release()
+	c.publish()
 }
 
 // dropCtx gives the RequestCtx back.

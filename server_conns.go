@@ -30,13 +30,16 @@ func (s ConnState) String() string {
 
 // connTable knows the listeners and connections of a server and counts them.
 type connTable struct {
-	open     atomic.Int32 // connections accepted and not yet ended, in the ring or on their way to it
-	rejected atomic.Uint32
+	open atomic.Int32 // connections accepted and not yet ended, in the ring or on their way to it
+
+	rejectedFull, rejectedPerIP atomic.Uint64 // connections, by the reason
 
 	mu        sync.Mutex
 	listeners map[*servedListener]struct{}
+	added     uint64     // how many listeners there ever were
 	closeErrs []error    // of listeners
-	conns     tableEntry // head of a ring of all connections
+	conns     tableEntry // head of a ring of all connections, and of entries without one that are bookmarks
+	accepted  uint64     // how many connections were ever added
 	closing   bool
 	closingC  chan struct{} // closed when closing becomes true
 	cut       bool          // closeAll was called
@@ -86,6 +89,7 @@ func (t *connTable) add(c *tableEntry) error {
 			return err
 		}
 	}
+	t.accepted++
 	c.prev, c.next = t.conns.prev, &t.conns
 	c.prev.next, c.next.prev = c, c
 	return nil
@@ -145,7 +149,9 @@ func (t *connTable) drop(c *tableEntry) {
 func (t *connTable) each(f func(*tableEntry)) {
 	for c := t.conns.next; c != &t.conns; {
 		next := c.next
-		f(c)
+		if c.nc != nil {
+			f(c)
+		}
 		c = next
 	}
 }
@@ -165,13 +171,3 @@ func clientNetwork(a net.Addr) netip.Addr {
 	}
 	return ip
 }
-
-// GetCurrentConcurrency returns how many connections are being served.
-func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open.Load(), 0)) }
-
-// GetOpenConnectionsCount returns how many connections are being served.
-func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
-
-// GetRejectedConnectionsCount returns how many connections were refused because of
-// Concurrency or MaxConnsPerIP.
-func (s *Server) GetRejectedConnectionsCount() uint32 { return s.conns.rejected.Load() }

@@ -86,9 +86,9 @@ func TestTLSEarlyDataIsRefused(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onSockets(t, func(t *testing.T, over gallop.TransportType) {
+			onSockets(t, func(t *testing.T, over gallop.EngineType) {
 				var early atomic.Int32
-				s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+				s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) {
 					if string(ctx.Path()) == "/early" {
 						early.Add(1)
 					}

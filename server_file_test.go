@@ -111,12 +111,12 @@ func TestFileStreamAllocations(t *testing.T) {
 	if gallop.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &gallop.Server{Handler: sendsFile(t, 1<<10), Logger: quiet, Transport: over}
+		s := &gallop.Server{Handler: sendsFile(t, 1<<10), Logger: quiet, Engine: over}
 		go s.Serve(ln)
 		defer s.Close()
 		c, err := net.Dial("tcp", ln.Addr().String())

@@ -105,7 +105,7 @@ func child(t *testing.T, part string, env ...string) *exec.Cmd {
 // A client that is killed in the middle of a body leaves half a request. No handler may take it for a whole one, and
 // nobody else may notice.
 func TestHostileClientKilledMidBody(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		if opening := os.Getenv(childVariable); opening != "" {
 			sendAndHang(t, opening)
 		}
@@ -116,7 +116,7 @@ func TestHostileClientKilledMidBody(t *testing.T) {
 		}
 		for framing, opening := range openings {
 			t.Run(framing+"/whole body", func(t *testing.T) {
-				address := hostileServer(t, &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+				address := hostileServer(t, &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) {
 					if string(ctx.Path()) == "/half" {
 						t.Errorf("the handler was given a body of %d octets that was not sent to its end", len(ctx.PostBody()))
 					}
@@ -129,7 +129,7 @@ func TestHostileClientKilledMidBody(t *testing.T) {
 			})
 			t.Run(framing+"/stream", func(t *testing.T) {
 				ended := make(chan error, 1)
-				address := hostileServer(t, &gallop.Server{Transport: over, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
+				address := hostileServer(t, &gallop.Server{Engine: over, StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
 					if string(ctx.Path()) == "/half" {
 						n, err := io.Copy(io.Discard, ctx.RequestBodyStream())
 						if n != half {
@@ -188,7 +188,7 @@ func sendAndHang(t *testing.T, order string) {
 // A body of a hundred thousand chunks with an octet each is legal and has to be put together in linear time, however
 // the segments cut it.
 func TestHostileTinyChunks(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		const n = 100_000
 		var message, body bytes.Buffer
 		message.WriteString("POST /chunks HTTP/1.1\r\nHost: hostile.test\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -202,7 +202,7 @@ func TestHostileTinyChunks(t *testing.T) {
 
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("stream=%v", stream), func(t *testing.T) {
-				address := hostileServer(t, &gallop.Server{Transport: over, StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
+				address := hostileServer(t, &gallop.Server{Engine: over, StreamRequestBody: stream, Handler: func(ctx *gallop.RequestCtx) {
 					digest, length := sha256.New(), int64(0)
 					if stream {
 						length, _ = io.Copy(digest, ctx.RequestBodyStream())

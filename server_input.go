@@ -20,6 +20,7 @@ import (
 // used of it begins another one.
 type input struct {
 	c        *serverConn
+	counted  int64 // bytes that were read, and that the server's counts do not have yet
 	buf      []byte
 	pinned   []byte // holds the head of this request, if buf no longer does
 	r        int
@@ -50,6 +51,7 @@ func (in *input) wait() error {
 	switch {
 	case n > 0:
 		in.c.look()
+		in.count(n)
 		in.buf = in.buf[:n]
 		return nil
 	case err == nil:
@@ -61,6 +63,7 @@ func (in *input) wait() error {
 func (in *input) waitRaw() error {
 	n, err := in.raw.read(in)
 	in.c.look()
+	in.count(n)
 	in.buf = in.buf[:n]
 	if n == 0 && err == nil {
 		err = io.EOF
@@ -110,6 +113,7 @@ func (in *input) read() error {
 		n, err := in.c.nc.Read(in.buf[len(in.buf):cap(in.buf)])
 		if n > 0 {
 			in.c.look()
+			in.count(n)
 			in.buf = in.buf[:len(in.buf)+n]
 			return nil
 		}

@@ -202,10 +202,10 @@ func TestLoopStats(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		listen func(*gallop.Server) *wiretest.KernelListener
-		want   gallop.ServerStats
+		want   gallop.LoopStats
 	}{
-		{"inline", gallop.ListenInline, gallop.ServerStats{Inline: 14, Overtaken: 2}},
-		{"as it comes", gallop.ListenOnLoop, gallop.ServerStats{Inline: 3, Pooled: 11, FastPlaces: 1, UsedPlaces: 1}},
+		{"inline", gallop.ListenInline, gallop.LoopStats{Inline: 14, Overtaken: 2}},
+		{"as it comes", gallop.ListenOnLoop, gallop.LoopStats{Inline: 3, Pooled: 11, FastPlaces: 1, UsedPlaces: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
@@ -223,7 +223,7 @@ func TestLoopStats(t *testing.T) {
 					c.Send(wiretest.Get("/slow")).Want(200)
 				})
 			}
-			if got := s.Stats(); got != tt.want {
+			if got := s.Stats().Loop; got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})

@@ -69,8 +69,8 @@ func firstLine(t *testing.T, c net.Conn, request string) string {
 }
 
 func TestConcurrencyLimit(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		s := &gallop.Server{Transport: over, Handler: say, Concurrency: 2}
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := &gallop.Server{Engine: over, Handler: say, Concurrency: 2}
 		addr := listen(t, s, s.Serve)
 		for range 2 {
 			if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -90,9 +90,9 @@ func TestConcurrencyLimit(t *testing.T) {
 }
 
 func TestConnsPerIPLimit(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		var log logged
-		s := &gallop.Server{Transport: over, Handler: say, MaxConnsPerIP: 1, Logger: &log}
+		s := &gallop.Server{Engine: over, Handler: say, MaxConnsPerIP: 1, Logger: &log}
 		addr := listen(t, s, s.Serve)
 		first := dialTCP(t, addr)
 		if got := firstLine(t, first, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -294,13 +294,13 @@ func TestServeTLSWithoutCertificate(t *testing.T) {
 }
 
 func TestUnixSocket(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		if runtime.GOOS == "windows" {
 			t.Skip("Windows has no permissions on sockets to look at")
 		}
 		path := filepath.Join(t.TempDir(), "s")
 		for range 2 { // the second server finds the socket of the first
-			s := &gallop.Server{Transport: over, Handler: say}
+			s := &gallop.Server{Engine: over, Handler: say}
 			ended := make(chan error, 1)
 			go func() { ended <- s.ListenAndServeUNIX(path, 0o600) }()
 			var c net.Conn
@@ -315,7 +315,7 @@ func TestUnixSocket(t *testing.T) {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v, %v", info.Mode(), err)
 			}
-			if err := (&gallop.Server{Transport: over, Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
+			if err := (&gallop.Server{Engine: over, Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
 				t.Error("two servers on one socket")
 			}
 			c.Close()
@@ -327,7 +327,7 @@ func TestUnixSocket(t *testing.T) {
 		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&gallop.Server{Transport: over, Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
+		if err := (&gallop.Server{Engine: over, Handler: say}).ListenAndServeUNIX(path, 0o600); err == nil {
 			t.Error("a file was taken for a socket")
 		}
 		if b, _ := os.ReadFile(path); string(b) != "precious" {
@@ -337,9 +337,9 @@ func TestUnixSocket(t *testing.T) {
 }
 
 func TestShutdownOverTCP(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		begun, finish := make(chan struct{}), make(chan struct{})
-		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+		s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/slow" {
 				close(begun)
 				<-finish
@@ -380,10 +380,10 @@ func TestShutdownOverTCP(t *testing.T) {
 }
 
 func TestShutdownEndsWithItsContext(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		begun := make(chan struct{})
 		finish := make(chan struct{})
-		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
+		s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) { close(begun); <-finish }}
 		addr := listen(t, s, s.Serve)
 		c := dialTCP(t, addr)
 		io.WriteString(c, wiretest.Get("/"))
@@ -401,8 +401,8 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 }
 
 func TestLameDuck(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		s := &gallop.Server{Transport: over, Handler: say, LameDuck: 300 * time.Millisecond}
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := &gallop.Server{Engine: over, Handler: say, LameDuck: 300 * time.Millisecond}
 		addr := listen(t, s, s.Serve)
 		idle := dialTCP(t, addr)
 		if got := firstLine(t, idle, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -423,8 +423,8 @@ func TestLameDuck(t *testing.T) {
 }
 
 func TestGoexitInAHandler(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) {
 			if string(ctx.Path()) == "/exit" {
 				runtime.Goexit()
 			}
@@ -498,7 +498,7 @@ func TestEmbeddedTLS(t *testing.T) {
 
 // Clients of a unix socket have the address that package net gives them.
 func TestUnixSocketAddresses(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		if runtime.GOOS == "windows" {
 			t.Skip("clients of unix sockets have no names on Windows")
 		}
@@ -507,7 +507,7 @@ func TestUnixSocketAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+		s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetBodyString(ctx.RemoteAddr().Network() + " " + ctx.RemoteAddr().String())
 		}}
 		go s.Serve(ln)

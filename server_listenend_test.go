@@ -57,12 +57,12 @@ func TestServeReturnsNilForClosedListeners(t *testing.T) {
 	} {
 		for network, ln := range listeners(t) {
 			t.Run(tt.name+"/"+network, func(t *testing.T) {
-				onSockets(t, func(t *testing.T, over gallop.TransportType) {
+				onSockets(t, func(t *testing.T, over gallop.EngineType) {
 					ln := ln(t)
 					if tt.wrap != nil {
 						ln = tt.wrap(ln)
 					}
-					s := &gallop.Server{Transport: over, Handler: say, Logger: quiet}
+					s := &gallop.Server{Engine: over, Handler: say, Logger: quiet}
 					served := make(chan error, 1)
 					go func() { served <- tt.serve(s, ln) }()
 					_ = ln.Close() // before or while it is served
@@ -98,10 +98,10 @@ func listeners(t *testing.T) map[string]func(*testing.T) net.Listener {
 
 // Who shuts a server down while it begins to serve gets no error, from either.
 func TestShutdownWhileItBeginsToServe(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for range 50 {
 			ln := listeners(t)["tcp"](t)
-			s := &gallop.Server{Transport: over, Handler: say, Logger: quiet}
+			s := &gallop.Server{Engine: over, Handler: say, Logger: quiet}
 			served := make(chan error, 1)
 			go func() { served <- s.Serve(ln) }()
 			if err := s.Close(); err != nil {

@@ -1,10 +1,13 @@
 package gallop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +22,7 @@ const acceptGrace = 20 * time.Millisecond
 type servedListener struct {
 	net.Listener
 	table  *connTable
+	number uint64          // of the listener among those that were ever added
 	base   context.Context // see Server.BaseContext; nil if the server has no contexts for connections
 	closed atomic.Bool
 
@@ -33,7 +37,8 @@ func (t *connTable) addListener(ln net.Listener) *servedListener {
 	if t.closing {
 		return nil
 	}
-	served := &servedListener{Listener: ln, table: t}
+	t.added++
+	served := &servedListener{Listener: ln, table: t, number: t.added}
 	t.listeners[served] = struct{}{}
 	return served
 }
@@ -119,13 +124,25 @@ func (t *connTable) startClosing() []*servedListener {
 	return t.allListeners()
 }
 
-// allListeners returns the listeners. t is locked.
+// allListeners returns the listeners in the order in which they were added. t is locked.
 func (t *connTable) allListeners() []*servedListener {
-	all := make([]*servedListener, 0, len(t.listeners))
-	for l := range t.listeners {
-		all = append(all, l)
-	}
+	all := slices.Collect(maps.Keys(t.listeners))
+	slices.SortFunc(all, func(a, b *servedListener) int { return cmp.Compare(a.number, b.number) })
 	return all
+}
+
+// Addrs returns the addresses of the listeners that the server serves, in the order in which they were added. It returns nil if the server
+// serves no listener, in particular before Serve or a Listen method was called and after Shutdown or Close.
+func (s *Server) Addrs() []net.Addr {
+	t := &s.conns
+	t.mu.Lock()
+	all := t.allListeners()
+	t.mu.Unlock()
+	var addrs []net.Addr
+	for _, l := range all {
+		addrs = append(addrs, l.Addr())
+	}
+	return addrs
 }
 
 // closeLate closes the listeners that are left, and does not wait for that.

@@ -116,9 +116,9 @@ func TestShutdownDoesNotWaitForHandshakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		t.Parallel()
-		s := &gallop.Server{Transport: over, Handler: say, Logger: quiet}
+		s := &gallop.Server{Engine: over, Handler: say, Logger: quiet}
 		addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
 		for range 100 {
 			defer dialTCP(t, addr).Close()

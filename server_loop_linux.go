@@ -42,13 +42,13 @@ func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
 	return g, err
 }
 
-// Stats returns what the event loops have done so far.
-func (s *Server) Stats() ServerStats {
+// loopStats returns what the event loops have done so far.
+func (s *Server) loopStats() LoopStats {
 	lg := &s.loops
 	lg.mu.Lock()
 	defer lg.mu.Unlock()
 	of := lg.stats()
-	stats := ServerStats{Inline: of.Counted, Pooled: lg.pooled.Load(), Overtaken: of.Overtaken}
+	stats := LoopStats{Inline: of.Counted, Pooled: lg.pooled.Load(), Overtaken: of.Overtaken}
 	stats.FastPlaces, stats.UsedPlaces = s.branch.count()
 	return stats
 }
@@ -213,7 +213,9 @@ func (h loopServer) Serve(w *poll.Worker, pc *poll.Conn) {
 // startWith begins a request with what the loop has read, as waitOnLoop would.
 func (c *serverConn) startWith(p []byte, more bool) {
 	c.loop.drained, c.loop.looked, c.loop.resumed, c.loop.started = !more, false, false, true
-	if in := &c.input; len(p) <= cap(in.buf) {
+	in := &c.input
+	in.counted += int64(len(p))
+	if len(p) <= cap(in.buf) {
 		in.buf = append(in.buf[:0], p...)
 	} else {
 		in.buf = append(bufpool.Grow(in.buf[:0], max(len(p), c.set.readBuf)), p...)
@@ -247,6 +249,7 @@ func (h loopServer) Unsent(w *poll.Worker, pc *poll.Conn, rest []byte) {
 	c.loop.resumed = false
 	c.limitWriting()
 	c.output.appendString(string(rest))
+	c.output.counted -= int64(len(rest)) // parkLater has counted them
 	h.s.ride(w, c, false)
 }
 
@@ -261,6 +264,13 @@ func (h loopServer) Run(w *poll.Worker, data any) {
 		h.s.vacate(w)
 	case func(*poll.Worker):
 		data(w)
+	}
+}
+
+// Rest implements poll.Handler.
+func (h loopServer) Rest(w *poll.Worker) {
+	if c, ok := w.Local.(*serverConn); ok {
+		c.publish()
 	}
 }
 
@@ -340,6 +350,7 @@ func (c *serverConn) takeAhead() error {
 		in := &c.input
 		in.makeRoom()
 		in.buf = append(bufpool.Grow(in.buf, len(p)+1), p...)
+		in.counted += int64(len(p))
 	} else if err == syscall.EAGAIN {
 		return errPark
 	}
@@ -383,6 +394,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 				c.parkLater(w, lc)
 				return
 			case errMove:
+				c.publish()
 				w.Local, settled = nil, true
 				w.Group().Hand(c)
 				return
@@ -428,6 +440,9 @@ func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked b
 	if lc.tls != nil {
 		lc.tls.out = nil
 	}
+	if !w.Leads() {
+		c.publish()
+	}
 	if lc.Park(by) {
 		c.nc, c.tls, c.entry, c.loop = nil, nil, nil, loopSeat{}
 		return c, true
@@ -456,6 +471,7 @@ func (c *serverConn) parkLater(w *poll.Worker, lc *loopConn) {
 	if limit := c.set.idle; limit > 0 {
 		by = w.Moment().Add(limit)
 	}
+	c.output.counted += int64(len(c.output.buf))
 	w.Later(&lc.Conn, c.output.buf, by)
 	c.output.buf = c.output.buf[:0]
 	c.nc, c.entry, c.loop = nil, nil, loopSeat{}
@@ -573,6 +589,7 @@ func (c *serverConn) tryRead() error {
 		c.now = c.loop.worker.Now()
 	}
 	c.loop.looked = false
+	in.count(n)
 	in.buf = in.buf[:len(in.buf)+n]
 	return nil
 }
@@ -695,6 +712,7 @@ func (o *output) writeOnLoop(p []byte) error {
 	} else {
 		n, err = lc.TryWriteBoth(head, p)
 	}
+	o.count(int64(n))
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // There are no event loops here: goroutines serve all connections, and nothing of this is
-// ever reached but serveOnLoops and Stats.
+// ever reached but serveOnLoops and loopStats.
 
 type loopGroup struct{}
 
@@ -24,8 +24,7 @@ func (l *loopSeat) leads() bool { return false }
 
 func (s *Server) serveOnLoops(*servedListener) (served bool, err error) { return false, nil }
 
-// Stats returns what event loops have done, which is nothing here.
-func (s *Server) Stats() ServerStats { return ServerStats{} }
+func (s *Server) loopStats() LoopStats { return LoopStats{} }
 
 func (c *serverConn) begun() (began, ready time.Time) { return c.since, c.ready }
 

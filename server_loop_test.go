@@ -45,7 +45,7 @@ func serveOnLoop(t *testing.T, s *gallop.Server, ln net.Listener) {
 	if s.Logger == nil {
 		s.Logger = log.New(io.Discard, "", 0)
 	}
-	s.Transport = gallop.TransportLoop
+	s.Engine = gallop.EngineLoop
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	t.Cleanup(func() {
@@ -103,10 +103,10 @@ func (c *rawClient) want(path, body string) {
 // proveFast has the handler for path called often enough to be called on the loop.
 func proveFast(t *testing.T, s *gallop.Server, c *rawClient, path, body string) {
 	t.Helper()
-	before := s.Stats().Inline
+	before := s.Stats().Loop.Inline
 	for range 2000 {
 		c.want(path, body)
-		if s.Stats().Inline > before+2 {
+		if s.Stats().Loop.Inline > before+2 {
 			return
 		}
 	}
@@ -117,7 +117,7 @@ func TestLoopCallsFastHandlersItself(t *testing.T) {
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("fast") }}
 	c := dialRaw(t, loopServer(t, s))
 	proveFast(t, s, c, "/", "fast")
-	if st := s.Stats(); st.Pooled == 0 || st.UsedPlaces == 0 || st.FastPlaces == 0 {
+	if st := s.Stats().Loop; st.Pooled == 0 || st.UsedPlaces == 0 || st.FastPlaces == 0 {
 		t.Errorf("%+v: it was not proven before", st)
 	}
 }
@@ -149,7 +149,7 @@ func TestWaitingForAWorkerIsNoSlowness(t *testing.T) {
 				t.Fatalf("%q, %v", body, err)
 			}
 		}
-		if s.Stats().FastPlaces > 0 {
+		if s.Stats().Loop.FastPlaces > 0 {
 			return
 		}
 	}
@@ -175,14 +175,14 @@ func TestDispatch(t *testing.T) {
 }
 
 // statsOf returns what a server does with fifty requests.
-func statsOf(t *testing.T, dispatch gallop.DispatchType) gallop.ServerStats {
+func statsOf(t *testing.T, dispatch gallop.DispatchType) gallop.LoopStats {
 	t.Helper()
 	s := &gallop.Server{Dispatch: dispatch, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
 	c := dialRaw(t, loopServer(t, s))
 	for range 50 {
 		c.want("/", "x")
 	}
-	return s.Stats()
+	return s.Stats().Loop
 }
 
 // Whatever a handler does on the loop costs its own connection only.
@@ -245,7 +245,7 @@ func TestLoopGoesOnWithoutHandlersThatStop(t *testing.T) {
 			group.Wait()
 		})
 	}
-	if st := s.Stats(); st.Overtaken == 0 {
+	if st := s.Stats().Loop; st.Overtaken == 0 {
 		t.Errorf("%+v: nobody was overtaken", st)
 	}
 }
@@ -264,7 +264,7 @@ func TestLoopSeesThatAHandlerBlocks(t *testing.T) {
 	for range 5 {
 		c.want("/", "x")
 	}
-	if st := s.Stats(); st.FastPlaces != 0 || st.Overtaken > 2 {
+	if st := s.Stats().Loop; st.FastPlaces != 0 || st.Overtaken > 2 {
 		t.Errorf("%+v: it was not noticed", st)
 	}
 }
@@ -285,9 +285,9 @@ func TestLoopSeesThatAHandlerStillBlocks(t *testing.T) {
 	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); s.Stats().FastPlaces != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); s.Stats().Loop.FastPlaces != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("%+v: it is not noticed", s.Stats())
+			t.Errorf("%+v: it is not noticed", s.Stats().Loop)
 			break
 		}
 	}
@@ -315,7 +315,7 @@ func TestLoopSamplesShortConnections(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-		if n, inline := gallop.ShortRuns(s), s.Stats().Inline; n < 40 || inline < 900 {
+		if n, inline := gallop.ShortRuns(s), s.Stats().Loop.Inline; n < 40 || inline < 900 {
 			t.Errorf("of %d runs on the loop it is known that %d were short", inline, n)
 		}
 		if err := s.Close(); err != nil {
@@ -476,12 +476,12 @@ func TestLoopHijack(t *testing.T) {
 
 func TestServeEndsWhenItsListenerIsClosed(t *testing.T) {
 	before := runtime.NumGoroutine()
-	for _, transport := range []gallop.TransportType{gallop.TransportLoop, gallop.TransportGoroutine, gallop.TransportAuto} {
+	for _, transport := range []gallop.EngineType{gallop.EngineLoop, gallop.EngineGoroutine, gallop.EngineAuto} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &gallop.Server{Transport: transport, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
+		s := &gallop.Server{Engine: transport, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ln) }()
 		c := dialRaw(t, ln.Addr().String())
@@ -506,14 +506,14 @@ func TestServeEndsWhenItsListenerIsClosed(t *testing.T) {
 
 // Loops are not told that a listener was closed, yet Serve returns at once.
 func TestServeEndsAtOnceWhenItsListenerIsClosed(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		var took []time.Duration
 		for range 11 {
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
+			s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
 			served := make(chan struct{})
 			go func() { defer close(served); _ = s.Serve(ln) }()
 			dialRaw(t, ln.Addr().String()).want("/", "x")
@@ -530,7 +530,7 @@ func TestServeEndsAtOnceWhenItsListenerIsClosed(t *testing.T) {
 
 // Connections that come one by one are served by loops, whoever has accepted them.
 func TestLoopsServeWhatTheWatchAccepts(t *testing.T) {
-	s := &gallop.Server{Transport: gallop.TransportLoop, MaxConnsPerIP: 100, Handler: func(ctx *gallop.RequestCtx) {
+	s := &gallop.Server{Engine: gallop.EngineLoop, MaxConnsPerIP: 100, Handler: func(ctx *gallop.RequestCtx) {
 		ctx.SetBodyString(ctx.RemoteAddr().String() + ctx.Conn().LocalAddr().String())
 	}}
 	addr := loopServer(t, s)
@@ -541,7 +541,7 @@ func TestLoopsServeWhatTheWatchAccepts(t *testing.T) {
 			c.want("/", c.LocalAddr().String()+c.RemoteAddr().String())
 		}
 	}
-	if stats := s.Stats(); stats.Inline+stats.Pooled != 50*20 { // which goroutines without loops do not count
+	if stats := s.Stats().Loop; stats.Inline+stats.Pooled != 50*20 { // which goroutines without loops do not count
 		t.Errorf("%+v", stats)
 	}
 }
@@ -560,7 +560,7 @@ func TestLoopsLeaveListenersThatOthersHave(t *testing.T) {
 	defer other.Close()
 	before := watchedListeners(t)
 	begun, finish := make(chan bool), make(chan bool)
-	s := &gallop.Server{Transport: gallop.TransportLoop, Logger: log.New(io.Discard, "", 0),
+	s := &gallop.Server{Engine: gallop.EngineLoop, Logger: log.New(io.Discard, "", 0),
 		Handler: func(*gallop.RequestCtx) { begun <- true; <-finish }}
 	served, closed := make(chan error, 1), make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
@@ -772,6 +772,6 @@ func TestLoopChurn(t *testing.T) {
 		})
 	}
 	group.Wait()
-	t.Logf("%d calls, %+v", calls.Load(), s.Stats())
+	t.Logf("%d calls, %+v", calls.Load(), s.Stats().Loop)
 	wantNoConns(t, s)
 }

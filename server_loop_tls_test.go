@@ -29,7 +29,7 @@ func tlsServer(t *testing.T, s *gallop.Server) (dial func(through func(net.Conn)
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(cert)
-	s.Transport = gallop.TransportLoop
+	s.Engine = gallop.EngineLoop
 	addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
 	return func(through func(net.Conn) net.Conn) *rawClient {
 		nc := dialTCP(t, addr)
@@ -84,7 +84,7 @@ func TestLoopTLSIdleConnectionsHoldNoGoroutine(t *testing.T) {
 	for _, c := range conns {
 		c.want("/again", "/again")
 	}
-	if stats := s.Stats(); stats.Inline == 0 {
+	if stats := s.Stats().Loop; stats.Inline == 0 {
 		t.Errorf("no handler was called on a loop: %+v", stats)
 	}
 }

@@ -13,6 +13,7 @@ import (
 // heads with small bodies leave together.
 type output struct {
 	c        *serverConn
+	counted  int64 // bytes that were written, and that the server's counts do not have yet; may be negative, see Unsent
 	buf      []byte
 	flushes  int                       // how often something was written
 	deadline time.Time                 // as set on the connection
@@ -117,6 +118,7 @@ func (o *output) writeAll(p []byte) error {
 			piece = p[:min(len(p), tlsPiece)]
 		}
 		n, err := o.c.nc.Write(piece)
+		o.count(int64(n))
 		if p = p[n:]; len(p) == 0 {
 			return nil
 		}
@@ -135,6 +137,7 @@ func (o *output) writev(tc *net.TCPConn, p []byte) error {
 	for o.still = 0; ; {
 		o.arm()
 		n, err := o.vec.WriteTo(tc)
+		o.count(n)
 		if len(o.vec) == 0 {
 			o.vecs = [2][]byte{}
 			return nil
@@ -174,6 +177,7 @@ func (o *output) readFrom(rf io.ReaderFrom, r io.Reader, n int64) (int64, error)
 		o.arm()
 		before := rest.N
 		k, err := rf.ReadFrom(rest)
+		o.count(k)
 		switch {
 		case rest.N == 0 && err == nil:
 			return n, nil

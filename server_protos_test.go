@@ -51,9 +51,9 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 		"chosen for a client, HTTP/2 is served": {choosing(chosen), true, autocert[:2], "h2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onSockets(t, func(t *testing.T, over gallop.TransportType) {
+			onSockets(t, func(t *testing.T, over gallop.EngineType) {
 				before := slices.Clone(tt.config.NextProtos)
-				s := &gallop.Server{Transport: over, Handler: say, TLSConfig: tt.config}
+				s := &gallop.Server{Engine: over, Handler: say, TLSConfig: tt.config}
 				if tt.served {
 					s.NextProto("h2", func(net.Conn) error { return nil })
 				}

@@ -95,7 +95,7 @@ func simulate(t *testing.T, seed uint64, steps int) (result simResult) {
 		synctest.Test(t, m.live)
 		stuck.Stop()
 		result.answered += m.answered
-		result.stolen += m.s.Stats().Overtaken
+		result.stolen += m.s.Stats().Loop.Overtaken
 		result.trace = result.trace*31 + m.trace
 	}
 	return result

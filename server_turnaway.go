@@ -20,7 +20,11 @@ const (
 // turnAway answers a connection that is not going to be served, and closes it. It waits for
 // the client unless it is to do so aside, on another goroutine.
 func (s *Server) turnAway(c net.Conn, status int, reason error, aside bool) {
-	s.conns.rejected.Add(1)
+	if reason == ErrPerIPConnLimit {
+		s.conns.rejectedPerIP.Add(1)
+	} else {
+		s.conns.rejectedFull.Add(1)
+	}
 	s.log.printf("connection from %s refused: %v", c.RemoteAddr(), reason)
 	if tc, ok := c.(secured); ok { // the answer would have to wait for a handshake
 		closeWithoutHandshake(tc)

@@ -44,8 +44,8 @@ func TestTurnedAwayClientsReadTheResponse(t *testing.T) {
 			", embedded": func(ln net.Listener) net.Listener { return plainConnListener{ln} },
 		} {
 			t.Run(name+way, func(t *testing.T) {
-				onSockets(t, func(t *testing.T, over gallop.TransportType) {
-					s := &gallop.Server{Transport: over, Handler: say}
+				onSockets(t, func(t *testing.T, over gallop.EngineType) {
+					s := &gallop.Server{Engine: over, Handler: say}
 					tt.limit(s)
 					addr := listen(t, s, func(ln net.Listener) error { return s.Serve(listener(ln)) })
 					if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -170,12 +170,12 @@ func TestTurnedAwayClientsAreBounded(t *testing.T) {
 
 // Over TLS a client is turned away without a handshake, as SECURITY.md says.
 func TestTurnedAwayTLSClientsGetNoHandshake(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		cert, key, err := gallop.GenerateTestCertificate("localhost")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &gallop.Server{Transport: over, Handler: say, Concurrency: 1}
+		s := &gallop.Server{Engine: over, Handler: say, Concurrency: 1}
 		addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) })
 		first := tls.Client(dialTCP(t, addr), &tls.Config{InsecureSkipVerify: true})
 		if got := firstLine(t, first, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
@@ -236,8 +236,8 @@ func TestTurnedAwayByServeConn(t *testing.T) {
 
 // net/http's client takes a response that comes before its request for a mistake.
 func TestTurnedAwayClientsOfNetHTTP(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		s := &gallop.Server{Transport: over, Handler: say, MaxConnsPerIP: 1}
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := &gallop.Server{Engine: over, Handler: say, MaxConnsPerIP: 1}
 		addr := listen(t, s, s.Serve)
 		if got := firstLine(t, dialTCP(t, addr), wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
 			t.Fatal(got)

@@ -65,9 +65,9 @@ func TestUnframedBodiesEndWithAResetWhenCutOff(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onSockets(t, func(t *testing.T, over gallop.TransportType) {
+			onSockets(t, func(t *testing.T, over gallop.EngineType) {
 				for _, secure := range []bool{false, true} {
-					s := &gallop.Server{Transport: over, Logger: quiet}
+					s := &gallop.Server{Engine: over, Logger: quiet}
 					s.Handler = func(ctx *gallop.RequestCtx) { tt.handle(s, ctx) }
 					c := dialServer(t, s, secure)
 					io.WriteString(c, tt.request)
@@ -100,8 +100,8 @@ func dialServer(t *testing.T, s *gallop.Server, secure bool) net.Conn {
 
 // A connection that a handler takes behind such a body ends as its owner wants.
 func TestUnframedBodyBeforeHijackEndsInOrder(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.TransportType) {
-		c := dialServer(t, &gallop.Server{Transport: over, Handler: func(ctx *gallop.RequestCtx) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		c := dialServer(t, &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) {
 			s, err := ctx.StreamResponse()
 			if err != nil {
 				t.Error(err)

@@ -22,7 +22,7 @@ import (
 // refusals are handlers that answer requests without reading their bodies, and the status.
 var refusals = map[string]struct {
 	status int
-	serve  func(over gallop.TransportType) *gallop.Server
+	serve  func(over gallop.EngineType) *gallop.Server
 }{
 	"root, 204": {204, refuse(func(ctx *gallop.RequestCtx) { ctx.SetStatusCode(204) })},
 	"root, 401": {401, refuse(func(ctx *gallop.RequestCtx) { ctx.Error("who are you?", 401) })},
@@ -58,21 +58,21 @@ var refusals = map[string]struct {
 	"web, 401": {401, refuseByWeb(func(c *web.Ctx) error { return web.NewError(401, "who are you?") })},
 }
 
-func refuse(h gallop.RequestHandler) func(gallop.TransportType) *gallop.Server {
-	return func(over gallop.TransportType) *gallop.Server {
-		return &gallop.Server{Transport: over, StreamRequestBody: true, Handler: h}
+func refuse(h gallop.RequestHandler) func(gallop.EngineType) *gallop.Server {
+	return func(over gallop.EngineType) *gallop.Server {
+		return &gallop.Server{Engine: over, StreamRequestBody: true, Handler: h}
 	}
 }
 
-func refuseByNetHTTP(h http.HandlerFunc) func(gallop.TransportType) *gallop.Server {
-	return func(over gallop.TransportType) *gallop.Server {
+func refuseByNetHTTP(h http.HandlerFunc) func(gallop.EngineType) *gallop.Server {
+	return func(over gallop.EngineType) *gallop.Server {
 		s := nethttp.NewServer(h)
-		s.Transport = over
+		s.Engine = over
 		return s
 	}
 }
 
-func refuseByWeb(h web.Handler) func(gallop.TransportType) *gallop.Server {
+func refuseByWeb(h web.Handler) func(gallop.EngineType) *gallop.Server {
 	app := web.New(web.Config{})
 	app.Post("/", h)
 	return refuse(app.Handler())
@@ -136,7 +136,7 @@ func TestUnreadBodiesAreAnnounced(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for name, refusal := range refusals {
 				t.Run(name, func(t *testing.T) {
-					onSockets(t, func(t *testing.T, over gallop.TransportType) {
+					onSockets(t, func(t *testing.T, over gallop.EngineType) {
 						s := refusal.serve(over)
 						failed, _ := postUnread(t, listen(t, s, s.Serve), tt.size, tt.n, refusal.status, tt.chunked)
 						if failed > 0 {
@@ -168,7 +168,7 @@ func TestUnreadBodiesWithinTheBoundKeepTheConnection(t *testing.T) {
 	const bound = 256 << 10
 	for name, refusal := range refusals {
 		t.Run(name, func(t *testing.T) {
-			onSockets(t, func(t *testing.T, over gallop.TransportType) {
+			onSockets(t, func(t *testing.T, over gallop.EngineType) {
 				for _, size := range []int{1, 10_000, 200_000, bound} {
 					for _, chunked := range []bool{false, true} {
 						s := refusal.serve(over)

@@ -38,10 +38,10 @@ func onTransports(t *testing.T, test func(t *testing.T, on transport)) {
 }
 
 // onSockets runs a test for servers that serve real sockets in one way and in the other.
-func onSockets(t *testing.T, test func(t *testing.T, over gallop.TransportType)) {
+func onSockets(t *testing.T, test func(t *testing.T, over gallop.EngineType)) {
 	t.Helper()
-	t.Run("loop", func(t *testing.T) { test(t, gallop.TransportLoop) })
-	t.Run("goroutine", func(t *testing.T) { test(t, gallop.TransportGoroutine) })
+	t.Run("loop", func(t *testing.T) { test(t, gallop.EngineLoop) })
+	t.Run("goroutine", func(t *testing.T) { test(t, gallop.EngineGoroutine) })
 }
 
 // serve returns a function that serves a connection to its end. On event loops its error

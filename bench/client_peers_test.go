@@ -68,14 +68,14 @@ func serveTargetFasthttp(ln net.Listener) error {
 	return s.Serve(ln)
 }
 
-func serveTargetGallop(ln net.Listener) error { return serveTarget(ln, gallop.TransportAuto) }
+func serveTargetGallop(ln net.Listener) error { return serveTarget(ln, gallop.EngineAuto) }
 
-func serveTargetGoroutines(ln net.Listener) error { return serveTarget(ln, gallop.TransportGoroutine) }
+func serveTargetGoroutines(ln net.Listener) error { return serveTarget(ln, gallop.EngineGoroutine) }
 
-func serveTarget(ln net.Listener, transport gallop.TransportType) error {
+func serveTarget(ln net.Listener, engine gallop.EngineType) error {
 	s := &gallop.Server{
-		Handler:   func(ctx *gallop.RequestCtx) { _, _ = ctx.Write(ctx.RequestURI()) },
-		Transport: transport,
+		Handler: func(ctx *gallop.RequestCtx) { _, _ = ctx.Write(ctx.RequestURI()) },
+		Engine:  engine,
 	}
 	return s.Serve(ln)
 }

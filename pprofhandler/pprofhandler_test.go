@@ -88,9 +88,9 @@ func TestPost(t *testing.T) {
 
 // A client that goes away ends its profile, so that another one can begin. Two at once are refused.
 func TestClientLeaves(t *testing.T) {
-	for _, over := range []gallop.TransportType{gallop.TransportLoop, gallop.TransportGoroutine} {
+	for _, over := range []gallop.EngineType{gallop.EngineLoop, gallop.EngineGoroutine} {
 		for _, kind := range []string{"profile", "trace", "heap"} {
-			s := &gallop.Server{Handler: pprofhandler.Handler, Transport: over}
+			s := &gallop.Server{Handler: pprofhandler.Handler, Engine: over}
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +116,7 @@ func TestClientLeaves(t *testing.T) {
 			}
 			c.Close()
 			begun := time.Now()
-			for s.GetCurrentConcurrency() > 0 && time.Since(begun) < 10*time.Second {
+			for s.Stats().Connections > 0 && time.Since(begun) < 10*time.Second {
 				time.Sleep(time.Millisecond)
 			}
 			if kind == "profile" {

@@ -16,7 +16,7 @@ func newGallop(app App, o Options) Server {
 
 func newGallopGoroutines(app App, o Options) Server {
 	s := newGallop(app, o)
-	s.(gallopServer).Transport = gallop.TransportGoroutine
+	s.(gallopServer).Engine = gallop.EngineGoroutine
 	return s
 }
 
@@ -52,11 +52,11 @@ func withOptions(s *gallop.Server, o Options) gallopServer {
 func (s gallopServer) Shutdown(ctx context.Context) error { return s.ShutdownWithContext(ctx) }
 
 // OnLoops reports whether a server of New has served requests on event loops, and what these have done.
-func OnLoops(s Server) (gallop.ServerStats, bool) {
+func OnLoops(s Server) (gallop.LoopStats, bool) {
 	g, ok := s.(gallopServer)
 	if !ok {
-		return gallop.ServerStats{}, false
+		return gallop.LoopStats{}, false
 	}
-	stats := g.Stats()
+	stats := g.Stats().Loop
 	return stats, stats.Inline+stats.Pooled > 0
 }

@@ -145,7 +145,7 @@ func BenchmarkNetwork(b *testing.B) {
 	for _, size := range []int{1 << 10, 500 << 10} {
 		text := data.JSON(size)
 		ln := memnet.NewListener()
-		s := &gallop.Server{Transport: gallop.TransportGoroutine, Handler: func(ctx *gallop.RequestCtx) {
+		s := &gallop.Server{Engine: gallop.EngineGoroutine, Handler: func(ctx *gallop.RequestCtx) {
 			ctx.SetContentType("application/json")
 			ctx.Response.SetBodyRaw(text)
 		}}

@@ -40,6 +40,9 @@ type Handler interface {
 	// has not.
 	Unsent(w *Worker, c *Conn, rest []byte)
 
+	// Rest is told that w, which has served connections on a loop, serves none for now.
+	Rest(w *Worker)
+
 	// Overdue is told of what Worker.Count was told last on a loop, when the watchdog has taken that from its worker
 	// and this goes on for long.
 	Overdue(what uint32)

@@ -294,6 +294,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 			l.catchUp()
 			continue
 		}
+		w.g.h.Rest(w)
 		if !l.wait() {
 			l.g.ended(l)
 			return true
@@ -380,6 +381,7 @@ func (w *Worker) end() bool {
 // overtaken ends a run of a worker that leads no longer.
 func (w *Worker) overtaken() {
 	w.Done()
+	w.g.h.Rest(w)
 	if w.ahead != nil {
 		w.loop.letGo(w.ahead)
 		w.ahead = nil

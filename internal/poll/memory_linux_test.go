@@ -101,6 +101,8 @@ func (h *hooks) tellExpiry() <-chan time.Time {
 	return expired
 }
 
+func (h *hooks) Rest(*Worker) {}
+
 func (h *hooks) Overdue(what uint32) {
 	if h.overdue != nil {
 		h.overdue(what)

@@ -193,7 +193,7 @@ func TestHiddenNames(t *testing.T) {
 func TestPanel(t *testing.T) {
 	s := &site{Config: &Config{Dir: "/srv/www", Addr: ":8080", Log: "text", Version: "v1.2.3", Echo: true, MaxBody: 4 << 20}}
 	s.server = s.newServer(nil)
-	served := map[bool]string{true: "event loops", false: "a goroutine per connection"}[runtime.GOOS == "linux"] // see gallop.TransportAuto
+	served := map[bool]string{true: "event loops", false: "a goroutine per connection"}[runtime.GOOS == "linux"] // see gallop.EngineAuto
 	plain := s.panel([]string{"http://localhost:8080/", "http://192.0.2.7:8080/"}, s.what(), false)
 	for _, want := range []string{
 		"gallop v1.2.3 · go1.", "Open       http://localhost:8080/\n", "Network    http://192.0.2.7:8080/\n", "Serving    /srv/www\n",

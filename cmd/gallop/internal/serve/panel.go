@@ -92,7 +92,7 @@ func (s *site) facts(what string) []fact {
 	return facts
 }
 
-// transport returns how connections are served: what gallop.TransportAuto means for a TCP listener here.
+// transport returns how connections are served: what gallop.EngineAuto means for a TCP listener here.
 func transport() string {
 	if runtime.GOOS == "linux" {
 		return "event loops"

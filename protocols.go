@@ -1,0 +1,126 @@
+package gallop
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Protocols is a set of HTTP protocols. It has the methods of net/http's type of the same name. The zero value is the empty set.
+// Protocols values may be compared with ==.
+//
+// Server.Protocols, Client.Protocols and HostClient.Protocols are pointers: nil means the protocols that this version of the module
+// recommends. That is HTTP/1 (HTTP/1.1 and HTTP/1.0) now. A later version that supports HTTP/2 over TLS will recommend it as well, so
+// set the field if a program must keep to HTTP/1.
+//
+// This version supports HTTP/1 only. A set that contains anything else, or that does not contain HTTP/1, is refused with an error that is
+// ErrProtocols to errors.Is.
+type Protocols struct{ bits uint8 }
+
+const (
+	protoHTTP1 = 1 << iota
+	protoHTTP2
+	protoUnencryptedHTTP2
+)
+
+// HTTP1 reports whether p includes HTTP/1: HTTP/1.1 and HTTP/1.0, with and without TLS.
+func (p Protocols) HTTP1() bool { return p.bits&protoHTTP1 != 0 }
+
+// SetHTTP1 adds HTTP/1 to p or removes it.
+func (p *Protocols) SetHTTP1(ok bool) { p.set(protoHTTP1, ok) }
+
+// HTTP2 reports whether p includes HTTP/2 over TLS.
+func (p Protocols) HTTP2() bool { return p.bits&protoHTTP2 != 0 }
+
+// SetHTTP2 adds HTTP/2 over TLS to p or removes it.
+func (p *Protocols) SetHTTP2(ok bool) { p.set(protoHTTP2, ok) }
+
+// UnencryptedHTTP2 reports whether p includes HTTP/2 without TLS (RFC 9113 §3.3).
+func (p Protocols) UnencryptedHTTP2() bool { return p.bits&protoUnencryptedHTTP2 != 0 }
+
+// SetUnencryptedHTTP2 adds HTTP/2 without TLS to p or removes it.
+func (p *Protocols) SetUnencryptedHTTP2(ok bool) { p.set(protoUnencryptedHTTP2, ok) }
+
+func (p *Protocols) set(bit uint8, ok bool) {
+	if ok {
+		p.bits |= bit
+	} else {
+		p.bits &^= bit
+	}
+}
+
+// String returns the set in braces, for example "{HTTP1,HTTP2}".
+func (p Protocols) String() string {
+	var names []string
+	if p.HTTP1() {
+		names = append(names, "HTTP1")
+	}
+	if p.HTTP2() {
+		names = append(names, "HTTP2")
+	}
+	if p.UnencryptedHTTP2() {
+		names = append(names, "UnencryptedHTTP2")
+	}
+	return "{" + strings.Join(names, ",") + "}"
+}
+
+// check returns an error that wraps ErrProtocols unless this version supports exactly the protocols in p, or p is nil.
+func (p *Protocols) check() error {
+	if p == nil || p.bits == protoHTTP1 {
+		return nil
+	}
+	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
+}
+
+// HTTP2Config configures HTTP/2. Its fields have the names and meanings of net/http's type of the same name. In each field, zero means the
+// default. A field that only one side uses says so; the other side ignores it.
+//
+// This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. An HTTP2Config must not be changed once a Server or
+// client that points to it is used.
+type HTTP2Config struct {
+	// MaxConcurrentStreams is how many streams a client may have open at a time on one connection of a Server.
+	// Server.Concurrency bounds connections, not streams. The default is at least 100.
+	MaxConcurrentStreams int
+
+	// StrictMaxConcurrentRequests makes a client wait when the server's limit for streams on a connection is reached.
+	// By default the client opens another connection, up to its MaxConns or MaxConnsPerHost.
+	StrictMaxConcurrentRequests bool
+
+	// MaxDecoderHeaderTableSize bounds the table that headers from the peer are decompressed with, in bytes (RFC 7541 §4.2).
+	// It must be less than 4 MiB; other values mean the default.
+	MaxDecoderHeaderTableSize int
+
+	// MaxEncoderHeaderTableSize bounds the table that headers to the peer are compressed with, in bytes (RFC 7541 §4.2).
+	// It must be less than 4 MiB; other values mean the default.
+	MaxEncoderHeaderTableSize int
+
+	// MaxReadFrameSize is the size of the largest frame that is accepted, in bytes. It must be from 16 KiB to 16 MiB;
+	// other values mean the default.
+	MaxReadFrameSize int
+
+	// MaxReceiveBufferPerConnection is the size of a connection's flow-control window for received data, in bytes. It must be at
+	// least 64 KiB and less than 4 MiB; other values mean the default.
+	MaxReceiveBufferPerConnection int
+
+	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. It must be less than
+	// 4 MiB; other values mean the default.
+	MaxReceiveBufferPerStream int
+
+	// SendPingTimeout is how long nothing may be received on a connection before a PING frame checks whether the peer is
+	// still there. Zero means no checks.
+	SendPingTimeout time.Duration
+
+	// PingTimeout is how long the peer may take to answer a PING frame before the connection is closed. The default is 15 s.
+	PingTimeout time.Duration
+
+	// WriteByteTimeout closes a connection on which no byte could be written for this long although there was something to
+	// write. Zero means no timeout here; a Server's own limits for writing hold nevertheless.
+	WriteByteTimeout time.Duration
+
+	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.
+	PermitProhibitedCipherSuites bool
+
+	// CountError is called for each HTTP/2 error, for metrics. errType consists of lowercase letters, digits and
+	// underscores. The function may be called by many goroutines at once. It may be nil.
+	CountError func(errType string)
+}

@@ -1,0 +1,46 @@
+package gallop
+
+import (
+	"context"
+	"net"
+)
+
+// Run serves the connections that ln accepts until ctx ends, and then shuts the server down without cutting off a request: it does what
+// Serve does followed by ShutdownWithContext, including the wait of LameDuck. It returns when both are over. Use it with
+// signal.NotifyContext or an errgroup.
+//
+// Run returns nil after a shutdown in which all in-flight requests were served, and context.DeadlineExceeded if the time of
+// ShutdownTimeout was over before that. If the server stops for another reason, Run returns what Serve returns, and the server's other
+// listeners go on.
+func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	return s.run(ctx, func() error { return s.Serve(ln) })
+}
+
+// RunTLS is Run over TLS. See ServeTLS for the files.
+func (s *Server) RunTLS(ctx context.Context, ln net.Listener, certFile, keyFile string) error {
+	return s.run(ctx, func() error { return s.ServeTLS(ln, certFile, keyFile) })
+}
+
+// run calls serve, and shuts the server down when ctx ends.
+func (s *Server) run(ctx context.Context, serve func() error) error {
+	down := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() { down <- s.shutdownInTime() })
+	err := serve()
+	if stop() {
+		return err
+	}
+	if downErr := <-down; err == nil {
+		err = downErr
+	}
+	return err
+}
+
+// shutdownInTime shuts the server down as long as LameDuck and ShutdownTimeout allow.
+func (s *Server) shutdownInTime() error {
+	if s.ShutdownTimeout <= 0 {
+		return s.Shutdown()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), max(s.LameDuck, 0)+s.ShutdownTimeout)
+	defer cancel()
+	return s.ShutdownWithContext(ctx)
+}

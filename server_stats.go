@@ -1,0 +1,179 @@
+package gallop
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// ServerStats counts the connections and requests of a Server, for metrics and dashboards. See Server.Stats.
+//
+// The first four fields are about the moment of the call. All other fields count from the start of the server and never go down.
+// The fields are read one after another while the server works, so they need not add up exactly.
+type ServerStats struct {
+	Connections uint64 // open connections: Active, Idle and Handshaking together
+	Active      uint64 // connections with a request that is being read, handled or answered
+	Idle        uint64 // connections that wait for their first or next request
+	Handshaking uint64 // connections in a TLS handshake
+
+	Accepted            uint64 // connections that were accepted and not rejected, including those given to ServeConn
+	Rejected            uint64 // connections that were rejected, for any of the following reasons
+	RejectedConcurrency uint64 // connections rejected because of Server.Concurrency
+	RejectedPerIP       uint64 // connections rejected because of Server.MaxConnsPerIP
+
+	// Requests counts requests whose header was complete. A request that is being handled may not be counted yet.
+	Requests uint64
+
+	Refused uint64 // requests that the server answered with an error instead of calling Handler
+
+	// BytesRead and BytesWritten count what was read from and written to connections, without the overhead of TLS. They are brought
+	// up to date when a connection waits for its next request, and every 64 KiB. Bytes on hijacked connections are not counted.
+	BytesRead, BytesWritten uint64
+
+	// Loop is what event loops have done. It is empty without event loops.
+	Loop LoopStats
+}
+
+// LoopStats counts how event loops have called handlers. It is for debugging: its fields depend on how the loops work and may change in any
+// version.
+type LoopStats struct {
+	Inline    uint64 // handlers called on a loop
+	Pooled    uint64 // handlers called on goroutines while the loop went on
+	Overtaken uint64 // handlers on a loop that took so long that the loop went on without them
+
+	// Methods and paths share the places of a table. FastPlaces are those whose handlers are called on the loop, and UsedPlaces
+	// those that have had a handler so far.
+	FastPlaces, UsedPlaces int
+}
+
+// Stats returns what the server has done so far and how many connections it has. It may be called at any time by any goroutine. It looks at
+// every connection, so call it every few seconds at most rather than for every request.
+func (s *Server) Stats() ServerStats {
+	stats := ServerStats{
+		RejectedConcurrency: s.conns.rejectedFull.Load(),
+		RejectedPerIP:       s.conns.rejectedPerIP.Load(),
+		Loop:                s.loopStats(),
+	}
+	stats.Rejected = stats.RejectedConcurrency + stats.RejectedPerIP
+	for i := range s.counts {
+		n := &s.counts[i]
+		stats.Requests += uint64(n.requests.Load())
+		stats.Refused += uint64(n.refused.Load())
+		stats.BytesRead += uint64(n.read.Load())
+		stats.BytesWritten += uint64(n.written.Load())
+	}
+	s.conns.countStates(&stats)
+	return stats
+}
+
+// GetCurrentConcurrency returns how many connections are being served.
+//
+// Deprecated: use the Connections field of Stats.
+func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open.Load(), 0)) }
+
+// GetOpenConnectionsCount returns how many connections are being served.
+//
+// Deprecated: use the Connections field of Stats.
+func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
+
+// GetRejectedConnectionsCount returns how many connections were refused because of Concurrency or MaxConnsPerIP.
+//
+// Deprecated: use the Rejected field of Stats.
+func (s *Server) GetRejectedConnectionsCount() uint32 {
+	return uint32(s.conns.rejectedFull.Load() + s.conns.rejectedPerIP.Load())
+}
+
+// Requests and bytes are counted in the serverConn, in its input and in its output, each by the goroutine that may use that part. The counts
+// are added to those of the server when the connection waits, and on event loops when the loop does. So no request needs a counter that
+// processors share.
+
+// serverCounts are the counts of some of the server's connections. They have a cache line of their own.
+type serverCounts struct {
+	requests, refused, read, written atomic.Int64
+
+	_ [32]byte
+}
+
+// countShards is how many serverCounts a server has. Connections are spread over them.
+const countShards = 16
+
+// countLag is how many bytes are counted at most before the server's counts have them.
+const countLag = 64 << 10
+
+func (c *serverConn) counts() *serverCounts { return &c.srv.counts[c.id%countShards] }
+
+// publish adds what c has counted to the counts of the server. Nobody else may use the input and the output.
+func (c *serverConn) publish() {
+	if c.counted|c.input.counted|c.output.counted != 0 {
+		n := c.counts()
+		n.requests.Add(c.counted)
+		c.counted = 0
+		c.input.publish(n)
+		c.output.publish(n)
+	}
+}
+
+func (in *input) publish(n *serverCounts) {
+	n.read.Add(in.counted)
+	in.counted = 0
+}
+
+func (o *output) publish(n *serverCounts) {
+	n.written.Add(o.counted)
+	o.counted = 0
+}
+
+// count counts bytes that were read.
+func (in *input) count(n int) {
+	if in.counted += int64(n); in.counted >= countLag {
+		in.publish(in.c.counts())
+	}
+}
+
+// count counts bytes that were written.
+func (o *output) count(n int64) {
+	if o.counted += n; o.counted >= countLag {
+		o.publish(o.c.counts())
+	}
+}
+
+// countPause is how many connections are looked at before others may have the lock of the table.
+const countPause = 256
+
+// countStates counts the connections, by what they do.
+func (t *connTable) countStates(stats *ServerStats) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	stats.Accepted = t.accepted
+	if t.conns.next == nil {
+		return // the server has not begun
+	}
+	looked := 0
+	for c := t.conns.next; c != &t.conns; c = c.next {
+		if c.nc == nil {
+			continue // a bookmark
+		}
+		stats.Connections++
+		switch c.state.Load() {
+		case phaseIdle:
+			stats.Idle++
+		case phaseShaking:
+			stats.Handshaking++
+		default:
+			stats.Active++
+		}
+		if looked++; looked%countPause == 0 {
+			c = t.pauseBehind(c)
+		}
+	}
+}
+
+// pauseBehind lets others have the lock. It returns the entry behind which to go on: c, or the last one left before it.
+func (t *connTable) pauseBehind(c *tableEntry) *tableEntry {
+	mark := &tableEntry{prev: c, next: c.next}
+	mark.prev.next, mark.next.prev = mark, mark
+	t.mu.Unlock()
+	runtime.Gosched()
+	t.mu.Lock()
+	mark.prev.next, mark.next.prev = mark.next, mark.prev
+	return mark.prev
+}
