@@ -48,6 +48,10 @@ type Config struct {
 	// proxy that sets one passes the other on as the client has sent it.
 	Forwarded bool
 
+	// OnListen is called when the app is about to accept connections from a listener, for example to learn the port that was
+	// chosen for ":0". It is called after OnListen of Server, whose rules it shares. The default does nothing.
+	OnListen func(ln net.Listener)
+
 	// Server is the server that Listen, Serve and the rest run, with its limits and timeouts. New sets its Handler, which has
 	// to be nil, so one Server serves one App. The default is a zero gallop.Server.
 	Server *gallop.Server
@@ -94,10 +98,25 @@ func New(config Config) *App {
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart}, others), ", ")
 	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, others)...)
 	a.config.Server.Handler = a.serve
+	a.config.Server.OnListen = both(a.config.Server.OnListen, config.OnListen)
 	a.http = nethttp.FromHandler(a.serve)
 	a.app = a
 	a.draft = newTable(nil)
 	return a
+}
+
+// both returns a function that calls f and then g, either of which may be nil.
+func both(f, g func(net.Listener)) func(net.Listener) {
+	switch {
+	case g == nil:
+		return f
+	case f == nil:
+		return g
+	}
+	return func(ln net.Listener) {
+		f(ln)
+		g(ln)
+	}
 }
 
 // serve answers a request.
@@ -124,7 +143,7 @@ func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 // nethttp.FromHandler for what such a server lacks.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
-// Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown.
+// Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.
 func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
 // ListenTLS is Listen with TLS. The certificate and its key are in two PEM files.
@@ -132,11 +151,23 @@ func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }
 
-// Serve serves the connections of a listener with Config.Server until Shutdown.
+// Serve serves the connections of a listener with Config.Server until Shutdown or Close.
 func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// Shutdown stops the servers that Listen, ListenTLS and Serve started, then waits for in-flight requests until ctx is done.
+// Run serves the connections of a listener until ctx ends, then shuts down and waits for in-flight requests. See
+// [gallop.Server.Run] for its errors, and for the times that bound the shutdown.
+func (a *App) Run(ctx context.Context, ln net.Listener) error { return a.server().Run(ctx, ln) }
+
+// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. It returns nil
+// before that and after Shutdown or Close.
+func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
+
+// Shutdown stops what Listen, ListenTLS, Serve and Run started, then waits for in-flight requests until ctx is done.
 func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
+
+// Close closes all listeners and connections at once. It cuts off in-flight requests and waits for their handlers to
+// notice, so a handler must not call it.
+func (a *App) Close() error { return a.server().Close() }
 
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }

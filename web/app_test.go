@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
 )
 
 // quiet is a server that logs nothing.
@@ -456,7 +459,10 @@ func TestZeroApp(t *testing.T) {
 		"Listen":    func(a *App) { a.Listen("127.0.0.1:0") },
 		"ListenTLS": func(a *App) { a.ListenTLS("127.0.0.1:0", "", "") },
 		"Serve":     func(a *App) { a.Serve(nil) },
+		"Run":       func(a *App) { a.Run(t.Context(), nil) },
+		"Addrs":     func(a *App) { a.Addrs() },
 		"Shutdown":  func(a *App) { a.Shutdown(t.Context()) },
+		"Close":     func(a *App) { a.Close() },
 		"Routes":    func(a *App) { a.Routes() },
 		"URL":       func(a *App) { a.URL("") },
 		"Test":      func(a *App) { a.Test(nil) },
@@ -475,6 +481,91 @@ func TestOneServerForOneApp(t *testing.T) {
 	mustPanic(t, "FromGallop", func() { New(Config{Server: &gallop.Server{Handler: func(*gallop.RequestCtx) {}}}) })
 	if _, body, _ := ask(t, app, "GET", "/"); body != "first" {
 		t.Errorf("%q", body)
+	}
+}
+
+// With port 0 a program learns the port, and Run ends with its context when the request under way is answered.
+func TestRun(t *testing.T) {
+	s := quiet()
+	listening := make(chan string, 2)
+	s.OnListen = func(net.Listener) { listening <- "the server's" }
+	app := New(Config{Server: s, OnListen: func(ln net.Listener) { listening <- ln.Addr().String() }})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	app.Get("/", func(c *Ctx) error {
+		close(entered)
+		<-leave
+		return c.SendString("answered")
+	})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- app.Run(ctx, ln) }()
+	if first := <-listening; first != "the server's" {
+		t.Errorf("%s came first", first)
+	}
+	addr := <-listening
+	if got := app.Addrs(); len(got) != 1 || got[0].String() != addr || strings.HasSuffix(addr, ":0") {
+		t.Errorf("%v, %s", got, addr)
+	}
+	body := make(chan string, 1)
+	go func() {
+		request, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr, nil)
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			body <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		body <- string(text)
+	}()
+	<-entered
+	cancel()
+	select {
+	case err := <-done:
+		t.Errorf("did not wait: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(leave)
+	if got := <-body; got != "answered" {
+		t.Error(got)
+	}
+	if err := <-done; err != nil || app.Addrs() != nil {
+		t.Errorf("%v, %v", err, app.Addrs())
+	}
+}
+
+// Close does not wait.
+func TestClose(t *testing.T) {
+	listening := make(chan struct{})
+	app := New(Config{Server: quiet(), OnListen: func(net.Listener) { close(listening) }})
+	entered, left := make(chan struct{}), make(chan struct{})
+	app.Get("/", func(c *Ctx) error {
+		defer close(left)
+		close(entered)
+		<-c.Done()
+		return nil
+	})
+	ln := memnet.NewListener()
+	done := make(chan error, 1)
+	go func() { done <- app.Serve(ln) }()
+	<-listening
+	conn, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-entered
+	if err := app.Close(); err != nil {
+		t.Error(err)
+	}
+	<-left
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 
