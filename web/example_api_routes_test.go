@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
-	"testing/fstest"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/web"
-	"github.com/gallop-http/gallop/web/middleware"
 )
 
 // greet is a Handler: a function with its signature is assignable to it.
@@ -50,10 +46,22 @@ func ExampleFromHTTP() {
 	// 200 gallop
 }
 
-// Use takes structs of package middleware, and Handlers. UseFunc takes functions.
+// only is Middleware: settings that make a Handler. The structs of package middleware are made like this.
+type only struct{ Method string }
+
+func (o only) Handler() web.Handler {
+	return func(c *web.Ctx) error {
+		if c.Method() != o.Method {
+			return web.ErrMethodNotAllowed
+		}
+		return c.Next()
+	}
+}
+
+// Use takes structs and Handlers, UseFunc takes functions.
 func ExampleRouter_Use() {
 	app := web.New(web.Config{})
-	app.Use(middleware.Recover{}, web.FromMiddleware(func(next http.Handler) http.Handler {
+	app.Use(only{Method: "GET"}, web.FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Println("net/http")
 			next.ServeHTTP(w, r)
@@ -63,7 +71,7 @@ func ExampleRouter_Use() {
 		fmt.Println("function")
 		return c.Next()
 	})
-	api := app.Group("/api", middleware.BodyLimit{Size: 1 << 20})
+	api := app.Group("/api", web.Handler(func(c *web.Ctx) error { return c.Next() }))
 	api.Get("/hello/{name}", greet)
 	show(app, httptest.NewRequest("GET", "/api/hello/gopher", nil))
 	// Output:
@@ -151,25 +159,4 @@ func ExampleApp_Serve() {
 	fmt.Println(len(app.Addrs()), app.Close(), <-served)
 	// Output:
 	// 1 <nil> <nil>
-}
-
-// A Static is the end of a route, or middleware that passes on what it does not have.
-func ExampleApp_static() {
-	files := fstest.MapFS{"a.txt": {Data: []byte("a file")}}
-	app := web.New(web.Config{})
-	app.Get("/assets/{file...}", middleware.Static{FS: files}.Endpoint())
-	app.Group("", middleware.Static{FS: files}.Middleware()).Get("/{rest...}", func(c *web.Ctx) error { return c.SendString("no file") })
-	for _, target := range []string{"/assets/a.txt", "/a.txt", "/b.txt"} {
-		response, err := app.Test(httptest.NewRequest("GET", target, nil))
-		if err != nil {
-			fmt.Println(err)
-			continue
-		}
-		io.Copy(os.Stdout, response.Body)
-		fmt.Println()
-	}
-	// Output:
-	// a file
-	// a file
-	// no file
 }
