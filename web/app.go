@@ -65,6 +65,7 @@ type rootRouter = Router
 type App struct {
 	rootRouter
 	config Config
+	known  knownConstraints
 	http   http.Handler          // the same for net/http
 	accept string                // the media types of bodies that Binder reads
 	auto   negotiate.Offers      // of AutoFormat
@@ -91,7 +92,7 @@ func New(config Config) *App {
 	if a.config.Server.Handler != nil {
 		panic("web: New sets the Handler of Config.Server, which is set already: use a Server for each App, and FromGallop for a handler")
 	}
-	a.config.Constraints = maps.Clone(config.Constraints)
+	a.known = newKnownConstraints(config.Constraints)
 	a.config.Codecs = maps.Clone(config.Codecs)
 	a.config.TrustedProxies = slices.Clone(config.TrustedProxies)
 	others := slices.Sorted(maps.Keys(config.Codecs))

@@ -269,6 +269,26 @@ func TestMountedConstraints(t *testing.T) {
 	}
 }
 
+// Two applications have different constraints of one name, at the same place: each route asks its own.
+func TestMountedConstraintsAreNotMixed(t *testing.T) {
+	is := func(word string) Config {
+		return Config{Constraints: map[string]Constraint{"word": without(func(v string) bool { return v == word })}}
+	}
+	a, b, outer := New(is("a")), New(is("b")), New(Config{})
+	a.Get("/{x<word>}/one", says("one"))
+	b.Get("/{x<word>}/two", says("two"))
+	outer.Mount("/", a)
+	outer.Mount("/", b)
+	for target, want := range map[string]int{"/a/one": 200, "/b/two": 200, "/a/two": 404, "/b/one": 404} {
+		if status, _, _ := ask(t, outer, "GET", target); status != want {
+			t.Errorf("%s: %d, want %d", target, status, want)
+		}
+	}
+	outer = New(is("outer"))
+	outer.Mount("/{y<int>}", a)
+	mustPanic(t, `web: Mount at "/x/{y<word>}": the constraint "word" is another one in the mounted App`, func() { outer.Group("/x").Mount("/{y<word>}", a) })
+}
+
 func TestURL(t *testing.T) {
 	app := New(Config{})
 	app.Get("/users/:id<int>", says("")).As("user")

@@ -20,25 +20,42 @@ import (
 // called for each request that gets this far, by several goroutines at once. It may keep the value, which is a copy.
 type Constraint func(argument string) (match func(value string) bool, err error)
 
+// knownConstraints are those of Config.Constraints by name. The pointers say which are the same: two applications may have
+// different ones of one name, and mount each other.
+type knownConstraints map[string]*Constraint
+
+func newKnownConstraints(own map[string]Constraint) knownConstraints {
+	known := make(knownConstraints, len(own))
+	for name, c := range own {
+		if c != nil {
+			known[name] = &c
+		}
+	}
+	return known
+}
+
 // constraint is one that is ready to be asked. The value is a view, so that those of this package need no copy.
 type constraint func(value []byte) bool
 
-// parseConstraints reads constraints that are separated by semicolons, as "int;min(1)".
-func parseConstraints(s string, known map[string]Constraint) (list []constraint, err error) {
+// parseConstraints reads constraints that are separated by semicolons, as "int;min(1)". own are those of known among them.
+func parseConstraints(s string, known knownConstraints) (list []constraint, own []*Constraint, err error) {
 	for s != "" {
 		var one string
 		one, s = cutConstraint(s)
 		name, argument, hasArgument := strings.Cut(one, "(")
 		if hasArgument && !strings.HasSuffix(argument, ")") {
-			return nil, fmt.Errorf("constraint %q does not end in a parenthesis", one)
+			return nil, nil, fmt.Errorf("constraint %q does not end in a parenthesis", one)
 		}
 		c, err := newConstraint(name, strings.TrimSuffix(argument, ")"), known)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		list = append(list, c)
+		if c := known[name]; c != nil {
+			own = append(own, c)
+		}
 	}
-	return list, nil
+	return list, own, nil
 }
 
 // cutConstraint cuts the first constraint off. Semicolons in parentheses do not separate.
@@ -60,9 +77,9 @@ func cutConstraint(s string) (first, rest string) {
 }
 
 // newConstraint returns the constraint of this name.
-func newConstraint(name, argument string, known map[string]Constraint) (constraint, error) {
+func newConstraint(name, argument string, known knownConstraints) (constraint, error) {
 	if c := known[name]; c != nil {
-		return ownConstraint(c, name, argument)
+		return ownConstraint(*c, name, argument)
 	}
 	if c := plainConstraints[name]; c != nil {
 		if argument != "" {

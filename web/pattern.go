@@ -18,6 +18,7 @@ type part struct {
 	text        string // of the path; of a parameter what has to follow it within its segment
 	name        string // of a parameter
 	constraints []constraint
+	own         []*Constraint // those of the program among them
 	spelled     string // the constraints as they were written
 }
 
@@ -31,7 +32,7 @@ const (
 
 // parsePattern reads the pattern of a path, which begins with a slash. A backslash
 // takes its meaning from the byte behind it.
-func parsePattern(s string, known map[string]Constraint) (p pattern, err error) {
+func parsePattern(s string, known knownConstraints) (p pattern, err error) {
 	for rest := s; rest != ""; {
 		var next part
 		switch rest[0] {
@@ -99,7 +100,7 @@ func parseText(s string) (text, rest string) {
 
 // parseParam cuts a parameter off that begins with a colon, its constraints, and the text behind it in the same
 // segment.
-func parseParam(s string, known map[string]Constraint) (p part, rest string, err error) {
+func parseParam(s string, known knownConstraints) (p part, rest string, err error) {
 	if p, rest, err = parseName(s, known); err != nil {
 		return p, "", err
 	}
@@ -110,7 +111,7 @@ func parseParam(s string, known map[string]Constraint) (p part, rest string, err
 }
 
 // parseBraces is parseParam for a parameter in braces, which may also be the rest of the path.
-func parseBraces(s string, known map[string]Constraint) (p part, rest string, err error) {
+func parseBraces(s string, known knownConstraints) (p part, rest string, err error) {
 	if p, rest, err = parseName(s, known); err != nil {
 		return p, "", err
 	}
@@ -135,7 +136,7 @@ func parseBraces(s string, known map[string]Constraint) (p part, rest string, er
 }
 
 // parseName cuts the first byte of a parameter, its name, which may be missing, and its constraints off.
-func parseName(s string, known map[string]Constraint) (p part, rest string, err error) {
+func parseName(s string, known knownConstraints) (p part, rest string, err error) {
 	end := 1
 	for end < len(s) && isNameByte(s[end]) {
 		end++
@@ -145,7 +146,7 @@ func parseName(s string, known map[string]Constraint) (p part, rest string, err 
 		return p, rest, nil
 	}
 	if p.spelled, rest, err = cutConstraints(rest); err == nil {
-		p.constraints, err = parseConstraints(p.spelled, known)
+		p.constraints, p.own, err = parseConstraints(p.spelled, known)
 	}
 	return p, rest, err
 }

@@ -124,7 +124,7 @@ func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error
 	app := g.made()
 	r := &Route{
 		app: app, method: method, host: g.host, spelled: joinPath(g.prefix, path),
-		handlers: slices.Concat(g.use, handlers), onError: g.onError, known: app.config.Constraints,
+		handlers: slices.Concat(g.use, handlers), onError: g.onError, known: app.known,
 	}
 	if before, _, ok := strings.Cut(path, " /"); ok && isMethod(before) {
 		return nil, fmt.Errorf("web: route %s: the path %q begins with a method, which is an argument of its own", r.describe(), path)
@@ -229,7 +229,8 @@ func (g *Router) OnError(h ErrorHandler) {
 
 // Mount registers the routes that an application has now, with the prefix before their paths. They keep their
 // middleware, behind that of g, their error handler, their constraints, their names and their hosts; routes for any host
-// get g's. The rest of the application's configuration has no effect on them. Mount panics if a route cannot be added, as Add does.
+// get g's. The rest of the application's configuration has no effect on them. Mount panics if a route cannot be
+// added, as Add does, and if the prefix has a constraint of g's application for which app has another one of the same name.
 func (g *Router) Mount(prefix string, app *App) {
 	if app == nil {
 		panic(fmt.Sprintf("web: Mount at %q: the App is nil", joinPath(g.prefix, prefix)))
@@ -257,13 +258,13 @@ func (g *Router) MountHTTP(prefix string, h http.Handler) {
 func (g *Router) mountApp(prefix string, other *App) {
 	for _, r := range other.Routes() {
 		mounted := *r
-		mounted.known = maps.Clone(g.app.config.Constraints) // for the prefix
-		if mounted.known == nil {
-			mounted.known = map[string]Constraint{}
-		}
+		mounted.known = maps.Clone(g.app.known) // for the prefix
 		maps.Copy(mounted.known, r.known)
 		mounted.app = g.app
 		mounted.spelled = joinPath(joinPath(g.prefix, prefix), r.spelled)
+		if name := g.replaced(joinPath(g.prefix, prefix), mounted.known); name != "" {
+			panic(fmt.Sprintf("web: Mount at %q: the constraint %q is another one in the mounted App", joinPath(g.prefix, prefix), name))
+		}
 		mounted.handlers = slices.Concat(g.use, r.handlers)
 		if mounted.host == "" {
 			mounted.host = g.host
@@ -275,4 +276,17 @@ func (g *Router) mountApp(prefix string, other *App) {
 			panic(err.Error())
 		}
 	}
+}
+
+// replaced returns the name of a constraint that the prefix has and that is not the same in known, "" if there is none.
+func (g *Router) replaced(prefix string, known knownConstraints) string {
+	parts, _ := parsePattern(prefix, g.app.known) // an error shows when the route is added
+	for _, part := range parts {
+		for name, c := range g.app.known {
+			if known[name] != c && slices.Contains(part.own, c) {
+				return name
+			}
+		}
+	}
+	return ""
 }

@@ -137,12 +137,12 @@ func TestConstraints(t *testing.T) {
 		{"even", "2 44", "3"},
 		{"starts(x)", "x xy", "y"},
 	} {
-		known := map[string]Constraint{
+		known := newKnownConstraints(map[string]Constraint{
 			"even": without(func(v string) bool { return (v[len(v)-1]-'0')%2 == 0 }),
 			"starts": func(argument string) (func(string) bool, error) {
 				return func(v string) bool { return strings.HasPrefix(v, argument) }, nil
 			},
-		}
+		})
 		for _, spelled := range []string{"/:p<" + tc.constraint + ">", "/{p<" + tc.constraint + ">}"} {
 			r := &Route{spelled: spelled, known: known}
 			if err := r.parse(); err != nil {
@@ -182,7 +182,7 @@ func TestConstraintsDoNotAllocate(t *testing.T) {
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	r := &Route{spelled: "/{p<keep>}", known: map[string]Constraint{"keep": without(keep)}}
+	r := &Route{spelled: "/{p<keep>}", known: newKnownConstraints(map[string]Constraint{"keep": without(keep)})}
 	if err := r.parse(); err != nil {
 		t.Fatal(err)
 	}
