@@ -19,7 +19,7 @@ type part struct {
 	name        string // of a parameter
 	constraints []constraint
 	own         []*Constraint // those of the program among them
-	spelled     string // the constraints as they were written
+	spelled     string        // the constraints as they were written
 }
 
 type partKind uint8
