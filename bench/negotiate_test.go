@@ -120,7 +120,7 @@ func withField(name, value string, f func(theirs fiber.Ctx, ours *web.Ctx)) {
 	request.Request.Header.Set(name, value)
 	app := web.New(web.Config{})
 	app.Get("/", func(c *web.Ctx) error { f(theirs, c); return nil })
-	app.Serve(request)
+	app.Handler()(request)
 }
 
 // beside runs the same call of both as benches.

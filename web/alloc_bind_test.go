@@ -22,7 +22,7 @@ func TestBindAllocs(t *testing.T) {
 	if err != nil || v != (T{3, 20, true, 9, 7}) {
 		t.Fatalf("%+v %v", v, err)
 	}
-	if n := testing.AllocsPerRun(100, func() { app.Serve(request) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { app.serve(request) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

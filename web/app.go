@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,8 +22,8 @@ type Config struct {
 	// ErrorHandler makes answers of errors; DefaultErrorHandler by default.
 	ErrorHandler ErrorHandler
 
-	// Constraints are further constraints of parameters, by name. They come before those
-	// that there are.
+	// Constraints adds constraints of parameters, by the name that patterns use. They replace built-in ones of
+	// the same name.
 	Constraints map[string]Constraint
 
 	// Codecs are further formats, for bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat. A codec for
@@ -46,16 +45,24 @@ type Config struct {
 	// ProxyHeaders says which headers the trusted proxies set; XForwarded by default.
 	ProxyHeaders ProxyHeaders
 
-	// Server is the server that Listen runs, with its limits and timeouts. It is used
-	// itself, and its Handler is set. By default it is a zero gallop.Server.
+	// OnListen is called when the app is about to accept connections from a listener, for example to learn the port that was
+	// chosen for ":0". It is called after OnListen of Server, whose rules it shares. The default does nothing.
+	OnListen func(ln net.Listener)
+
+	// Server is the server that Listen, Serve and the rest run, with its limits and timeouts. New sets its Handler, which has
+	// to be nil, so one Server serves one App. The default is a zero gallop.Server.
 	Server *gallop.Server
 }
 
-// App is a web application: routes, and how requests get to them. It has to be made by New.
-// Routes may be added while it serves.
+// rootRouter is Router under a name that is not exported, so that nobody can assign the router of an App.
+type rootRouter = Router
+
+// App is a web application: routes, and the server that sends requests to them. It has the methods of Router, for all its
+// routes. It has to be made by New; the methods of the zero App panic. Routes may be added while it serves.
 type App struct {
-	Router
+	rootRouter
 	config Config
+	known  knownConstraints
 	http   http.Handler          // the same for net/http
 	codecs codecs                // of Config.Codecs, and those that there are without it
 	accept string                // the media types of bodies that Binder reads
@@ -67,7 +74,8 @@ type App struct {
 	draft  *table // of all routes, to find those that are in each other's way
 }
 
-// New returns an application without routes.
+// New returns an application without routes. It panics if Config.Server has a Handler already, as the Server of another
+// App has.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {
@@ -76,20 +84,38 @@ func New(config Config) *App {
 	if a.config.Server == nil {
 		a.config.Server = new(gallop.Server)
 	}
-	a.config.Constraints = maps.Clone(config.Constraints)
+	if a.config.Server.Handler != nil {
+		panic("web: New sets the Handler of Config.Server, which is set already: use a Server for each App, and FromGallop for a handler")
+	}
+	a.known = newKnownConstraints(config.Constraints)
 	a.codecs = newCodecs(config.Codecs)
 	a.config.TrustedProxies = slices.Clone(config.TrustedProxies)
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, typeXML, typeForm, typeMultipart}, a.codecs.names), ", ")
 	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, a.codecs.names)...)
-	a.config.Server.Handler = a.Serve
-	a.http = nethttp.FromHandler(a.Serve)
-	a.Router.app = a
+	a.config.Server.Handler = a.serve
+	a.config.Server.OnListen = both(a.config.Server.OnListen, config.OnListen)
+	a.http = nethttp.FromHandler(a.serve)
+	a.app = a
 	a.draft = newTable(nil)
 	return a
 }
 
-// Serve answers a request; it is the application as a gallop.RequestHandler.
-func (a *App) Serve(request *gallop.RequestCtx) {
+// both returns a function that calls f and then g, either of which may be nil.
+func both(f, g func(net.Listener)) func(net.Listener) {
+	switch {
+	case g == nil:
+		return f
+	case f == nil:
+		return g
+	}
+	return func(ln net.Listener) {
+		f(ln)
+		g(ln)
+	}
+}
+
+// serve answers a request.
+func (a *App) serve(request *gallop.RequestCtx) {
 	t := a.table.Load()
 	if t == nil {
 		t = a.makeTable()
@@ -105,41 +131,55 @@ func (a *App) Serve(request *gallop.RequestCtx) {
 	}
 }
 
-// Handler returns Serve, for whoever serves a gallop.RequestHandler.
-func (a *App) Handler() gallop.RequestHandler { return a.Serve }
+// Handler returns the application as a gallop.RequestHandler, for other servers than Config.Server.
+func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
-// ServeHTTP answers a request of net/http or whatever else serves an http.Handler, HTTP/2 included; see
+// ServeHTTP answers a request of net/http's server, or another server of an http.Handler, HTTP/2 included. See
 // nethttp.FromHandler for what such a server lacks.
-func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.http.ServeHTTP(w, r) }
+func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
-// Listen serves on a TCP address, as Config.Server does, until Shutdown.
-func (a *App) Listen(addr string) error { return a.config.Server.ListenAndServe(addr) }
+// Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.
+func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
-// Listener serves on a listener, as Config.Server does, until Shutdown.
-func (a *App) Listener(ln net.Listener) error { return a.config.Server.Serve(ln) }
-
-// ListenTLS is Listen with TLS, with the certificate and the key in the two PEM files.
+// ListenTLS is Listen with TLS. The certificate and its key are in two PEM files.
 func (a *App) ListenTLS(addr, certFile, keyFile string) error {
-	return a.config.Server.ListenAndServeTLS(addr, certFile, keyFile)
+	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }
 
-// Shutdown stops what these began, and waits for the requests under way until ctx ends.
-func (a *App) Shutdown(ctx context.Context) error { return a.config.Server.ShutdownWithContext(ctx) }
+// Serve serves the connections of a listener with Config.Server until Shutdown or Close.
+func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// add registers a route. It panics if there cannot be such a one.
-func (a *App) add(r *Route) *Route {
+// Run serves the connections of a listener until ctx ends, then shuts down and waits for in-flight requests. See
+// [gallop.Server.Run] for its errors, and for the times that bound the shutdown.
+func (a *App) Run(ctx context.Context, ln net.Listener) error { return a.server().Run(ctx, ln) }
+
+// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. It returns nil
+// before that and after Shutdown or Close.
+func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
+
+// Shutdown stops what Listen, ListenTLS, Serve and Run started, then waits for in-flight requests until ctx is done.
+func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
+
+// Close closes all listeners and connections at once. It cuts off in-flight requests and waits for their handlers to
+// notice, so a handler must not call it.
+func (a *App) Close() error { return a.server().Close() }
+
+// server returns Config.Server.
+func (a *App) server() *gallop.Server { return a.made().config.Server }
+
+// add registers a route. It is an error if its patterns are none, or if another route matches the same requests.
+func (a *App) add(r *Route) (*Route, error) {
+	if err := r.parse(); err != nil { // which calls constraints of the program
+		return nil, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err := r.parse()
-	if err == nil {
-		err = a.draft.add(r)
-	}
-	if err != nil {
-		panic(err.Error())
+	if err := a.draft.add(r); err != nil {
+		return nil, err
 	}
 	a.routes = append(a.routes, r)
 	a.table.Store(nil)
-	return r
+	return r, nil
 }
 
 // makeTable makes the table that is missing.
@@ -161,7 +201,7 @@ func (a *App) makeTable() *table {
 
 // Routes returns all routes, in the order in which they were registered.
 func (a *App) Routes() []*Route {
-	a.mu.Lock()
+	a.made().mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.routes)
 }
@@ -184,7 +224,7 @@ func (a *App) URL(name string, pairs ...string) (string, error) {
 
 // named returns the first route with the name, nil if there is none.
 func (a *App) named(name string) *Route {
-	a.mu.Lock()
+	a.made().mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range a.routes {
 		if r.name == name && name != "" {

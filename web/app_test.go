@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
 )
 
 // quiet is a server that logs nothing.
@@ -144,8 +147,8 @@ func TestSlashesOfPrefixes(t *testing.T) {
 	shop.Get("/s", says("s"))
 	api.Mount("/", shop)
 	show := func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) }
-	app.Group("/files").Mount("/", http.HandlerFunc(show))
-	app.Group("/").Mount("/", http.HandlerFunc(show))
+	app.Group("/files").MountHTTP("/", http.HandlerFunc(show))
+	app.Group("/").MountHTTP("/", http.HandlerFunc(show))
 	for target, want := range map[string]string{
 		"/x": "x", "/api/y": "y", "/api/z": "z", "/api/v1/": "v1", "/api/s": "s", "/files": "/", "/files/": "/", "/files/a": "/a", "/": "/", "/a/b": "/a/b",
 	} {
@@ -203,6 +206,14 @@ func TestHosts(t *testing.T) {
 	if _, body, _ := ask(t, app, "GET", "/", "Host: Ann.EXAMPLE.org"); body != "ann" {
 		t.Errorf("a parameter in mixed case: %q", body)
 	}
+	app.Host("{tenant}.example.net").Get("/{x}", showsParams)
+	if _, body, _ := ask(t, app, "GET", "/1", "Host: Acme.example.net:80"); body != "/{x} tenant=acme x=1" {
+		t.Errorf("a parameter in braces: %q", body)
+	}
+	mustPanic(t, "match the same requests", func() { app.Host(":other.example.net").Get("/:y", says("")) })
+	mustPanic(t, "a parameter is a whole label", func() { app.Host("{x<int>}.b").Get("/", says("")) })
+	mustPanic(t, "a parameter is a whole label", func() { app.Host("{x...}.b").Get("/", says("")) })
+	mustPanic(t, "neither a label nor a parameter", func() { app.Host("a{x}.b").Get("/", says("")) })
 	mustPanic(t, "two parameters of the name", func() { app.Host(":x.example.com").Get("/:x", says("")) })
 	mustPanic(t, "two parameters of the name", func() { app.Host(":x.:x.com").Get("/", says("")) })
 	mustPanic(t, "neither a label nor a parameter", func() { app.Host("a..b").Get("/", says("")) })
@@ -213,7 +224,7 @@ func TestHosts(t *testing.T) {
 func TestMount(t *testing.T) {
 	shop := New(Config{
 		ErrorHandler: func(c *Ctx, err error) { c.Status(418).SendString("shop: " + err.Error()) },
-		Constraints:  map[string]Constraint{"odd": func(v []byte, _ string) bool { return (v[len(v)-1]-'0')%2 == 1 }},
+		Constraints:  map[string]Constraint{"odd": without(func(v string) bool { return (v[len(v)-1]-'0')%2 == 1 })},
 	})
 	shop.Use(traces("shop"))
 	shop.Get("/items/:id<odd>", showsParams).As("item")
@@ -243,7 +254,7 @@ func TestMount(t *testing.T) {
 // The constraints of a route are those of the application that it was made in, however often that is mounted.
 func TestMountedConstraints(t *testing.T) {
 	is := func(word string) map[string]Constraint {
-		return map[string]Constraint{"word": func(v []byte, _ string) bool { return string(v) == word }}
+		return map[string]Constraint{"word": without(func(v string) bool { return v == word })}
 	}
 	inner, middle := New(Config{Constraints: is("inner")}), New(Config{})
 	inner.Get("/:x<word>", showsParams)
@@ -258,6 +269,26 @@ func TestMountedConstraints(t *testing.T) {
 	}
 }
 
+// Two applications have different constraints of one name, at the same place: each route asks its own.
+func TestMountedConstraintsAreNotMixed(t *testing.T) {
+	is := func(word string) Config {
+		return Config{Constraints: map[string]Constraint{"word": without(func(v string) bool { return v == word })}}
+	}
+	a, b, outer := New(is("a")), New(is("b")), New(Config{})
+	a.Get("/{x<word>}/one", says("one"))
+	b.Get("/{x<word>}/two", says("two"))
+	outer.Mount("/", a)
+	outer.Mount("/", b)
+	for target, want := range map[string]int{"/a/one": 200, "/b/two": 200, "/a/two": 404, "/b/one": 404} {
+		if status, _, _ := ask(t, outer, "GET", target); status != want {
+			t.Errorf("%s: %d, want %d", target, status, want)
+		}
+	}
+	outer = New(is("outer"))
+	outer.Mount("/{y<int>}", a)
+	mustPanic(t, `web: Mount at "/x/{y<word>}": the constraint "word" is another one in the mounted App`, func() { outer.Group("/x").Mount("/{y<word>}", a) })
+}
+
 func TestURL(t *testing.T) {
 	app := New(Config{})
 	app.Get("/users/:id<int>", says("")).As("user")
@@ -265,6 +296,8 @@ func TestURL(t *testing.T) {
 	app.Get("/files/*path", says("")).As("file")
 	app.Get("/:name.json", says("")).As("json")
 	app.Get("/a b/:x", says("")).As("blank")
+	app.Get("/{id<int>}/b/{name}.txt", says("")).As("braces")
+	app.Get("/b/{path...}", says("")).As("bracesrest")
 	for _, tc := range []struct {
 		name  string
 		pairs []string
@@ -284,6 +317,10 @@ func TestURL(t *testing.T) {
 		{"blank", []string{"x", "1"}, "/a%20b/1"},
 		{"blank", []string{"x", ".."}, "!read as another"},
 		{"blank", []string{"x", "a?b#c"}, "/a%20b/a%3Fb%23c"},
+		{"braces", []string{"id", "7", "name", "a b"}, "/7/b/a%20b.txt"},
+		{"braces", []string{"id", "x", "name", "a"}, "!cannot have the value"},
+		{"braces", []string{"id", "7"}, "!has no value"},
+		{"bracesrest", []string{"path", "a/b"}, "/b/a/b"},
 		{"none", nil, "!no route has this name"},
 		{"", nil, "!no route has this name"},
 	} {
@@ -302,7 +339,7 @@ func TestURL(t *testing.T) {
 		}
 	}
 	mustPanic(t, "cannot both be named", func() { app.Get("/other", says("")).As("user") })
-	if len(app.Routes()) != 6 || app.Routes()[2].Name() != "file" || app.Routes()[1].Method() != "POST" {
+	if len(app.Routes()) != 8 || app.Routes()[2].Name() != "file" || app.Routes()[1].Method() != "POST" {
 		t.Errorf("routes: %v", app.Routes())
 	}
 }
@@ -362,6 +399,193 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 	app.Post("/a/:y", says(""))
 	if status, _, _ := ask(t, app, "GET", "/a/1"); status != 200 || len(app.Routes()) != 2 {
 		t.Errorf("status %d, %d routes", status, len(app.Routes()))
+	}
+}
+
+// TryAdd returns what Add panics with, and what could not be added leaves no trace.
+func TestTryAdd(t *testing.T) {
+	app := New(Config{})
+	g := app.Group("/g")
+	r, err := g.TryAdd("GET", "/{x}", showsParams)
+	if err != nil || r.Pattern() != "/g/{x}" {
+		t.Fatalf("%v, %v", r, err)
+	}
+	for name, try := range map[string]struct {
+		path, want string
+		handlers   []Handler
+	}{
+		"the same":   {"/:y", "web: the routes GET /g/{x} and GET /g/:y match the same requests", []Handler{says("")}},
+		"no pattern": {"/{x", `web: pattern "/g/{x": the brace of "{x" is not closed`, []Handler{says("")}},
+		"none":       {"/none", "web: route GET /g/none has no handlers", nil},
+		"nil":        {"/nil", "web: route GET /g/nil: handler 0 is nil", []Handler{nil}},
+		"method":     {"GET /a", `the path "GET /a" begins with a method`, []Handler{says("")}},
+	} {
+		r, err := g.TryAdd("GET", try.path, try.handlers...)
+		if r != nil || err == nil || !strings.Contains(err.Error(), try.want) {
+			t.Errorf("%s: %v, %v; want %q", name, r, err, try.want)
+		}
+		mustPanic(t, try.want, func() { g.Get(try.path, try.handlers...) })
+	}
+	if status, body, _ := ask(t, app, "GET", "/g/1"); status != 200 || body != "/g/{x} x=1" || len(app.Routes()) != 1 {
+		t.Errorf("%d %q, %d routes", status, body, len(app.Routes()))
+	}
+}
+
+// settings is middleware as package middleware has it.
+type settings struct{ made *int }
+
+func (s settings) Handler() Handler {
+	*s.made++
+	return func(c *Ctx) error {
+		c.RequestCtx().Response.Header.Add("X-Trace", "settings")
+		return c.Next()
+	}
+}
+
+// Structs are middleware, and their Handler is called once.
+func TestStructsAreMiddleware(t *testing.T) {
+	made := 0
+	app := New(Config{})
+	app.Use(settings{&made})
+	app.Group("/g", settings{&made}, traces("t")).Get("/", says("g"))
+	app.Host("example.org", settings{&made}).Get("/h", says("h"))
+	for target, want := range map[string]string{"/none": "settings", "/g/": "settings,settings,t", "/h": "settings,settings"} {
+		if _, _, h := ask(t, app, "GET", target, "Host: example.org"); strings.Join(h.Values("X-Trace"), ",") != want {
+			t.Errorf("%s: %q, want %q", target, h.Values("X-Trace"), want)
+		}
+	}
+	if made != 3 {
+		t.Errorf("made %d times", made)
+	}
+}
+
+// An App that New has not made says so, whatever is asked of it.
+func TestZeroApp(t *testing.T) {
+	for name, use := range map[string]func(a *App){
+		"Get":       func(a *App) { a.Get("/", says("")) },
+		"Add":       func(a *App) { a.Add("GET", "/", says("")) },
+		"TryAdd":    func(a *App) { a.TryAdd("GET", "/", says("")) },
+		"Use":       func(a *App) { a.Use(says("")) },
+		"UseFunc":   func(a *App) { a.UseFunc(says("")) },
+		"Group":     func(a *App) { a.Group("/") },
+		"Route":     func(a *App) { a.Route("/", func(*Router) {}) },
+		"Host":      func(a *App) { a.Host("a.b") },
+		"OnError":   func(a *App) { a.OnError(DefaultErrorHandler) },
+		"Mount":     func(a *App) { a.Mount("/", New(Config{})) },
+		"mounted":   func(a *App) { New(Config{}).Mount("/", a) },
+		"MountHTTP": func(a *App) { a.MountHTTP("/", http.NotFoundHandler()) },
+		"Handler":   func(a *App) { a.Handler() },
+		"ServeHTTP": func(a *App) { a.ServeHTTP(nil, nil) },
+		"Listen":    func(a *App) { a.Listen("127.0.0.1:0") },
+		"ListenTLS": func(a *App) { a.ListenTLS("127.0.0.1:0", "", "") },
+		"Serve":     func(a *App) { a.Serve(nil) },
+		"Run":       func(a *App) { a.Run(t.Context(), nil) },
+		"Addrs":     func(a *App) { a.Addrs() },
+		"Shutdown":  func(a *App) { a.Shutdown(t.Context()) },
+		"Close":     func(a *App) { a.Close() },
+		"Routes":    func(a *App) { a.Routes() },
+		"URL":       func(a *App) { a.URL("") },
+		"Test":      func(a *App) { a.Test(nil) },
+		"a Router":  func(*App) { new(Router).Get("/", says("")) },
+	} {
+		t.Run(name, func(t *testing.T) { mustPanic(t, "web: use New", func() { use(new(App)) }) })
+	}
+}
+
+// A Server serves one App: New does not take the Handler of another, or of the program, away.
+func TestOneServerForOneApp(t *testing.T) {
+	s := quiet()
+	app := New(Config{Server: s})
+	app.Get("/", says("first"))
+	mustPanic(t, "sets the Handler of Config.Server, which is set already", func() { New(Config{Server: s}) })
+	mustPanic(t, "FromGallop", func() { New(Config{Server: &gallop.Server{Handler: func(*gallop.RequestCtx) {}}}) })
+	if _, body, _ := ask(t, app, "GET", "/"); body != "first" {
+		t.Errorf("%q", body)
+	}
+}
+
+// With port 0 a program learns the port, and Run ends with its context when the request under way is answered.
+func TestRun(t *testing.T) {
+	s := quiet()
+	listening := make(chan string, 2)
+	s.OnListen = func(net.Listener) { listening <- "the server's" }
+	app := New(Config{Server: s, OnListen: func(ln net.Listener) { listening <- ln.Addr().String() }})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	app.Get("/", func(c *Ctx) error {
+		close(entered)
+		<-leave
+		return c.SendString("answered")
+	})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- app.Run(ctx, ln) }()
+	if first := <-listening; first != "the server's" {
+		t.Errorf("%s came first", first)
+	}
+	addr := <-listening
+	if got := app.Addrs(); len(got) != 1 || got[0].String() != addr || strings.HasSuffix(addr, ":0") {
+		t.Errorf("%v, %s", got, addr)
+	}
+	body := make(chan string, 1)
+	go func() {
+		request, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr, nil)
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			body <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body)
+		body <- string(text)
+	}()
+	<-entered
+	cancel()
+	select {
+	case err := <-done:
+		t.Errorf("did not wait: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(leave)
+	if got := <-body; got != "answered" {
+		t.Error(got)
+	}
+	if err := <-done; err != nil || app.Addrs() != nil {
+		t.Errorf("%v, %v", err, app.Addrs())
+	}
+}
+
+// Close does not wait.
+func TestClose(t *testing.T) {
+	listening := make(chan struct{})
+	app := New(Config{Server: quiet(), OnListen: func(net.Listener) { close(listening) }})
+	entered, left := make(chan struct{}), make(chan struct{})
+	app.Get("/", func(c *Ctx) error {
+		defer close(left)
+		close(entered)
+		<-c.Done()
+		return nil
+	})
+	ln := memnet.NewListener()
+	done := make(chan error, 1)
+	go func() { done <- app.Serve(ln) }()
+	<-listening
+	conn, err := ln.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	<-entered
+	if err := app.Close(); err != nil {
+		t.Error(err)
+	}
+	<-left
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

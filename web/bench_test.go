@@ -19,7 +19,7 @@ func BenchmarkServe(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				request.Response.Reset()
-				app.Serve(request)
+				app.serve(request)
 			}
 		})
 	}
@@ -36,6 +36,6 @@ func BenchmarkBindQuery(b *testing.B) {
 	request := serve(app, "/?page=3&size=20&sort=name")
 	b.ReportAllocs()
 	for b.Loop() {
-		app.Serve(request)
+		app.serve(request)
 	}
 }

@@ -25,6 +25,9 @@ import (
 // bound lets fill bind from a request with this query, these fields and this body, at /items/:id.
 func bound(t *testing.T, config Config, query, body string, fields []string, fill func(c *Ctx) error) (err error) {
 	t.Helper()
+	if config.Server != nil {
+		config.Server.Handler = nil // of the application before this one
+	}
 	app := New(config)
 	ran := false
 	app.Post("/items/:id", func(c *Ctx) error {
@@ -43,7 +46,7 @@ func bound(t *testing.T, config Config, query, body string, fields []string, fil
 	if body != "" {
 		request.Request.SetBodyString(body)
 	}
-	app.Serve(request)
+	app.serve(request)
 	if !ran {
 		t.Fatal("the handler did not run")
 	}
@@ -655,7 +658,7 @@ func FuzzBindQuery(f *testing.F) {
 		request.Request.SetRequestURI("/?" + query)
 		request.Request.Header.SetContentType(typeForm)
 		request.Request.SetBodyString(query)
-		app.Serve(request)
+		app.serve(request)
 		if status := request.Response.StatusCode(); status != 200 && status != 404 {
 			t.Errorf("%d", status)
 		}

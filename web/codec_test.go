@@ -143,7 +143,7 @@ func TestJSONAllocates(t *testing.T) {
 	marshal := testing.AllocsPerRun(200, func() { json.Marshal(v) })
 	if n := testing.AllocsPerRun(200, func() {
 		request.Response.Reset()
-		app.Serve(request)
+		app.Handler()(request)
 	}); n > marshal || n > 1 || string(request.Response.Body()) != `{"id":7,"name":"gopher"}` {
 		t.Errorf("%v allocations, %s", n, request.Response.Body())
 	}

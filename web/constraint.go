@@ -10,30 +10,52 @@ import (
 	"unicode/utf8"
 )
 
-// Constraint reports whether a parameter may have a value. A path for which it is false does not
-// match, as if it had other text. value is a view. argument is what stands in
-// parentheses behind the name of the constraint in the pattern.
-type Constraint func(value []byte, argument string) bool
+// Constraint makes a constraint for one use of it in a pattern. argument is the text in parentheses after its name, for
+// example "3" in {id<atLeast(3)>}, and "" without parentheses. Config.Constraints gives it its name.
+//
+// It is called when a route with the constraint is registered; a mounted route is registered again. A route is refused if
+// it returns an error or no function.
+//
+// match reports whether a parameter may have the value. A path for which it is false does not match the route. match is
+// called for each request that gets this far, by several goroutines at once. It may keep the value, which is a copy.
+type Constraint func(argument string) (match func(value string) bool, err error)
 
-// constraint is one that is ready to be asked.
+// knownConstraints are those of Config.Constraints by name. The pointers say which are the same: two applications may have
+// different ones of one name, and mount each other.
+type knownConstraints map[string]*Constraint
+
+func newKnownConstraints(own map[string]Constraint) knownConstraints {
+	known := make(knownConstraints, len(own))
+	for name, c := range own {
+		if c != nil {
+			known[name] = &c
+		}
+	}
+	return known
+}
+
+// constraint is one that is ready to be asked. The value is a view, so that those of this package need no copy.
 type constraint func(value []byte) bool
 
-// parseConstraints reads constraints that are separated by semicolons, as "int;min(1)".
-func parseConstraints(s string, known map[string]Constraint) (list []constraint, err error) {
+// parseConstraints reads constraints that are separated by semicolons, as "int;min(1)". own are those of known among them.
+func parseConstraints(s string, known knownConstraints) (list []constraint, own []*Constraint, err error) {
 	for s != "" {
 		var one string
 		one, s = cutConstraint(s)
 		name, argument, hasArgument := strings.Cut(one, "(")
 		if hasArgument && !strings.HasSuffix(argument, ")") {
-			return nil, fmt.Errorf("constraint %q does not end in a parenthesis", one)
+			return nil, nil, fmt.Errorf("constraint %q does not end in a parenthesis", one)
 		}
 		c, err := newConstraint(name, strings.TrimSuffix(argument, ")"), known)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		list = append(list, c)
+		if c := known[name]; c != nil {
+			own = append(own, c)
+		}
 	}
-	return list, nil
+	return list, own, nil
 }
 
 // cutConstraint cuts the first constraint off. Semicolons in parentheses do not separate.
@@ -55,9 +77,9 @@ func cutConstraint(s string) (first, rest string) {
 }
 
 // newConstraint returns the constraint of this name.
-func newConstraint(name, argument string, known map[string]Constraint) (constraint, error) {
+func newConstraint(name, argument string, known knownConstraints) (constraint, error) {
 	if c := known[name]; c != nil {
-		return func(value []byte) bool { return c(value, argument) }, nil
+		return ownConstraint(*c, name, argument)
 	}
 	if c := plainConstraints[name]; c != nil {
 		if argument != "" {
@@ -69,7 +91,7 @@ func newConstraint(name, argument string, known map[string]Constraint) (constrai
 	case "regex":
 		return wholeMatch(argument)
 	case "datetime":
-		return func(value []byte) bool { _, err := time.Parse(argument, string(value)); return err == nil }, nil
+		return timeOf(argument)
 	}
 	if compare := comparisons[name]; compare != nil {
 		n, err := strconv.ParseInt(argument, 10, 64)
@@ -81,8 +103,31 @@ func newConstraint(name, argument string, known map[string]Constraint) (constrai
 	return nil, fmt.Errorf("there is no constraint %q", name)
 }
 
+// ownConstraint returns a constraint of Config.Constraints.
+func ownConstraint(c Constraint, name, argument string) (constraint, error) {
+	match, err := c(argument)
+	if err != nil {
+		return nil, fmt.Errorf("constraint %s(%s): %w", name, argument, err)
+	}
+	if match == nil {
+		return nil, fmt.Errorf("constraint %s(%s): the Constraint returned a nil function", name, argument)
+	}
+	return func(value []byte) bool { return match(string(value)) }, nil
+}
+
+// timeOf returns a constraint for times of one layout.
+func timeOf(layout string) (constraint, error) {
+	if someday := time.Date(1999, 12, 31, 23, 58, 57, 123456789, time.UTC); someday.Format(layout) == layout {
+		return nil, fmt.Errorf("constraint datetime wants a layout of package time, as 2006-01-02, not %q", layout)
+	}
+	return func(value []byte) bool { _, err := time.Parse(layout, string(value)); return err == nil }, nil
+}
+
 // wholeMatch returns a constraint for values that an expression matches from their beginning to their end.
 func wholeMatch(expression string) (constraint, error) {
+	if expression == "" {
+		return nil, fmt.Errorf("constraint regex wants an expression in parentheses")
+	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("constraint regex: %w", err)

@@ -108,7 +108,7 @@ func (p perRequest) Validate(ctx context.Context, v any) error {
 func TestViewsAndValidatorsGetTheRequest(t *testing.T) {
 	p := perRequest{NewKey[string]()}
 	app := New(Config{Views: p, Validator: p, Server: quiet()})
-	app.Use(func(c *Ctx) error { return p.nonce.Set(c, "n").Next() })
+	app.UseFunc(func(c *Ctx) error { return p.nonce.Set(c, "n").Next() })
 	app.Get("/", func(c *Ctx) error { return c.RenderPage(Page{Name: "p", Layout: "l", NoLayout: true, Data: 7}) })
 	app.Get("/bind", func(c *Ctx) error {
 		_, err := Bind[struct {

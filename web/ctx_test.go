@@ -25,7 +25,7 @@ func serve(app *App, target string, fields ...string) *gallop.RequestCtx {
 		name, value, _ := strings.Cut(field, ": ")
 		request.Request.Header.Add(name, value)
 	}
-	app.Serve(request)
+	app.serve(request)
 	return request
 }
 
@@ -359,7 +359,7 @@ func TestNothingAllocates(t *testing.T) {
 		request.Request.Header.Set("Accept-Encoding", "deflate, gzip;q=1.0, *;q=0.5")
 		if n := testing.AllocsPerRun(200, func() {
 			request.Response.Reset()
-			app.Serve(request)
+			app.serve(request)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", target, n)
 		}
@@ -386,7 +386,7 @@ func TestContextsOutliveTheirRequest(t *testing.T) {
 		return c.Next()
 	}, derives)
 	app.Get("/other", func(c *Ctx) error { c.SetContext(ends{t.Context()}); return c.Next() }, derives) // which goes on
-	app.Get("/nethttp", func(next http.Handler) http.Handler { return next }, derives)
+	app.Get("/nethttp", FromMiddleware(func(next http.Handler) http.Handler { return next }), derives)
 	app.Get("/early", func(c *Ctx) error {
 		outer := c.Context()
 		inner, end := context.WithCancel(outer)

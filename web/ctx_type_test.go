@@ -47,7 +47,7 @@ func TestContentTypeStays(t *testing.T) {
 			"after":   func(c *Ctx) { c.JSON("replaced"); c.Type(mediaType) },
 		} {
 			app := New(Config{Views: views, Server: quiet()})
-			behind := app.Group("/behind", func(c *Ctx) error { set(c); return c.Next() })
+			behind := app.Group("/behind", Handler(func(c *Ctx) error { set(c); return c.Next() }))
 			for name, send := range senders {
 				if how == "after" && (strings.HasPrefix(name, "Send") && name != "Send" && name != "SendString" || name == "Download" || name == "Write") {
 					continue // the type goes with the body

@@ -2,10 +2,13 @@
 // with the request, the response and what belongs to them.
 //
 //	app := web.New(web.Config{})
-//	app.Get("/hello/:name", func(c *web.Ctx) error {
+//	app.Get("/hello/{name}", func(c *web.Ctx) error {
 //		return c.SendString("hello, " + c.Params("name"))
 //	})
 //	log.Fatal(app.Listen(":8080"))
+//
+// Routes take Handlers, and Use and groups take Middleware, which the structs of package middleware are. FromHTTP,
+// FromMiddleware and FromGallop return handlers of other packages as Handlers.
 //
 // A string from a Ctx is yours forever. A []byte, as from the methods that end in
 // Bytes, is a view that ends with the handler.

@@ -85,7 +85,7 @@ func TestNotFoundAllocatesNothing(t *testing.T) {
 	request.Request.SetRequestURI("/none")
 	if n := testing.AllocsPerRun(100, func() {
 		request.Response.Reset()
-		app.Serve(request)
+		app.Handler()(request)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -53,7 +53,7 @@ func ExampleSource() {
 func ExampleKey() {
 	user := web.NewKey[string]()
 	app := web.New(web.Config{})
-	app.Use(func(c *web.Ctx) error { return user.Set(c, "gopher").Next() })
+	app.UseFunc(func(c *web.Ctx) error { return user.Set(c, "gopher").Next() })
 	app.Get("/", func(c *web.Ctx) error {
 		name, ok := user.Get(c)
 		if !ok {
@@ -152,7 +152,7 @@ func ExampleCtx_SendStreamSize() {
 
 func ExampleCtx_RequestID() {
 	app := web.New(web.Config{})
-	app.Use(func(c *web.Ctx) error { return c.SetRequestID("r-1").SetHeader("X-Request-ID", "r-1").Next() })
+	app.UseFunc(func(c *web.Ctx) error { return c.SetRequestID("r-1").SetHeader("X-Request-ID", "r-1").Next() })
 	app.Get("/", func(c *web.Ctx) error {
 		return c.SendString(c.RequestID() + " " + c.ReqHeader("X-Device", "unknown") + " " + c.RespHeader("X-Request-ID"))
 	})

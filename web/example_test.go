@@ -65,11 +65,11 @@ func ExampleBindError() {
 	// 400 {"field":"price","in":"json"}
 }
 
-func ExampleRouter_Mount() {
+func ExampleRouter_MountHTTP() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "user ", r.PathValue("id")) })
 	app := web.New(web.Config{})
-	app.Mount("/old", mux)
+	app.MountHTTP("/old", mux)
 	show(app, httptest.NewRequest("GET", "/old/users/7", nil))
 	// Output:
 	// 200 user 7

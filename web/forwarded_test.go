@@ -22,7 +22,7 @@ func cameFrom(config Config, peer net.Addr, fields []string, show func(c *Ctx) s
 		name, value, _ := strings.Cut(field, ": ")
 		request.Request.Header.Add(name, value)
 	}
-	app.Serve(request)
+	app.serve(request)
 	return got
 }
 
@@ -158,7 +158,7 @@ func TestHostRoutesBehindProxies(t *testing.T) {
 		request.Request.SetRequestURI("/")
 		request.Request.Header.SetHost("b.com")
 		request.Request.Header.Set("X-Forwarded-Host", "A.com:80")
-		if app.Serve(request); got != want {
+		if app.serve(request); got != want {
 			t.Errorf("%s: %s, want %s", peer, got, want)
 		}
 	}

@@ -21,16 +21,29 @@ func parseHost(s string) (p hostPattern, err error) {
 		return nil, nil
 	}
 	for label := range strings.SplitSeq(s, ".") {
-		name, isParam := strings.CutPrefix(label, ":")
-		if isParam && !isName(name) || !isParam && (label == "" || strings.ContainsAny(label, ":/*")) {
-			return nil, fmt.Errorf("web: host %q: %q is neither a label nor a parameter", s, label)
-		}
-		if !isParam {
-			name = strings.ToLower(name)
+		name, isParam, err := parseLabel(label)
+		if err != nil {
+			return nil, fmt.Errorf("web: host %q: %w", s, err)
 		}
 		p = append(p, hostLabel{name, isParam})
 	}
 	return p, nil
+}
+
+// parseLabel reads a label: text, or a parameter as :name or {name}.
+func parseLabel(label string) (name string, isParam bool, err error) {
+	if inside, ok := strings.CutPrefix(label, "{"); ok && strings.HasSuffix(inside, "}") {
+		name, isParam = inside[:len(inside)-1], true
+	} else {
+		name, isParam = strings.CutPrefix(label, ":")
+	}
+	if isParam && !isName(name) || !isParam && (label == "" || strings.ContainsAny(label, ":/*{}")) {
+		return "", false, fmt.Errorf("%q is neither a label nor a parameter: a parameter is a whole label, as {name}, without constraints", label)
+	}
+	if !isParam {
+		name = strings.ToLower(name)
+	}
+	return name, isParam, nil
 }
 
 // names returns the names of the parameters, in order.

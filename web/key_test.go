@@ -14,7 +14,7 @@ func TestKeys(t *testing.T) {
 	name, other, number, file := NewKey[string](), NewKey[string](), NewKey[int](), NewKey[closing]()
 	closed := make(chan struct{})
 	app := New(Config{Server: quiet()})
-	app.Use(func(c *Ctx) error {
+	app.UseFunc(func(c *Ctx) error {
 		if v, ok := name.Get(c); ok || v != "" {
 			t.Errorf("before Set: %q", v)
 		}

@@ -2,11 +2,8 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,44 +12,11 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// handlersOf returns handlers as what Router.Add takes. It panics at what is none.
-func handlersOf(list []any) (handlers []Handler) {
-	for i, v := range list {
-		switch v := v.(type) {
-		case Handler:
-			handlers = append(handlers, v)
-		case []Handler:
-			handlers = append(handlers, v...)
-		case http.Handler:
-			handlers = append(handlers, FromHTTP(v))
-		case func(http.ResponseWriter, *http.Request):
-			handlers = append(handlers, FromHTTP(http.HandlerFunc(v)))
-		case func(http.Handler) http.Handler:
-			handlers = append(handlers, FromMiddleware(v))
-		case gallop.RequestHandler:
-			handlers = append(handlers, fromGallop(v))
-		case func(*gallop.RequestCtx):
-			handlers = append(handlers, fromGallop(v))
-		default:
-			handlers = append(handlers, namedHandler(i, v))
-		}
-		if slices.ContainsFunc(handlers, func(h Handler) bool { return h == nil }) {
-			panic(fmt.Sprintf("web: handler %d is nil", i))
-		}
+// FromGallop returns a gallop.RequestHandler as a Handler. It panics if h is nil.
+func FromGallop(h gallop.RequestHandler) Handler {
+	if h == nil {
+		panic("web: FromGallop: the handler is nil")
 	}
-	return handlers
-}
-
-// namedHandler returns a value of a type that was made of Handler's as one.
-func namedHandler(i int, v any) Handler {
-	handler := reflect.TypeFor[Handler]()
-	if v == nil || !reflect.TypeOf(v).ConvertibleTo(handler) {
-		panic(fmt.Sprintf("web: handler %d is a %T; it has to be a func(*web.Ctx) error, or one of those that Router.Add names", i, v))
-	}
-	return reflect.ValueOf(v).Convert(handler).Interface().(Handler)
-}
-
-func fromGallop(h gallop.RequestHandler) Handler {
 	return func(c *Ctx) error {
 		h(c.request)
 		return nil
@@ -62,9 +26,9 @@ func fromGallop(h gallop.RequestHandler) Handler {
 // ctxKey is the key of the Ctx in the context of a request of net/http.
 type ctxKey struct{}
 
-// FromRequest returns the Ctx to which a request belongs that an http.Handler or middleware in an App was given, as long as
-// that runs.
-func FromRequest(r *http.Request) (c *Ctx, ok bool) {
+// CtxOf returns the Ctx of a request that an App has passed to an http.Handler or to middleware of net/http. It is valid
+// until that returns. ok is false for other requests.
+func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 	c, ok = r.Context().Value(ctxKey{}).(*Ctx)
 	return c, ok
 }
@@ -75,10 +39,15 @@ func FromRequest(r *http.Request) (c *Ctx, ok bool) {
 //
 // The path of its URL is the one that routes see, without dot segments and with one slash for several; RequestURI is
 // the target as it came. Parameters of the route are the request's PathValue, and Pattern is that of the route. Its context has what Ctx.SetLocal
-// and Ctx.SetContext were given, and ends when the latter does. Router.Add does this by itself.
+// and Ctx.SetContext were given, and ends when the latter does. CtxOf returns the Ctx.
+//
+// A func(http.ResponseWriter, *http.Request) is an http.Handler as http.HandlerFunc(f). FromHTTP panics if h is nil.
 func FromHTTP(h http.Handler) Handler {
+	if h == nil {
+		panic("web: FromHTTP: the handler is nil")
+	}
 	serve := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, _ := FromRequest(r)
+		c, _ := CtxOf(r)
 		c.showRoutedPath(r.URL)
 		r, end := c.prepare(r)
 		defer end()
@@ -191,7 +160,7 @@ func (c *handlerContext) Err() error {
 // withoutPrefix returns a handler that sees what a route with a rest has in it, as the path.
 func withoutPrefix(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, _ := FromRequest(r)
+		c, _ := CtxOf(r)
 		within := *r
 		below := *r.URL
 		below.Path, below.RawPath = "/"+c.Params("*"), ""

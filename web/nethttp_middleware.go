@@ -22,9 +22,17 @@ import (
 // Fields that it sets in the request or removes from it, and the request's context, are seen by the handlers behind it. Another
 // method, path, body or remote address is seen by those of net/http only. If it returns while what it has passed the
 // request on to still runs, as http.TimeoutHandler does, the answer waits for that; passed on again, nothing runs.
-// Router.Add does this by itself.
+//
+// FromMiddleware calls the function once. It panics if that is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
-	return FromHTTP(layerHandler{middleware(http.HandlerFunc(next))})
+	if middleware == nil {
+		panic("web: FromMiddleware: the middleware is nil")
+	}
+	h := middleware(http.HandlerFunc(next))
+	if h == nil {
+		panic("web: FromMiddleware: the middleware has returned a nil handler")
+	}
+	return FromHTTP(layerHandler{h})
 }
 
 // layer is middleware around the handlers that Next runs: the ResponseWriter and the request that it passes on.
@@ -59,7 +67,7 @@ func (l *layer) leave() (back func()) {
 type layerHandler struct{ http.Handler }
 
 func (h layerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c, _ := FromRequest(r)
+	c, _ := CtxOf(r)
 	l := &layer{}
 	if c.layer != nil {
 		l.gate = c.layer.gate

@@ -22,8 +22,6 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-type named func(c *Ctx) error
-
 type teapot struct{}
 
 func (teapot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,30 +32,44 @@ func (teapot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestEveryKindOfHandler(t *testing.T) {
 	app := New(Config{})
-	for path, handler := range map[string]any{
-		"/web": func(c *Ctx) error { return c.SendString("web") }, "/named": named(func(c *Ctx) error { return c.SendString("named") }),
-		"/list":   []Handler{func(c *Ctx) error { c.SetHeader("X-Kind", "list"); return c.Next() }, says("list")},
-		"/pot/:x": teapot{}, "/func": func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "func") },
-		"/handlerfunc": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "handlerfunc") }),
-		"/gallop":      gallop.RequestHandler(func(ctx *gallop.RequestCtx) { ctx.WriteString("gallop") }),
-		"/gallopfunc":  func(ctx *gallop.RequestCtx) { ctx.WriteString("gallopfunc") },
+	for path, handlers := range map[string][]Handler{
+		"/web":    {func(c *Ctx) error { return c.SendString("web") }},
+		"/list":   {func(c *Ctx) error { c.SetHeader("X-Kind", "list"); return c.Next() }, says("list")},
+		"/pot/:x": {FromHTTP(teapot{})}, "/func": {httpFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "func") })},
+		"/gallop": {FromGallop(func(ctx *gallop.RequestCtx) { ctx.WriteString("gallop") })},
 	} {
-		app.Get(path, handler)
+		app.Get(path, handlers...)
 	}
 	for path, want := range map[string]string{
-		"/web": "200 web ", "/named": "200 named ", "/list": "200 list list", "/pot/é": "418 /pot/é é GET /pot/:x pot", "/func": "200 func ",
-		"/handlerfunc": "200 handlerfunc ", "/gallop": "200 gallop ", "/gallopfunc": "200 gallopfunc ",
+		"/web": "200 web ", "/list": "200 list list", "/pot/é": "418 /pot/é é GET /pot/:x pot", "/func": "200 func ", "/gallop": "200 gallop ",
 	} {
 		status, body, h := ask(t, app, "GET", path)
 		if got := fmt.Sprint(status, " ", body, " ", h.Get("X-Kind")); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	mustPanic(t, "is a func(*web.Ctx); it has to be", func() { app.Get("/x", func(*Ctx) {}) })
-	mustPanic(t, "handler 1 is a string", func() { app.Get("/x", says(""), "no") })
-	mustPanic(t, "handler 0 is a <nil>", func() { app.Use(nil) })
-	mustPanic(t, "handler 0 is nil", func() { app.Group("/g", Handler(nil)) })
-	mustPanic(t, "cannot mount a int", func() { app.Mount("/x", 1) })
+}
+
+// What is nil is refused when it is registered, and the message says where and which.
+func TestNilHandlers(t *testing.T) {
+	app := New(Config{})
+	group := app.Host("example.com").Group("/g")
+	mustPanic(t, "web: route GET /x: handler 1 is nil", func() { app.Get("/x", says(""), nil) })
+	mustPanic(t, "web: route example.com/g/x: handler 0 is nil", func() { group.All("/x", nil) })
+	mustPanic(t, `web: Use for "/": middleware 1 is nil`, func() { app.Use(says(""), nil) })
+	mustPanic(t, `web: Use for "/": middleware 0 is nil`, func() { app.Use(Handler(nil)) })
+	mustPanic(t, `web: UseFunc for "example.com/g": middleware 0 is nil`, func() { group.UseFunc(nil) })
+	mustPanic(t, `web: Group for "/h": middleware 0 is nil`, func() { app.Group("/h", Handler(nil)) })
+	mustPanic(t, `web: Host for "a.b/": middleware 0 is nil`, func() { app.Host("a.b", nil) })
+	mustPanic(t, `web: Mount at "/x": the App is nil`, func() { app.Mount("/x", nil) })
+	mustPanic(t, `web: MountHTTP at "/g/x": the handler is nil`, func() { group.MountHTTP("/x", nil) })
+	mustPanic(t, "web: FromHTTP: the handler is nil", func() { FromHTTP(nil) })
+	mustPanic(t, "web: FromGallop: the handler is nil", func() { FromGallop(nil) })
+	mustPanic(t, "web: FromMiddleware: the middleware is nil", func() { FromMiddleware(nil) })
+	mustPanic(t, "web: FromMiddleware: the middleware has returned a nil", func() { FromMiddleware(func(http.Handler) http.Handler { return nil }) })
+	if n := len(app.Routes()); n != 0 {
+		t.Errorf("%d routes were registered", n)
+	}
 }
 
 func TestMountedHandlers(t *testing.T) {
@@ -65,8 +77,8 @@ func TestMountedHandlers(t *testing.T) {
 	show := func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Method, " ", r.URL.Path, " ", r.URL.RawQuery)
 	}
-	app.Group("/:tenant").Mount("/files/", http.HandlerFunc(show))
-	app.Mount("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "root ", r.URL.Path) }))
+	app.Group("/:tenant").MountHTTP("/files/", http.HandlerFunc(show))
+	app.MountHTTP("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "root ", r.URL.Path) }))
 	for _, test := range []struct{ method, target, want string }{
 		{"GET", "/a/files", "GET / "}, {"GET", "/a/files/", "GET / "}, {"PUT", "/a/files/b/c?q=1", "PUT /b/c q=1"},
 		{"GET", "/a/files/../../x", "root /x"}, {"GET", "/a/./files/../files/b%2F..", "GET /b%2F.. "}, {"GET", "/", "root /"}, {"GET", "/z", "root /z"},
@@ -107,12 +119,12 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func TestMiddlewareOfNetHTTP(t *testing.T) {
 	record := make(chan string, 2)
 	app := New(Config{Server: quiet()})
-	app.Use(func(c *Ctx) error {
+	app.UseFunc(func(c *Ctx) error {
 		c.SetHeader("X-Outer", "o")
 		err := c.Next()
 		c.SetHeader("X-After", "a")
 		return err
-	}, tagging("1", record), tagging("2", record))
+	}, FromMiddleware(tagging("1", record)), FromMiddleware(tagging("2", record)))
 	show := func(c *Ctx) string {
 		return fmt.Sprint(c.ReqHeader("X-Seen"), "|", c.ReqHeader("X-Secret"), "|", c.Value(ctxTestKey("1")), c.Value(ctxTestKey("2")), "|", c.ReqHeader("X-Keep"), "|", c.Params("x"))
 	}
@@ -127,11 +139,11 @@ func TestMiddlewareOfNetHTTP(t *testing.T) {
 		c.SetHeader("X-Own", "w").Type("txt")
 		return c.SendStreamWriter(func(w *bufio.Writer) error { _, err := w.WriteString("writer"); return err })
 	})
-	app.Get("/http/:x", func(w http.ResponseWriter, r *http.Request) {
-		c, _ := FromRequest(r)
+	app.Get("/http/:x", httpFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := CtxOf(r)
 		w.WriteHeader(202)
 		fmt.Fprint(w, show(c), r.Context().Value(ctxTestKey("2")))
-	})
+	}))
 	for path, want := range map[string]string{
 		"/web/p": "201 12||12|k|p 1 201 text/plain; charset=utf-8", "/html": "200 <p> 1 200 text/html; charset=utf-8", "/none": "204  1 204 ",
 		"/error": "409 no 1 409 text/plain; charset=utf-8", "/big": "200 " + strings.Repeat("x", 100000) + " 1 200 text/plain; charset=utf-8",
@@ -157,31 +169,31 @@ func TestMiddlewareThatInterferes(t *testing.T) {
 
 func middlewareThatInterferes(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	app.Group("/denied", func(http.Handler) http.Handler {
+	app.Group("/denied", FromMiddleware(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusForbidden) })
-	}).
+	})).
 		Get("/", says("never"))
-	app.Group("/zipped", func(next http.Handler) http.Handler {
+	app.Group("/zipped", FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
 			defer z.Close()
 			next.ServeHTTP(zippedWriter{w, z}, r)
 		})
-	}).Get("/", func(c *Ctx) error { return c.SendString("plain") })
+	})).Get("/", func(c *Ctx) error { return c.SendString("plain") })
 	entered, ended := make(chan struct{}), make(chan struct{})
-	app.Group("/late", func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Millisecond, "late") }).Get("/", func(c *Ctx) error {
+	app.Group("/late", FromMiddleware(func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Millisecond, "late") })).Get("/", func(c *Ctx) error {
 		close(entered)
 		<-c.Done()
 		defer close(ended)
 		return c.SendString(c.Path())
 	})
-	app.Group("/twice", func(next http.Handler) http.Handler {
+	app.Group("/twice", FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r); next.ServeHTTP(w, r) })
-	}).Get("/", says("once"))
-	app.Group("/lost", func(next http.Handler) http.Handler {
+	})).Get("/", says("once"))
+	app.Group("/lost", FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(t.Context())) })
-	}).Get("/", says("never"))
+	})).Get("/", says("never"))
 	for path, want := range map[string]string{"/denied/": "403 no\n", "/late/": "503 late", "/twice/": "200 once", "/lost/": "500 Internal Server Error"} {
 		status, body, _ := ask(t, app, "GET", path)
 		if got := fmt.Sprint(status, " ", body); got != want {
@@ -207,18 +219,18 @@ func middlewareThatInterferes(t *testing.T) {
 // Middleware that passes on what it was given leaves everything as it is without it.
 func TestMiddlewareThatDoesNothing(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	app.Use(func(next http.Handler) http.Handler { return next })
+	app.Use(FromMiddleware(func(next http.Handler) http.Handler { return next }))
 	app.Get("/stream", func(c *Ctx) error { return c.SendStreamSize(strings.NewReader(strings.Repeat("s", 10000)), 10000) })
-	app.Get("/flushed", func(w http.ResponseWriter, r *http.Request) {
+	app.Get("/flushed", httpFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a")
 		w.(http.Flusher).Flush()
 		io.Copy(w, strings.NewReader("b"))
 		http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	})
+	}))
 	app.Get("/breaks", func(c *Ctx) error {
 		return c.SendStreamWriter(func(w *bufio.Writer) error { w.WriteString("half"); w.Flush(); return errors.New("no") })
 	})
-	app.Get("/behind", func(c *Ctx) error { c.Next(); return errors.New("logged") }, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "written") })
+	app.Get("/behind", func(c *Ctx) error { c.Next(); return errors.New("logged") }, httpFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "written") }))
 	for path, want := range map[string]string{"/stream": "10000 " + strings.Repeat("s", 10000), "/flushed": " ab", "/behind": "7 written"} {
 		if status, body, h := ask(t, app, "GET", path); status != 200 || h.Get("Content-Length")+" "+body != want {
 			t.Errorf("%s: %d %.40q %v", path, status, body, h)
@@ -233,7 +245,7 @@ func TestMiddlewareThatDoesNothing(t *testing.T) {
 // What is said of the answer besides its fields and its body passes through middleware, too.
 func TestMiddlewareLeavesTheFraming(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	for prefix, group := range map[string]*Router{"/in": app.Group("/in", func(next http.Handler) http.Handler { return next }), "/out": app.Group("/out")} {
+	for prefix, group := range map[string]*Router{"/in": app.Group("/in", FromMiddleware(func(next http.Handler) http.Handler { return next })), "/out": app.Group("/out")} {
 		group.Head("/length", func(c *Ctx) error { c.SetHeader("Content-Length", "77"); return nil })
 		group.Get("/length", func(c *Ctx) error { return c.SendString("not HEAD's") })
 		group.Get("/last", func(c *Ctx) error { c.RequestCtx().SetConnectionClose(); return c.SendString("last") })
@@ -271,13 +283,13 @@ func TestMiddlewareLeavesTheFraming(t *testing.T) {
 func TestMiddlewareThatRecovers(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	var c1 *Ctx
-	app.Use(func(c *Ctx) error {
+	app.UseFunc(func(c *Ctx) error {
 		err := c.Next()
 		if c1 = c; c.layer != nil || c.context.Load() != nil {
 			t.Error("the layer stayed")
 		}
 		return err
-	}, func(next http.Handler) http.Handler {
+	}, FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer func() {
 				if recover() != nil {
@@ -286,7 +298,7 @@ func TestMiddlewareThatRecovers(t *testing.T) {
 			}()
 			next.ServeHTTP(w, r)
 		})
-	})
+	}))
 	app.Get("/", func(c *Ctx) error { c.Status(201).SendString("half an answer"); panic("no") })
 	if status, body, _ := ask(t, app, "GET", "/"); status != 200 || body != "recovered" || c1 == nil {
 		t.Errorf("%d %q", status, body)
@@ -296,7 +308,7 @@ func TestMiddlewareThatRecovers(t *testing.T) {
 // An error is answered as long as nothing else was, also that of middleware around a handler of net/http.
 func TestErrorsAroundHandlersOfNetHTTP(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	app.Use(func(next http.Handler) http.Handler { return next }, func(c *Ctx) (err error) {
+	app.UseFunc(FromMiddleware(func(next http.Handler) http.Handler { return next }), func(c *Ctx) (err error) {
 		defer func() {
 			if recover() != nil {
 				err = NewError(503, "recovered")
@@ -304,9 +316,9 @@ func TestErrorsAroundHandlersOfNetHTTP(t *testing.T) {
 		}()
 		return c.Next()
 	})
-	app.Get("/panics", func(http.ResponseWriter, *http.Request) { panic("no") })
-	app.Get("/refused", func(c *Ctx) error { c.Next(); return NewError(409, "refused") }, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) })
-	app.Get("/answered", func(c *Ctx) error { c.Next(); return NewError(409, "refused") }, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(202) })
+	app.Get("/panics", httpFunc(func(http.ResponseWriter, *http.Request) { panic("no") }))
+	app.Get("/refused", func(c *Ctx) error { c.Next(); return NewError(409, "refused") }, httpFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusEarlyHints) }))
+	app.Get("/answered", func(c *Ctx) error { c.Next(); return NewError(409, "refused") }, httpFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(202) }))
 	for target, want := range map[string]string{"/panics": "503 recovered", "/refused": "409 refused", "/answered": "202 "} {
 		status, body, _ := ask(t, app, "GET", target)
 		if got := fmt.Sprint(status, " ", body); got != want {
@@ -319,7 +331,7 @@ func TestErrorsAroundHandlersOfNetHTTP(t *testing.T) {
 // look whole, and a handler can end the connection.
 func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	app.Use(func(next http.Handler) http.Handler {
+	app.Use(FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer func() {
 				if v := recover(); v == http.ErrAbortHandler {
@@ -330,7 +342,7 @@ func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
 			}()
 			next.ServeHTTP(w, r)
 		})
-	})
+	}))
 	app.Get("/breaks", func(c *Ctx) error {
 		return c.SendStreamWriter(func(w *bufio.Writer) error { w.WriteString("half"); w.Flush(); return errors.New("no") })
 	})
@@ -350,7 +362,7 @@ func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
 // What a handler sets takes the place of what middleware has set before, as among handlers of net/http.
 func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
 	app := New(Config{Server: quiet()})
-	app.Use(func(next http.Handler) http.Handler {
+	app.Use(FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for name, value := range map[string]string{
 				"Content-Type": "text/html", "Cache-Control": "no-cache", "Vary": "Origin", "Set-Cookie": "a=b", "X-Kept": "k",
@@ -359,7 +371,7 @@ func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-	})
+	}))
 	set := func(c *Ctx) {
 		c.SetHeader("Cache-Control", "public").Vary("Accept")
 		c.SetCookie(Cookie{Name: "c"})
@@ -387,13 +399,13 @@ func TestMiddlewareThatDoesNotWait(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	ended := false
 	var late http.Handler
-	app.Group("/a", func(next http.Handler) http.Handler {
+	app.Group("/a", FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			go next.ServeHTTP(w, r)
 			<-entered
 			close(leave)
 		})
-	}).Get("/", func(c *Ctx) error {
+	})).Get("/", func(c *Ctx) error {
 		close(entered)
 		<-leave
 		for range 100 {
@@ -402,13 +414,13 @@ func TestMiddlewareThatDoesNotWait(t *testing.T) {
 		ended = true
 		return c.SendString(c.Path())
 	})
-	app.Group("/b", func(next http.Handler) http.Handler {
+	app.Group("/b", FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			late = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { next.ServeHTTP(w, r) })
 		})
-	}).Get("/", says("never"))
+	})).Get("/", says("never"))
 	outer := New(Config{Server: quiet()})
-	outer.Use(func(c *Ctx) error {
+	outer.UseFunc(func(c *Ctx) error {
 		err := c.Next()
 		if !ended {
 			t.Error("it still runs")
@@ -443,20 +455,20 @@ func TestContextOfNetHTTPHandlers(t *testing.T) {
 		c.SetLocal("local", "l")
 		c.SetContext(context.WithValue(c.Context(), key{}, "v"))
 		return c.Next()
-	}, func(w http.ResponseWriter, r *http.Request) {
+	}, httpFunc(func(w http.ResponseWriter, r *http.Request) {
 		kept = r.Context()
 		fmt.Fprint(w, r.Context().Value(key{}), r.Context().Value("local"), r.Context().Err())
-	})
+	}))
 	app.Get("/ends", func(c *Ctx) error {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Millisecond)
 		defer cancel()
 		c.SetContext(ctx)
 		return c.Next()
-	}, func(w http.ResponseWriter, r *http.Request) {
+	}, httpFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, ok := r.Context().Deadline()
 		<-r.Context().Done()
 		fmt.Fprint(w, ok, errors.Is(r.Context().Err(), context.DeadlineExceeded))
-	})
+	}))
 	if _, body, _ := ask(t, app, "GET", "/values"); body != "vl<nil>" {
 		t.Error(body)
 	}
@@ -478,12 +490,12 @@ func netHTTPStreamsAndHijacks(t *testing.T, listening func(t *testing.T, app *Ap
 	app := New(Config{Server: quiet()})
 	record := make(chan string, 1)
 	more := make(chan bool)
-	app.Get("/flow", func(w http.ResponseWriter, r *http.Request) {
+	app.Get("/flow", httpFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, "one")
 		http.NewResponseController(w).Flush()
 		<-more
 		fmt.Fprintln(w, "two")
-	})
+	}))
 	hijack := func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -494,9 +506,9 @@ func netHTTPStreamsAndHijacks(t *testing.T, listening func(t *testing.T, app *Ap
 		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nraw")
 		rw.Flush()
 	}
-	app.Get("/hijack", hijack)
-	app.Group("/under", tagging("h", make(chan string, 1))).Get("/hijack", hijack)
-	app.Group("/under", tagging("m", record)).Get("/events", func(c *Ctx) error {
+	app.Get("/hijack", httpFunc(hijack))
+	app.Group("/under", FromMiddleware(tagging("h", make(chan string, 1)))).Get("/hijack", httpFunc(hijack))
+	app.Group("/under", FromMiddleware(tagging("m", record))).Get("/events", func(c *Ctx) error {
 		return c.SSE(func(s *EventStream) error {
 			s.Send(Event{Data: "one"})
 			<-more
@@ -542,7 +554,7 @@ func TestServedByOthers(t *testing.T) {
 func TestMiddlewareOfNetHTTPSeesTheRoutedPath(t *testing.T) {
 	var seen, target string
 	app := New(Config{})
-	app.Use(func(next http.Handler) http.Handler {
+	app.Use(FromMiddleware(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if seen, target = r.URL.Path, r.RequestURI; strings.HasPrefix(r.URL.Path, "/private") {
 				http.Error(w, "guarded", http.StatusForbidden)
@@ -550,12 +562,12 @@ func TestMiddlewareOfNetHTTPSeesTheRoutedPath(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-	})
+	}))
 	app.Get("/private/*", says("SECRET"))
-	app.Get("/private/handler", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "SECRET") })
-	app.Get("/open/*", func(w http.ResponseWriter, r *http.Request) {
+	app.Get("/private/handler", httpFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "SECRET") }))
+	app.Get("/open/*", httpFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.URL.EscapedPath()+" "+r.URL.RawQuery)
-	})
+	}))
 	for _, way := range []string{
 		"/private/a", "//private/a", "///private//a", "/x/../private/a", "/x/..//private/a", "/x//../private/a", "/./private/a",
 		"/%2e/private/a", "/x/%2e%2E/private/a", "/.//private/handler", "/open/../private/handler?a=/open", "/open//..//../private/a%2fb",

@@ -18,25 +18,30 @@ type part struct {
 	text        string // of the path; of a parameter what has to follow it within its segment
 	name        string // of a parameter
 	constraints []constraint
-	spelled     string // the constraints as they were written
+	own         []*Constraint // those of the program among them
+	spelled     string        // the constraints as they were written
 }
 
 type partKind uint8
 
 const (
 	textPart  partKind = iota
-	paramPart          // :name
-	restPart           // *name
+	paramPart          // {name} or :name
+	restPart           // {name...} or *name
 )
 
 // parsePattern reads the pattern of a path, which begins with a slash. A backslash
 // takes its meaning from the byte behind it.
-func parsePattern(s string, known map[string]Constraint) (p pattern, err error) {
+func parsePattern(s string, known knownConstraints) (p pattern, err error) {
 	for rest := s; rest != ""; {
 		var next part
 		switch rest[0] {
 		case ':':
 			next, rest, err = parseParam(rest, known)
+		case '{':
+			next, rest, err = parseBraces(rest, known)
+		case '}':
+			err = fmt.Errorf(`a closing brace has no opening one; write \} for a brace in the path`)
 		case '*':
 			next, rest = part{kind: restPart, name: rest[1:]}, ""
 			if next.name == "" {
@@ -61,7 +66,7 @@ func (p pattern) check(s string) error {
 	slices.Sort(names)
 	switch {
 	case !strings.HasPrefix(s, "/"):
-		return fmt.Errorf("web: pattern %q does not begin with a slash", s)
+		return fmt.Errorf("web: pattern %q does not begin with a slash; for a method or a host see Router.Add and Router.Host", s)
 	case len(names) > maxParams:
 		return fmt.Errorf("web: pattern %q has more than %d parameters", s, maxParams)
 	case len(slices.Compact(slices.Clone(names))) < len(names):
@@ -80,11 +85,11 @@ func (p pattern) check(s string) error {
 	return nil
 }
 
-// parseText cuts text off, without its backslashes.
+// parseText cuts text off, up to a parameter and without its backslashes.
 func parseText(s string) (text, rest string) {
 	var b strings.Builder
 	i := 0
-	for ; i < len(s) && s[i] != ':' && s[i] != '*'; i++ {
+	for ; i < len(s) && !strings.Contains(":*{}", s[i:i+1]); i++ {
 		if s[i] == '\\' && i+1 < len(s) {
 			i++
 		}
@@ -93,35 +98,83 @@ func parseText(s string) (text, rest string) {
 	return b.String(), s[i:]
 }
 
-// parseParam cuts a parameter off, its constraints, and the text behind it in the same
+// parseParam cuts a parameter off that begins with a colon, its constraints, and the text behind it in the same
 // segment.
-func parseParam(s string, known map[string]Constraint) (p part, rest string, err error) {
+func parseParam(s string, known knownConstraints) (p part, rest string, err error) {
+	if p, rest, err = parseName(s, known); err != nil {
+		return p, "", err
+	}
+	if p.name == "" {
+		return p, "", fmt.Errorf("a parameter without a name")
+	}
+	return p.withText(rest)
+}
+
+// parseBraces is parseParam for a parameter in braces, which may also be the rest of the path.
+func parseBraces(s string, known knownConstraints) (p part, rest string, err error) {
+	if p, rest, err = parseName(s, known); err != nil {
+		return p, "", err
+	}
+	inside, rest, closed := strings.Cut(rest, "}")
+	switch {
+	case !closed:
+		return p, "", fmt.Errorf(`the brace of %q is not closed; write \{ for a brace in the path`, s)
+	case p.name == "" && inside == "$":
+		return p, "", fmt.Errorf("leave {$} out: a pattern matches the whole path anyway")
+	case p.name == "" && (inside == "" || inside == "..."):
+		return p, "", fmt.Errorf("a parameter without a name: write {name} or {name...}")
+	case strings.HasPrefix(inside, ":"):
+		return p, "", fmt.Errorf("constraints stand in angle brackets: write {%s<int>}, or {%[1]s<regex([0-9]+)>} for an expression", p.name)
+	case inside == "...":
+		return p.rest(rest)
+	case inside != "":
+		return p, "", fmt.Errorf(`%q is not a parameter: write {name}, {name<constraints>} or {name...}, and \{ for a brace in the path`, s)
+	case strings.HasPrefix(rest, "<"):
+		return p, "", fmt.Errorf(`constraints stand within the braces: write {%s<int>}, and \< for the path's own`, p.name)
+	}
+	return p.withText(rest)
+}
+
+// parseName cuts the first byte of a parameter, its name, which may be missing, and its constraints off.
+func parseName(s string, known knownConstraints) (p part, rest string, err error) {
 	end := 1
 	for end < len(s) && isNameByte(s[end]) {
 		end++
 	}
 	p = part{kind: paramPart, name: s[1:end]}
-	if p.name == "" {
-		return p, "", fmt.Errorf("a parameter without a name")
+	if rest = s[end:]; p.name == "" || !strings.HasPrefix(rest, "<") {
+		return p, rest, nil
 	}
-	if rest = s[end:]; strings.HasPrefix(rest, "<") {
-		if p.spelled, rest, err = cutConstraints(rest); err != nil {
-			return p, "", err
-		}
-		if p.constraints, err = parseConstraints(p.spelled, known); err != nil {
-			return p, "", err
-		}
+	if p.spelled, rest, err = cutConstraints(rest); err == nil {
+		p.constraints, p.own, err = parseConstraints(p.spelled, known)
 	}
-	if strings.HasPrefix(rest, "?") { // as it is written elsewhere, and in no path
+	return p, rest, err
+}
+
+// withText cuts the text behind p off that is in the same segment.
+func (p part) withText(s string) (with part, rest string, err error) {
+	if strings.HasPrefix(s, "?") { // as it is written elsewhere, and in no path
 		return p, "", fmt.Errorf("parameter %q cannot be left out: that is another route", p.name)
 	}
-	segment := rest
-	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
-		segment = rest[:slash]
+	segment := s
+	if slash := strings.IndexByte(s, '/'); slash >= 0 {
+		segment = s[:slash]
 	}
 	var behind string
 	p.text, behind = parseText(segment)
-	return p, behind + rest[len(segment):], nil
+	return p, behind + s[len(segment):], nil
+}
+
+// rest returns p as the rest of a path, behind which nothing may be.
+func (p part) rest(behind string) (all part, rest string, err error) {
+	switch {
+	case p.spelled != "":
+		return p, "", fmt.Errorf("{%s...} is the rest of the path, which has no constraints", p.name)
+	case behind != "":
+		return p, "", fmt.Errorf("nothing may follow {%s...}, the rest of the path", p.name)
+	}
+	p.kind = restPart
+	return p, "", nil
 }
 
 // cutConstraints cuts what is in angle brackets off; brackets in it have to be in pairs.

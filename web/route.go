@@ -19,7 +19,7 @@ type Route struct {
 	ofHost   int      // how many are of the host
 	handlers []Handler
 	onError  ErrorHandler
-	known    map[string]Constraint
+	known    knownConstraints
 	name     string
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,13 +11,23 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler answers a request, or, if it calls Ctx.Next, is middleware. An error that it returns
-// goes to the error handler.
-type Handler = func(c *Ctx) error
+// Handler answers a request. One that calls Ctx.Next is middleware. An error that it returns goes to the error handler.
+// Function literals, functions and methods with this signature are assignable to it. Handlers of net/http and gallop
+// become one by FromHTTP, FromMiddleware and FromGallop.
+type Handler func(c *Ctx) error
+
+// Handler returns h, so that h is Middleware.
+func (h Handler) Handler() Handler { return h }
+
+// Middleware is what Router.Use and groups take: a Handler, or settings that make one, as the structs of package
+// middleware are. Handler is called once each time the value is given to a router.
+type Middleware interface {
+	Handler() Handler
+}
 
 // Router is routes that have the beginning of their path, a host, and middleware in common.
 // App is a router of all its routes, and others are groups within it. Routers, and their methods, may be used while
-// requests are served, by one goroutine at a time.
+// requests are served, by one goroutine at a time. The methods panic on the zero Router.
 type Router struct {
 	app     *App
 	host    string
@@ -25,95 +36,176 @@ type Router struct {
 	onError ErrorHandler
 }
 
+// made returns the application. It panics if there is none, since the App was not made by New.
+func (g *Router) made() *App {
+	if g.app == nil {
+		panic("web: use New to make an App, and an App to make a Router")
+	}
+	return g.app
+}
+
 // Get registers a route for GET, which also answers HEAD unless there is a route for that,
 // as with Add.
-func (g *Router) Get(path string, handlers ...any) *Route {
+func (g *Router) Get(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodGet, path, handlers...)
 }
 
 // Head registers a route for HEAD, as with Add.
-func (g *Router) Head(path string, handlers ...any) *Route {
+func (g *Router) Head(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodHead, path, handlers...)
 }
 
 // Post registers a route for POST, as with Add.
-func (g *Router) Post(path string, handlers ...any) *Route {
+func (g *Router) Post(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodPost, path, handlers...)
 }
 
 // Put registers a route for PUT, as with Add.
-func (g *Router) Put(path string, handlers ...any) *Route {
+func (g *Router) Put(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodPut, path, handlers...)
 }
 
 // Patch registers a route for PATCH, as with Add.
-func (g *Router) Patch(path string, handlers ...any) *Route {
+func (g *Router) Patch(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodPatch, path, handlers...)
 }
 
 // Delete registers a route for DELETE, as with Add.
-func (g *Router) Delete(path string, handlers ...any) *Route {
+func (g *Router) Delete(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodDelete, path, handlers...)
 }
 
 // Options registers a route for OPTIONS, which is otherwise answered with Allow, as with
 // Add.
-func (g *Router) Options(path string, handlers ...any) *Route {
+func (g *Router) Options(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodOptions, path, handlers...)
 }
 
 // Query registers a route for QUERY, as with Add.
-func (g *Router) Query(path string, handlers ...any) *Route {
+func (g *Router) Query(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }
 
 // All registers a route for every method that no other route with a path that matches has,
 // as with Add.
-func (g *Router) All(path string, handlers ...any) *Route { return g.Add("", path, handlers...) }
+func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
 
-// Add registers a route. A request that matches runs the middleware of the group, and then
-// the handlers as far as each calls Next. Methods are case-sensitive, "" is any.
+// Add registers a route. A request that matches runs the middleware of the group, and then the handlers as far as each
+// calls Ctx.Next. Methods are case-sensitive, and "" is any method.
 //
-// In the path, :name stands for a segment, or for what is before the text that follows in
-// the same segment; :name<int;min(1)> is one that meets constraints; and *name, at the
-// end, for the rest. A path without a parameter is a route of its own. A backslash makes the next
-// byte text. Constraints are int, float, bool, alpha, alnum, hex, uuid, min(n), max(n), len(n), minLen(n), maxLen(n), regex(e),
+// A path is text and parameters:
+//
+//	{name}        a segment, or the part of it before the text that follows: /{file}.json
+//	{name<int>}   one that meets constraints, which semicolons separate: {id<int;min(1)>}
+//	{name...}     the rest of the path, which may be empty; only at the end
+//	:name         the same as {name}, and :name<int> as {name<int>}
+//	*name         the same as {name...}; * is one of the name "*"
+//	\{            a brace; a backslash makes any next byte text
+//
+// A name is ASCII letters, digits and underscores. A path matches as a whole, so /files/ is only that; /files/{path...}
+// is also what is below. That is why {$}, which net/http has, is refused. So is {id:int}: other routers read what stands
+// behind the colon as a constraint or as a regular expression.
+//
+// Constraints are int, float, bool, alpha, alnum, hex, uuid, min(n), max(n), len(n), minLen(n), maxLen(n), regex(e),
 // datetime(layout), and those of Config. float is a finite decimal number. The expression of regex has to match the whole value.
 //
-// A handler is a Handler, a slice of them, or what programs for net/http and gallop have: an http.Handler, a
-// func(http.ResponseWriter, *http.Request), a func(http.Handler) http.Handler as middleware, or a
-// gallop.RequestHandler. See FromHTTP and FromMiddleware for what these find.
-//
-// Add panics if the path is no pattern, if there are no handlers or one is something else, or if another
-// route matches the same requests.
-func (g *Router) Add(method, path string, handlers ...any) *Route {
-	own := handlersOf(handlers)
-	if len(own) == 0 {
-		panic("web: route " + joinPath(g.prefix, path) + " has no handlers")
+// Add panics where TryAdd returns an error.
+func (g *Router) Add(method, path string, handlers ...Handler) *Route {
+	r, err := g.TryAdd(method, path, handlers...)
+	if err != nil {
+		panic(err.Error())
 	}
-	chain := slices.Concat(g.use, own)
-	return g.app.add(&Route{
-		app: g.app, method: method, host: g.host, spelled: joinPath(g.prefix, path),
-		handlers: chain, onError: g.onError, known: g.app.config.Constraints,
-	})
+	return r
 }
 
-// Use adds middleware to the routes that are registered in the group from now on, and in
-// groups that are made of it from now on. That of an App also runs for requests that
-// match no route. Middleware is what Add takes for a handler.
-func (g *Router) Use(middleware ...any) {
-	g.app.mu.Lock()
-	defer g.app.mu.Unlock()
-	g.use = slices.Concat(g.use, handlersOf(middleware))
-	g.app.table.Store(nil)
+// TryAdd registers a route as Add does, for programs that add routes while they serve. It returns an error, and registers
+// nothing, if the path is not a pattern, if there are no handlers or one is nil, or if another route matches the same requests.
+func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
+	app := g.made()
+	r := &Route{
+		app: app, method: method, host: g.host, spelled: joinPath(g.prefix, path),
+		handlers: slices.Concat(g.use, handlers), onError: g.onError, known: app.known,
+	}
+	if before, _, ok := strings.Cut(path, " /"); ok && isMethod(before) {
+		return nil, fmt.Errorf("web: route %s: the path %q begins with a method, which is an argument of its own", r.describe(), path)
+	}
+	if len(handlers) == 0 {
+		return nil, fmt.Errorf("web: route %s has no handlers", r.describe())
+	}
+	for i, h := range handlers {
+		if h == nil {
+			return nil, fmt.Errorf("web: route %s: handler %d is nil", r.describe(), i)
+		}
+	}
+	return app.add(r)
 }
+
+// isMethod reports whether a string looks like a method.
+func isMethod(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// Use adds middleware to the routes that are registered in the group from now on, and to groups that are made in it from
+// now on. An App's own middleware also runs for requests that match no route. Use panics if a value is nil.
+//
+// For functions see UseFunc.
+func (g *Router) Use(middleware ...Middleware) { g.useAll(g.handlersOf("Use", middleware)) }
+
+// UseFunc adds functions as Use adds middleware: function literals, functions and methods. It panics if one is nil.
+func (g *Router) UseFunc(middleware ...Handler) {
+	for i, h := range middleware {
+		if h == nil {
+			panic(fmt.Sprintf("web: UseFunc for %q: middleware %d is nil", g.place(), i))
+		}
+	}
+	g.useAll(middleware)
+}
+
+func (g *Router) useAll(handlers []Handler) {
+	app := g.made()
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	g.use = slices.Concat(g.use, handlers)
+	app.table.Store(nil)
+}
+
+// handlersOf returns the handlers of middleware. It panics if one is nil.
+func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
+	handlers := make([]Handler, len(middleware))
+	for i, m := range middleware {
+		if m != nil {
+			handlers[i] = m.Handler()
+		}
+		if handlers[i] == nil {
+			panic(fmt.Sprintf("web: %s for %q: middleware %d is nil", method, g.place(), i))
+		}
+	}
+	return handlers
+}
+
+// place returns the host and the path that the group stands for, for messages.
+func (g *Router) place() string { return g.host + cmp.Or(g.prefix, "/") }
 
 // Group returns a group within g, whose paths begin with the prefix, and which has the middleware that g
-// has now and what is given. Between prefix and path there is one slash where both have it.
-func (g *Router) Group(prefix string, middleware ...any) *Router {
+// has now and the given middleware. Between prefix and path there is one slash where both have it. Group panics if
+// middleware is nil.
+func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
+	return g.within(g.host, prefix, "Group", middleware)
+}
+
+// Host returns a group within g for one host. The pattern is a name, without port, in which a label may be a parameter, as
+// {tenant}.example.com or :tenant.example.com. Case does not matter except in names of parameters. Names without parameters come
+// first. Host panics if middleware is nil, and Add if the pattern is not one.
+func (g *Router) Host(pattern string, middleware ...Middleware) *Router {
+	return g.within(pattern, "", "Host", middleware)
+}
+
+// within returns a group within g.
+func (g *Router) within(host, prefix, method string, middleware []Middleware) *Router {
+	g.made()
 	within := *g
-	within.prefix = joinPath(g.prefix, prefix)
-	within.use = slices.Concat(g.use, handlersOf(middleware))
+	within.host, within.prefix = host, joinPath(g.prefix, prefix)
+	within.use = slices.Concat(g.use, within.handlersOf(method, middleware))
 	return &within
 }
 
@@ -128,60 +220,73 @@ func joinPath(prefix, path string) string {
 // Route calls register with a group for the prefix.
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// Host returns a group within g for one host. The pattern is a name, without port, in which a label
-// may be a parameter, as ":tenant.example.com"; case does not matter but in names of parameters. Names without parameters come first.
-func (g *Router) Host(pattern string, middleware ...any) *Router {
-	within := g.Group("", middleware...)
-	within.host = pattern
-	return within
-}
-
 // OnError sets the error handler of the routes that are registered in the group from now
 // on.
-func (g *Router) OnError(h ErrorHandler) { g.onError = h }
+func (g *Router) OnError(h ErrorHandler) {
+	g.made()
+	g.onError = h
+}
 
-// Mount registers what is under a prefix: an *App or an http.Handler.
-//
-// Of an application it is the routes that it has now, with the prefix before their paths. They keep their
+// Mount registers the routes that an application has now, with the prefix before their paths. They keep their
 // middleware, behind that of g, their error handler, their constraints, their names and their hosts; routes for any host
-// get g's. What else there is in its configuration does not count.
-//
-// An http.Handler gets all requests for the prefix and for what is behind it, with any method. It sees the path without the
-// prefixes, as routes see it: without dot segments, and with %2F as it is. One that needs the whole path is no matter
-// for Mount but for All.
-func (g *Router) Mount(prefix string, what any) {
-	prefix = strings.TrimSuffix(prefix, "/") // it is a route of its own
-	switch what := what.(type) {
-	case *App:
-		g.mountApp(prefix, what)
-	case http.Handler:
-		h := FromHTTP(withoutPrefix(what))
-		if strings.Trim(g.prefix+prefix, "/") != "" {
-			g.All(prefix, h)
-		}
-		g.All(prefix+"/*", h)
-	default:
-		panic(fmt.Sprintf("web: cannot mount a %T at %s: it is neither an *App nor an http.Handler", what, g.prefix+prefix))
+// get g's. The rest of the application's configuration has no effect on them. Mount panics if a route cannot be
+// added, as Add does, and if the prefix has a constraint of g's application for which app has another one of the same name.
+func (g *Router) Mount(prefix string, app *App) {
+	if app == nil {
+		panic(fmt.Sprintf("web: Mount at %q: the App is nil", joinPath(g.prefix, prefix)))
 	}
+	app.made()
+	g.made()
+	g.mountApp(strings.TrimSuffix(prefix, "/"), app)
+}
+
+// MountHTTP has a handler of net/http serve the prefix and all paths below it, with any method. The handler sees the path without the
+// prefixes, as routes see it: without dot segments, and with %2F as it is. To serve whole paths, register FromHTTP(h) with
+// Router.All.
+func (g *Router) MountHTTP(prefix string, h http.Handler) {
+	if h == nil {
+		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil", joinPath(g.prefix, prefix)))
+	}
+	prefix = strings.TrimSuffix(prefix, "/") // it is a route of its own
+	mounted := FromHTTP(withoutPrefix(h))
+	if strings.Trim(g.prefix+prefix, "/") != "" {
+		g.All(prefix, mounted)
+	}
+	g.All(prefix+"/*", mounted)
 }
 
 func (g *Router) mountApp(prefix string, other *App) {
 	for _, r := range other.Routes() {
 		mounted := *r
-		mounted.known = maps.Clone(g.app.config.Constraints) // for the prefix
-		if mounted.known == nil {
-			mounted.known = map[string]Constraint{}
-		}
+		mounted.known = maps.Clone(g.app.known) // for the prefix
 		maps.Copy(mounted.known, r.known)
 		mounted.app = g.app
 		mounted.spelled = joinPath(joinPath(g.prefix, prefix), r.spelled)
-		mounted.handlers = append(append([]Handler(nil), g.use...), r.handlers...)
+		if name := g.replaced(joinPath(g.prefix, prefix), mounted.known); name != "" {
+			panic(fmt.Sprintf("web: Mount at %q: the constraint %q is another one in the mounted App", joinPath(g.prefix, prefix), name))
+		}
+		mounted.handlers = slices.Concat(g.use, r.handlers)
 		if mounted.host == "" {
 			mounted.host = g.host
 		}
 		if mounted.onError == nil {
 			mounted.onError = other.config.ErrorHandler
 		}
-		g.app.add(&mounted)
+		if _, err := g.app.add(&mounted); err != nil {
+			panic(err.Error())
+		}
 	}
+}
+
+// replaced returns the name of a constraint that the prefix has and that is not the same in known, "" if there is none.
+func (g *Router) replaced(prefix string, known knownConstraints) string {
+	parts, _ := parsePattern(prefix, g.app.known) // an error shows when the route is added
+	for _, part := range parts {
+		for name, c := range g.app.known {
+			if known[name] != c && slices.Contains(part.own, c) {
+				return name
+			}
+		}
+	}
+	return ""
 }

@@ -40,7 +40,7 @@ func onTCP(t *testing.T, app *App) (dial func() net.Conn) {
 
 func serveOn(t *testing.T, app *App, ln net.Listener) {
 	served := make(chan error, 1)
-	go func() { served <- app.Listener(ln) }()
+	go func() { served <- app.Serve(ln) }()
 	t.Cleanup(func() {
 		ln.Close()
 		<-served

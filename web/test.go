@@ -14,6 +14,7 @@ import (
 // is read to its end, and its body need not be closed; interim ones before it (RFC 9110 §15.2) are
 // passed over. When the context of the request ends, so does Test.
 func (a *App) Test(request *http.Request) (*http.Response, error) {
+	serve := a.server().ServeConn
 	client, server := net.Pipe()
 	defer client.Close()
 	stop := context.AfterFunc(request.Context(), func() { client.Close() })
@@ -25,7 +26,7 @@ func (a *App) Test(request *http.Request) (*http.Response, error) {
 	}
 	request.Close = true // then the server's side ends, too
 	go func() {
-		a.config.Server.ServeConn(server)
+		serve(server)
 		server.Close()
 	}()
 	written := make(chan error, 1)

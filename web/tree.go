@@ -134,7 +134,7 @@ func (n *node) addParam(p part) *node {
 		return n.plain
 	}
 	for _, edge := range n.params {
-		if edge.text == p.text && edge.spelled == p.spelled {
+		if edge.text == p.text && edge.spelled == p.spelled && slices.Equal(edge.own, p.own) {
 			return &edge.below
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,15 @@ func TestTree(t *testing.T) {
 		}},
 		{"escapes", `/a\:b /a\*c /a\\d/:x`, map[string]string{"/a:b": `/a\:b`, "/a*c": `/a\*c`, `/a\d/1`: `/a\\d/:x x=1`, "/ab": ""}},
 		{"bytes", "/é/:x", map[string]string{"/é/ü": "/é/:x x=ü", "/\xc3/x": ""}},
+		{"braces", "/u/{id} /u/{id<int>}/x /u/me /{file}.json /v{major}.{minor} /f/{path...} /f/{name}/:x /a/{n<len(1);alpha>}z", map[string]string{
+			"/u/7": "/u/{id} id=7", "/u/7/x": "/u/{id<int>}/x id=7", "/u/a/x": "", "/u/me": "/u/me", "/u/": "",
+			"/a.json": "/{file}.json file=a", "/v1.2": "/v{major}.{minor} major=1 minor=2", "/f/": "/f/{path...} path=",
+			"/f/a": "/f/{path...} path=a", "/f/a/b": "/f/{name}/:x name=a x=b", "/f/a/b/c": "/f/{path...} path=a/b/c", "/f": "",
+			"/a/bz": "/a/{n<len(1);alpha>}z n=b", "/a/1z": "", "/u/{id}": "/u/{id} id={id}",
+		}},
+		{"braces that are text", `/a\{b\} /x/\{{y}\} /z/:y\}`, map[string]string{
+			"/a{b}": `/a\{b\}`, "/x/{1}": `/x/\{{y}\} y=1`, "/x/1": "", "/z/1}": `/z/:y\} y=1`,
+		}},
 		{"never a slash", "/:a/:b", map[string]string{"/a%2Fb/c": "/:a/:b a=a%2Fb b=c", "/a/b/c": "", "/a//": ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -127,26 +137,94 @@ func TestConstraints(t *testing.T) {
 		{"even", "2 44", "3"},
 		{"starts(x)", "x xy", "y"},
 	} {
-		r := &Route{spelled: "/:p<" + tc.constraint + ">", known: map[string]Constraint{
-			"even":   func(v []byte, _ string) bool { return (v[len(v)-1]-'0')%2 == 0 },
-			"starts": func(v []byte, argument string) bool { return strings.HasPrefix(string(v), argument) },
-		}}
-		if err := r.parse(); err != nil {
-			t.Error(err)
-			continue
-		}
-		var root node
-		root.add(r.pattern, r)
-		for value := range strings.FieldsSeq(tc.yes) {
-			if root.find([]byte("/"+value), new(spans), 0) == nil {
-				t.Errorf("%s does not take %q", tc.constraint, value)
+		known := newKnownConstraints(map[string]Constraint{
+			"even": without(func(v string) bool { return (v[len(v)-1]-'0')%2 == 0 }),
+			"starts": func(argument string) (func(string) bool, error) {
+				return func(v string) bool { return strings.HasPrefix(v, argument) }, nil
+			},
+		})
+		for _, spelled := range []string{"/:p<" + tc.constraint + ">", "/{p<" + tc.constraint + ">}"} {
+			r := &Route{spelled: spelled, known: known}
+			if err := r.parse(); err != nil {
+				t.Error(err)
+				continue
+			}
+			var root node
+			root.add(r.pattern, r)
+			for value := range strings.FieldsSeq(tc.yes) {
+				if root.find([]byte("/"+value), new(spans), 0) == nil {
+					t.Errorf("%s does not take %q", spelled, value)
+				}
+			}
+			for value := range strings.FieldsSeq(tc.no) {
+				if root.find([]byte("/"+value), new(spans), 0) != nil {
+					t.Errorf("%s takes %q", spelled, value)
+				}
 			}
 		}
-		for value := range strings.FieldsSeq(tc.no) {
-			if root.find([]byte("/"+value), new(spans), 0) != nil {
-				t.Errorf("%s takes %q", tc.constraint, value)
-			}
+	}
+}
+
+// A built-in constraint looks at the path itself; only one of the program gets a copy, which it may keep.
+func TestConstraintsDoNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	var kept []string
+	keep := func(v string) bool { kept = append(kept, v); return true }
+	root, _ := newTree(t, []string{`/{a<int;min(1);max(9);len(1)>}/{b<alpha;minLen(2);maxLen(3)>}/{c<uuid>}/{d<hex>}/{e<float>}/{f<bool>}/{g<regex([a-z]+)>}`})
+	path := []byte("/7/abc/123e4567-e89b-12d3-a456-426614174000/ff/1.5/true/abc")
+	var values spans
+	if n := testing.AllocsPerRun(100, func() {
+		if root.find(path, &values, 0) == nil {
+			t.Fatal("not found")
 		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	r := &Route{spelled: "/{p<keep>}", known: newKnownConstraints(map[string]Constraint{"keep": without(keep)})}
+	if err := r.parse(); err != nil {
+		t.Fatal(err)
+	}
+	root = &node{}
+	root.add(r.pattern, r)
+	path = []byte("/first")
+	root.find(path, &values, 0)
+	copy(path, "/other")
+	if len(kept) != 1 || kept[0] != "first" {
+		t.Errorf("%q was kept", kept)
+	}
+}
+
+// Constraints of the program are made when a route is registered, and one that cannot be made is refused then.
+func TestConstraintsAreMadeOnce(t *testing.T) {
+	made, asked := 0, 0
+	app := New(Config{Constraints: map[string]Constraint{
+		"atLeast": func(argument string) (func(string) bool, error) {
+			made++
+			n, err := strconv.Atoi(argument)
+			return func(v string) bool { asked++; return len(v) >= n }, err
+		},
+		"nothing": func(string) (func(string) bool, error) { return nil, nil },
+		"int":     without(func(v string) bool { return v == "ours" }),
+	}})
+	app.Get("/a/{x<atLeast(3)>}", says("a"))
+	for range 3 {
+		serve(app, "/a/abc")
+	}
+	if made != 1 || asked != 3 {
+		t.Errorf("made %d times, asked %d times", made, asked)
+	}
+	mustPanic(t, `pattern "/b/{x<atLeast(three)>}": constraint atLeast(three): strconv.Atoi`, func() { app.Get("/b/{x<atLeast(three)>}", says("")) })
+	mustPanic(t, "constraint nothing(): the Constraint returned a nil function", func() { app.Get("/b/{x<nothing>}", says("")) })
+	app.Get("/own/{x<int>}", says("own"))
+	for value, want := range map[string]int{"ours": 200, "1": 404} {
+		if status, _, _ := ask(t, app, "GET", "/own/"+value); status != want {
+			t.Errorf("%s: %d, want %d", value, status, want)
+		}
+	}
+	if n := len(app.Routes()); n != 2 {
+		t.Errorf("%d routes", n)
 	}
 }
 
@@ -190,6 +268,36 @@ func TestPatternsThatAreNone(t *testing.T) {
 		"/:a<min>":               "wants a number",
 		"/:a<min(3>":             "parenthesis",
 		"/:a<regex(()>":          "regex",
+		"/:a<regex>":             "wants an expression",
+		"/:a<datetime>":          "wants a layout",
+		"/:a<datetime(yyyy-mm)>": "wants a layout",
+		"GET /a":                 "for a method or a host see",
+		"/{$}":                   "leave {$} out",
+		"/a/{$}":                 "leave {$} out",
+		"/{}":                    "without a name",
+		"/{...}":                 "without a name",
+		"/{a":                    "is not closed",
+		"/{a/b}":                 "is not a parameter",
+		"/{a b}":                 "is not a parameter",
+		"/{ü}":                   "is not a parameter",
+		"/{a..}":                 "is not a parameter",
+		"/{a:int}":               "write {a<int>}, or {a<regex([0-9]+)>}",
+		"/{a:[0-9]{2}}":          "write {a<int>}",
+		"/{a}<int>":              "write {a<int>}",
+		"/{a}?":                  "another route",
+		"/{a<int}":               "do not end",
+		"/{a<int>":               "is not closed",
+		"/{a<nonsense>}":         "no constraint",
+		"/{a<int>...}":           "has no constraints",
+		"/{a...}/b":              "nothing may follow",
+		"/{a...}/":               "nothing may follow",
+		"/{a}{b}":                "nothing separates",
+		"/{a}:b":                 "nothing separates",
+		"/{a}{b...}":             "nothing separates",
+		"/{a}/:a":                "same name",
+		"/a}":                    "no opening one",
+		"/:a}":                   "no opening one",
+		"{a}":                    "begin with a slash",
 		strings.Repeat("/:a", 3): "same name",
 		"/:a/:b/:c/:d/:e/:f/:g/:h/:i/:j/:k/:l/:m/:n/:o/:p/:q": "more than 16",
 	} {
@@ -376,6 +484,7 @@ func TestHostilePaths(t *testing.T) {
 func FuzzPattern(f *testing.F) {
 	f.Add("/a/:b<int;min(3)>.x/*c", "/a/3.x/d")
 	f.Add(`/:a-:b/\:c`, "/x-y/:c")
+	f.Add(`/{a<int>}.x/\{{b}\}/{c...}`, "/3.x/{d}/e")
 	f.Fuzz(func(t *testing.T, spelled, path string) {
 		r := &Route{spelled: spelled}
 		if r.parse() != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -36,6 +37,19 @@ func ask(t *testing.T, app *App, method, target string, fields ...string) (statu
 
 // says returns a handler that sends text.
 func says(text string) Handler { return func(c *Ctx) error { return c.SendString(text) } }
+
+// httpFunc returns a function of net/http as a Handler.
+func httpFunc(f http.HandlerFunc) Handler { return FromHTTP(f) }
+
+// without returns a constraint that has no argument.
+func without(match func(value string) bool) Constraint {
+	return func(argument string) (func(string) bool, error) {
+		if argument != "" {
+			return nil, errors.New("has no argument")
+		}
+		return match, nil
+	}
+}
 
 // showsParams sends the pattern of the route and its parameters.
 func showsParams(c *Ctx) error {

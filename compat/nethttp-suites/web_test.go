@@ -31,7 +31,7 @@ func serveApp(t *testing.T, app *web.App) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go app.Listener(ln)
+	go app.Serve(ln)
 	t.Cleanup(func() { app.Shutdown(context.WithoutCancel(t.Context())) })
 	return ln.Addr().String()
 }
@@ -66,19 +66,21 @@ func fetch(t *testing.T, url string) (status int, body string, header http.Heade
 func TestWebBehindChi(t *testing.T) {
 	app := web.New(web.Config{Server: &gallop.Server{Logger: silent{}}})
 	log := make(chan string, 1)
-	app.Use(
+	for _, m := range []func(http.Handler) http.Handler{
 		middleware.RequestLogger(&middleware.DefaultLogFormatter{Logger: lineLog(log), NoColor: true}),
 		middleware.Recoverer, middleware.RequestID, middleware.Timeout(time.Minute), middleware.Compress(5), middleware.NoCache,
-	)
+	} {
+		app.Use(web.FromMiddleware(m))
+	}
 	app.Get("/text/:name", func(c *web.Ctx) error {
 		return c.SendString(c.Params("name") + strings.Repeat(" and again", 1000) + fmt.Sprint(middleware.GetReqID(c) != ""))
 	})
-	app.Get("/late", middleware.Timeout(50*time.Millisecond), func(c *web.Ctx) error { <-c.Done(); return web.NewError(504) })
+	app.Get("/late", web.FromMiddleware(middleware.Timeout(50*time.Millisecond)), func(c *web.Ctx) error { <-c.Done(); return web.NewError(504) })
 	app.Get("/panics", func(*web.Ctx) error { panic("no") })
 	app.Get("/error", func(*web.Ctx) error { return web.NewError(409, "taken") })
 	router := chi.NewRouter()
 	router.Get("/users/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "user ", chi.URLParam(r, "id")) })
-	app.Mount("/chi", router)
+	app.MountHTTP("/chi", router)
 	base := "http://" + serveApp(t, app)
 	for path, want := range map[string]string{
 		"/text/x": "200 x" + strings.Repeat(" and again", 1000) + "true", "/late": "504 Gateway Timeout", "/panics": "500 ",
@@ -104,7 +106,7 @@ func (l lineLog) Print(v ...any) { l <- fmt.Sprint(v...) }
 // WebSocket packages in routes of web.
 func TestWebSocketsInWeb(t *testing.T) {
 	app := web.New(web.Config{})
-	app.Get("/coder/:name", func(w http.ResponseWriter, r *http.Request) {
+	app.Get("/coder/:name", web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := coder.Accept(w, r, nil)
 		if err != nil {
 			t.Error(err)
@@ -113,9 +115,9 @@ func TestWebSocketsInWeb(t *testing.T) {
 		defer conn.CloseNow()
 		conn.Write(r.Context(), coder.MessageText, []byte("hello "+r.PathValue("name")))
 		conn.Close(coder.StatusNormalClosure, "")
-	})
+	})))
 	upgrader := gorilla.Upgrader{}
-	app.Get("/gorilla", func(w http.ResponseWriter, r *http.Request) {
+	app.Get("/gorilla", web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := upgrader.Upgrade(w, r, nil)
 		if err != nil {
 			t.Error(err)
@@ -123,7 +125,7 @@ func TestWebSocketsInWeb(t *testing.T) {
 		}
 		defer conn.Close()
 		conn.WriteMessage(gorilla.TextMessage, []byte("hello"))
-	})
+	})))
 	address := serveApp(t, app)
 	for path, want := range map[string]string{"/coder/x": "hello x", "/gorilla": "hello"} {
 		conn, _, err := coder.Dial(t.Context(), "ws://"+address+path, nil)

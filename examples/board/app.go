@@ -47,28 +47,28 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	server := &gallop.Server{StreamRequestBody: true, LameDuck: 100 * time.Millisecond}
 	b.app = web.New(web.Config{ErrorHandler: answerError, Server: server, Views: views})
 	b.app.Use(
-		middleware.RequestID{}.Handler(),
-		middleware.Logger{Skip: isQuiet}.Handler(),
-		middleware.Recover{}.Handler(),
-		secure,
-		middleware.Compress{}.Handler(),
-		middleware.ETag{}.Handler(),
+		middleware.RequestID{},
+		middleware.Logger{Skip: isQuiet},
+		middleware.Recover{},
+		web.Handler(secure),
+		middleware.Compress{},
+		middleware.ETag{},
 	)
 	b.app.Get("/livez", b.health.Live)
 	b.app.Get("/readyz", b.health.Ready)
 	b.app.Get("/", b.showPage)
-	b.app.Get("/assets/*", middleware.Static{FS: assets, Root: "assets", CacheControl: "public, max-age=3600"}.Handler())
-	b.app.Get("/files/*", middleware.Static{Root: files, CacheControl: "private, no-cache"}.Handler())
+	b.app.Get("/assets/{file...}", middleware.Static{FS: assets, Root: "assets", CacheControl: "public, max-age=3600"}.Endpoint())
+	b.app.Get("/files/{file...}", middleware.Static{Root: files, CacheControl: "private, no-cache"}.Endpoint())
 	b.app.Get("/events", b.sendEvents) // for as long as it takes
 
-	api := b.app.Group("/api", middleware.Timeout{After: 5 * time.Second}.Handler())
-	small := api.Group("", middleware.BodyLimit{Size: maxJSON}.Handler())
+	api := b.app.Group("/api", middleware.Timeout{After: 5 * time.Second})
+	small := api.Group("", middleware.BodyLimit{Size: maxJSON})
 	small.Post("/login", b.login)
 	small.Post("/logout", b.logout)
 	small.Get("/me", b.signedIn, func(c *web.Ctx) error { return c.JSON(user(c)) })
 	small.Get("/notes", b.listNotes)
 	small.Post("/notes", b.signedIn, b.addNote)
-	small.Delete("/notes/:id<int>", b.signedIn, b.removeNote)
+	small.Delete("/notes/{id<int>}", b.signedIn, b.removeNote)
 
 	// Uploads take longer than other requests may, but not for ever: the server wants them to go on.
 	b.app.Post("/api/files", middleware.BodyLimit{Size: maxFile + 64<<10}.Handler(), b.signedIn, b.upload)

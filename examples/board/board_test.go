@@ -35,7 +35,7 @@ func start(t *testing.T) (base, files string) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- b.app.Listener(ln) }()
+	go func() { done <- b.app.Serve(ln) }()
 	t.Cleanup(func() {
 		if err := b.health.Shutdown(t.Context(), b.app); err != nil && t.Context().Err() == nil {
 			t.Errorf("Shutdown: %v", err)

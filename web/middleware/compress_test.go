@@ -147,7 +147,7 @@ func TestCompressLetsEventsThrough(t *testing.T) {
 func serve(t *testing.T, app *web.App) (client *http.Client, base string) {
 	t.Helper()
 	ln := memnet.NewListener()
-	server := &gallop.Server{Handler: app.Serve, Logger: newQuiet(), StreamRequestBody: true}
+	server := &gallop.Server{Handler: app.Handler(), Logger: newQuiet(), StreamRequestBody: true}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ln) }()
 	transport := &http.Transport{DialContext: ln.DialContext}

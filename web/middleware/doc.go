@@ -1,10 +1,11 @@
 // Package middleware is a first handful of middleware for web, each of it a struct whose zero
 // value is useful, in a file of its own:
 //
-//	app.Use(middleware.RequestID{}.Handler(), middleware.Logger{}.Handler(), middleware.Recover{}.Handler())
+//	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
 //
-// Handler reads the struct once; what it returns serves any number of requests at once. Settings
-// that cannot be meant make it panic, as web does for routes.
+// Each is a web.Middleware. Its method Handler, which web.Router.Use calls, reads the struct once and returns a handler that
+// serves any number of requests at once. For a single route, call Handler yourself. It panics if the settings contradict
+// each other, as web does for routes.
 //
 // Middleware of an App also sees requests that match no route; that of a group only those that match
 // one of the group's. Those that come first are around the others, so that an order which works is:

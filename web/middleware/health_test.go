@@ -63,7 +63,7 @@ func TestHealth(t *testing.T) {
 func TestHealthChecksOutliveTheirRequest(t *testing.T) {
 	type key struct{}
 	late, seen := make(chan struct{}), make(chan any)
-	app := newApp(func(c *web.Ctx) error { c.SetLocal(key{}, c.Path()); return c.Next() })
+	app := newApp(web.Handler(func(c *web.Ctx) error { c.SetLocal(key{}, c.Path()); return c.Next() }))
 	h := middleware.Health{Timeout: time.Millisecond, Checks: map[string]func(context.Context) error{"deaf": func(ctx context.Context) error {
 		<-late
 		seen <- ctx.Value(key{})

@@ -66,9 +66,9 @@ func (q quiet) Printf(format string, arguments ...any) {
 }
 
 // newApp returns an application with middleware for all requests, whose server complains to nobody.
-func newApp(middleware ...web.Handler) *web.App {
+func newApp(middleware ...web.Middleware) *web.App {
 	app := web.New(web.Config{Server: &gallop.Server{Logger: newQuiet()}})
-	app.Use(middleware)
+	app.Use(middleware...)
 	return app
 }
 

@@ -20,6 +20,8 @@ import (
 // Files and directories whose name begins with a dot are not there, but for .well-known (RFC 8615). A
 // directory is its index.html, and without one it is not there.
 //
+// A Static is middleware that passes on requests for files that it does not have. Endpoint makes it the end of a route instead.
+//
 // The zero value serves the working directory.
 type Static struct {
 	// Root is the directory, in FS if that is set.
@@ -41,10 +43,13 @@ type Static struct {
 	Dotfiles bool
 }
 
-// Handler returns the end of a route: it serves the file that the parameter at the end of the pattern stands for, as in
-// app.Get("/assets/*", Static{Root: "assets"}.Handler()), or, without one, the path. What is not there is
-// web.ErrNotFound.
-func (s Static) Handler() web.Handler {
+// Endpoint returns the last handler of a route. It serves the file that the parameter at the end of the pattern names, or the
+// path if there is no such parameter:
+//
+//	app.Get("/assets/{file...}", middleware.Static{Root: "assets"}.Endpoint())
+//
+// It returns web.ErrNotFound if the file does not exist.
+func (s Static) Endpoint() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {
 		if found, err := s.serve(c, files, lastParam(c)); found || err != nil {
@@ -54,9 +59,11 @@ func (s Static) Handler() web.Handler {
 	}
 }
 
-// Middleware returns middleware that serves the file which the whole path stands for, and lets the others have requests
-// for what is not there, and those that are neither GET nor HEAD.
-func (s Static) Middleware() web.Handler {
+// Handler returns middleware that serves the file named by the whole path. It passes requests on if the file does not
+// exist, and if the method is neither GET nor HEAD:
+//
+//	app.Use(middleware.Static{Root: "public"})
+func (s Static) Handler() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {
 		if r := c.RequestCtx(); r.IsGet() || r.IsHead() {
@@ -181,6 +188,10 @@ func lastParam(c *web.Ctx) []byte {
 
 // nameAtEnd returns the name of the parameter that a pattern ends in, "" if that is text.
 func nameAtEnd(pattern string) string {
+	if inside, ok := strings.CutSuffix(pattern, "}"); ok && !strings.HasSuffix(inside, `\`) { // {name}
+		inside = withoutConstraints(strings.TrimSuffix(inside, "..."))
+		return inside[strings.LastIndexByte(inside, '{')+1:]
+	}
 	pattern = withoutConstraints(pattern)
 	i := strings.LastIndexAny(pattern, ":*/")
 	if i <= 0 || pattern[i] == '/' || pattern[i-1] == '\\' {

@@ -66,7 +66,7 @@ func site(t *testing.T) (root string) {
 func TestStatic(t *testing.T) {
 	root := site(t)
 	app := newApp()
-	app.Get("/s/*", middleware.Static{Root: root, CacheControl: "max-age=60"}.Handler())
+	app.Get("/s/*", middleware.Static{Root: root, CacheControl: "max-age=60"}.Endpoint())
 	for target, want := range map[string]string{ // "" is not there
 		"/s/numbers.txt":             "0123456789",
 		"/s/":                        "<h1>home</h1>",
@@ -128,7 +128,7 @@ func TestStatic(t *testing.T) {
 
 func TestStaticAnswers(t *testing.T) {
 	app := newApp()
-	app.Get("/*file", middleware.Static{Root: site(t), CacheControl: "max-age=60"}.Handler())
+	app.Get("/*file", middleware.Static{Root: site(t), CacheControl: "max-age=60"}.Endpoint())
 	whole := ask(t, app, "GET", "/numbers.txt")
 	tag := whole.header.Get("ETag")
 	for _, tc := range []struct {
@@ -170,7 +170,7 @@ func TestStaticMiddleware(t *testing.T) {
 	files := fstest.MapFS{
 		"index.html": {Data: []byte("home")}, "api/users": {Data: []byte("a file")}, "app.js": {Data: []byte("let a")}, ".env": {Data: []byte("SECRET")},
 	}
-	app := newApp(middleware.Static{FS: files}.Middleware())
+	app := newApp(middleware.Static{FS: files}.Handler())
 	app.Get("/api/:what", func(c *web.Ctx) error { return c.SendString("api " + c.Params("what")) })
 	app.Post("/app.js", says("posted"))
 	for _, tc := range []struct {
@@ -197,13 +197,13 @@ func TestStaticMiddleware(t *testing.T) {
 // What others have said of the answer holds, whatever becomes of the file.
 func TestStaticLeavesTheAnswer(t *testing.T) {
 	files := failingFS{fstest.MapFS{"a.txt": {Data: []byte("a")}, "dir/b.txt": {Data: []byte("b")}}}
-	app := newApp(func(c *web.Ctx) error {
+	app := newApp(web.Handler(func(c *web.Ctx) error {
 		c.SetHeader("X-Before", "yes").Status(202).Type("image/png")
 		return c.Next()
-	})
-	app.Get("/files/*", middleware.Static{FS: files}.Handler())
-	app.Post("/files/*", middleware.Static{FS: files}.Handler())
-	app.Group("", middleware.Static{FS: files}.Middleware()).Get("/*", func(c *web.Ctx) error { return c.Send([]byte("route")) })
+	}))
+	app.Get("/files/*", middleware.Static{FS: files}.Endpoint())
+	app.Post("/files/*", middleware.Static{FS: files}.Endpoint())
+	app.Group("", middleware.Static{FS: files}.Handler()).Get("/*", func(c *web.Ctx) error { return c.Send([]byte("route")) })
 	for _, tc := range []struct{ method, target, want string }{
 		{"GET", "/files/a.txt", "202 a"},
 		{"POST", "/files/a.txt", "405 Method Not Allowed"},
@@ -250,10 +250,10 @@ func (f failingFS) Open(name string) (fs.File, error) {
 // A directory without index.html is not there, whether its path ends in a slash or not: routes and Fallback come into play.
 func TestStaticDirectories(t *testing.T) {
 	files := fstest.MapFS{"index.html": {Data: []byte("shell")}, "api/users": {Data: []byte("a file")}, "docs/index.html": {Data: []byte("docs")}}
-	app := newApp(middleware.Static{FS: files}.Middleware())
+	app := newApp(middleware.Static{FS: files}.Handler())
 	app.Get("/api", says("route"))
 	page := newApp()
-	page.Get("/*", middleware.Static{FS: files, Fallback: "index.html"}.Handler())
+	page.Get("/*", middleware.Static{FS: files, Fallback: "index.html"}.Endpoint())
 	for _, tc := range []struct {
 		app      *web.App
 		target   string
@@ -277,14 +277,15 @@ func TestStaticDirectories(t *testing.T) {
 
 // The parameter at the end of the route is the file, of whatever kind it is.
 func TestStaticParameters(t *testing.T) {
-	files := fstest.MapFS{"a.txt": {Data: []byte("a")}, "7": {Data: []byte("seven")}, "index.html": {Data: []byte("home")}, "x/y*": {Data: []byte("star")}, "d/7.txt": {Data: []byte("text")}}
-	serve := middleware.Static{FS: files}.Handler()
+	files := fstest.MapFS{"a.txt": {Data: []byte("a")}, "7": {Data: []byte("seven")}, "index.html": {Data: []byte("home")}, "x/y*": {Data: []byte("star")}, "d/7.txt": {Data: []byte("text")}, "h/7.txt": {Data: []byte("by its path")}, "i/{7}": {Data: []byte("braces")}}
+	serve := middleware.Static{FS: files}.Endpoint()
 	app := newApp()
-	for _, pattern := range []string{"/a/:name", "/b/:n<int;regex(^.*$)>", "/c/*rest", "/c/:x/*", "/d/:n.txt", `/x/y\*`} {
+	for _, pattern := range []string{"/a/:name", "/b/:n<int;regex(^.*$)>", "/c/*rest", "/c/:x/*", "/d/:n.txt", `/x/y\*`, "/e/{name}", "/f/{n<int;regex([0-9]{1,2})>}", "/g/{rest...}", "/h/{n}.txt", `/i/\{7\}`} {
 		app.Get(pattern, serve)
 	}
 	for target, want := range map[string]string{
 		"/a/a.txt": "a", "/a/none": "Not Found", "/b/7": "seven", "/c/a.txt": "a", "/c/x/": "home", "/c/x/7": "seven", "/d/7.txt": "text", "/x/y*": "star",
+		"/e/a.txt": "a", "/e/none": "Not Found", "/f/7": "seven", "/g/d/7.txt": "text", "/g/": "home", "/h/7.txt": "by its path", "/i/%7B7%7D": "braces",
 	} {
 		if a := ask(t, app, "GET", target); a.body != want {
 			t.Errorf("%s: %d %q, want %q", target, a.status, a.body, want)
@@ -295,22 +296,22 @@ func TestStaticParameters(t *testing.T) {
 // The path that guards and routes compare is the one whose file is served.
 func TestStaticSeesThePathOfGuards(t *testing.T) {
 	files := fstest.MapFS{"private/a": {Data: []byte("SECRET")}, "open/a": {Data: []byte("open")}, "index.html": {Data: []byte("shell")}}
-	guard := func(c *web.Ctx) error {
+	guard := web.Handler(func(c *web.Ctx) error {
 		if strings.HasPrefix(c.Path(), "/private") {
 			return web.NewError(403)
 		}
 		return c.Next()
-	}
-	verbatim := func(c *web.Ctx) error {
+	})
+	verbatim := web.Handler(func(c *web.Ctx) error {
 		c.RequestCtx().URI().DisablePathNormalizing = true
 		return c.Next()
-	}
+	})
 	route := newApp(guard)
-	route.Get("/*", middleware.Static{FS: files}.Handler())
+	route.Get("/*", middleware.Static{FS: files}.Endpoint())
 	for name, app := range map[string]*web.App{
 		"route":          route,
-		"middleware":     newApp(guard, middleware.Static{FS: files}.Middleware()),
-		"not normalized": newApp(verbatim, guard, middleware.Static{FS: files}.Middleware()),
+		"middleware":     newApp(guard, middleware.Static{FS: files}.Handler()),
+		"not normalized": newApp(verbatim, guard, middleware.Static{FS: files}.Handler()),
 	} {
 		for _, target := range []string{"/private/a", "//private/a", "///private//a", "/x/..//private/a", "/x//../private/a", "/open//..//private/a"} {
 			if a := ask(t, app, "GET", target); a.status == 200 || strings.Contains(a.body, "SECRET") {
@@ -327,7 +328,7 @@ func TestStaticSeesThePathOfGuards(t *testing.T) {
 	}
 	for _, fallback := range []string{"//index.html", "open//a", "/open//a"} {
 		app := newApp()
-		app.Get("/*", middleware.Static{FS: files, Fallback: fallback}.Handler())
+		app.Get("/*", middleware.Static{FS: files, Fallback: fallback}.Endpoint())
 		if a := ask(t, app, "GET", "/users", "Accept: text/html"); a.status != 404 {
 			t.Errorf("the fallback %q: %d %q", fallback, a.status, a.body)
 		}
@@ -337,7 +338,7 @@ func TestStaticSeesThePathOfGuards(t *testing.T) {
 // Without a route, or one with such a parameter, it is the path.
 func TestStaticWithoutAParameter(t *testing.T) {
 	files := fstest.MapFS{"app.js": {Data: []byte("let a")}}
-	app := newApp(middleware.Static{FS: files}.Handler())
+	app := newApp(middleware.Static{FS: files}.Endpoint())
 	app.Get("/app.js", says("never"))
 	for target, want := range map[string]int{"/app.js": 200, "/none": 404} {
 		if a := ask(t, app, "GET", target); a.status != want || want == 200 && a.body != "let a" {
@@ -349,7 +350,7 @@ func TestStaticWithoutAParameter(t *testing.T) {
 func TestStaticFallback(t *testing.T) {
 	files := fstest.MapFS{"index.html": {Data: []byte("shell")}, "app.js": {Data: []byte("let a")}, ".x": {Data: []byte("dot")}}
 	app := newApp()
-	app.Get("/*", middleware.Static{FS: files, Fallback: "index.html", CacheControl: "max-age=60", Dotfiles: true}.Handler())
+	app.Get("/*", middleware.Static{FS: files, Fallback: "index.html", CacheControl: "max-age=60", Dotfiles: true}.Endpoint())
 	for _, tc := range []struct {
 		target, accept string
 		status         int
@@ -370,7 +371,7 @@ func TestStaticFallback(t *testing.T) {
 		a.want(t, "Cache-Control", tc.cache)
 	}
 	app = newApp()
-	app.Get("/*", middleware.Static{FS: fstest.MapFS{}, Fallback: "index.html"}.Handler())
+	app.Get("/*", middleware.Static{FS: fstest.MapFS{}, Fallback: "index.html"}.Endpoint())
 	if a := ask(t, app, "GET", "/x", "Accept: text/html"); a.status != 404 {
 		t.Errorf("a fallback that is not there: %d", a.status)
 	}
