@@ -91,7 +91,7 @@ func (j JSON) Decode(data []byte, v any) error {
 		return nil
 	}
 	err := json.Unmarshal(data, v)
-	if j.IgnoreTrailing && isSyntax(err) { // perhaps only after the value
+	if err != nil && j.IgnoreTrailing && isSyntax(err) { // perhaps only after the value
 		return j.decodeFirst(data, v)
 	}
 	return err

@@ -323,3 +323,24 @@ func TestXML(t *testing.T) {
 		t.Error(one, err1, two, err2)
 	}
 }
+
+// Encoding into memory of the caller costs the state of the encoder and nothing more, and decoding little beside the value.
+func TestAllocations(t *testing.T) {
+	dst := make([]byte, 0, 1024)
+	value := any(&plain{Name: "<gopher>", Tags: []string{"a"}})
+	for name, tc := range map[string]struct {
+		most float64
+		f    func() error
+	}{
+		"append":                               {1, func() error { _, err := codec.JSON{}.AppendEncode(dst, value, nil); return err }},
+		"encode":                               {1, func() error { return codec.JSON{}.Encode(io.Discard, value) }},
+		"decode":                               {2, func() error { return codec.JSON{}.Decode([]byte(`7`), new(int)) }},
+		"decode into a value that is not zero": {3, func() error { n := 5; return codec.JSON{IgnoreTrailing: true}.Decode([]byte(`7`), &n) }},
+	} {
+		var err error
+		allocs := testing.AllocsPerRun(100, func() { err = tc.f() })
+		if err != nil || !codec.RaceEnabled && allocs > tc.most {
+			t.Errorf("%s: %v allocations, want %v; %v", name, allocs, tc.most, err)
+		}
+	}
+}

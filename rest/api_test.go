@@ -153,7 +153,8 @@ func TestHookContext(t *testing.T) {
 			r.SetContext(context.WithValue(ctx, spanKey{}, "span"))
 			return nil
 		}), rest.WithResponseHook(func(r *rest.Request, _ *rest.Response, _ error) { span = r.Context().Value(spanKey{}) }))
-		own := context.WithValue(t.Context(), struct{}{}, 1)
+		type ownKey struct{}
+		own := context.WithValue(t.Context(), ownKey{}, 1)
 		r := c.Request().SetContext(own).SetTarget("GET", "a")
 		for range 2 {
 			var n int

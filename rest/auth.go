@@ -134,6 +134,14 @@ func (r *AuthRequest) Body() (io.Reader, error) {
 // credentials that it refused.
 func (r *AuthRequest) Challenge() (challenge string, refused bool) { return r.challenge, r.refused }
 
+// added returns the headers that were set, none if r is nil.
+func (r *AuthRequest) added() (f fields) {
+	if r != nil {
+		f = r.headers
+	}
+	return f
+}
+
 // ask calls the Auth.
 func (r *AuthRequest) ask(a Auth) error {
 	r.changed = false
@@ -252,12 +260,13 @@ func (c *Client) authorized(next stage) stage {
 		return next
 	}
 	return func(x *exchange) (*Response, error) {
-		r := &x.auth
-		*r = AuthRequest{x: x}
+		x.auth = nil
 		a := c.authFor(x.to.origin)
 		if a == nil || x.has("Authorization") {
 			return next(x)
 		}
+		r := &AuthRequest{x: x}
+		x.auth = r
 		r.headers = fields{names: r.room[0:0:2], values: r.room[2:2:4]}
 		if err := r.ask(a.source); err != nil {
 			return nil, x.unauthorized(err)

@@ -68,8 +68,8 @@ type exchange struct {
 	body       *payload // nil if a redirect has dropped it
 	credential string   // who is asking; see credentialOf
 
-	acted bool        // a redirect has led to the answer of it: it was acted upon, and what fails is only that
-	auth  AuthRequest // with the headers that the auth stage adds
+	acted bool         // a redirect has led to the answer of it: it was acted upon, and what fails is only that
+	auth  *AuthRequest // with the headers that the auth stage adds, nil if there are none
 }
 
 const (

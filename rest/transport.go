@@ -57,8 +57,9 @@ func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
 		}
 		return true
 	})
-	for i, name := range x.auth.headers.names {
-		h.Set(name, x.auth.headers.values[i])
+	added := x.auth.added()
+	for i, name := range added.names {
+		h.Set(name, added.values[i])
 	}
 	if unzip = !x.has("Accept-Encoding") && !x.has("Range") && x.method != "HEAD"; unzip {
 		h.Set("Accept-Encoding", "gzip")

@@ -112,8 +112,9 @@ func (x *exchange) httpRequest(ctx context.Context) (*http.Request, error) {
 		req.Header[textproto.CanonicalMIMEHeaderKey(name)] = values // which is nobody else's
 		return true
 	})
-	for i, name := range x.auth.headers.names {
-		req.Header.Set(name, x.auth.headers.values[i])
+	added := x.auth.added()
+	for i, name := range added.names {
+		req.Header.Set(name, added.values[i])
 	}
 	if own, ok := x.headers.get("Accept-Encoding", foldName); ok && own == "" {
 		req.Header.Set("Accept-Encoding", "identity") // or net/http would add gzip, and the same is meant (RFC 9110 §12.5.3)

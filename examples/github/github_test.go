@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 		{"repo gopher/holes", "gopher/holes: deep\n7 stars, last pushed to 2026-01-02\n"},
 		{"issues gopher/holes 9", "#1 wet (mole)\n#2 wet (mole)\n"},
 		{"file gopher/holes docs/a+b.md", "# A b\n"},
-		{"comment gopher/holes 7 text", "16\n"},
+		{"comment gopher/holes 7 text", "15\n"},
 		{"issues gopher/holes 1", "#1 wet (mole)\n"},
 		{"issues gopher/holes all", errUsage.Error()},
 		{"issues gopher/holes -1", errUsage.Error()},
