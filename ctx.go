@@ -37,6 +37,7 @@ type RequestCtx struct {
 	stream           ResponseStream
 	hijackHandler    HijackHandler
 	hijackNoResponse bool
+	mayHijack        bool // InitHijack was called
 	timeout          timeoutAnswer
 
 	fakeRemote net.Addr // what SetRemoteAddr or Init said
@@ -136,7 +137,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	}
 	ctx.timeout.Store(nil)
 	ctx.server, ctx.conn = nil, nil
-	ctx.fakeConn, ctx.log = conn, logger
+	ctx.fakeConn, ctx.log, ctx.mayHijack = conn, logger, false
 	ctx.time = time.Now()
 }
 
@@ -164,8 +165,10 @@ func (ctx *RequestCtx) Parent() context.Context {
 	return l.parent
 }
 
-// Conn returns the connection of the request, for its addresses and the like. It must
-// not be read from, written to or closed: see Hijack. It is nil without a server.
+// Conn returns the connection of the request, for its addresses, its TLS state and similar facts. Do not read from it, write to it, close it or
+// set its deadlines: use HijackConn, SetReadDeadline and SetWriteDeadline instead. Over HTTP/2 all requests on a connection share the returned
+// value, and its methods Read, Write, Close, SetDeadline, SetReadDeadline and SetWriteDeadline fail with errors.ErrUnsupported. Conn
+// returns nil if no Server serves the request.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -173,10 +176,11 @@ func (ctx *RequestCtx) Conn() net.Conn {
 	return ctx.fakeConn
 }
 
-// ConnID returns a number that no other connection of the server has.
+// ConnID returns a number that identifies the connection. It is unique for the life of the Server.
 func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
 
-// ConnRequestNum returns which request on its connection this is, counted from 1.
+// ConnRequestNum returns the position of the request among those on its connection, counted from 1 in the order of arrival. It is not the ID of
+// an HTTP/2 stream.
 func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
 // ConnTime returns when the connection began to be served.
@@ -188,8 +192,7 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	return ctx.time
 }
 
-// ID returns a number that tells the request from all others of the server: ConnID
-// in the upper and ConnRequestNum in the lower 32 bits.
+// ID returns a number that identifies the request. It is unique for the life of the Server. Programs must not rely on how it is composed.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
 // Time returns when the last bytes of the request arrived, before the handler was called.
@@ -279,23 +282,6 @@ func (l *ctxLogger) Printf(format string, args ...any) {
 func (ctx *RequestCtx) String() string {
 	return fmt.Sprintf("#%016X - %v<->%v - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
 }
-
-// Hijack asks for the connection: handler gets it once the response is written, see
-// HijackHandler. Requests that the client sent behind this one are its first bytes.
-func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handler }
-
-// HijackSetNoResponse makes the server write no response before the connection is
-// handed to the handler that Hijack was given.
-func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
-
-// HijackHandler returns what Hijack and HijackSetNoResponse were given, for those who serve
-// requests themselves. The handler is nil if Hijack was not called.
-func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
-	return ctx.hijackHandler, ctx.hijackNoResponse
-}
-
-// Hijacked reports whether Hijack was called.
-func (ctx *RequestCtx) Hijacked() bool { return ctx.hijackHandler != nil }
 
 // EarlyHints sends the response's Link fields ahead as 103 (RFC 8297), so that the
 // client can load what they name while the handler works. It does nothing for an

@@ -22,7 +22,7 @@ type lifetime struct {
 	canWatch bool            // the body is read: what comes now is the next request, or the end
 	ahead    []byte          // what the watcher has read
 	parent   context.Context // that of the connection, see Server.ConnContext, or what InitContext was given; may be nil
-	gone     *disconnect     // to be told that the client went away, or nil
+	gone     *disconnect     // the latest of those to be told that the client went away, or nil
 
 	// A request that has timed out is left to its handlers.
 	left  bool // the server has nothing to do with it any longer
@@ -58,25 +58,36 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return done
 }
 
-// OnDisconnect has f called, once and on another goroutine, when the client goes away, with
-// context.Canceled, or the request times out, with context.DeadlineExceeded, before the
-// handler returns. It watches as Done does, costs less, and does not care whether the
-// server is shut down. It is also called when a context ends that Server.BaseContext or Server.ConnContext has returned, with that
-// one's error. f must not use ctx; the last f counts.
-func (ctx *RequestCtx) OnDisconnect(f func(error)) {
+// OnDisconnect arranges to call f on a goroutine of its own if the request ends before its handler returns. cause says why:
+//
+//   - context.Canceled: the client went away. See Done for when that is noticed.
+//   - context.DeadlineExceeded: the request timed out.
+//   - another error: that of the context that Server.BaseContext or Server.ConnContext returned, which has ended.
+//
+// A shutdown of the server does not count. If the request has ended that way already, f is called at once. f must not use ctx.
+//
+// OnDisconnect may be called many times, for example by several middleware: each f is called once. Calling stop undoes one call of
+// OnDisconnect. It reports whether it has kept f from being called: false means that f was called, or stop was. stop may be called by any
+// goroutine and at any time. There is no need to call it when the handler returns.
+func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l := &ctx.life
 	l.used.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.gone = &disconnect{f, ctx.config().logger()}
+	d := &disconnect{f: f, log: ctx.config().logger(), next: l.gone}
+	l.gone = d
 	if l.err != nil {
 		l.tellGone(l.err)
-		return
+	} else {
+		if ctx.conn != nil {
+			ctx.conn.watch(l)
+		}
+		l.followParent()
 	}
-	if ctx.conn != nil {
-		ctx.conn.watch(l)
+	return func() bool {
+		l.forget(d)
+		return !d.over.Swap(true)
 	}
-	l.followParent()
 }
 
 // followParent has the lifetime end when its parent does. l is locked.
@@ -96,10 +107,12 @@ func (l *lifetime) followParent() {
 	}))
 }
 
-// disconnect is what OnDisconnect was given.
+// disconnect is what one call of OnDisconnect was given.
 type disconnect struct {
-	f   func(error)
-	log Logger // told if f panics
+	f    func(error)
+	log  Logger      // told if f panics
+	over atomic.Bool // f was called, or is not to be
+	next *disconnect // of the call before
 }
 
 // Err returns nil as long as Done is not closed, and then context.Canceled, or
@@ -256,11 +269,25 @@ func (l *lifetime) lost() {
 	l.tellGone(context.Canceled)
 }
 
-// tellGone calls what OnDisconnect was given.
+// tellGone calls what OnDisconnect was given. l is locked.
 func (l *lifetime) tellGone(err error) {
-	if l.gone != nil {
-		go l.gone.call(err)
-		l.gone = nil
+	for d := l.gone; d != nil; d = d.next {
+		if !d.over.Swap(true) {
+			go d.call(err)
+		}
+	}
+	l.gone = nil
+}
+
+// forget lets go of d, if l has it. Meanwhile l may be that of another request.
+func (l *lifetime) forget(d *disconnect) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at := &l.gone; *at != nil; at = &(*at).next {
+		if *at == d {
+			*at = d.next
+			return
+		}
 	}
 }
 

@@ -2,10 +2,10 @@ package gallop
 
 import "time"
 
-// SetReadDeadline sets until when the rest of the request can be read, instead of what
-// the server's settings say: a Read of the body that waits then, or begins later, fails
-// with os.ErrDeadlineExceeded. The zero time means never. It holds until the handler
-// returns, and may be called by any goroutine before that.
+// SetReadDeadline sets the time until which the rest of the request can be read, instead of the limits in the server's settings. A Read of the
+// body that waits at that time, or begins later, fails with os.ErrDeadlineExceeded. The zero time means no limit. The deadline is that of this
+// request, not of its connection: it holds until the handler returns. SetReadDeadline may be called by any goroutine before that. It returns
+// an error that is errors.ErrUnsupported if no Server serves the request.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {
@@ -15,10 +15,10 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	return c.nc.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets until when the response can be written, instead of what the
-// server's settings say. The zero time means never. A connection that was too slow
-// cannot be used any more. It holds until the handler returns, and may be called by any
-// goroutine before that.
+// SetWriteDeadline sets the time until which the response can be written, instead of the limits in the server's settings. The zero time means
+// no limit. A response that was not written in time is cut off: the HTTP/1 connection, or the HTTP/2 stream, cannot be used any more.
+// The deadline holds until the handler returns. SetWriteDeadline may be called by any goroutine before that. It returns an error that is
+// errors.ErrUnsupported if no Server serves the request.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {

@@ -14,7 +14,8 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 	ctx.Response.Header.SetContentType(contentType)
 }
 
-// SetConnectionClose closes the connection after the response.
+// SetConnectionClose closes the connection after the response. An HTTP/2 connection is told to open no more streams (GOAWAY), and is closed
+// when the streams that it has have ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody makes a copy of body the response body.

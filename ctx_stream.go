@@ -17,7 +17,7 @@ import (
 //
 // With a Content-Length that was set in the header, exactly so many bytes have to be
 // written; otherwise the body goes out in chunks, or, to an HTTP/1.0 client or after
-// Header.SetContentLength(-2), up to the end of the connection. Trailers are those that
+// Header.SetContentLength(LengthUntilClose), up to the end of the connection. Trailers are those that
 // the header has when the handler returns; ResponseHeader.AddTrailer may announce them
 // up to then. All else in ctx.Response counts no longer. A handler that panics, or
 // writes less than it announced, ends the connection. If the body goes up to the end of the
@@ -30,8 +30,8 @@ import (
 // handler that is going to read the body while it writes sets ctx.Request.FullDuplex
 // before: then nothing is read ahead, and the connection goes on if the body is read.
 //
-// Called again it returns the same stream. It fails without a server, after Hijack, if
-// the body is a stream already, and when the request has timed out.
+// Called again it returns the same stream. It fails without a server, with an error that is errors.ErrUnsupported; after Hijack, or if
+// the body is a stream already; and when the request has timed out.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
 	s.mu.Lock()

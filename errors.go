@@ -42,23 +42,34 @@ var (
 
 // Errors of URI.
 var (
-	// ErrorInvalidURI is returned by URI.Parse for a URI with control characters, an
-	// invalid scheme, or an invalid authority.
-	ErrorInvalidURI = errors.New("gallop: invalid uri")
+	// ErrInvalidURI is returned by URI.Parse and URI.Resolve for a URI with control characters, an invalid scheme or an invalid
+	// authority. EscapeError and InvalidHostError are ErrInvalidURI to errors.Is.
+	ErrInvalidURI = errors.New("gallop: invalid uri")
+
+	// ErrorInvalidURI is ErrInvalidURI.
+	//
+	// Deprecated: use ErrInvalidURI.
+	ErrorInvalidURI = ErrInvalidURI
 )
 
-// EscapeError is returned by URI.Parse for an escape in the host that is not
+// EscapeError is returned by URI.Parse and URI.Resolve for an escape in the host that is not
 // one, or that hides an ASCII character. Its text is the escape, at most three bytes.
 type EscapeError string
+
+// Is reports whether target is ErrInvalidURI.
+func (e EscapeError) Is(target error) bool { return target == ErrInvalidURI }
 
 // Error implements error.
 func (e EscapeError) Error() string {
 	return "invalid url escape " + strconv.Quote(string(e))
 }
 
-// InvalidHostError is returned by URI.Parse for a host with a character that no
+// InvalidHostError is returned by URI.Parse and URI.Resolve for a host with a character that no
 // host has. Its text is that character.
 type InvalidHostError string
+
+// Is reports whether target is ErrInvalidURI.
+func (e InvalidHostError) Is(target error) bool { return target == ErrInvalidURI }
 
 // Error implements error.
 func (e InvalidHostError) Error() string {
@@ -67,6 +78,9 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
+	// ErrInvalidHeader is returned by TrySet and TryAdd for a header field that they refuse. The text of the returned error says why.
+	ErrInvalidHeader = errors.New("gallop: invalid header field")
+
 	// ErrBadTrailer is returned for the name of a trailer that is none, or that must
 	// not stand behind a body (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: field must not be a trailer")
@@ -332,6 +346,7 @@ var (
 	ErrAbortHandler = errors.New("gallop: the handler has aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
+	errNoUpgrade     = errors.New("gallop: the request asks for no stream: it is neither a CONNECT nor an upgrade")
 	errTaken         = errors.New("gallop: the handler has taken the connection")
 	errStreamOther   = errors.New("gallop: the response is a stream, an upgrade, or begun already")
 	errStreamOver    = errors.New("gallop: the response that is written to is over")

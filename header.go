@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"bytes"
+	"fmt"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
@@ -181,6 +182,25 @@ func (h *header) Len() int { return h.head.Fields.Len() }
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
+
+// TryAdd does what Add does, but returns an error that wraps ErrInvalidHeader if it refuses the field. Unlike Add it also refuses a value
+// with a control character, which Add replaces by a blank. After an error the header is unchanged.
+func (h *header) TryAdd(key, value string) error { return h.try(key, value, true) }
+
+// try is put for a field that must be stored as it is given, but for blanks around the value.
+func (h *header) try(key, value string, add bool) error {
+	name, text := UnsafeBytes(key), ascii.TrimOWS(UnsafeBytes(value))
+	id := field.Lookup(name)
+	switch {
+	case id == field.Unknown && !isFieldName(name):
+		return fmt.Errorf("%w: %.*q is not a name (RFC 9110 §5.1)", ErrInvalidHeader, maxRefusedName, key)
+	case ascii.IndexControl(text) != len(text):
+		return fmt.Errorf("%w: value of %s has a control character (RFC 9110 §5.5)", ErrInvalidHeader, key)
+	case !h.put(id, name, text, add):
+		return fmt.Errorf("%w: value is not allowed in %s", ErrInvalidHeader, key)
+	}
+	return nil
+}
 
 // Del removes all fields with this name.
 func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
@@ -401,12 +421,10 @@ func (h *header) sentMinor() uint8 {
 	return 1
 }
 
-// IsHTTP11 reports whether the version is HTTP/1.1, or one above that is served
-// like it.
+// IsHTTP11 reports whether the version is HTTP/1.1 or a later one, including HTTP/2. Use RequestHeader.ProtoAtLeast to tell them apart.
 func (h *header) IsHTTP11() bool { return h.minor() > 0 }
 
-// Protocol returns the version: "HTTP/1.1" or "HTTP/1.0", or, of a received
-// message, what it had.
+// Protocol returns the version, for example "HTTP/1.1" or "HTTP/1.0". It is "HTTP/2.0" for a message that came over HTTP/2.
 func (h *header) Protocol() []byte {
 	i := int(h.minor()) * len("HTTP/1.1")
 	return versionBytes[i : i+8 : i+8]

@@ -94,8 +94,18 @@ func (h *header) hasLength() bool {
 		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
-// ContentLength returns the number of bytes of the body. It is -1 for a chunked
-// one. It is -2 for a received message without Content-Length and
+// Lengths of a body that are not a number of bytes. ContentLength returns them and SetContentLength takes them.
+const (
+	// LengthUnknown is the length of a body that ends by itself: in chunks over HTTP/1.1, and with the stream over HTTP/2.
+	LengthUnknown = -1
+
+	// LengthUntilClose is the length of a body that ends with the connection, which is closed behind it (RFC 9112 §6.3). Over HTTP/2 it
+	// means LengthUnknown.
+	LengthUntilClose = -2
+)
+
+// ContentLength returns the number of bytes of the body. It is LengthUnknown for a chunked
+// one. It is LengthUntilClose for a received message without Content-Length and
 // Transfer-Encoding, which has no body, or, being a response, one that ends with
 // the connection and has not been read; in a header that was not received that is 0.
 func (h *header) ContentLength() int {
@@ -123,7 +133,7 @@ func (h *header) sentLength() int64 {
 
 // ConnectionClose reports whether the connection ends with this message: its
 // Connection fields say close, or it is of HTTP/1.0 and they do not say keep-alive,
-// or its body ends with the connection (RFC 9112 §9.3).
+// or its body ends with the connection (RFC 9112 §9.3). It is false for a message that came over HTTP/2.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
 // saysClose is ConnectionClose, or if keepAlive is set, that of the message with keep-alive added to Connection.
@@ -146,7 +156,8 @@ func (h *header) ConnectionUpgrade() bool {
 }
 
 // SetConnectionClose makes Connection say close, and keeps what else it says but
-// for keep-alive.
+// for keep-alive. Over HTTP/2 a server closes the connection with GOAWAY once the response is sent. Connection, Keep-Alive, Upgrade and
+// Transfer-Encoding are not sent there, whoever sets them (RFC 9113 §8.2.2).
 func (h *header) SetConnectionClose() { h.setConnection("close") }
 
 // ResetConnectionClose takes close out of Connection.

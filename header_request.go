@@ -147,8 +147,8 @@ func appendWithoutBlanks(dst, target []byte) []byte {
 	return dst
 }
 
-// Protocol returns what SetProtocol was given, or else the version: "HTTP/1.1" or "HTTP/1.0", or, of a received
-// request, what it had.
+// Protocol returns what SetProtocol was given, and otherwise the version of the request, for example "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0".
+// Use ProtoAtLeast to compare versions.
 func (h *RequestHeader) Protocol() []byte {
 	if name := h.head.Reason; name.Len > 0 {
 		return h.head.Fields.Bytes(name)
@@ -156,8 +156,21 @@ func (h *RequestHeader) Protocol() []byte {
 	return h.header.Protocol()
 }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Other protocols are for Protocol to return; a request that is
-// sent has HTTP/1.1 then.
+// ProtoAtLeast reports whether the version of the request is at least major.minor. It is false for a name given to SetProtocol that is not
+// a version of HTTP.
+func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
+	p := h.Protocol()
+	if len(p) != len("HTTP/1.1") || string(p[:len("HTTP/")]) != "HTTP/" || p[6] != '.' || !isDigit(p[5]) || !isDigit(p[7]) {
+		return false
+	}
+	gotMajor, gotMinor := int(p[5]-'0'), int(p[7]-'0')
+	return gotMajor > major || gotMajor == major && gotMinor >= minor
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Protocol returns any other name, such as "HTTP/2.0", as it was given; a request with
+// such a name is sent as HTTP/1.1. Over HTTP/2 the version that was set has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes is SetProtocol for bytes.
@@ -185,8 +198,8 @@ func (h *RequestHeader) RawHeaders() []byte {
 	return h.head.Fields.Bytes(h.head.Lines)
 }
 
-// ContentLength returns the number of bytes of the body, -1 for a chunked one. It is -2 for a
-// received GET or HEAD without a body, and 0 for other requests that have none.
+// ContentLength returns the number of bytes of the body. It is LengthUnknown for a body of unknown length, -2 for a received GET or HEAD
+// without a body, and 0 for other requests without one.
 func (h *RequestHeader) ContentLength() int {
 	n := h.header.ContentLength()
 	if n == -2 && !h.IsGet() && !h.IsHead() {
@@ -195,8 +208,7 @@ func (h *RequestHeader) ContentLength() int {
 	return n
 }
 
-// SetContentLength sets the length of the body. A negative one stands for a
-// chunked body.
+// SetContentLength sets the length of the body in bytes. A negative length, such as LengthUnknown, stands for a body of unknown length.
 func (h *RequestHeader) SetContentLength(contentLength int) {
 	if contentLength >= 0 {
 		h.frame(http1.Fixed, int64(contentLength))
@@ -215,7 +227,15 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 //
 // A control character in a value, such as the end of a line, becomes a blank. In Host, in cookies and
 // in the headers above, Set refuses the value, and it refuses an invalid name. It changes nothing then.
+//
+// TrySet returns an error instead.
 func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
+
+// TrySet does what Set does, but returns an error that wraps ErrInvalidHeader if it refuses the field. Unlike Set it also refuses a value with
+// a control character. After an error the header is unchanged.
+func (h *RequestHeader) TrySet(key, value string) error {
+	return h.try(key, value, h.flags&plainFields == 0 && field.Lookup(UnsafeBytes(key)) == field.Cookie)
+}
 
 func (h *RequestHeader) set(name, value []byte) {
 	id := field.Lookup(name)

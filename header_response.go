@@ -59,11 +59,11 @@ func panicStatusCode(statusCode int) {
 }
 
 // StatusMessage returns the reason phrase that was received or set, nil without
-// one. What goes out then is StatusMessage(StatusCode()).
+// one. What goes out then is the usual phrase of the status code: see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase, with a blank for each control character in
-// it; the empty one undoes it.
+// it; the empty one undoes it. HTTP/2 has no reason phrases: there it is not sent, and StatusMessage returns nil for what was received.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
 		return
@@ -72,11 +72,11 @@ func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	h.changeFlag(reasonSet, len(statusMessage) > 0)
 }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Others are refused.
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Others are refused. Over HTTP/2 it has no effect.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) }
 
-// SetContentLength sets the length of the body. -1 stands for a chunked body, -2,
-// like any other negative number, for one that ends with the connection.
+// SetContentLength sets the length of the body in bytes, or to LengthUnknown or LengthUntilClose. Any other negative number means
+// LengthUntilClose.
 //
 // A server frames the body that it sends by what it knows of it; this is for those
 // who write the head themselves.
@@ -118,7 +118,15 @@ func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefau
 //
 // A control character in a value, such as the end of a line, becomes a blank. In Host, in cookies and
 // in the headers above, Set refuses the value, and it refuses an invalid name. It changes nothing then.
+//
+// TrySet returns an error instead.
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
+
+// TrySet does what Set does, but returns an error that wraps ErrInvalidHeader if it refuses the field. Unlike Set it also refuses a value with
+// a control character. Use it for headers that must not go missing, such as those for security. After an error the header is unchanged.
+func (h *ResponseHeader) TrySet(key, value string) error {
+	return h.try(key, value, field.Lookup(UnsafeBytes(key)) == field.SetCookie)
+}
 
 func (h *ResponseHeader) set(name, value []byte) {
 	id := field.Lookup(name)

@@ -105,8 +105,8 @@ type Server struct {
 	// which is from BaseContext, or a context that descends from ctx, and must not wait.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
-	// ConnState is called when a connection changes its state, from the goroutine
-	// that serves it.
+	// ConnState is called when a connection changes its state. It is never called by two goroutines at once for the same connection.
+	// It should return quickly, because the connection waits.
 	ConnState func(c net.Conn, state ConnState)
 
 	// OnListen is called by Serve, and so by all methods that serve a listener, when the server is about to accept connections from

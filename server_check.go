@@ -11,7 +11,7 @@ import (
 
 // Why a well-formed head is refused.
 var (
-	errBadHost      = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2", ErrorInvalidURI)
+	errBadHost      = refusing(StatusBadRequest, "Host is invalid, RFC 9112 §3.2", ErrInvalidURI)
 	errExpectation  = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
 	errTraceBody    = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
 	errTraceRefused = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
@@ -37,7 +37,7 @@ func (c *serverConn) checkRequest() error {
 	if !head.TargetChecked {
 		var err error
 		if form, err = target.Check(head.Fields.Bytes(head.Method), head.Fields.Bytes(head.Target)); err != nil {
-			return refusing(StatusBadRequest, err.Error(), ErrorInvalidURI)
+			return refusing(StatusBadRequest, err.Error(), ErrInvalidURI)
 		}
 	}
 	if i := head.Fields.FindID(field.Host); i >= 0 {

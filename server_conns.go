@@ -7,15 +7,25 @@ import (
 	"sync/atomic"
 )
 
-// ConnState is what a connection is doing, see Server.ConnState.
+// ConnState is the state of a client's connection. See Server.ConnState.
 type ConnState int
 
 const (
-	StateNew      ConnState = iota // accepted, nothing read yet
-	StateActive                    // has brought at least a byte of a request
-	StateIdle                      // has been answered and may bring another request
-	StateHijacked                  // was taken over; the last state the server reports
-	StateClosed                    // closed; the last state otherwise
+	// StateNew is the state of a connection that was accepted and that nothing was read from yet.
+	StateNew ConnState = iota
+
+	// StateActive is the state of a connection that has brought at least one byte of a request. An HTTP/2 connection is active while it has
+	// open streams: several handlers may run then.
+	StateActive
+
+	// StateIdle is the state of a connection whose requests were all answered and that may bring another one.
+	StateIdle
+
+	// StateHijacked is the state of a connection that a handler has taken over. It is the last one that is reported.
+	StateHijacked
+
+	// StateClosed is the state of a closed connection. It is the last one that is reported of connections that are not hijacked.
+	StateClosed
 )
 
 var connStateNames = [...]string{"new", "active", "idle", "hijacked", "closed"}

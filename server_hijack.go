@@ -97,7 +97,8 @@ func (c *hijackedConn) CloseWrite() error {
 // any more, does not count it, and does not close it, whatever the handler does; for it
 // the request is over when the handler returns.
 //
-// It fails without a server, and when the request has timed out.
+// It fails with an error that is errors.ErrUnsupported if there is no connection to give: without a Server, or over HTTP/2, where
+// AcceptStream is what to use. It also fails when the request has timed out, and when it was called before.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	c := ctx.conn
 	if c == nil {

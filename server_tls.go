@@ -15,7 +15,8 @@ import (
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
 // NextProto makes handler serve the TLS connections that agree on the protocol key
-// by ALPN (RFC 7301). It must be called before the server serves.
+// by ALPN (RFC 7301). It must be called before the server serves. A handler for "h2" has precedence over the HTTP/2 support of a later
+// version of this module, whatever Server.Protocols says.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}

@@ -13,7 +13,7 @@ import (
 // uri that begins with "//" is a host followed by a path if host is empty, and else a path.
 // Blanks and characters above 0x7F are accepted in path, query and fragment.
 //
-// After an error, which is ErrorInvalidURI, an EscapeError or an InvalidHostError, u is empty.
+// After an error, which is ErrInvalidURI, an EscapeError or an InvalidHostError, u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	ref := target.SplitReference(uri)
 	if len(host) > 0 && !ref.HasScheme {
@@ -40,13 +40,13 @@ func (u *URI) Parse(host, uri []byte) error {
 
 func checkReference(ref *target.Reference, uri []byte) error {
 	if ascii.IndexControl(uri) < len(uri) || bytes.IndexByte(uri, '\t') >= 0 {
-		return ErrorInvalidURI
+		return ErrInvalidURI
 	}
 	if len(ref.Scheme) > 0 && !target.IsScheme(ref.Scheme) {
-		return ErrorInvalidURI
+		return ErrInvalidURI
 	}
 	if ref.HasAuthority && len(ref.Authority) == 0 { // RFC 9110 §4.2.1
-		return ErrorInvalidURI
+		return ErrInvalidURI
 	}
 	return nil
 }
@@ -62,10 +62,10 @@ func (u *URI) clear() {
 func (u *URI) setAuthority(authority []byte) (err error) {
 	username, password, host, ok := target.SplitUserinfo(authority)
 	if !ok {
-		return ErrorInvalidURI
+		return ErrInvalidURI
 	}
 	if len(authority) > 0 && (len(host) == 0 || host[0] == ':') {
-		return ErrorInvalidURI
+		return ErrInvalidURI
 	}
 	u.username = append(u.username[:0], username...)
 	u.password = append(u.password[:0], password...)
@@ -76,7 +76,7 @@ func (u *URI) setAuthority(authority []byte) (err error) {
 	case err != nil && at < len(host) && host[at] != '[' && host[at] != ':':
 		return InvalidHostError(host[at : at+1])
 	case err != nil:
-		return ErrorInvalidURI
+		return ErrInvalidURI
 	}
 	u.host = dst
 	return nil
@@ -110,28 +110,37 @@ func (u *URI) setQuery(query []byte, has bool) {
 // Update resolves newURI, a URI or a relative reference, against u and sets u to
 // the result (RFC 3986 §5.2). The empty reference changes nothing. If Parse would refuse newURI,
 // u is empty afterwards, and Parse refuses what FullURI then returns: a program that checks where
-// a redirect leads sees a URI without a host, and not the one that it came from.
+// a redirect leads sees a URI without a host, and not the one that it came from. Resolve returns an error instead.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
 // UpdateBytes is Update for bytes.
 func (u *URI) UpdateBytes(newURI []byte) {
-	ref := target.SplitReference(newURI)
-	if len(newURI) == 0 {
-		return
-	}
-	if checkReference(&ref, newURI) != nil {
+	if u.update(newURI) != nil {
 		u.clear()
-		return
+	}
+}
+
+// Resolve resolves ref, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). The empty reference changes
+// nothing. If Parse would refuse ref, Resolve returns the error of Parse and u stays as it was.
+func (u *URI) Resolve(ref string) error { return u.update(UnsafeBytes(ref)) }
+
+func (u *URI) update(newURI []byte) error {
+	if len(newURI) == 0 {
+		return nil
+	}
+	ref := target.SplitReference(newURI)
+	if err := checkReference(&ref, newURI); err != nil {
+		return err
 	}
 	// newURI may be a view of u's own buffers, so the result is built elsewhere.
 	next := AcquireURI()
 	defer ReleaseURI(next)
 	u.CopyTo(next)
-	if next.resolve(&ref) != nil {
-		u.clear()
-		return
+	if err := next.resolve(&ref); err != nil {
+		return err
 	}
 	next.CopyTo(u)
+	return nil
 }
 
 // resolve is RFC 3986 §5.2.2 with u as the base.

@@ -71,7 +71,7 @@ func TestURIParseRefuses(t *testing.T) {
 	var host InvalidHostError
 	for _, tc := range []struct {
 		name, uri string
-		as        any // nil means ErrorInvalidURI
+		as        any // nil means ErrInvalidURI
 	}{
 		{"line break", "http://a.example/\r\n\r\nGET /x", nil},
 		{"line break in the host", "//a.example\r\n\r\nGET x", nil},
@@ -103,7 +103,7 @@ func TestURIParseRefuses(t *testing.T) {
 			var u URI
 			u.SetHost("before.example")
 			err := u.Parse(nil, []byte(tc.uri))
-			if tc.as == nil && err != ErrorInvalidURI || tc.as != nil && !errors.As(err, tc.as) {
+			if tc.as == nil && err != ErrInvalidURI || tc.as != nil && !errors.As(err, tc.as) {
 				t.Errorf("got %v", err)
 			}
 			if tc.as == &escape && len(escape) > 3 || tc.as == &host && len(host) != 1 {

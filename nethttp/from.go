@@ -33,6 +33,9 @@ func FromHandler(h gallop.RequestHandler) http.Handler {
 		ctx := new(gallop.RequestCtx) // never used again, a handler that timed out may keep it
 		ctx.Init2(newConnFacts(r), nil, true)
 		ctx.InitContext(life)
+		if isHijackable(w) {
+			ctx.InitHijack()
+		}
 		copyRequest(ctx, r)
 		callHandler(h, ctx)
 		resp := ctx.LastTimeoutErrorResponse()
@@ -239,6 +242,20 @@ func (f flushed) Write(p []byte) (int, error) {
 		f.flush.Flush() // a server that cannot flush sends it some time
 	}
 	return n, err
+}
+
+// isHijackable reports whether w, or a ResponseWriter that it wraps, can give the connection away.
+func isHijackable(w http.ResponseWriter) bool {
+	for {
+		if _, ok := w.(http.Hijacker); ok {
+			return true
+		}
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = wrapper.Unwrap()
+	}
 }
 
 // passHijack answers the request and gives the connection to handler.

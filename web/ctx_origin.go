@@ -116,12 +116,13 @@ func (c *Ctx) FullURL() string {
 	return c.BaseURL() + string(uri.RequestURI())
 }
 
-// Protocol returns "HTTP/1.1" or "HTTP/1.0".
+// Protocol returns the version of the request, for example "HTTP/1.1".
 func (c *Ctx) Protocol() string {
-	if c.request.Request.Header.IsHTTP11() {
+	p := c.request.Request.Header.Protocol()
+	if string(p) == "HTTP/1.1" {
 		return "HTTP/1.1"
 	}
-	return string(c.request.Request.Header.Protocol())
+	return string(p)
 }
 
 // RequestID returns the X-Request-ID of the answer, which middleware may have set, or else of the request.
