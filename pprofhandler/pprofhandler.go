@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-var handler = nethttp.Handler(http.HandlerFunc(serve))
+var handler = nethttp.FromHTTP(http.HandlerFunc(serve))
 
 // Handler answers what is below /debug/pprof/ as net/http/pprof does: a list of the profiles, profiles by their
 // names, cmdline, profile, symbol and trace. /debug/pprof is redirected to the list, and any other path answered with 404.

@@ -87,7 +87,7 @@ func New(config Config) *App {
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, "application/xml", typeForm, typeMultipart}, others), ", ")
 	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, others)...)
 	a.config.Server.Handler = a.Serve
-	a.http = nethttp.FromHandler(a.Serve)
+	a.http = nethttp.ToHTTP(a.Serve)
 	a.Router.app = a
 	a.draft = newTable(nil)
 	return a
@@ -114,7 +114,7 @@ func (a *App) Serve(request *gallop.RequestCtx) {
 func (a *App) Handler() gallop.RequestHandler { return a.Serve }
 
 // ServeHTTP answers a request of net/http or whatever else serves an http.Handler, HTTP/2 included; see
-// nethttp.FromHandler for what such a server lacks.
+// nethttp.ToHTTP for what such a server lacks.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.http.ServeHTTP(w, r) }
 
 // Listen serves on a TCP address, as Config.Server does, until Shutdown.

@@ -69,7 +69,7 @@ func FromRequest(r *http.Request) (c *Ctx, ok bool) {
 	return c, ok
 }
 
-// FromHTTP returns an http.Handler as a Handler; see nethttp.Handler for what it can do, which is all that it can with
+// FromHTTP returns an http.Handler as a Handler; see nethttp.FromHTTP for what it can do, which is all that it can with
 // net/http: it may write while it runs, flush, and hijack the connection. Fields of the answer that were set before are
 // there still.
 //
@@ -77,7 +77,7 @@ func FromRequest(r *http.Request) (c *Ctx, ok bool) {
 // the target as it came. Parameters of the route are the request's PathValue, and Pattern is that of the route. Its context has what Ctx.SetLocal
 // and Ctx.SetContext were given, and ends when the latter does. Router.Add does this by itself.
 func FromHTTP(h http.Handler) Handler {
-	serve := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := FromRequest(r)
 		c.showRoutedPath(r.URL)
 		r, end := c.prepare(r)
