@@ -121,7 +121,7 @@ func TestOnDisconnectAroundNetHTTP(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		synctest.Test(t, func(t *testing.T) {
 			var told atomic.Int32
-			std := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			std := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				<-r.Context().Done()
 				told.Add(10)
 			}))

@@ -179,7 +179,7 @@ func (w wrappedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // Under another server, HijackErr says whether that can hijack. If not, Hijack is answered 501.
 func TestHijackErrUnderNetHTTP(t *testing.T) {
 	var told error
-	h := nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+	h := nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
 		told = ctx.HijackErr()
 		ctx.Hijack(func(net.Conn) {})
 	})

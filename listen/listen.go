@@ -1,6 +1,5 @@
-// Package listen makes TCP listeners with options of the socket that package net has no names for: several
-// processes, or several listeners of one, on the same port, and connections that are accepted when there is
-// something to read.
+// Package listen makes TCP listeners with socket options that package net has no names for. With them, several processes or
+// several listeners of one process share a port, and connections are accepted once there is something to read.
 package listen
 
 import (
@@ -10,35 +9,39 @@ import (
 	"syscall"
 )
 
-// TCP says how to listen. The zero value listens as net.Listen does.
+// TCP is a configuration of TCP listeners. The zero value listens like a net.ListenConfig. Its method may be called concurrently
+// and many times, but the fields must not be changed meanwhile.
 type TCP struct {
-	// ReusePort lets other sockets, of this process and of others of the same user, listen on the same address
-	// if they say so too. The system spreads connections over them. NewListener fails with errors.ErrUnsupported
-	// where there is no such thing.
+	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same user.
+	// The sockets may be in one process or in several. The system spreads connections over them. Listen returns an error that
+	// is errors.ErrUnsupported to errors.Is on systems without such an option.
 	ReusePort bool
 
-	// DeferAccept has the system accept a connection when its first bytes have come, or after about a second
-	// without. It is of no effect on systems other than Linux.
+	// DeferAccept has the system accept a connection when its first bytes have arrived, or after about a second
+	// without any. It has no effect on systems other than Linux.
 	DeferAccept bool
 
 	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). Such bytes may arrive twice, as RFC 7413
-	// §6 says. It is of no effect on systems other than Linux, and where the administrator has not allowed it.
+	// §6 says. It has no effect on systems other than Linux, or if the administrator has not allowed it.
 	FastOpen bool
 
-	// Backlog is how many connections the system keeps until they are accepted. It is at most what the system
-	// allows; 0 is just that. It is of no effect on Windows.
+	// Backlog is how many connections the system keeps until they are accepted. The system's own maximum caps it. Zero means
+	// that maximum. It has no effect on Windows.
 	Backlog int
+
+	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns
+	// an error, Listen fails. Its network is "tcp4" or "tcp6". It may be nil. See the field of net.ListenConfig of this name.
+	Control func(network, address string, c syscall.RawConn) error
 }
 
-// NewListener listens on addr. The network is "tcp", "tcp4" or "tcp6". It may be called concurrently, and many times.
-func (c *TCP) NewListener(network, addr string) (net.Listener, error) {
+// Listen returns a listener on the address addr, a host and a port as in net.Listen. The network is "tcp", "tcp4" or "tcp6". ctx
+// bounds the lookup of the host's name; it has no effect on the listener that is returned.
+func (c *TCP) Listen(ctx context.Context, network, addr string) (net.Listener, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: net.UnknownNetworkError(network)}
 	}
-	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
-		return control(raw, c.setOptions)
-	}}
-	ln, err := config.Listen(context.Background(), network, addr)
+	config := net.ListenConfig{Control: c.prepare}
+	ln, err := config.Listen(ctx, network, addr)
 	if err != nil || c.Backlog <= 0 {
 		return ln, err
 	}
@@ -49,7 +52,16 @@ func (c *TCP) NewListener(network, addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// setOptions is called before the socket has its address.
+// prepare is called before the socket has its address.
+func (c *TCP) prepare(network, address string, raw syscall.RawConn) error {
+	err := control(raw, c.setOptions)
+	if err == nil && c.Control != nil {
+		err = c.Control(network, address, raw)
+	}
+	return err
+}
+
+// setOptions sets the options of the socket fd.
 func (c *TCP) setOptions(fd uintptr) error {
 	if c.ReusePort {
 		if err := reusePort(fd); err != nil {

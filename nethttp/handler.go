@@ -1,12 +1,13 @@
-// Package nethttp joins gallop with net/http: Handler serves an http.Handler by gallop,
-// ListenAndServe is that in one line, FromHandler goes the other way, and Transport is an
-// http.RoundTripper over gallop's Client.
+// Package nethttp connects gallop and net/http. [FromHTTP] turns an http.Handler into a gallop handler and [ToHTTP] turns a gallop
+// handler into an http.Handler. [ListenAndServe] serves an http.Handler with a gallop server in one line. [Transport] is an
+// http.RoundTripper on top of gallop's client.
 //
-//	handler.go     Handler: an exchange, which is a request, its answer, and their end
+//	handler.go     FromHTTP: an exchange, which is a request, its answer, and their end
 //	request*.go    the http.Request, its body and its context
 //	response*.go   the http.ResponseWriter
-//	from.go        FromHandler
+//	tohttp.go      ToHTTP
 //	server.go      ListenAndServe and the like
+//	transport*.go  Transport, whose comment says what each file holds
 package nethttp
 
 import (
@@ -16,42 +17,55 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler returns a gallop handler that calls h with a request and a ResponseWriter that do
-// what those of net/http's own server do. The ResponseWriter is also an http.Flusher, an
-// http.Hijacker, an http.CloseNotifier, an io.ReaderFrom and an io.StringWriter, and
-// http.ResponseController works with it; it is no http.Pusher, for there is no push.
+// FromHTTP returns a gallop handler that calls h with a request and a ResponseWriter that behave like those of net/http's server.
+// The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom and io.StringWriter, and
+// works with http.ResponseController. It does not implement http.Pusher.
 //
-// Both are h's for ever, as in net/http: a request, its header, its URL and strings in
-// them never change. Used after h has returned, the body yields an error, what is written
-// is dropped, and the context is cancelled.
+// FromHTTP panics if h is nil. The returned handler may be called concurrently if h may.
 //
-// Body and answer always go both ways at once, as after EnableFullDuplex. If the
-// server has Server.StreamRequestBody the body comes as it is read, else it was read before.
-// See NewServer for other settings that net/http's programs expect.
+// The handler owns the request and the ResponseWriter, as in net/http: the request, its header, its URL and the strings in them
+// never change and may be kept. After h has returned, reading the body fails, writes are dropped, and the context is canceled.
 //
-// OPTIONS * is answered without h, as by http.Server. http.ErrAbortHandler ends the
-// connection. Other panics are the gallop server's, which answers 500 if it can.
+// The request body and the response always flow in both directions at once, as after EnableFullDuplex. With
+// Server.StreamRequestBody the body is read from the connection while h runs; otherwise it was read before. See [NewServer] for
+// other settings that programs for net/http expect.
 //
-// The request's context has under http.ServerContextKey an *http.Server of which only
-// Handler is set, and ErrorLog if it is NewServer's, and under http.LocalAddrContextKey the address; under any other key what
-// gallop's RequestCtx has. It ends when the client goes away, as far as that can
-// be seen, when h returns, and with a deadline that a gallop.TimeoutHandler has set; not
-// when the server is shut down, since h may finish then.
+// OPTIONS * is answered without calling h, as in http.Server. A panic with http.ErrAbortHandler closes the connection. The gallop
+// server handles other panics: it answers 500 if it still can.
 //
-// A status that ctx.Response has already is that of an answer for which h calls no WriteHeader.
+// The request's context has these values: an *http.Server under http.ServerContextKey, of which only Handler is set, and ErrorLog
+// for a server from [NewServer]; the local address under http.LocalAddrContextKey; and the values of the RequestCtx under other
+// keys. The context ends when the client disconnects, as far as that can be noticed, when h returns, and at a deadline set by
+// gallop.TimeoutHandler. A shutdown of the server does not end it, because h may finish then.
 //
-// Without a server, as in tests with a RequestCtx alone, the whole answer is in
-// ctx.Response, and it can neither be flushed nor hijacked.
-func Handler(h http.Handler) gallop.RequestHandler {
-	return handling{std: &http.Server{Handler: h}}.handler()
+// If h does not call WriteHeader, the response has the status that ctx.Response had before.
+//
+// Without a server, as in tests that make a RequestCtx themselves, the whole response is in ctx.Response, and it can be neither
+// flushed nor hijacked. Package galloptest calls a handler with a server.
+func FromHTTP(h http.Handler, options ...Option) gallop.RequestHandler {
+	if h == nil {
+		panic("nethttp: FromHTTP of a nil http.Handler")
+	}
+	hg := handling{std: &http.Server{Handler: h}}
+	for _, o := range options {
+		if o != nil {
+			o.apply(&hg)
+		}
+	}
+	return hg.handler()
 }
 
-// GatheringHandler is Handler for answers that others look at, or change, when h has returned, as gallop.CompressHandler
-// does: they are in ctx.Response then, up to 16 MiB. Larger ones, those that h flushes, and those that have trailers,
-// are streams all the same.
-func GatheringHandler(h http.Handler) gallop.RequestHandler {
-	return handling{std: &http.Server{Handler: h}, gathers: true}.handler()
-}
+// Option is an option of [FromHTTP]. A nil Option has no effect.
+type Option interface{ apply(*handling) }
+
+type optionFunc func(*handling)
+
+func (f optionFunc) apply(hg *handling) { f(hg) }
+
+// Gather makes [FromHTTP] leave responses of up to 16 MiB in ctx.Response, instead of streaming those of more than 4 KiB. Use it
+// if something reads or changes the response after the handler has returned, such as gallop.CompressHandler. Responses that
+// are larger, flushed by the handler, or have trailers are streamed nevertheless.
+func Gather() Option { return optionFunc(func(hg *handling) { hg.gathers = true }) }
 
 // handling is how the requests to an http.Handler are handled.
 type handling struct {

@@ -616,7 +616,7 @@ func TestTypeInLowerCase(t *testing.T) {
 
 // An interim answer takes no fields from the answer that somebody else has set.
 func TestInterimLeavesFields(t *testing.T) {
-	h := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", "</x>")
 		w.WriteHeader(103)
 		w.Header().Del("Link")
@@ -659,7 +659,7 @@ func TestInterim(t *testing.T) {
 // A body that somebody has read before, and not to its end, is no empty one.
 func TestBodyThatFailedBefore(t *testing.T) {
 	failed := make(chan error, 1)
-	h := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		failed <- err
 	}))
@@ -780,7 +780,7 @@ func TestPresetStatus(t *testing.T) {
 		ctx.Request.SetRequestURI("/")
 		ctx.Request.SetHost("h")
 		ctx.SetStatusCode(tc.preset)
-		nethttp.Handler(tc.handle)(&ctx)
+		nethttp.FromHTTP(tc.handle)(&ctx)
 		if got := ctx.Response.StatusCode(); got != tc.want {
 			t.Errorf("preset %d: %d, want %d", tc.preset, got, tc.want)
 		}
@@ -816,7 +816,7 @@ func TestCloseNotify(t *testing.T) {
 // Without a server the whole answer is in the response, also with a RequestCtx that has a connection.
 func TestWithoutServer(t *testing.T) {
 	big := strings.Repeat("x", 10<<10)
-	h := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
 		if n, err := io.WriteString(w, big); n != len(big) || err != nil {
 			t.Errorf("wrote %d, %v", n, err)
@@ -848,7 +848,7 @@ func TestWithoutServer(t *testing.T) {
 // A handler that answers nothing, as middleware may, leaves the answer to whoever comes next, with the default for
 // Content-Type that there was.
 func TestNothingAnswered(t *testing.T) {
-	nothing := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", "1") }))
+	nothing := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", "1") }))
 	for _, noDefault := range []bool{false, true} {
 		var ctx gallop.RequestCtx
 		ctx.Request.SetRequestURI("/")
@@ -862,7 +862,7 @@ func TestNothingAnswered(t *testing.T) {
 	}
 }
 
-// GatheringHandler leaves the whole answer in ctx.Response, however it is written, unless it is flushed or very large.
+// Gather leaves the whole answer in ctx.Response, however it is written, unless it is flushed or very large.
 func TestGathering(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<12)
 	path := filepath.Join(t.TempDir(), "file")
@@ -888,7 +888,7 @@ func TestGathering(t *testing.T) {
 		}, false, 257},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := nethttp.GatheringHandler(tc.handle)
+			h := nethttp.FromHTTP(tc.handle, nethttp.Gather())
 			ln := listen(t)
 			s := &gallop.Server{Logger: quietLog, Handler: func(ctx *gallop.RequestCtx) {
 				h(ctx)
@@ -904,5 +904,27 @@ func TestGathering(t *testing.T) {
 				t.Errorf("got %d bytes", len(got))
 			}
 		})
+	}
+}
+
+// A nil handler is refused when it is converted, and a nil option has no effect.
+func TestNilHandlers(t *testing.T) {
+	for name, convert := range map[string]func(){
+		"FromHTTP": func() { nethttp.FromHTTP(nil) },
+		"ToHTTP":   func() { nethttp.ToHTTP(nil) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s takes nil", name)
+				}
+			}()
+			convert()
+		}()
+	}
+	var ctx gallop.RequestCtx
+	nethttp.FromHTTP(http.NotFoundHandler(), nil, nethttp.Gather(), nil)(&ctx)
+	if ctx.Response.StatusCode() != 404 {
+		t.Error(ctx.Response.StatusCode())
 	}
 }

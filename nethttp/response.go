@@ -20,7 +20,7 @@ import (
 // Content-Length, before the answer begins.
 const smallAnswer = 4 << 10
 
-// largeAnswer is how many bytes GatheringHandler gathers.
+// largeAnswer is how many bytes an answer may have that Gather gathers.
 const largeAnswer = 16 << 20
 
 // sniffed is how many bytes http.DetectContentType looks at.

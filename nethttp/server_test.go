@@ -23,7 +23,7 @@ var ways = []struct {
 	{"gallop", startGallop},
 	{"gallop, whole bodies", startGallopWhole},
 	{"gallop in net/http", func(t *testing.T, h http.Handler) string {
-		return startNetHTTP(t, nethttp.FromHandler(nethttp.Handler(h)))
+		return startNetHTTP(t, nethttp.ToHTTP(nethttp.FromHTTP(h)))
 	}},
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,8 @@ func TestTable(t *testing.T) {
 			checkThere(t, name, row.reason, tests)
 		case row.verdict != "different" && row.verdict != "absent" || row.reason == "":
 			t.Errorf("%s: %s, %q", name, row.verdict, row.reason)
+		case row.verdict == "absent" && isOurs(name):
+			t.Errorf("%s is there, and its row says that it is absent", name)
 		}
 	}
 	for name := range rows {
@@ -85,11 +88,14 @@ func checkThere(t *testing.T, name, reason string, tests string) {
 	if named == nil || !strings.Contains(tests, "func "+named[1]+"(") {
 		t.Errorf("%s: %q names no test", name, reason)
 	}
-	for _, of := range []reflect.Type{reflect.TypeFor[gallop.Server](), reflect.TypeFor[nethttp.Transport]()} {
-		if strings.HasPrefix(name, of.Name()+".") && !strings.Contains(strings.Join(namesOf(of), " ")+" ", name+" ") {
-			t.Errorf("there is no %s", name)
-		}
+	if (strings.HasPrefix(name, "Server.") || strings.HasPrefix(name, "Transport.")) && !isOurs(name) {
+		t.Errorf("there is no %s", name)
 	}
+}
+
+// isOurs reports whether our Server or Transport has the field or method.
+func isOurs(name string) bool {
+	return slices.Contains(namesOf(reflect.TypeFor[gallop.Server]()), name) || slices.Contains(namesOf(reflect.TypeFor[nethttp.Transport]()), name)
 }
 
 // testNames returns the text of the package's tests.

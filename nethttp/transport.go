@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,12 +16,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// DefaultTransport is a Transport with the proxies of the environment.
-var DefaultTransport http.RoundTripper = &Transport{Proxy: http.ProxyFromEnvironment}
+// NewTransport returns a new Transport that takes its proxies from the environment, see http.ProxyFromEnvironment. Each
+// Transport has its own connections, so a program should make one and share it.
+func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironment} }
 
 // Transport is an http.RoundTripper, for the Transport of an http.Client, over gallop's
 // HostClient. The zero value is ready to use. It may be used by many goroutines; fields must
-// not be changed after the first call. It speaks HTTP/1.1.
+// not be changed after the first call. It speaks HTTP/1.1; see the field Protocols.
 //
 //	transport.go           which host a call goes to, and over which proxy
 //	transport_call.go      a call and its end
@@ -28,6 +30,7 @@ var DefaultTransport http.RoundTripper = &Transport{Proxy: http.ProxyFromEnviron
 //	transport_response.go  how the answer is handed out
 //	transport_tunnel.go    proxies that are asked for a tunnel, and DialTLSContext
 //	transport_limits.go    ResponseHeaderTimeout and MaxIdleConns
+//	transport_protocols.go Protocols and HTTP2
 //	transport_schemes.go   RegisterProtocol, and Clone
 //	transport_errors.go    errors as net/http has them
 //	transport_trace.go     httptrace
@@ -88,8 +91,21 @@ type Transport struct {
 	// IdleConnTimeout is for how long; 90 seconds by default, for ever if negative.
 	IdleConnTimeout time.Duration
 
-	// MaxResponseHeaderBytes is 256 KiB by default.
-	MaxResponseHeaderBytes int
+	// MaxResponseHeaderBytes is the size of the largest response header that is accepted, in bytes. The default is 256 KiB.
+	MaxResponseHeaderBytes int64
+
+	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. That is
+	// HTTP/1 now, and a later version will add HTTP/2 over TLS; see gallop.Protocols. This version supports HTTP/1 only: for a
+	// set that contains anything else, or that does not contain HTTP/1, RoundTrip returns an error that is gallop.ErrProtocols
+	// and errors.ErrUnsupported to errors.Is.
+	Protocols *http.Protocols
+
+	// HTTP2 configures HTTP/2. It has no effect in this version.
+	HTTP2 *http.HTTP2Config
+
+	// ForceAttemptHTTP2 has no effect. It exists for programs that set it on an http.Transport, where it keeps HTTP/2 enabled
+	// beside a TLSClientConfig or a dial function of their own. Here these fields do not change which protocols are used.
+	ForceAttemptHTTP2 bool
 
 	// ConfigureHost is called with the HostClient for a host before that is used, and
 	// may change fields that are not described here. It may be nil.
@@ -206,7 +222,9 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 		MaxIdleConns:             t.maxIdlePerHost(),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       -1, // as long as the call may take
-		MaxResponseHeaderBytes:   t.MaxResponseHeaderBytes,
+		MaxResponseHeaderBytes:   int(min(t.MaxResponseHeaderBytes, math.MaxInt)),
+		Protocols:                protocolsOf(t.Protocols),
+		HTTP2:                    http2Of(t.HTTP2),
 		TLSHandshakeTimeout:      t.TLSHandshakeTimeout,
 		ExpectContinueTimeout:    t.ExpectContinueTimeout,
 		StreamResponseBody:       true,

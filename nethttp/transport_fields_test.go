@@ -458,7 +458,11 @@ func TestTransportClone(t *testing.T) {
 		case reflect.Map:
 			field.Set(reflect.ValueOf(http.Header{"A": {"b"}}))
 		case reflect.Pointer:
-			field.Set(reflect.ValueOf(&tls.Config{ServerName: "a.test"}))
+			field.Set(reflect.ValueOf(map[string]any{
+				"TLSClientConfig": &tls.Config{ServerName: "a.test"},
+				"Protocols":       httpProtocols((*http.Protocols).SetHTTP2),
+				"HTTP2":           &http.HTTP2Config{MaxReadFrameSize: 1 << 20},
+			}[v.Type().Field(i).Name]))
 		default:
 			field.SetInt(int64(7 + i))
 		}
@@ -473,11 +477,140 @@ func TestTransportClone(t *testing.T) {
 				t.Errorf("%s is not copied", name)
 			}
 		case a.Kind() == reflect.Pointer:
-			if b.IsNil() || a.Pointer() == b.Pointer() || b.Interface().(*tls.Config).ServerName != "a.test" {
+			if b.IsNil() || a.Pointer() == b.Pointer() || name == "TLSClientConfig" && b.Interface().(*tls.Config).ServerName != "a.test" ||
+				name != "TLSClientConfig" && !reflect.DeepEqual(a.Interface(), b.Interface()) {
 				t.Errorf("%s: %v", name, b)
 			}
 		case !reflect.DeepEqual(a.Interface(), b.Interface()) || a.Kind() == reflect.Map && a.Pointer() == b.Pointer():
 			t.Errorf("%s: %v, want %v", name, b, a)
 		}
 	}
+}
+
+// httpProtocols returns the set of the protocols that the functions set.
+func httpProtocols(set ...func(p *http.Protocols, ok bool)) *http.Protocols {
+	p := new(http.Protocols)
+	for _, f := range set {
+		f(p, true)
+	}
+	return p
+}
+
+// A set of protocols that this version does not support is an error of RoundTrip before anything is dialed or read.
+func TestTransportProtocols(t *testing.T) {
+	h1, h2, h2c := (*http.Protocols).SetHTTP1, (*http.Protocols).SetHTTP2, (*http.Protocols).SetUnencryptedHTTP2
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })
+	for _, tt := range []struct {
+		name      string
+		protocols *http.Protocols
+		ok        bool
+	}{
+		{"nil", nil, true},
+		{"HTTP/1", httpProtocols(h1), true},
+		{"none", httpProtocols(), false},
+		{"HTTP/2", httpProtocols(h2), false},
+		{"HTTP/1 and HTTP/2", httpProtocols(h1, h2), false},
+		{"HTTP/1 and unencrypted HTTP/2", httpProtocols(h1, h2c), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dialed := 0
+			transport := &nethttp.Transport{
+				Protocols: tt.protocols, HTTP2: &http.HTTP2Config{MaxReadFrameSize: 1 << 20}, ForceAttemptHTTP2: true,
+				DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					dialed++
+					return new(net.Dialer).DialContext(ctx, network, addr)
+				},
+			}
+			defer transport.CloseIdleConnections()
+			body := &closeNoting{Reader: strings.NewReader("x")}
+			resp, err := transport.RoundTrip(requestTo(t, "POST", s.URL, body))
+			if tt.ok {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := bodyOf(t, resp); got != "HTTP/1.1" {
+					t.Errorf("got %q", got)
+				}
+				return
+			}
+			if !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, gallop.ErrProtocols) || dialed > 0 || !body.closed.Load() {
+				t.Errorf("%v after %d dials, body closed: %v", err, dialed, body.closed.Load())
+			}
+		})
+	}
+}
+
+type closeNoting struct {
+	io.Reader
+	closed atomic.Bool
+}
+
+func (c *closeNoting) Close() error {
+	c.closed.Store(true)
+	return nil
+}
+
+// Each protocol and each field of http.HTTP2Config arrives at the HostClient.
+func TestTransportConfiguresHTTP2(t *testing.T) {
+	var from http.HTTP2Config
+	v := reflect.ValueOf(&from).Elem()
+	for i := range v.NumField() {
+		switch field := v.Field(i); field.Kind() {
+		case reflect.Bool:
+			field.SetBool(true)
+		case reflect.Func:
+			field.Set(reflect.MakeFunc(field.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		default:
+			field.SetInt(int64(7 + i))
+		}
+	}
+	var host *gallop.HostClient
+	transport := &nethttp.Transport{
+		Protocols:     httpProtocols((*http.Protocols).SetHTTP2, (*http.Protocols).SetUnencryptedHTTP2),
+		HTTP2:         &from,
+		ConfigureHost: func(hc *gallop.HostClient) { host = hc },
+	}
+	if _, err := transport.RoundTrip(requestTo(t, "GET", "http://a.test/", nil)); !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	if got := host.Protocols.String(); got != "{HTTP2,UnencryptedHTTP2}" {
+		t.Errorf("protocols %s", got)
+	}
+	to := reflect.ValueOf(host.HTTP2).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		switch got := to.FieldByName(name); {
+		case !got.IsValid():
+			t.Errorf("gallop.HTTP2Config has no %s", name)
+		case got.Kind() == reflect.Func && got.IsNil(), got.Kind() != reflect.Func && !got.Equal(v.Field(i)):
+			t.Errorf("%s is %v, want %v", name, got, v.Field(i))
+		}
+	}
+	if to.NumField() != v.NumField() {
+		t.Errorf("gallop.HTTP2Config has %d fields, http.HTTP2Config has %d", to.NumField(), v.NumField())
+	}
+}
+
+// The field has http.Transport's type, and sizes beyond those of an int are no limit.
+func TestTransportMaxResponseHeaderBytes(t *testing.T) {
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", 5000)) })
+	for limit, ok := range map[int64]bool{0: true, 1 << 40: true, 1<<63 - 1: true, 4 << 10: false} {
+		setFields(t, map[string]any{"MaxResponseHeaderBytes": limit}, func(t *testing.T, client *http.Client) {
+			resp, err := client.Get(s.URL)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if (err == nil) != ok {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+		})
+	}
+}
+
+func TestNewTransport(t *testing.T) {
+	a, b := nethttp.NewTransport(), nethttp.NewTransport()
+	if a == b || a.Proxy == nil {
+		t.Errorf("%p, %p, %p", a, b, a.Proxy)
+	}
+	var _ http.RoundTripper = a
 }

@@ -24,8 +24,8 @@ func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
 	t.schemes.Store(&schemes)
 }
 
-// Clone returns a new Transport with the same exported fields. TLSClientConfig and ProxyConnectHeader are copied, too.
-// Connections and what RegisterProtocol has registered are not.
+// Clone returns a new Transport with the same exported fields. It copies TLSClientConfig, ProxyConnectHeader, Protocols and HTTP2
+// instead of sharing them. The clone has neither the connections nor the registered protocols of t.
 func (t *Transport) Clone() *Transport {
 	return &Transport{
 		Proxy:                  t.Proxy,
@@ -45,8 +45,20 @@ func (t *Transport) Clone() *Transport {
 		MaxIdleConnsPerHost:    t.MaxIdleConnsPerHost,
 		IdleConnTimeout:        t.IdleConnTimeout,
 		MaxResponseHeaderBytes: t.MaxResponseHeaderBytes,
+		Protocols:              cloned(t.Protocols),
+		HTTP2:                  cloned(t.HTTP2),
+		ForceAttemptHTTP2:      t.ForceAttemptHTTP2,
 		ConfigureHost:          t.ConfigureHost,
 	}
+}
+
+// cloned returns a pointer to a copy of what p points to, or nil.
+func cloned[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	copied := *p
+	return &copied
 }
 
 // byScheme returns the response of whoever is registered for the scheme of r. ok is false if that is nobody, or does

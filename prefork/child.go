@@ -1,6 +1,7 @@
 package prefork
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -43,7 +44,7 @@ var parentID = sync.OnceValue(func() int {
 
 func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
 	if p.Reuseport {
-		return reusePort.NewListener(p.network(), addr)
+		return reusePort.Listen(context.Background(), p.network(), addr)
 	}
 	if !isListening(inherited) { // nor is it this package's to close
 		return nil, errNoListener

@@ -94,7 +94,7 @@ func New(config Config) *App {
 	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, a.codecs.names)...)
 	a.config.Server.Handler = a.serve
 	a.config.Server.OnListen = both(a.config.Server.OnListen, config.OnListen)
-	a.http = nethttp.FromHandler(a.serve)
+	a.http = nethttp.ToHTTP(a.serve)
 	a.app = a
 	a.draft = newTable(nil)
 	return a
@@ -135,7 +135,7 @@ func (a *App) serve(request *gallop.RequestCtx) {
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
 // ServeHTTP answers a request of net/http's server, or another server of an http.Handler, HTTP/2 included. See
-// nethttp.FromHandler for what such a server lacks.
+// nethttp.ToHTTP for what such a server lacks.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
 // Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.

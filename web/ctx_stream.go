@@ -28,7 +28,7 @@ func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 // returns when write has. Status and fields have to be set before. If write returns an error the connection ends, so that the
 // client sees that something is missing.
 //
-// Without a gallop.Server, as behind nethttp.FromHandler, the body is gathered first. Behind middleware of net/http it goes through
+// Without a gallop.Server, as behind nethttp.ToHTTP, the body is gathered first. Behind middleware of net/http it goes through
 // that.
 func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	stream, end, err := c.stream()

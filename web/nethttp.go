@@ -33,7 +33,7 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 	return c, ok
 }
 
-// FromHTTP returns an http.Handler as a Handler; see nethttp.Handler for what it can do, which is all that it can with
+// FromHTTP returns an http.Handler as a Handler; see nethttp.FromHTTP for what it can do, which is all that it can with
 // net/http: it may write while it runs, flush, and hijack the connection. Fields of the answer that were set before are
 // there still.
 //
@@ -46,7 +46,7 @@ func FromHTTP(h http.Handler) Handler {
 	if h == nil {
 		panic("web: FromHTTP: the handler is nil")
 	}
-	serve := nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := CtxOf(r)
 		c.showRoutedPath(r.URL)
 		r, end := c.prepare(r)

@@ -540,7 +540,7 @@ func netHTTPStreamsAndHijacks(t *testing.T, listening func(t *testing.T, app *Ap
 func TestServedByOthers(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Get("/", func(c *Ctx) error { return c.Status(203).SendString(c.Method() + c.ReqHeader("X-A")) })
-	for name, h := range map[string]http.Handler{"itself": app, "FromHandler": nethttp.FromHandler(app.Handler())} {
+	for name, h := range map[string]http.Handler{"itself": app, "ToHTTP": nethttp.ToHTTP(app.Handler())} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("X-A", "a")

@@ -1,4 +1,4 @@
-// Package suites runs programs that were made for net/http on nethttp.Handler and in web, over TCP.
+// Package suites runs programs that were made for net/http on nethttp.FromHTTP and in web, over TCP.
 package suites
 
 import (

@@ -10,7 +10,9 @@ import (
 
 // NewFastHTTPHandler returns a handler that calls h. Unless h has flushed it, or it is larger than 16 MiB, the answer is in
 // ctx.Response when h has returned, for others to look at.
-func NewFastHTTPHandler(h http.Handler) gallop.RequestHandler { return nethttp.GatheringHandler(h) }
+func NewFastHTTPHandler(h http.Handler) gallop.RequestHandler {
+	return nethttp.FromHTTP(h, nethttp.Gather())
+}
 
 // NewFastHTTPHandlerFunc is NewFastHTTPHandler for a function.
 func NewFastHTTPHandlerFunc(h http.HandlerFunc) gallop.RequestHandler { return NewFastHTTPHandler(h) }

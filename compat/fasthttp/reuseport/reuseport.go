@@ -2,6 +2,7 @@
 package reuseport
 
 import (
+	"context"
 	"errors"
 	"net"
 
@@ -12,7 +13,7 @@ var shared = listen.TCP{ReusePort: true, DeferAccept: true, FastOpen: true}
 
 // Listen listens on an address that others listen on as well. It fails with an *ErrNoReusePort where that cannot be.
 func Listen(network, addr string) (net.Listener, error) {
-	ln, err := shared.NewListener(network, addr)
+	ln, err := shared.Listen(context.Background(), network, addr)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, &ErrNoReusePort{err}
 	}

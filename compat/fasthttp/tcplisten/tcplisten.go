@@ -1,7 +1,23 @@
 // Package tcplisten has the names of github.com/valyala/fasthttp/tcplisten for what is in gallop's package listen.
 package tcplisten
 
-import "github.com/gallop-http/gallop/listen"
+import (
+	"context"
+	"net"
 
-// Config says how to listen.
-type Config = listen.TCP
+	"github.com/gallop-http/gallop/listen"
+)
+
+// Config is a configuration of TCP listeners. See the fields of listen.TCP.
+type Config struct {
+	ReusePort   bool
+	DeferAccept bool
+	FastOpen    bool
+	Backlog     int
+}
+
+// NewListener listens on addr. The network is "tcp", "tcp4" or "tcp6".
+func (c *Config) NewListener(network, addr string) (net.Listener, error) {
+	tcp := listen.TCP{ReusePort: c.ReusePort, DeferAccept: c.DeferAccept, FastOpen: c.FastOpen, Backlog: c.Backlog}
+	return tcp.Listen(context.Background(), network, addr)
+}

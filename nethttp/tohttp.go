@@ -17,16 +17,19 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// FromHandler returns an http.Handler that calls h, to be served by net/http or whatever
-// else serves such handlers, HTTP/2 included.
+// ToHTTP returns an http.Handler that calls h, for net/http's server and other servers of http.Handlers, HTTP/2 servers included.
 //
-// The request's body is a stream; methods of RequestCtx that want all of it read it, 64 MiB
-// at most. A body of the answer that is a stream is flushed after each piece. Trailers go both
-// ways, and the RequestCtx ends with the request's context. After Hijack, h's HijackHandler
-// gets the connection on a goroutine of its own, if the server can hijack; otherwise the answer is
-// 501. What asks a gallop server for more, such as EarlyHints, StreamResponse or HijackConn,
-// does nothing or fails.
-func FromHandler(h gallop.RequestHandler) http.Handler {
+// The request body is a stream. Methods of RequestCtx that need the whole body read up to 64 MiB. If the response body is a
+// stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx ends with the request's context.
+//
+// After Hijack, h's HijackHandler gets the connection on a goroutine of its own. If the server cannot hijack, the response is 501.
+// EarlyHints, StreamResponse and HijackConn need a gallop server, so they do nothing or return an error.
+//
+// ToHTTP panics if h is nil. The returned http.Handler may be called concurrently if h may.
+func ToHTTP(h gallop.RequestHandler) http.Handler {
+	if h == nil {
+		panic("nethttp: ToHTTP of a nil gallop.RequestHandler")
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		life, cancel := context.WithCancel(r.Context())
 		defer cancel()

@@ -16,7 +16,7 @@ import (
 )
 
 // What becomes of an answer is the same behind net/http's server as behind gallop's.
-func TestFromHandlerAnswer(t *testing.T) {
+func TestToHTTPAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		handle gallop.RequestHandler
@@ -49,7 +49,7 @@ func TestFromHandlerAnswer(t *testing.T) {
 				go s.Serve(ln)
 				t.Cleanup(func() { s.Close() })
 				var want string
-				for i, addr := range []string{ln.Addr().String(), startNetHTTP(t, nethttp.FromHandler(tc.handle))} {
+				for i, addr := range []string{ln.Addr().String(), startNetHTTP(t, nethttp.ToHTTP(tc.handle))} {
 					p := dial(t, addr)
 					p.say("%s / HTTP/1.1\r\nHost: h\r\n\r\n", method)
 					resp := p.answer(method)
@@ -67,9 +67,9 @@ func TestFromHandlerAnswer(t *testing.T) {
 }
 
 // The target is what came, or what http.StripPrefix and its like have left of it.
-func TestFromHandlerTarget(t *testing.T) {
+func TestToHTTPTarget(t *testing.T) {
 	var got string
-	h := nethttp.FromHandler(func(ctx *gallop.RequestCtx) { got = fmt.Sprintf("%s %s", ctx.RequestURI(), ctx.Path()) })
+	h := nethttp.ToHTTP(func(ctx *gallop.RequestCtx) { got = fmt.Sprintf("%s %s", ctx.RequestURI(), ctx.Path()) })
 	other := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Path, r.URL.RawPath, r.URL.RawQuery = "/other/\u00fc", "", "b"
 		h.ServeHTTP(w, r)
@@ -100,8 +100,8 @@ func TestFromHandlerTarget(t *testing.T) {
 }
 
 // Trailers of a small answer arrive, too.
-func TestFromHandlerTrailers(t *testing.T) {
-	p := dial(t, startNetHTTP(t, nethttp.FromHandler(nethttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func TestToHTTPTrailers(t *testing.T) {
+	p := dial(t, startNetHTTP(t, nethttp.ToHTTP(nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
 		io.WriteString(w, "x")
 		w.Header().Set("X-Sum", "1")
@@ -114,13 +114,13 @@ func TestFromHandlerTrailers(t *testing.T) {
 }
 
 // A body whose length nobody has said, as http.NewRequest has it for readers that it does not know, is there.
-func TestFromHandlerBodyOfUnknownLength(t *testing.T) {
+func TestToHTTPBodyOfUnknownLength(t *testing.T) {
 	r, err := http.NewRequest("POST", "/", io.MultiReader(strings.NewReader("body")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+	nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %q", ctx.PostBody(), ctx.Request.Header.ContentType())
 	}).ServeHTTP(w, r)
 	if got := w.Body.String(); got != `body ""` {
@@ -129,9 +129,9 @@ func TestFromHandlerBodyOfUnknownLength(t *testing.T) {
 }
 
 // The connection is there to be asked, and does nothing.
-func TestFromHandlerConn(t *testing.T) {
+func TestToHTTPConn(t *testing.T) {
 	w := httptest.NewRecorder()
-	nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+	nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
 		c := ctx.Conn()
 		_, read := c.Read(make([]byte, 1))
 		_, written := c.Write([]byte("x"))
@@ -147,14 +147,14 @@ func TestFromHandlerConn(t *testing.T) {
 }
 
 // A handler that aborts ends the connection, and nothing is logged.
-func TestFromHandlerAborts(t *testing.T) {
+func TestToHTTPAborts(t *testing.T) {
 	for name, h := range map[string]gallop.RequestHandler{
 		"of gallop":   func(*gallop.RequestCtx) { panic(gallop.ErrAbortHandler) },
-		"of net/http": nethttp.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })),
+		"of net/http": nethttp.FromHTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var logged strings.Builder
-			s := httptest.NewUnstartedServer(nethttp.FromHandler(h))
+			s := httptest.NewUnstartedServer(nethttp.ToHTTP(h))
 			s.Config.ErrorLog = log.New(&logged, "", 0)
 			s.Start()
 			p := dial(t, s.Listener.Addr().String())
@@ -169,8 +169,8 @@ func TestFromHandlerAborts(t *testing.T) {
 }
 
 // A hijacked connection can be closed for writing, as one of gallop's server.
-func TestFromHandlerHijackCloseWrite(t *testing.T) {
-	p := dial(t, startNetHTTP(t, nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+func TestToHTTPHijackCloseWrite(t *testing.T) {
+	p := dial(t, startNetHTTP(t, nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
 		ctx.HijackSetNoResponse(true)
 		ctx.Hijack(func(c net.Conn) {
 			if w, ok := c.(interface{ CloseWrite() error }); !ok || w.CloseWrite() != nil {
@@ -184,8 +184,8 @@ func TestFromHandlerHijackCloseWrite(t *testing.T) {
 }
 
 // A hijack handler that panics ends its connection only, as with gallop's server.
-func TestFromHandlerHijackPanics(t *testing.T) {
-	p := dial(t, startNetHTTP(t, nethttp.FromHandler(func(ctx *gallop.RequestCtx) {
+func TestToHTTPHijackPanics(t *testing.T) {
+	p := dial(t, startNetHTTP(t, nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
 		ctx.HijackSetNoResponse(true)
 		ctx.Hijack(func(net.Conn) { panic("no") })
 	})))
