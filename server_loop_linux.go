@@ -709,7 +709,7 @@ func (o *output) writeOnLoop(p []byte) error {
 	} else if len(p) == 0 {
 		n, err = lc.TryWrite(head)
 	} else {
-		n, err = lc.TryWriteBoth(head, p)
+		n, err = lc.TryWriteBoth(head, p, o.more)
 	}
 	o.count(int64(n))
 	if err != nil {

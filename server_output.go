@@ -22,6 +22,7 @@ type output struct {
 	limit    time.Time                 // for the whole response, or zero
 	byHand   atomic.Pointer[time.Time] // what RequestCtx.SetWriteDeadline said, instead
 	cut      atomic.Bool               // nothing more is to be written, whoever is at it
+	more     bool                      // what is written now is not the end of the response
 	err      error
 	vec      net.Buffers // for writev, kept so that it is not garbage
 	vecs     [2][]byte

@@ -272,7 +272,10 @@ func (s *streamSink) Write(p []byte) (int, error) {
 func (s *streamSink) put(p []byte) error {
 	if s.chunked {
 		s.o.buf = http1.AppendChunkLine(s.o.room(32), len(p))
-		if err := s.o.write(p); err != nil {
+		s.o.more = true // the end of the chunk, at least
+		err := s.o.write(p)
+		s.o.more = false
+		if err != nil {
 			return err
 		}
 		s.o.appendString("\r\n")

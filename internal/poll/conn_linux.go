@@ -224,9 +224,10 @@ func (c *Conn) TryWriteShared(p []byte) (int, error) {
 	return c.TryWrite(p)
 }
 
-// TryWriteBoth is TryWrite of a and b, one behind the other.
-func (c *Conn) TryWriteBoth(a, b []byte) (int, error) {
-	n, err := c.loop.writeBoth(int(c.fd), a, b)
+// TryWriteBoth is TryWrite of a and b, one behind the other. If more is true, the system may hold back the end of b, which
+// fills no packet, until the next write, or for 200 ms if there is none.
+func (c *Conn) TryWriteBoth(a, b []byte, more bool) (int, error) {
+	n, err := c.loop.writeBoth(int(c.fd), a, b, more)
 	if err == syscall.EAGAIN {
 		err = nil
 	}

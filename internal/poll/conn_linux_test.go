@@ -53,10 +53,10 @@ func TestConnWaits(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		synctest.Wait()
-		if n, err := c.TryWriteBoth([]byte("half of "), []byte("this")); n != 10 || err != nil {
+		if n, err := c.TryWriteBoth([]byte("half of "), []byte("this"), false); n != 10 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		if n, err := c.TryWriteBoth([]byte("x"), []byte("y")); n != 0 || err != nil {
+		if n, err := c.TryWriteBoth([]byte("x"), []byte("y"), true); n != 0 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 		for name, op := range map[string]struct {

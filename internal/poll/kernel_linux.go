@@ -57,11 +57,11 @@ func (l *Loop) write(fd int, p []byte) (int, error) {
 	return Write(fd, p)
 }
 
-func (l *Loop) writeBoth(fd int, a, b []byte) (int, error) {
+func (l *Loop) writeBoth(fd int, a, b []byte, more bool) (int, error) {
 	if l.kernel != nil {
 		return l.kernel.Writev(fd, a, b)
 	}
-	return writeBoth(fd, a, b)
+	return writeBoth(fd, a, b, more)
 }
 
 // sendfile is given f, and its descriptor.

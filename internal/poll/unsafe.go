@@ -42,12 +42,23 @@ func write(fd int, p []byte) (int, error) {
 	}
 }
 
-func writeBoth(fd int, a, b []byte) (int, error) {
+func writeBoth(fd int, a, b []byte, more bool) (int, error) {
 	vec := [2]syscall.Iovec{{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}}
 	vec[0].SetLen(len(a))
 	vec[1].SetLen(len(b))
-	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(&vec)), 2)
+	msg := syscall.Msghdr{Iov: &vec[0], Iovlen: 2}
+	n, _, errno := syscall.RawSyscall(syscall.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&msg)), uintptr(sendFlags(more)))
 	return result(n, errno)
+}
+
+// sendFlags has a write not wait, and, if more follows at once, hold back what fills no packet.
+func sendFlags(more bool) int {
+	const msgMore = 0x8000
+	flags := syscall.MSG_DONTWAIT | syscall.MSG_NOSIGNAL
+	if more {
+		flags |= msgMore
+	}
+	return flags
 }
 
 // accept4 accepts a connection of a listener that is non-blocking.
