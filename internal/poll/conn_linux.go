@@ -49,8 +49,22 @@ type Conn struct {
 	timer clock.Timer[*Conn]
 	view  atomic.Pointer[view] // only while somebody waits, or has set deadlines
 
-	addr   netip.Addr                  // of the peer; not valid if the socket is a unix one
-	remote atomic.Pointer[net.TCPAddr] // addr and port, once somebody has asked
+	addr  netip.Addr                // of the peer; not valid if the socket is a unix one
+	asked atomic.Pointer[addresses] // what RemoteAddr and LocalAddr have returned
+}
+
+// addresses are those of a connection. They are never changed, only replaced by others with one more.
+type addresses struct {
+	remote *net.TCPAddr // addr and port, once somebody has asked
+	local  net.Addr     // the same for the socket's own name
+}
+
+// known returns the addresses that somebody has asked for.
+func (c *Conn) known() addresses {
+	if a := c.asked.Load(); a != nil {
+		return *a
+	}
+	return addresses{}
 }
 
 // Bits of Conn.state.
@@ -571,12 +585,12 @@ func (c *Conn) RemoteAddr() net.Addr {
 	if !c.addr.IsValid() {
 		return &net.UnixAddr{Net: "unix", Name: c.peerName()}
 	}
-	a := c.remote.Load()
-	if a == nil {
-		a = net.TCPAddrFromAddrPort(c.Peer())
-		c.remote.Store(a)
+	known := c.known()
+	if known.remote == nil {
+		known.remote = net.TCPAddrFromAddrPort(c.Peer())
+		c.asked.Store(&known)
 	}
-	return a
+	return known.remote
 }
 
 // peerName returns what the peer has bound its unix socket to. One without a name is "@", as package
@@ -592,21 +606,36 @@ func (c *Conn) peerName() string {
 	return name
 }
 
-// LocalAddr implements net.Conn.
+// LocalAddr implements net.Conn. The system is asked once.
 func (c *Conn) LocalAddr() net.Addr {
-	var sa syscall.Sockaddr
-	if err := (rawConn{c}).Control(func(fd uintptr) { sa, _ = c.loop.name(int(fd)) }); err == nil {
-		if at := addrPort(sa); at.IsValid() {
-			return net.TCPAddrFromAddrPort(at)
+	known := c.known()
+	if known.local == nil {
+		if known.local = c.ownName(); known.local != nil {
+			c.asked.Store(&known)
 		}
-		if u, ok := sa.(*syscall.SockaddrUnix); ok {
-			return &net.UnixAddr{Net: "unix", Name: u.Name}
-		}
+	}
+	if known.local != nil {
+		return known.local
 	}
 	if c.addr.IsValid() {
 		return &net.TCPAddr{}
 	}
 	return &net.UnixAddr{Net: "unix"}
+}
+
+// ownName returns the name of the socket, nil if it has none any more.
+func (c *Conn) ownName() net.Addr {
+	var sa syscall.Sockaddr
+	if err := (rawConn{c}).Control(func(fd uintptr) { sa, _ = c.loop.name(int(fd)) }); err != nil {
+		return nil
+	}
+	if at := addrPort(sa); at.IsValid() {
+		return net.TCPAddrFromAddrPort(at)
+	}
+	if u, ok := sa.(*syscall.SockaddrUnix); ok {
+		return &net.UnixAddr{Net: "unix", Name: u.Name}
+	}
+	return nil
 }
 
 // addrPort returns the address of an internet socket.
