@@ -2,8 +2,11 @@ package gallop_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -178,4 +181,49 @@ func TestClientUpgrade(t *testing.T) {
 	if n := hc.ConnsCount(); n != 0 {
 		t.Errorf("%d connections behind Close, want 0", n)
 	}
+}
+
+// The end of a large chunk may wait in the kernel for what comes next, and leaves with Flush.
+func TestFlushSendsTheEndOfLargeChunks(t *testing.T) {
+	chunk := bytes.Repeat([]byte("0123456789abcdef"), 5000) // no multiple of what a packet holds
+	read := make(chan bool)
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		s := &gallop.Server{Engine: over, Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+			stream, err := ctx.StreamResponse()
+			for range 20 {
+				if err == nil {
+					_, err = stream.Write(chunk)
+				}
+				if err == nil {
+					err = stream.Flush()
+				}
+				<-read
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}}
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Serve(ln)
+		defer s.Shutdown()
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(httptest.NewRequest("GET", "http://"+ln.Addr().String(), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		begun := time.Now()
+		for range 20 {
+			got := make([]byte, len(chunk))
+			if _, err := io.ReadFull(resp.Body, got); err != nil || !bytes.Equal(got, chunk) {
+				t.Fatal("the chunk is another one: ", err)
+			}
+			read <- true
+		}
+		if took := time.Since(begun); took > 2*time.Second { // 200 ms each, if the end were held back
+			t.Errorf("20 flushed chunks took %v", took)
+		}
+	})
 }
