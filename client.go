@@ -34,6 +34,8 @@ type Client struct {
 	// Proxy chooses the proxy for a host, see HostClient.Proxy.
 	Proxy func(isTLS bool, addr string) (*url.URL, error)
 
+	// TLSConfig configures TLS, see HostClient.TLSConfig. It must not be changed once it has been
+	// used.
 	TLSConfig *tls.Config
 
 	// MaxConnsPerHost is how many connections there may be to a host, and
