@@ -66,6 +66,8 @@ type Client struct {
 	// HTTP2 configures HTTP/2. nil means the defaults. It has no effect unless HTTP/2 is used.
 	HTTP2 *HTTP2Config
 
+	// TLSConfig configures TLS, see HostClient.TLSConfig. It must not be changed once it has been
+	// used.
 	TLSConfig *tls.Config
 
 	// MaxConnsPerHost limits the connections to a host, and MaxIdleConnsPerHost how many of them

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/memnet"
@@ -72,7 +73,8 @@ func proxyFor(t *testing.T, secured *tls.Config, answer string) *gallop.HostClie
 	}()
 	return &gallop.HostClient{
 		Addr: "proxy.test:443", IsTLS: secured != nil, TLSConfig: &tls.Config{InsecureSkipVerify: true},
-		Dial: func(string) (net.Conn, error) { return ln.Dial() },
+		Dial:        func(string) (net.Conn, error) { return ln.Dial() },
+		ReadTimeout: 5 * time.Second, // so that a broken client fails its test instead of hanging
 	}
 }
 

@@ -40,10 +40,13 @@ type HostClient struct {
 	// are in the header.
 	IsProxy bool
 
-	// TLSConfig is for TLS; nil is the default one. It is cloned, and ServerName set
-	// to the host of the address, unless it is set. Without a ClientSessionCache the client
-	// has one for each configuration, unless VerifyPeerCertificate is set and VerifyConnection is not:
-	// sessions that are resumed do not call the former.
+	// TLSConfig configures TLS; nil means the default configuration. The client uses a clone whose
+	// ServerName is the host of the address unless it is set. The configuration must not be changed
+	// once it has been used: sessions that were made under it may be resumed.
+	//
+	// Without a ClientSessionCache the client remembers sessions for each configuration. It
+	// remembers none if VerifyPeerCertificate is set and VerifyConnection is not, since the
+	// former is not called for resumed sessions.
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent of requests that have none; "gallop" by default.

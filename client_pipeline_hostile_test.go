@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -34,38 +35,46 @@ func TestPipelineHostileServers(t *testing.T) {
 		{name: "a switch of protocols", says: []string{"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n" + ok + "x"}, want: "!!!"},
 		{name: "never answers", says: []string{"", "", ""}, want: "!!!"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &PipelineClient{
-					Addr: "a.test:80", ReadTimeout: time.Second, MaxResponseBodySize: 1 << 20,
-					Dial: func(string) (net.Conn, error) { return sayAll(tc.says), nil },
-				}
-				var calls []*pipelined
-				for i := range tc.want {
-					calls = append(calls, callPipeline(c, "GET", fmt.Sprint("/", i), 0))
-				}
-				got := ""
-				for _, p := range calls {
-					if <-p.done; p.err != nil {
-						p.body = "!"
+		for _, secured := range []*tls.Config{nil, newTLSPeer(t, "a.test").cfg} {
+			t.Run(tc.name+map[bool]string{true: ", over TLS"}[secured != nil], func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := &PipelineClient{
+						Addr: "a.test:80", ReadTimeout: time.Second, MaxResponseBodySize: 1 << 20,
+						IsTLS: secured != nil, TLSConfig: &tls.Config{InsecureSkipVerify: true},
+						Dial: func(string) (net.Conn, error) { return sayAll(tc.says, secured), nil },
 					}
-					got += p.body
-				}
-				if got != tc.want {
-					t.Errorf("got %q, want %q", got, tc.want)
-				}
-				if synctest.Wait(); c.PendingRequests() != 0 || len(c.slots) != 0 {
-					t.Errorf("left are %d calls, %d slots", c.PendingRequests(), len(c.slots))
-				}
-				time.Sleep(time.Hour)
+					var calls []*pipelined
+					for i := range tc.want {
+						calls = append(calls, callPipeline(c, "GET", fmt.Sprint("/", i), 0))
+					}
+					got := ""
+					for _, p := range calls {
+						if <-p.done; p.err != nil {
+							p.body = "!"
+						}
+						got += p.body
+					}
+					if got != tc.want {
+						t.Errorf("got %q, want %q", got, tc.want)
+					}
+					if synctest.Wait(); c.PendingRequests() != 0 || len(c.slots) != 0 {
+						t.Errorf("left are %d calls, %d slots", c.PendingRequests(), len(c.slots))
+					}
+					time.Sleep(time.Hour)
+				})
 			})
-		})
+		}
 	}
 }
 
-// sayAll returns a connection to a server that says these texts, whatever it is asked.
-func sayAll(says []string) net.Conn {
-	client, server := wiretest.Pipe()
+// sayAll returns a connection to a server that says these texts, whatever it is asked. With a
+// configuration the server speaks TLS.
+func sayAll(says []string, secured *tls.Config) net.Conn {
+	client, below := wiretest.Pipe()
+	var server net.Conn = below
+	if secured != nil {
+		server = tls.Server(below, secured)
+	}
 	go func() {
 		defer server.Close()
 		go io.Copy(io.Discard, server)

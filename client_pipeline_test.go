@@ -85,7 +85,7 @@ func callPipeline(c *PipelineClient, method, path string, timeout time.Duration)
 	p := &pipelined{done: make(chan struct{})}
 	req, resp := new(Request), new(Response)
 	req.Header.SetMethod(method)
-	req.SetRequestURI("http://a.test" + path)
+	req.SetRequestURI(map[bool]string{false: "http", true: "https"}[c.IsTLS] + "://a.test" + path)
 	if method == MethodPost {
 		req.SetBodyString("body")
 	}

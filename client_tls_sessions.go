@@ -1,8 +1,10 @@
 package gallop
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"sync"
 )
 
@@ -24,12 +26,10 @@ const (
 	tlsConfigs = 64
 )
 
-// tlsIdentity tells configurations apart, also one from itself after it was changed in place. Functions cannot be compared.
+// tlsIdentity tells configurations apart. It notices most changes of a configuration in place, too, but functions cannot be compared.
 type tlsIdentity struct {
 	config       *tls.Config
-	certificates *tls.Certificate // the first of
-	count        int              // so many
-	leaf         *byte            // of the first one
+	certificates [sha256.Size]byte // over the leaf of each
 	roots        *x509.CertPool
 	serverName   string
 	insecure     bool
@@ -39,14 +39,26 @@ func tlsIdentityOf(cfg *tls.Config) tlsIdentity {
 	if cfg == nil {
 		return tlsIdentity{}
 	}
-	id := tlsIdentity{config: cfg, count: len(cfg.Certificates), roots: cfg.RootCAs, serverName: cfg.ServerName, insecure: cfg.InsecureSkipVerify}
-	if id.count > 0 {
-		id.certificates = &cfg.Certificates[0]
-		if chain := id.certificates.Certificate; len(chain) > 0 && len(chain[0]) > 0 {
-			id.leaf = &chain[0][0]
-		}
+	id := tlsIdentity{config: cfg, roots: cfg.RootCAs, serverName: cfg.ServerName, insecure: cfg.InsecureSkipVerify}
+	if len(cfg.Certificates) > 0 {
+		id.certificates = leavesOf(cfg.Certificates)
 	}
 	return id
+}
+
+// leavesOf returns a hash of the leaves of the certificates, in their order.
+func leavesOf(certificates []tls.Certificate) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for i := range certificates {
+		var leaf []byte
+		if chain := certificates[i].Certificate; len(chain) > 0 {
+			leaf = chain[0]
+		}
+		_ = binary.Write(h, binary.BigEndian, int64(len(leaf)))
+		h.Write(leaf)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // of returns the sessions of a configuration, which may be nil. It returns nil if sessions are not ours to remember: if the

@@ -58,6 +58,7 @@ func TestClientResumesSessionsOfTheSameConfigurationOnly(t *testing.T) {
 	pinned := errors.New("not the pinned certificate")
 	for _, tt := range []struct {
 		name    string
+		a       func(t *testing.T, a *tls.Config)             // changes the configuration before it is used
 		b       func(t *testing.T, a *tls.Config) *tls.Config // the configuration for the second address
 		want    string                                        // what its server says
 		wantErr string
@@ -82,11 +83,22 @@ func TestClientResumesSessionsOfTheSameConfigurationOnly(t *testing.T) {
 			a.Certificates[0] = as(t, "bob.test", nil).Certificates[0]
 			return a
 		}, want: "bob.test"},
+		{name: "second certificate changed in place", a: func(t *testing.T, a *tls.Config) {
+			unfit := as(t, "nobody.test", nil).Certificates[0]
+			unfit.SupportedSignatureAlgorithms = []tls.SignatureScheme{tls.PKCS1WithSHA1}
+			a.Certificates = []tls.Certificate{unfit, a.Certificates[0]}
+		}, b: func(t *testing.T, a *tls.Config) *tls.Config {
+			a.Certificates[1] = as(t, "bob.test", nil).Certificates[0]
+			return a
+		}, want: "bob.test"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 				addrs, roots := certifiedServer(t, version, 2)
 				cfg := as(t, "alice.test", roots)
+				if tt.a != nil {
+					tt.a(t, cfg)
+				}
 				c := &Client{ConfigureClient: func(hc *HostClient) error {
 					hc.TLSConfig = cfg
 					return nil

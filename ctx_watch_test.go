@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -22,19 +23,26 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// onSocketsAndTLS runs a test for servers that serve real sockets in each way, without and with TLS. Dial makes a connection to
-// a new server with the settings of s.
+// onSocketsAndTLS runs a test for servers that serve real sockets in each way: over TCP, over TLS and over unix sockets. Each is a new
+// server with the settings of s, to which dialEither connects. config is nil without TLS.
 func onSocketsAndTLS(t *testing.T, s func() *gallop.Server, test func(t *testing.T, address string, config *tls.Config)) {
 	certPEM, keyPEM, err := gallop.GenerateTestCertificate("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	onSockets(t, func(t *testing.T, over gallop.EngineType) {
-		for _, config := range []*tls.Config{nil, {InsecureSkipVerify: true}} {
-			t.Run(map[bool]string{false: "plain", true: "TLS"}[config != nil], func(t *testing.T) {
-				s := s()
+		for _, tt := range []struct {
+			name, network, address string
+			config                 *tls.Config
+		}{
+			{"plain", "tcp4", "127.0.0.1:0", nil},
+			{"TLS", "tcp4", "127.0.0.1:0", &tls.Config{InsecureSkipVerify: true}},
+			{"unix", "unix", filepath.Join(t.TempDir(), "s"), nil},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				s, config := s(), tt.config
 				s.Engine, s.Logger = over, quiet
-				ln, err := net.Listen("tcp4", "127.0.0.1:0")
+				ln, err := net.Listen(tt.network, tt.address)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -58,30 +66,39 @@ func onSocketsAndTLS(t *testing.T, s func() *gallop.Server, test func(t *testing
 	})
 }
 
+// halfCloser is a socket of either network.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// isUnix reports whether the address is that of a unix socket.
+func isUnix(address string) bool { return filepath.IsAbs(address) }
+
 // dialEither connects to a server with or without TLS. It returns the socket, too.
-func dialEither(t *testing.T, address string, config *tls.Config) (c net.Conn, socket *net.TCPConn) {
+func dialEither(t *testing.T, address string, config *tls.Config) (c net.Conn, socket halfCloser) {
 	t.Helper()
-	nc, err := net.Dial("tcp4", address)
+	nc, err := net.Dial(map[bool]string{false: "tcp4", true: "unix"}[isUnix(address)], address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	if socket = nc.(*net.TCPConn); config == nil {
+	if socket = nc.(halfCloser); config == nil {
 		return nc, socket
 	}
 	return tls.Client(nc, config), socket
 }
 
 // halfClose ends the client's side of a connection, and of TLS if it is one.
-func halfClose(c net.Conn, socket *net.TCPConn) {
+func halfClose(c net.Conn, socket halfCloser) {
 	if tc, ok := c.(*tls.Conn); ok {
 		_ = tc.CloseWrite()
 	}
 	_ = socket.CloseWrite()
 }
 
-func reset(socket *net.TCPConn) {
-	_ = socket.SetLinger(0)
+func reset(socket halfCloser) {
+	_ = socket.(*net.TCPConn).SetLinger(0)
 	_ = socket.Close()
 }
 
@@ -114,7 +131,7 @@ func TestDoneAtOnce(t *testing.T) {
 		}}
 	}
 	onSocketsAndTLS(t, s, func(t *testing.T, address string, config *tls.Config) {
-		ask := func(behind string, leave func(c net.Conn, socket *net.TCPConn)) func() {
+		ask := func(behind string, leave func(c net.Conn, socket halfCloser)) func() {
 			return func() {
 				c, socket := dialEither(t, address, config)
 				fmt.Fprint(c, wiretest.Get("/")+behind)
@@ -122,8 +139,8 @@ func TestDoneAtOnce(t *testing.T) {
 				leave(c, socket)
 			}
 		}
-		closing := func(c net.Conn, _ *net.TCPConn) { c.Close() }
-		resetting := func(_ net.Conn, socket *net.TCPConn) { reset(socket) }
+		closing := func(c net.Conn, _ halfCloser) { c.Close() }
+		resetting := func(_ net.Conn, socket halfCloser) { reset(socket) }
 		for name, leave := range map[string]func(){
 			"closed":                       ask("", closing),
 			"half closed":                  ask("", halfClose),
@@ -131,7 +148,7 @@ func TestDoneAtOnce(t *testing.T) {
 			"reset behind another request": ask(wiretest.Get("/next"), resetting),
 			"killed":                       func() { killed(t, address, config != nil, begun) },
 		} {
-			if strings.Contains(name, "behind") && runtime.GOOS != "linux" {
+			if strings.Contains(name, "behind") && runtime.GOOS != "linux" || isUnix(address) && !strings.HasSuffix(name, "closed") {
 				continue
 			}
 			took := time.Hour
@@ -150,11 +167,16 @@ func TestDoneAtOnce(t *testing.T) {
 	})
 }
 
-// killed has another process send a request, and kills it when the handler has begun.
+// killed has another process send a request, and kills it when the handler has begun. The process is curl if that is installed.
 func killed(t *testing.T, address string, overTLS bool, begun <-chan bool) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestDoneAtOnce$")
-	cmd.Env = append(os.Environ(), watchChild+"="+address+map[bool]string{true: " TLS"}[overTLS])
+	var cmd *exec.Cmd
+	if curl, err := exec.LookPath("curl"); err == nil {
+		cmd = exec.Command(curl, "-sk", map[bool]string{false: "http://", true: "https://"}[overTLS]+address+"/")
+	} else {
+		cmd = exec.Command(os.Args[0], "-test.run=^TestDoneAtOnce$")
+		cmd.Env = append(os.Environ(), watchChild+"="+address+map[bool]string{true: " TLS"}[overTLS])
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +185,7 @@ func killed(t *testing.T, address string, overTLS bool, begun <-chan bool) {
 	_ = cmd.Wait()
 }
 
-// With AllowHalfClose a client may end its side of the connection, and a reset is noticed nevertheless.
+// With AllowHalfClose a client may end its side of the connection. A reset and a failed write end the context nevertheless.
 func TestAllowHalfClose(t *testing.T) {
 	ended := make(chan error, 1)
 	s := func() *gallop.Server {
@@ -176,6 +198,10 @@ func TestAllowHalfClose(t *testing.T) {
 				return
 			}
 			ctx.PostBody() // reads all of it
+			if string(ctx.Path()) == "/write" {
+				ended <- writeUntilDone(ctx)
+				return
+			}
 			limit := 50 * time.Millisecond
 			if string(ctx.Path()) == "/reset" {
 				limit = 10 * time.Second
@@ -208,10 +234,16 @@ func TestAllowHalfClose(t *testing.T) {
 				t.Errorf("%q: %d %q, %v", request, resp.StatusCode, body, err)
 			}
 		}
-		if runtime.GOOS != "linux" {
+		c, socket := dialEither(t, address, config)
+		io.WriteString(c, wiretest.Get("/write"))
+		halfClose(c, socket)
+		if err := <-ended; err != context.Canceled {
+			t.Errorf("after a failed write: %v", err)
+		}
+		if runtime.GOOS != "linux" || isUnix(address) {
 			return
 		}
-		c, socket := dialEither(t, address, config)
+		c, socket = dialEither(t, address, config)
 		io.WriteString(c, wiretest.Get("/reset"))
 		halfClose(c, socket)
 		time.Sleep(20 * time.Millisecond) // that may be noticed
@@ -220,6 +252,22 @@ func TestAllowHalfClose(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// writeUntilDone writes to a client that reads nothing until that fails, and returns the error of ctx then.
+func writeUntilDone(ctx *gallop.RequestCtx) error {
+	done := ctx.Done()
+	_ = ctx.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	w, err := ctx.StreamResponse()
+	for err == nil {
+		_, err = w.Write(make([]byte, 64<<10))
+	}
+	select {
+	case <-done:
+		return ctx.Err()
+	case <-time.After(10 * time.Second):
+		return errors.New("nothing was noticed")
+	}
 }
 
 // endedConn is a connection that has a request and then nothing, as tests of handlers use them.
@@ -285,6 +333,7 @@ func TestDoneOnConnsThatAreNoSockets(t *testing.T) {
 		"a write fails":                 {&endedConn{wrong: broken}, write, context.Canceled, ""},
 		"a write fails, body unread":    {&endedConn{in: strings.NewReader("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n"), wrong: broken}, write, context.Canceled, ""},
 		"a write fails, a request more": {&endedConn{in: strings.NewReader(wiretest.Get("/") + wiretest.Get("/")), wrong: broken}, write, context.Canceled, ""},
+		"the deadline passes":           {&endedConn{}, wait, context.DeadlineExceeded, "408"},
 		"Shutdown": {&endedConn{}, func(ctx *gallop.RequestCtx) error {
 			go s.Shutdown()
 			return wait(ctx)
@@ -298,11 +347,13 @@ func TestDoneOnConnsThatAreNoSockets(t *testing.T) {
 				}
 				var got error
 				s.Handler = func(ctx *gallop.RequestCtx) {
-					if tt.handle(ctx) != nil {
-						got = ctx.Err()
-					}
+					got = tt.handle(ctx)
+				}
+				if tt.want == context.DeadlineExceeded {
+					s.Handler = gallop.TimeoutHandler(s.Handler, time.Second, "late")
 				}
 				s.ServeConn(tt.conn)
+				synctest.Wait()
 				if got != tt.want || !strings.HasPrefix(tt.conn.out.String(), "HTTP/1.1 "+tt.status) && tt.status != "" {
 					t.Errorf("%v, %q", got, tt.conn.out.String())
 				}

@@ -3,6 +3,7 @@ package gallop_test
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -48,6 +49,14 @@ func TestGuardAndFilesSeeOnePath(t *testing.T) {
 	}
 	onTransports(t, func(t *testing.T, on transport) {
 		for name, files := range handlers {
+			on.talk(t, &gallop.Server{Handler: notNormalized(guarded(files))}, func(c *wiretest.Conversation) {
+				for _, target := range slices.Concat(waysAround, []string{"//public///a.txt", "/public//a.txt", "/x/..//public/a.txt"}) {
+					r := c.Send("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n").Next("GET")
+					if r.Status != 404 && r.Status != 403 && r.Status != 400 || strings.Contains(string(r.Body), "SECRET") {
+						t.Errorf("%s: %s without normalizing: %d %q", name, target, r.Status, r.Body)
+					}
+				}
+			})
 			on.talk(t, &gallop.Server{Handler: guarded(files)}, func(c *wiretest.Conversation) {
 				for _, target := range waysAround {
 					r := c.Send("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n").Next("GET")
@@ -64,16 +73,18 @@ func TestGuardAndFilesSeeOnePath(t *testing.T) {
 	})
 }
 
+// notNormalized returns a handler for which paths are not normalized.
+func notNormalized(h gallop.RequestHandler) gallop.RequestHandler {
+	return func(ctx *gallop.RequestCtx) {
+		ctx.URI().DisablePathNormalizing = true
+		h(ctx)
+	}
+}
+
 // A path that still has an empty segment names no file.
 func TestFSEmptySegments(t *testing.T) {
 	dir := tree(t, map[string]string{"a.txt": "SECRET", "sub/a.txt": "SECRET", "sub/index.html": "SECRET"})
 	mem := fstest.MapFS{"a.txt": {Data: []byte("SECRET")}, "sub/a.txt": {Data: []byte("SECRET")}}
-	verbatim := func(h gallop.RequestHandler) gallop.RequestHandler {
-		return func(ctx *gallop.RequestCtx) {
-			ctx.URI().DisablePathNormalizing = true
-			h(ctx)
-		}
-	}
 	to := func(p string) gallop.RequestHandler {
 		return (&gallop.FS{Root: dir, PathRewrite: func(*gallop.RequestCtx) []byte { return []byte(p) }}).NewRequestHandler()
 	}
@@ -81,15 +92,15 @@ func TestFSEmptySegments(t *testing.T) {
 		name, target string
 		handler      gallop.RequestHandler
 	}{
-		{"not normalized", "//sub/a.txt", verbatim(gallop.FSHandler(dir, 0))},
-		{"not normalized, in the middle", "/sub//a.txt", verbatim(gallop.FSHandler(dir, 0))},
-		{"not normalized, a directory", "/sub//", verbatim(gallop.FSHandler(dir, 0))},
-		{"not normalized, the root", "//", verbatim(gallop.FSHandler(dir, 0))},
-		{"not normalized, dots", "/x/..//sub/a.txt", verbatim(gallop.FSHandler(dir, 0))},
-		{"not normalized, a file as root", "//", verbatim((&gallop.FS{Root: filepath.Join(dir, "a.txt")}).NewRequestHandler())},
-		{"slashes stripped", "/x//sub/a.txt", verbatim(gallop.FSHandler(dir, 1))},
-		{"prefix stripped", "/x//sub/a.txt", verbatim((&gallop.FS{Root: dir, PathRewrite: gallop.NewPathPrefixStripper(2)}).NewRequestHandler())},
-		{"host in front", "//sub/a.txt", verbatim((&gallop.FS{Root: filepath.Dir(dir), PathRewrite: gallop.NewVHostPathRewriter(0)}).NewRequestHandler())},
+		{"not normalized", "//sub/a.txt", notNormalized(gallop.FSHandler(dir, 0))},
+		{"not normalized, in the middle", "/sub//a.txt", notNormalized(gallop.FSHandler(dir, 0))},
+		{"not normalized, a directory", "/sub//", notNormalized(gallop.FSHandler(dir, 0))},
+		{"not normalized, the root", "//", notNormalized(gallop.FSHandler(dir, 0))},
+		{"not normalized, dots", "/x/..//sub/a.txt", notNormalized(gallop.FSHandler(dir, 0))},
+		{"not normalized, a file as root", "//", notNormalized((&gallop.FS{Root: filepath.Join(dir, "a.txt")}).NewRequestHandler())},
+		{"slashes stripped", "/x//sub/a.txt", notNormalized(gallop.FSHandler(dir, 1))},
+		{"prefix stripped", "/x//sub/a.txt", notNormalized((&gallop.FS{Root: dir, PathRewrite: gallop.NewPathPrefixStripper(2)}).NewRequestHandler())},
+		{"host in front", "//sub/a.txt", notNormalized((&gallop.FS{Root: filepath.Dir(dir), PathRewrite: gallop.NewVHostPathRewriter(0)}).NewRequestHandler())},
 		{"rewritten", "/", to("//sub/a.txt")},
 		{"rewritten, without a slash in front", "/", to("sub//a.txt")},
 		{"rewritten, at the end", "/", to("/sub/a.txt//")},

@@ -101,7 +101,9 @@ func TestFSPaths(t *testing.T) {
 		{"escapes", "/a%20b%2520%3F.txt", 200, "blank"},
 		{"a query", "/a.txt?x=/../y", 200, "a"},
 		{"dots that are a name", "/..a.txt", 200, "dots in front"},
-		{"empty segments", "//sub///b.txt", 200, "b"},
+		{"slashes are merged", "//sub///b.txt", 200, "b"},
+		{"slashes at the end are merged", "/sub//", 200, "index"},
+		{"slashes behind a dot segment are merged", "/x/..//sub//./b.txt", 200, "b"},
 		{"a dot segment", "/sub/./../a.txt", 200, "a"},
 		{"another case", "/A.TXT", 404, ""},
 		{"nothing", "/nothing", 404, ""},
@@ -144,6 +146,13 @@ func TestFSPaths(t *testing.T) {
 			if strings.Contains(string(resp.Body()), "secret") {
 				t.Errorf("%s: %q", tc.target, resp.Body())
 			}
+			if !strings.Contains(tc.target, "//") {
+				return
+			}
+			resp = serveOnce(t, notNormalized(handler), "GET", tc.target)
+			if resp.StatusCode() != 404 {
+				t.Errorf("%s, not normalized: %d %q, want 404", tc.target, resp.StatusCode(), resp.Body())
+			}
 		})
 	}
 }
@@ -180,6 +189,9 @@ func TestFSRedirectsDirectories(t *testing.T) {
 		resp := serveOnce(t, handler, "GET", tc.target)
 		if got := peek(resp, "Location"); resp.StatusCode() != 301 || got != tc.location {
 			t.Errorf("%s: %d %q, want %q", tc.target, resp.StatusCode(), got, tc.location)
+		}
+		if resp := serveOnce(t, notNormalized(handler), "GET", tc.target); strings.Contains(tc.target, "//") && resp.StatusCode() != 404 {
+			t.Errorf("%s, not normalized: %d, want 404", tc.target, resp.StatusCode())
 		}
 	}
 }

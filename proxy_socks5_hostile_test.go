@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -60,6 +61,35 @@ func TestSocksHostileProxies(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A client that speaks TLS through a hostile SOCKS proxy gets an error in time. What the proxy sends early is no TLS.
+func TestSocksHostileProxiesOverTLS(t *testing.T) {
+	for _, tc := range []struct{ name, says, want string }{
+		{name: "early bytes", says: "\x05\x00" + socksDone + "early", want: "tls: first record does not look like a TLS handshake"},
+		{name: "silent behind the reply", says: "\x05\x00" + socksDone, want: "tim"},
+		{name: "cut off reply", says: "\x05\x00\x05\x00\x00\x03\xffname", want: "tim"},
+		{name: "reply 4", says: "\x05\x00\x05\x04", want: "host unreachable"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &HostClient{
+					Addr: "host.test:443", IsTLS: true, Proxy: proxyAt(t, "socks5://proxy.test"), DialContext: slowly(tc.says),
+					TLSConfig: &tls.Config{InsecureSkipVerify: true},
+				}
+				begun := time.Now()
+				status, _, err := c.GetTimeout(nil, "https://host.test/", time.Second)
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("status %d, error %v, want %q", status, err, tc.want)
+				}
+				if took := time.Since(begun); took > time.Second {
+					t.Errorf("it took %v", took)
+				}
+				c.CloseIdleConnections()
+				time.Sleep(time.Hour)
+			})
+		})
 	}
 }
 

@@ -219,10 +219,12 @@ type Server struct {
 	// answered 431. The default is 256; it cannot be negative.
 	MaxHeaderFields int
 
-	// MaxFormArgs is how many arguments of a query, of a form in the body, or parts of a multipart
-	// form are parsed. With more, Args.Err, or RequestCtx.MultipartForm, returns ErrTooManyArgs.
-	// QueryArgs and PostArgs then have the first ones. The default is 10,000; a negative value turns
-	// the limit off.
+	// MaxFormArgs limits how many arguments of a query or of a form in the body are parsed. If
+	// there are more, QueryArgs and PostArgs have the first ones, and Args.Err returns
+	// ErrTooManyArgs. The default is 10,000; a negative value turns the limit off.
+	//
+	// It also limits the parts of a multipart form: with more, RequestCtx.MultipartForm returns
+	// ErrTooManyArgs. A multipart body never has more than 1000 parts, whatever the value.
 	MaxFormArgs int
 
 	// MaxRequestBodySize is the size of the largest request body that is read into

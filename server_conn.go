@@ -78,6 +78,7 @@ const (
 	phaseIdle              // waits for the first byte of a request
 	phaseShaking           // in a TLS handshake
 	phaseEnding            // is told to end, by Shutdown
+	phaseClosing           // its Close was called
 )
 
 // serveAccepted serves a connection from a listener and logs how it ended.
@@ -126,6 +127,7 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err erro
 		defer s.retire(c, ended) // nothing is left when Shutdown sees it gone
 		defer func() {
 			if !hijacked && !c.taken {
+				c.entry.state.Store(phaseClosing)
 				c.closing().Close()
 				c.report(StateClosed)
 			}

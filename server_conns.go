@@ -51,9 +51,10 @@ type connTable struct {
 	conns     tableEntry // head of a ring of all connections, and of entries without one that are bookmarks
 	accepted  uint64     // how many connections were ever added
 	closing   bool
-	closingC  chan struct{} // closed when closing becomes true
-	cut       bool          // closeAll was called
-	ended     sync.Cond     // a connection or listener was dropped
+	closingC  chan struct{}            // closed when closing becomes true
+	cut       bool                     // closeAll was called
+	cutting   map[*tableEntry]struct{} // connections in the ring whose Close has not returned, since closeAll
+	ended     sync.Cond                // a connection or listener was dropped
 
 	maxPerIP int
 	perIP    map[netip.Addr]*clientConns // guarded by mu; only with maxPerIP
@@ -147,6 +148,7 @@ func (t *connTable) drop(c *tableEntry) {
 	defer t.left()
 	c.prev.next, c.next.prev = c.next, c.prev
 	c.next, c.prev = nil, nil
+	delete(t.cutting, c)
 	if c.client != nil {
 		if c.client.n--; c.client.n == 0 {
 			delete(t.perIP, c.client.from)

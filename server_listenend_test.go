@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,24 +38,89 @@ func (ln textual) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// Serve returns nil after the program has closed its listener.
-func TestServeReturnsNilForClosedListeners(t *testing.T) {
+// servedWay is a way to serve a listener.
+type servedWay struct {
+	name  string
+	tls   bool
+	serve func(*gallop.Server, net.Listener) error
+	wrap  func(net.Listener) net.Listener // nil if the listener is served as it is
+}
+
+func servedWays(t *testing.T) []servedWay {
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {
 		t.Fatal(err)
 	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secured := &tls.Config{Certificates: []tls.Certificate{pair}}
 	overTLS := func(s *gallop.Server, ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) }
-	for _, tt := range []struct {
-		name  string
-		serve func(*gallop.Server, net.Listener) error
-		wrap  func(net.Listener) net.Listener
-	}{
+	return []servedWay{
 		{name: "as it is", serve: (*gallop.Server).Serve},
-		{name: "ServeTLS", serve: overTLS},
-		{name: "of crypto/tls", serve: (*gallop.Server).Serve, wrap: func(ln net.Listener) net.Listener { return tls.NewListener(ln, &tls.Config{}) }},
+		{name: "ServeTLS", tls: true, serve: overTLS},
+		{name: "of crypto/tls", tls: true, serve: (*gallop.Server).Serve, wrap: func(ln net.Listener) net.Listener { return tls.NewListener(ln, secured) }},
 		{name: "finite", serve: (*gallop.Server).Serve, wrap: func(ln net.Listener) net.Listener { return finite{ln} }},
 		{name: "textual", serve: (*gallop.Server).Serve, wrap: func(ln net.Listener) net.Listener { return textual{ln} }},
-	} {
+	}
+}
+
+// dialNetwork connects to a listener of any of the networks of listeners.
+func dialNetwork(ln net.Listener) (net.Conn, error) {
+	if memory, ok := ln.(interface{ Dial() (net.Conn, error) }); ok {
+		return memory.Dial()
+	}
+	return net.Dial(ln.Addr().Network(), ln.Addr().String())
+}
+
+// Serve notices at once that its listener was closed, though nothing tells loops.
+func TestServeEndsAtOnceWhenItsListenerIsClosed(t *testing.T) {
+	for _, tt := range servedWays(t) {
+		for network, listen := range listeners(t) {
+			t.Run(tt.name+"/"+network, func(t *testing.T) {
+				onSockets(t, func(t *testing.T, over gallop.EngineType) {
+					var took []time.Duration
+					for range 7 {
+						ln := listen(t)
+						served := ln
+						if tt.wrap != nil {
+							served = tt.wrap(ln)
+						}
+						s := &gallop.Server{Engine: over, Handler: say, Logger: quiet}
+						ended := make(chan error, 1)
+						go func() { ended <- tt.serve(s, served) }()
+						c, err := dialNetwork(ln)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if tt.tls {
+							c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+						}
+						if got := firstLine(t, c, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+							t.Fatal(got)
+						}
+						start := time.Now()
+						_ = served.Close()
+						if err := <-ended; err != nil {
+							t.Error(err)
+						}
+						took = append(took, time.Since(start))
+						_ = c.Close()
+						_ = s.Close()
+					}
+					if slices.Sort(took); took[len(took)/2] > 25*time.Millisecond {
+						t.Errorf("it takes %v", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Serve returns nil after the program has closed its listener.
+func TestServeReturnsNilForClosedListeners(t *testing.T) {
+	for _, tt := range servedWays(t) {
 		for network, ln := range listeners(t) {
 			t.Run(tt.name+"/"+network, func(t *testing.T) {
 				onSockets(t, func(t *testing.T, over gallop.EngineType) {

@@ -85,6 +85,114 @@ func TestShutdownWithStubbornListeners(t *testing.T) {
 	}
 }
 
+// blocking is a connection that does not close before release is closed.
+type blocking struct {
+	net.Conn
+	release chan struct{}
+}
+
+func (c blocking) Close() error {
+	<-c.release
+	return c.Conn.Close()
+}
+
+// blockers is a listener of such connections.
+type blockers struct {
+	net.Listener
+	release chan struct{}
+}
+
+func (ln blockers) Accept() (net.Conn, error) {
+	c, err := ln.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return blocking{c, ln.release}, nil
+}
+
+// Shutdown and Close return although connections of a program's own listener do not close.
+func TestShutdownWithConnectionsThatDoNotClose(t *testing.T) {
+	cert, key, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		tls     bool
+		request string // without one the connection is new
+		limit   int    // Concurrency
+	}{
+		{name: "new"},
+		{name: "idle", request: wiretest.Get("/")},
+		{name: "closed by the server", request: wiretest.Get("/", "Connection: close")},
+		{name: "in a handler", request: wiretest.Get("/wait")},
+		{name: "turned away", limit: 1},
+		{name: "in a TLS handshake", tls: true},
+		{name: "idle, over TLS", tls: true, request: wiretest.Get("/")},
+		{name: "closed by the server, over TLS", tls: true, request: wiretest.Get("/", "Connection: close")},
+	} {
+		for _, end := range []string{"ShutdownWithContext", "Close"} {
+			t.Run(tt.name+"/"+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					below, release := memnet.NewListener(), make(chan struct{})
+					s := &gallop.Server{Concurrency: tt.limit, Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
+						if string(ctx.Path()) == "/wait" {
+							time.Sleep(400 * time.Millisecond)
+						}
+					}}
+					served := make(chan error, 1)
+					ln := blockers{below, release}
+					go func() {
+						if tt.tls {
+							served <- s.ServeTLSEmbed(ln, cert, key)
+						} else {
+							served <- s.Serve(ln)
+						}
+					}()
+					for range 3 {
+						c, err := below.Dial()
+						if err != nil {
+							t.Fatal(err)
+						}
+						defer c.Close()
+						if tt.tls && tt.request != "" {
+							c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
+						}
+						if tt.request != "" {
+							go func() {
+								_, _ = c.Write([]byte(tt.request))
+								_, _ = c.Read(make([]byte, 1<<10))
+							}()
+						}
+						synctest.Wait()
+					}
+					began := time.Now()
+					if end == "Close" {
+						if err := s.Close(); err != nil {
+							t.Error(err)
+						}
+					} else {
+						ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+						defer cancel()
+						if err := s.ShutdownWithContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
+							t.Errorf("%v does not tell that the context is over", err)
+						}
+					}
+					limit := map[string]time.Duration{"Close": 2 * time.Second, "ShutdownWithContext": 400 * time.Millisecond}[end]
+					if took := time.Since(began); took > limit {
+						t.Errorf("returned after %v", took)
+					}
+					close(release)
+					if err := <-served; err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Minute) // until handlers and turned away connections end
+				})
+			})
+		}
+	}
+}
+
 // Serve takes listeners that cannot be compared, and closes them once.
 func TestServeTakesListenersOfAnyType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

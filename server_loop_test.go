@@ -504,30 +504,6 @@ func TestServeEndsWhenItsListenerIsClosed(t *testing.T) {
 	}
 }
 
-// Loops are not told that a listener was closed, yet Serve returns at once.
-func TestServeEndsAtOnceWhenItsListenerIsClosed(t *testing.T) {
-	onSockets(t, func(t *testing.T, over gallop.EngineType) {
-		var took []time.Duration
-		for range 11 {
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := &gallop.Server{Engine: over, Handler: func(ctx *gallop.RequestCtx) { ctx.SetBodyString("x") }}
-			served := make(chan struct{})
-			go func() { defer close(served); _ = s.Serve(ln) }()
-			dialRaw(t, ln.Addr().String()).want("/", "x")
-			start := time.Now()
-			_ = ln.Close()
-			<-served
-			took = append(took, time.Since(start))
-		}
-		if slices.Sort(took); took[len(took)/2] > 25*time.Millisecond {
-			t.Errorf("it takes %v", took)
-		}
-	})
-}
-
 // Connections that come one by one are served by loops, whoever has accepted them.
 func TestLoopsServeWhatTheWatchAccepts(t *testing.T) {
 	s := &gallop.Server{Engine: gallop.EngineLoop, MaxConnsPerIP: 100, Handler: func(ctx *gallop.RequestCtx) {

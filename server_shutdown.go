@@ -2,6 +2,8 @@ package gallop
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"time"
 )
 
@@ -14,9 +16,9 @@ func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Backgro
 // are closed, once the connections waiting in them were accepted, idle connections
 // end at once, RequestCtx.Done is closed, and the rest may finish. When ctx ends
 // first, what is left is closed and the error of ctx returned at once, while handlers
-// may still run and listeners may still be closing. Connections in a TLS handshake have
-// half a second to bring a request. Errors from closing listeners are returned, joined
-// with that of ctx. Hijacked connections are their owners'.
+// may still run and listeners and connections may still be closing. Connections in a TLS
+// handshake have half a second to bring a request. Errors from closing listeners are
+// returned, joined with that of ctx. Hijacked connections are their owners'.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
@@ -30,7 +32,7 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	}
 	s.conns.closeListeners(ctx, acceptGrace)
 	s.onShutdown.call(&s.log)
-	s.away.end()
+	s.away.end(ctx)
 	s.stop()
 	s.ending.Store(true)
 	s.conns.endIdle(ctx)
@@ -38,13 +40,13 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	unhook := context.AfterFunc(ctx, s.conns.wake)
 	defer unhook()
 	if !s.conns.waitEmpty(ctx) {
-		s.conns.closeAll()
+		s.conns.closeAll(cutPatience)
 		s.workers.drain()
 		return s.conns.closeError(ctx.Err())
 	}
 	s.workers.drain()
 	if s.conns.isServed() { // by a listener that does not notice
-		s.conns.closeAll()
+		s.conns.closeAll(cutPatience)
 		return s.conns.closeError(ctx.Err())
 	}
 	return s.conns.closeError(nil)
@@ -52,28 +54,33 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 
 // Close closes all listeners and connections at once. Requests that are being
 // served are cut off, and Close waits for their handlers to notice: a handler must not
-// call it. It waits for listeners for a second at most, and returns the errors from closing
-// them.
+// call it. It waits for at most a second for listeners to close, and likewise for connections
+// whose own Close blocks. It returns the errors from closing listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()
 	s.ending.Store(true)
 	s.stop()
 	s.closeListenersNow()
-	s.away.end()
-	s.conns.closeAll()
-	s.conns.waitEmpty(context.Background())
+	s.conns.closeAll(closePatience)
+	s.conns.waitUntil(context.Background(), s.conns.isCutOff)
 	s.workers.drain()
 	return s.conns.closeError(nil)
 }
 
-// closePatience is how long Close waits for listeners.
-const closePatience = time.Second
+// closePatience is how long Close waits for listeners, and for connections whose Close blocks.
+// Shutdown waits for such connections as long as cutPatience behind the end of its context.
+const (
+	closePatience = time.Second
+	cutPatience   = 50 * time.Millisecond
+)
 
+// closeListenersNow closes the listeners, and the connections that were turned away.
 func (s *Server) closeListenersNow() {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
 	s.conns.closeListeners(ctx, 0)
+	s.away.end(ctx)
 }
 
 // Connections of loops that wait for a request have no goroutines, and get one to end. endIdleAtOnce is how many of them
@@ -124,18 +131,76 @@ func (t *connTable) wakeIdle() (rest []asleep) {
 	return rest
 }
 
-// closeAll closes all connections, and those that are on their way to the ring.
-func (t *connTable) closeAll() {
+// closeAll closes all connections, and those that are on their way to the ring. It waits as
+// long as patience for connections whose Close may block.
+func (t *connTable) closeAll(patience time.Duration) {
+	quick, slow := t.cutAll()
+	for _, nc := range quick {
+		nc.Close()
+	}
+	for c, nc := range slow {
+		go func() {
+			closeQuietly(nc)
+			t.closed(c)
+		}()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	unhook := context.AfterFunc(ctx, t.wake)
+	defer unhook()
+	t.waitUntil(ctx, func() bool { return len(t.cutting) == 0 })
+}
+
+// cutAll has no more connections added. It returns those that there are: what can be closed
+// without waiting, and connections whose Close may block.
+func (t *connTable) cutAll() (quick []net.Conn, slow map[*tableEntry]net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut = true
+	slow = map[*tableEntry]net.Conn{}
 	t.each(func(c *tableEntry) {
-		if tc, ok := c.nc.(secured); ok {
-			closeWithoutHandshake(tc) // a close_notify may block
-		} else {
-			c.nc.Close()
+		if socket := socketOf(c.nc); socket != nil {
+			quick = append(quick, socket)
+			return
 		}
+		if _, begun := t.cutting[c]; !begun && c.state.Load() != phaseClosing {
+			slow[c] = c.nc
+		}
+		if t.cutting == nil {
+			t.cutting = map[*tableEntry]struct{}{}
+		}
+		t.cutting[c] = struct{}{}
 	})
+	return quick, slow
+}
+
+// closed notes that the Close of c has returned. c may serve another connection by now.
+func (t *connTable) closed(c *tableEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.cutting, c)
+	t.ended.Broadcast()
+}
+
+// socketOf returns nc, or the connection below if nc is a TLS connection, if that is a socket
+// of this process: closing it does not block. It returns nil for other types.
+func socketOf(nc net.Conn) net.Conn {
+	switch c := nc.(type) {
+	case asleep, *net.TCPConn, *net.UnixConn:
+		return nc
+	case *tls.Conn:
+		return socketOf(c.NetConn())
+	}
+	return nil
+}
+
+// closeQuietly closes nc without a close_notify, which may block.
+func closeQuietly(nc net.Conn) {
+	if tc, ok := nc.(secured); ok {
+		closeWithoutHandshake(tc)
+	} else {
+		nc.Close()
+	}
 }
 
 // waitEmpty waits until no connection is left, neither in the ring nor on its way to
@@ -143,6 +208,9 @@ func (t *connTable) closeAll() {
 func (t *connTable) waitEmpty(ctx context.Context) bool {
 	return t.waitUntil(ctx, func() bool { return t.open.Load() <= 0 })
 }
+
+// isCutOff reports whether no connection is left but for those whose Close blocks. t is locked.
+func (t *connTable) isCutOff() bool { return int(t.open.Load()) <= len(t.cutting) }
 
 // waitUntil waits until a connection or listener was dropped and over, which is called with
 // the table locked, returns true. It reports false if ctx ends before that. See wake.

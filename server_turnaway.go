@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"context"
 	"net"
 	"sync"
 	"time"
@@ -138,17 +139,33 @@ func (t *turnedAwayConns) answered(leaving *turnedAway) bool {
 }
 
 // end has connections that wait for a request answered, and closes all of them. It waits
-// until that is done.
-func (t *turnedAwayConns) end() {
+// until that is done or ctx ends.
+func (t *turnedAwayConns) end(ctx context.Context) {
+	for _, c := range t.begin() {
+		go c.Close() // which may block
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.wait.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// begin begins the end. It returns the connections that only wait for their clients.
+func (t *turnedAwayConns) begin() (answered []net.Conn) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.ended = true
 	for leaving := range t.all {
 		if leaving.answered {
-			leaving.conn.Close()
+			answered = append(answered, leaving.conn)
 		} else {
 			leaving.conn.SetReadDeadline(time.Unix(1, 0))
 		}
 	}
-	t.mu.Unlock()
-	t.wait.Wait()
+	return answered
 }

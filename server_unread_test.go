@@ -3,10 +3,12 @@ package gallop_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"strconv"
 	"strings"
@@ -80,9 +82,9 @@ func refuseByWeb(h web.Handler) func(gallop.EngineType) *gallop.Server {
 
 // postUnread posts a body of this size n times, and returns how many of the posts failed and how
 // many connections they took.
-func postUnread(t *testing.T, addr string, size, n, status int, chunked bool) (failed, conns int) {
+func postUnread(t *testing.T, url string, size, n, status int, chunked bool) (failed, conns int) {
 	t.Helper()
-	transport := &http.Transport{}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
 	body := make([]byte, size)
@@ -91,7 +93,7 @@ func postUnread(t *testing.T, addr string, size, n, status int, chunked bool) (f
 		if chunked {
 			content = struct{ io.Reader }{content}
 		}
-		req, err := http.NewRequest("POST", "http://"+addr+"/", content)
+		req, err := http.NewRequest("POST", url, content)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,21 +128,26 @@ func TestUnreadBodiesAreAnnounced(t *testing.T) {
 		name    string
 		size, n int
 		chunked bool
+		tls     bool
 	}{
-		{"300 KB, chunked", 300 << 10, 60, true},
-		{"1 MB, chunked", 1 << 20, few, true},
-		{"20 MB, chunked", 20 << 20, few, true},
-		{"300 KB", 300 << 10, few, false},
-		{"20 MB", 20 << 20, few, false},
+		{"300 KB, chunked", 300 << 10, 60, true, false},
+		{"1 MB, chunked", 1 << 20, few, true, false},
+		{"20 MB, chunked", 20 << 20, few, true, false},
+		{"300 KB", 300 << 10, few, false, false},
+		{"20 MB", 20 << 20, few, false, false},
+		{"300 KB, chunked, over TLS", 300 << 10, max(few, 10), true, true},
+		{"20 MB, chunked, over TLS", 20 << 20, few, true, true},
+		{"300 KB, over TLS", 300 << 10, few, false, true},
+		{"20 MB, over TLS", 20 << 20, few, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for name, refusal := range refusals {
 				t.Run(name, func(t *testing.T) {
 					onSockets(t, func(t *testing.T, over gallop.EngineType) {
 						s := refusal.serve(over)
-						failed, _ := postUnread(t, listen(t, s, s.Serve), tt.size, tt.n, refusal.status, tt.chunked)
+						failed, _ := postUnread(t, listenFor(t, s, tt.tls), tt.size, tt.n, refusal.status, tt.chunked)
 						if failed > 0 {
-							if most, _ := postUnread(t, serveNetHTTP(t, refusal.status), tt.size, tt.n, refusal.status, tt.chunked); failed > most {
+							if most, _ := postUnread(t, serveNetHTTP(t, refusal.status, tt.tls), tt.size, tt.n, refusal.status, tt.chunked); failed > most {
 								t.Errorf("%d of %d posts failed, and %d with net/http", failed, tt.n, most)
 							}
 						}
@@ -151,16 +158,35 @@ func TestUnreadBodiesAreAnnounced(t *testing.T) {
 	}
 }
 
-// serveNetHTTP serves with net/http's server what reads no bodies.
-func serveNetHTTP(t *testing.T, status int) (addr string) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+// listenFor has s serve, over TLS or not, and returns its URL.
+func listenFor(t *testing.T, s *gallop.Server, overTLS bool) (url string) {
+	t.Helper()
+	if !overTLS {
+		return "http://" + listen(t, s, s.Serve) + "/"
+	}
+	cert, key, err := gallop.GenerateTestCertificate("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })}
-	go s.Serve(ln)
-	t.Cleanup(func() { s.Close() })
-	return ln.Addr().String()
+	return "https://" + listen(t, s, func(ln net.Listener) error { return s.ServeTLSEmbed(ln, cert, key) }) + "/"
+}
+
+// serveNetHTTP has net/http's server answer with this status, and with a body if it may have one. It reads no bodies.
+func serveNetHTTP(t *testing.T, status int, overTLS bool) (url string) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if status == http.StatusNoContent {
+			w.WriteHeader(status)
+		} else {
+			http.Error(w, "who are you?", status)
+		}
+	}))
+	t.Cleanup(s.Close)
+	if overTLS {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	return s.URL
 }
 
 // A body that ends within the bound does not cost the connection.
@@ -172,7 +198,7 @@ func TestUnreadBodiesWithinTheBoundKeepTheConnection(t *testing.T) {
 				for _, size := range []int{1, 10_000, 200_000, bound} {
 					for _, chunked := range []bool{false, true} {
 						s := refusal.serve(over)
-						failed, conns := postUnread(t, listen(t, s, s.Serve), size, 5, refusal.status, chunked)
+						failed, conns := postUnread(t, listenFor(t, s, false), size, 5, refusal.status, chunked)
 						if failed != 0 || conns != 1 {
 							t.Errorf("%d bytes, chunked %v: %d failed, %d connections", size, chunked, failed, conns)
 						}

@@ -92,14 +92,14 @@ func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (fo
 // split returns an entry for each member of values that are lists. An empty value has no members. Values with a further
 // name, as elements with a number, stay whole.
 func (f *filler) split(entries []entry, s source) ([]entry, error) {
-	start := len(f.entries)
+	start, limit := len(f.entries), f.c.maxArgs()
 	for _, e := range entries {
 		if len(e.name) > 0 || e.file != nil {
 			f.entries = append(f.entries, e)
 			continue
 		}
 		for rest, more := e.value, len(e.value) > 0; more; {
-			if len(f.entries) >= maxEntries {
+			if limit > 0 && len(f.entries)-start >= limit {
 				return nil, tooManyEntries(s)
 			}
 			e.value, rest, more = bytes.Cut(rest, []byte(","))

@@ -9,10 +9,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Bounds of what is looked at.
+// Bounds of what Bind looks at.
 const (
-	maxEntries = 10000
-	maxParts   = 16
+	defaultMaxArgs = 10_000 // of Server.MaxFormArgs
+	maxParts       = 16
 )
 
 // entry is a name and a value. Names are cut from the front on the way into what they name:
@@ -47,17 +47,17 @@ func (f *filler) gatherArgs(s source, args *gallop.Args) ([]entry, error) {
 	}
 	start := len(f.entries)
 	for name, value := range args.All() {
-		if err := f.add(s, entry{name: name, value: value}); err != nil {
+		if err := f.add(s, start, entry{name: name, value: value}); err != nil {
 			return nil, err
 		}
 	}
 	return f.entries[start:], nil
 }
 
-// add adds an entry with the name as the client wrote it.
-func (f *filler) add(s source, e entry) (err error) {
+// add adds an entry with the name as the client wrote it. The entries of its source begin at start.
+func (f *filler) add(s source, start int, e entry) (err error) {
 	e.name, err = f.dotted(e.name)
-	if err == nil && len(f.entries) >= maxEntries {
+	if limit := f.c.maxArgs(); err == nil && limit > 0 && len(f.entries)-start >= limit {
 		return tooManyEntries(s)
 	}
 	if err != nil {
@@ -126,14 +126,14 @@ func (f *filler) gatherMultipart(form *multipart.Form) ([]entry, error) {
 	start := len(f.entries)
 	for _, name := range slices.Sorted(maps.Keys(form.Value)) {
 		for _, value := range form.Value[name] {
-			if err := f.add(formSource, entry{name: []byte(name), value: []byte(value)}); err != nil {
+			if err := f.add(formSource, start, entry{name: []byte(name), value: []byte(value)}); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(form.File)) {
 		for _, file := range form.File[name] {
-			if err := f.add(formSource, entry{name: []byte(name), file: file}); err != nil {
+			if err := f.add(formSource, start, entry{name: []byte(name), file: file}); err != nil {
 				return nil, err
 			}
 		}

@@ -59,10 +59,10 @@ func TestOptionsOfTags(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"ids=1,x":                                   `query "ids.1" is not a whole number`,
-		"since=2006-01-02T15:04:05Z":                `query "since" is not a time in seconds`,
-		"since=9223372036854775808":                 `query "since" is too large or too small`,
-		"labels=" + strings.Repeat(",", maxEntries): `query "labels" has too many values`,
+		"ids=1,x":                                       `query "ids.1" is not a whole number`,
+		"since=2006-01-02T15:04:05Z":                    `query "since" is not a time in seconds`,
+		"since=9223372036854775808":                     `query "since" is too large or too small`,
+		"labels=" + strings.Repeat(",", defaultMaxArgs): `query "labels" has too many values`,
 	} {
 		var v options
 		err := bound(t, Config{}, query, "", nil, func(c *Ctx) error { return c.Bind().Query(&v) })

@@ -647,7 +647,7 @@ func FuzzBindQuery(f *testing.F) {
 			List []address `form:"list"`
 		}
 		c.Bind().Form(&form)
-		if len(form.List) > maxEntries {
+		if len(form.List) > defaultMaxArgs {
 			return errors.New("too many")
 		}
 		return nil
@@ -665,23 +665,55 @@ func FuzzBindQuery(f *testing.F) {
 	})
 }
 
+// Bind accepts as many arguments as Server.MaxFormArgs says, also of a form in a content coding.
 func TestBindSeesMaxFormArgs(t *testing.T) {
 	var v struct {
 		A []int `query:"a" form:"a"`
 	}
-	var err error
-	app := New(Config{Server: &gallop.Server{MaxFormArgs: 2}})
-	app.Post("/query", func(c *Ctx) error { err = c.Bind().Query(&v); return err })
-	app.Post("/form", func(c *Ctx) error { err = c.Bind().Form(&v); return err })
-	for _, path := range []string{"/query?a=1&a=2&a=3", "/form"} {
-		request := httptest.NewRequest("POST", path, strings.NewReader("a=1&a=2&a=3"))
-		request.Header.Set("Content-Type", typeForm)
-		response, failed := app.Test(request)
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		if response.Body.Close(); response.StatusCode != 400 || !errors.Is(err, gallop.ErrTooManyArgs) {
-			t.Errorf("%s: %d, %v", path, response.StatusCode, err)
-		}
+	args := func(n int) string { return strings.Repeat("&a=1", n)[1:] }
+	for _, tt := range []struct {
+		name       string
+		max        int
+		path, body string
+		gzip       bool
+		fails      bool
+	}{
+		{name: "query", max: 2, path: "/query?" + args(3), fails: true},
+		{name: "form", max: 2, path: "/form", body: args(3), fails: true},
+		{name: "form with gzip", max: 2, path: "/form", body: args(3), gzip: true, fails: true},
+		{name: "form with gzip within the limit", max: 3, path: "/form", body: args(3), gzip: true},
+		{name: "query within a higher limit", max: 10_001, path: "/query?" + args(10_001)},
+		{name: "query without a limit", max: -1, path: "/query?" + args(10_001)},
+		{name: "form without a limit", max: -1, path: "/form", body: args(10_001)},
+		{name: "form with gzip without a limit", max: -1, path: "/form", body: args(10_001), gzip: true},
+		{name: "form with gzip and the default", path: "/form", body: args(10_001), gzip: true, fails: true},
+		{name: "query with the default", path: "/query?" + args(10_001), fails: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var err error
+			app := New(Config{Server: &gallop.Server{MaxFormArgs: tt.max, MaxRequestLineBytes: 1 << 20, MaxHeaderBytes: 1 << 20}})
+			app.Post("/query", func(c *Ctx) error { err = c.Bind().Query(&v); return err })
+			app.Post("/form", func(c *Ctx) error { err = c.Bind().Form(&v); return err })
+			body := []byte(tt.body)
+			if tt.gzip {
+				body = gallop.AppendGzipBytes(nil, body)
+			}
+			request := httptest.NewRequest("POST", tt.path, bytes.NewReader(body))
+			request.Header.Set("Content-Type", typeForm)
+			if tt.gzip {
+				request.Header.Set("Content-Encoding", "gzip")
+			}
+			response, failed := app.Test(request)
+			if failed != nil {
+				t.Fatal(failed)
+			}
+			response.Body.Close()
+			if !tt.fails && (response.StatusCode != 200 || err != nil) {
+				t.Errorf("%d, %v", response.StatusCode, err)
+			}
+			if tt.fails && (response.StatusCode != 400 || !errors.Is(err, gallop.ErrTooManyArgs)) {
+				t.Errorf("%d, %v", response.StatusCode, err)
+			}
+		})
 	}
 }

@@ -35,6 +35,14 @@ func (c *Ctx) bodyLimit() int {
 	return gallop.DefaultMaxRequestBodySize
 }
 
+// maxArgs returns how many arguments a query or a form may have. Zero means that there is no limit.
+func (c *Ctx) maxArgs() int {
+	if n := c.app.config.Server.MaxFormArgs; n != 0 {
+		return max(n, 0)
+	}
+	return defaultMaxArgs
+}
+
 // bodyError gives an error of reading a body its status.
 func bodyError(err error) error {
 	status := gallop.StatusBadRequest

@@ -66,7 +66,7 @@ func (c *Ctx) postArgs() (*gallop.Args, error) {
 	args := new(gallop.Args)
 	body, err := c.BodyUncompressed()
 	if err == nil {
-		_ = args.ParseAtMost(body, maxEntries) // Bind looks at Err
+		_ = args.ParseAtMost(body, c.maxArgs()) // Bind looks at Err
 	}
 	return args, err
 }

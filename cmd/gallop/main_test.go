@@ -238,6 +238,13 @@ func TestServeFiles(t *testing.T) {
 			}
 		})
 	}
+	for _, target := range []string{"//.env", "/x/..//.env", "///.git/config", "/.git//config", "//page//.hidden"} {
+		t.Run("dot file behind slashes "+target, func(t *testing.T) {
+			if answer := p.raw(target); !strings.HasPrefix(answer, "HTTP/1.1 404 ") || strings.Contains(answer, "the secret") {
+				t.Errorf("%.200q", answer)
+			}
+		})
+	}
 	t.Run("list", func(t *testing.T) {
 		resp, page := p.get("GET", "/")
 		if resp.StatusCode != 200 || !strings.Contains(page, `href="./hello.txt"`) || !strings.Contains(page, `href="./sub/"`) {
