@@ -17,6 +17,9 @@ import (
 // decides where it belongs. Expired values take up room until somebody asks for them or they are dropped; there is no
 // goroutine.
 //
+// A counter, bucket or claim that is dropped begins anew. If clients can fill the store with values of their own, keep what
+// protects the program in another MemoryStore.
+//
 // The zero value is ready to use. A MemoryStore must not be copied.
 type MemoryStore struct {
 	// MaxBytes is how much room keys and values may take up, each counted with 128 bytes on top. Zero or less means 64 MiB. It
