@@ -10,15 +10,17 @@ import (
 // caller. The same holds for runtime.Goexit. Functions that run on another goroutine
 // than the caller's are called by aside.
 
-// PanicError says that a function that the program has set panicked where no caller
-// could see it: a Resolver, for all who wait for the name, or the dial, the Trace or
-// the TLS settings of a PipelineClient, for all calls on the connection.
+// PanicError reports a panic in a function of the program whose caller could not see it:
+//
+//   - in a Resolver, to every call that waits for the name
+//   - in the Dial function, the Trace or the TLS settings of a PipelineClient, to every call on the connection
+//   - in a handler, to the error handler of package web, if middleware.Recover is in use
 type PanicError struct {
-	Value any    // what it panicked with
-	Stack []byte // where
+	Value any    // the argument of panic
+	Stack []byte // the stack of the goroutine that panicked, in the format of debug.Stack
 }
 
-// Error has the text of the value.
+// Error returns the text of the value, without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("gallop: panic: %v", e.Value) }
 
 // Unwrap returns the value if that is an error.

@@ -2,8 +2,9 @@ package gallop
 
 import "github.com/gallop-http/gallop/internal/coding"
 
-// CompressHandler returns a handler that calls h and compresses the response with
-// gzip, zstd or deflate at their default levels. See CompressHandlerLevel.
+// CompressHandler returns a handler that calls h and compresses the response with gzip, zstd or deflate at their default
+// levels. See [CompressHandlerLevel]. Programs on package web use middleware.Compress, which has the settings of all three
+// functions in a struct.
 func CompressHandler(h RequestHandler) RequestHandler {
 	return CompressHandlerLevel(h, CompressDefaultCompression)
 }
@@ -33,8 +34,8 @@ func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	})
 }
 
-// CompressHandlerBrotliLevel is CompressHandlerLevel with br before the others, at
-// brotliLevel.
+// CompressHandlerBrotliLevel compresses with br, too, and prefers it. brotliLevel is the level of br, and otherLevel that of the
+// other codings. See [CompressHandlerLevel].
 func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},

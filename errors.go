@@ -136,6 +136,10 @@ type ParseError struct {
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
+// HTTPStatus returns StatusCode. It fits the sender of the refused message. A program that received the message as a client must
+// not pass the status on: its own client has done nothing wrong.
+func (e *ParseError) HTTPStatus() int { return e.StatusCode }
+
 // Unwrap returns the errors that fasthttp has for this reason, such as ErrDuplicateContentLength.
 func (e *ParseError) Unwrap() []error { return e.also }
 

@@ -52,6 +52,7 @@ var layers = map[string]layer{
 	"prefork":                  {ours: []string{root, "listen"}},
 	"web":                      {ours: []string{root, "negotiate", "nethttp", "codec"}},
 	"web/middleware":           {ours: []string{root, "negotiate", "web"}},
+	"web/middleware/storetest": {ours: []string{"web/middleware"}},
 	"rest":                     {ours: []string{root, "negotiate", "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"codec":                    {ours: []string{"codec/internal/plainjson", "internal/bufpool"}},
 	"codec/internal/plainjson": {},
@@ -63,10 +64,10 @@ var layers = map[string]layer{
 const root = "."
 
 // public are the packages that the module's users see.
-var public = []string{root, "memnet", "listen", "negotiate", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "rest", "codec"}
+var public = []string{root, "memnet", "listen", "negotiate", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "web/middleware/storetest", "rest", "codec"}
 
 // forTests are the packages that every test may import.
-var forTests = []string{"internal/wiretest", "memnet"}
+var forTests = []string{"internal/wiretest", "memnet", "web/middleware/storetest"}
 
 // ioPackages, and all below them, are not for protocol packages, except for
 // netip, which is a value type.
@@ -260,6 +261,8 @@ func TestLayersFindsWhatIsBroken(t *testing.T) {
 		{"nethttp uses more than the root", "nethttp/a.go", ours("negotiate"), "not below it"},
 		{"middleware uses the framework", "web/middleware/a.go", ours("web"), ""},
 		{"the framework uses middleware", "web/a.go", ours("web/middleware"), "not below it"},
+		{"a test of a store", "web/middleware/a_test.go", ours("web/middleware/storetest"), ""},
+		{"a store uses its tests", "web/middleware/a.go", ours("web/middleware/storetest"), "not below it"},
 		{"the command uses its own", "cmd/gallop/a.go", ours("cmd/gallop/internal/panel"), ""},
 		{"the command uses ours", "cmd/gallop/a.go", ours("internal/ascii"), "not below it"},
 		{"a part of the command uses another", "cmd/gallop/internal/panel/a.go", ours("cmd/gallop/internal/log"), ""},

@@ -95,6 +95,10 @@ func (e *ProxyError) Error() string {
 	return text + e.Err.Error()
 }
 
+// HTTPStatus returns StatusCode, the status with which the proxy refused. It is 0 if the proxy did not refuse, and for SOCKS
+// proxies. The server behind the proxy has not seen the request.
+func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
+
 // Unwrap returns Err.
 func (e *ProxyError) Unwrap() error { return e.Err }
 

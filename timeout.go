@@ -78,11 +78,14 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	return begun
 }
 
-// TimeoutHandler returns a handler that calls h and answers 408 (Request Timeout) with
-// msg when h has not returned in time. The context that ctx is has that deadline and
-// ends with it, but h is not stopped otherwise; what it does to ctx later is seen by
-// nobody. While as many calls as the server's Concurrency have timed out and are
-// still running, requests are answered 429.
+// TimeoutHandler returns a handler that calls h on a goroutine of its own and responds with 408 (Request Timeout) and
+// msg if h has not returned in time. ctx, as a context.Context, has this deadline and is done when it passes. Nothing else
+// stops h, and what h does to ctx afterwards has no effect.
+//
+// While as many calls as the server's Concurrency have timed out and are still running, further requests get 429.
+//
+// Handlers that watch their context do not need the goroutine. In package web, middleware.Timeout sets the deadline, leaves
+// the handler on its goroutine, and responds with 503 if the handler gives up.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }

@@ -66,6 +66,10 @@ func (e *RequestError) Error() string { return named(e.Method, e.URL) + reason(e
 // Unwrap returns the reason.
 func (e *RequestError) Unwrap() error { return e.Err }
 
+// HTTPStatus returns 0, because there was no response of the API. The status of a proxy's refusal, or of a gallop.ParseError, is
+// in Err.
+func (e *RequestError) HTTPStatus() int { return 0 }
+
 // EncodeError is returned for a body that could not be made.
 type EncodeError struct{ Err error }
 
@@ -100,6 +104,9 @@ func (e *DecodeError) Error() string {
 
 // Unwrap returns what the codec said.
 func (e *DecodeError) Unwrap() error { return e.Err }
+
+// HTTPStatus returns 0, because the status of the response was not what went wrong.
+func (e *DecodeError) HTTPStatus() int { return 0 }
 
 // APIError is the answer of a server that did not do what it was asked for: a status that is
 // not 2xx. Fields that the body does not say are empty.
@@ -152,9 +159,13 @@ func (e *APIError) Error() string {
 // HTTPStatus returns StatusCode.
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
-// StatusOf returns the HTTP status that err stands for: that of the first error in its tree, in the order of errors.As, with a
-// method HTTPStatus() int. APIError, RateLimitError, AuthError and RedirectError have one. StatusOf returns 0 if there is no such
-// error: for nil, for a request without a response, and for a response that cannot be decoded.
+// StatusOf returns the HTTP status with which the API refused a request. It is the status of the first error in the tree of err,
+// in the order of errors.As, that has a method HTTPStatus() int: APIError, RateLimitError, AuthError, RedirectError and web.Error
+// have one. StatusOf returns 0 if there is no such error, for a request without a response, and for a response that cannot be
+// decoded. An error of a proxy on the way does not count.
+//
+// A server that passes the status on to its own client should pick the statuses that make sense there: a 401 of an upstream
+// service, for example, is about the server's credentials.
 func StatusOf(err error) int {
 	var one interface {
 		error

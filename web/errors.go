@@ -115,6 +115,10 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
+// HTTPStatus returns Status. Errors of other packages have this method, too, such as rest.APIError, but their status is not the
+// one of the response: see [DefaultErrorHandler].
+func (e *Error) HTTPStatus() int { return e.Status }
+
 // Is reports whether target stands for the status of e: it is ErrNotFound, ErrMethodNotAllowed or an *Error with this
 // status that has neither a message nor a cause. errors.Is calls it.
 func (e *Error) Is(target error) bool {
@@ -161,14 +165,26 @@ func (s statusError) As(target any) bool {
 	return ok
 }
 
+// HTTPStatus returns the status.
+func (s statusError) HTTPStatus() int { return int(s) }
+
 func (s statusError) full() *Error { return &Error{Status: int(s)} }
 
 // ErrorHandler makes an answer of an error that a handler returned. The body written so far
 // is gone, and with it what said how to read it, as Content-Type and Content-Encoding; other header fields are not.
 type ErrorHandler func(c *Ctx, err error)
 
-// DefaultErrorHandler answers in plain text: an Error with its status and message, and others with
-// 500 and nothing that tells what went wrong, which is logged.
+// DefaultErrorHandler responds in plain text. It looks for an [Error] in the tree of err and sends its status and message. For all
+// other errors it sends 500 and no details. Errors with a status of 500 and above go to the server's Logger.
+//
+// Only an Error chooses the status. A method HTTPStatus() int does not: errors of package rest have one for the status that
+// another server sent, and a handler that fails because of a 401 or 404 there must not send the same to its own client by
+// accident. To pass a status on, return an Error that says so:
+//
+//	if rest.StatusOf(err) == 404 {
+//		return &web.Error{Status: 404, Err: err}
+//	}
+//	return &web.Error{Status: 502, Err: err}
 func DefaultErrorHandler(c *Ctx, err error) {
 	status, text := gallop.StatusInternalServerError, ""
 	if bare, ok := err.(statusError); ok { // without new memory

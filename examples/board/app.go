@@ -84,9 +84,7 @@ func secure(c *web.Ctx) error {
 }
 
 // isQuiet keeps what balancers ask out of the log.
-func isQuiet(r *gallop.RequestCtx) bool {
-	return string(r.Path()) == "/livez" || string(r.Path()) == "/readyz"
-}
+func isQuiet(c *web.Ctx) bool { return c.Path() == "/livez" || c.Path() == "/readyz" }
 
 // answerError answers programs in JSON, and people in text.
 func answerError(c *web.Ctx, err error) {

@@ -74,8 +74,8 @@ func (b *board) session(c *web.Ctx) (*account, error) {
 	if id == "" {
 		return nil, nil
 	}
-	value, err := b.store.Get(c, sessionCookie+":"+id)
-	if value == nil || err != nil {
+	value, found, err := b.store.Get(c, sessionCookie+":"+id)
+	if !found || err != nil {
 		return nil, err
 	}
 	who := new(account)

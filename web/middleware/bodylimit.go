@@ -33,17 +33,17 @@ func (o BodyLimit) Handler() web.Handler {
 		request := &c.RequestCtx().Request
 		switch {
 		case int64(request.Header.ContentLength()) > o.Size:
-			return errTooLarge
+			return tooLarge()
 		case !request.IsBodyStream():
 			if int64(len(request.Body())) > o.Size {
-				return errTooLarge
+				return tooLarge()
 			}
 		case request.Header.ContentLength() < 0: // of others the server cuts off what is too much
 			body := &limitedBody{from: request.BodyStream(), left: o.Size}
 			request.SetBodyStream(body, -1)
 			err := c.Next()
 			if body.exceeded && !isTaken(c.RequestCtx()) {
-				return errTooLarge
+				return tooLarge()
 			}
 			return err
 		}
@@ -51,7 +51,10 @@ func (o BodyLimit) Handler() web.Handler {
 	}
 }
 
-var errTooLarge = &web.Error{Status: gallop.StatusRequestEntityTooLarge, Err: gallop.ErrBodyTooLarge}
+// tooLarge returns a new error, because error handlers may change the one they get.
+func tooLarge() error {
+	return &web.Error{Status: gallop.StatusRequestEntityTooLarge, Err: gallop.ErrBodyTooLarge}
+}
 
 // limitedBody is a body up to a limit.
 type limitedBody struct {

@@ -23,10 +23,13 @@ type Compress struct {
 	// Brotli is the level of br, 1 to 11. The default is gallop.CompressBrotliDefaultCompression.
 	Brotli int
 
-	// Skip says of a request, once it was answered, that its response is not to be compressed. With
-	// func(r *gallop.RequestCtx) bool { return len(r.Request.Header.Peek("Cookie")) > 0 } the answers to clients that are
-	// logged in are left alone. By default none is skipped.
-	Skip func(request *gallop.RequestCtx) bool
+	// Skip reports whether to leave a response as it is. It is called when the handlers have returned without an error. To
+	// leave out responses to clients that are logged in:
+	//
+	//	Skip: func(c *web.Ctx) bool { return c.ReqHeader("Cookie") != "" }
+	//
+	// By default no response is skipped.
+	Skip func(c *web.Ctx) bool
 }
 
 // Handler returns the middleware.
@@ -40,7 +43,7 @@ func (o Compress) Handler() web.Handler {
 	compress := gallop.CompressHandlerBrotliLevel(func(*gallop.RequestCtx) {}, o.Brotli, o.Level)
 	return func(c *web.Ctx) error {
 		err := c.Next()
-		if skipped := o.Skip != nil && o.Skip(c.RequestCtx()); err == nil && !skipped { // with an error, its handler has not answered yet
+		if err == nil && (o.Skip == nil || !o.Skip(c)) { // with an error, its handler has not responded yet
 			compress(c.RequestCtx())
 		}
 		return err

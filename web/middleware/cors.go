@@ -57,7 +57,7 @@ func (o CORS) Handler() web.Handler {
 	}
 	h.anybody = len(o.Origins) == 0 && o.Allow == nil || slices.Contains(o.Origins, "*")
 	if h.anybody && o.Credentials {
-		panic("web: CORS cannot allow credentials to any origin: name Origins, or Allow them")
+		panic("middleware: CORS cannot allow credentials to any origin: name Origins, or Allow them")
 	}
 	for _, origin := range o.Origins {
 		if origin != "*" {
@@ -82,7 +82,7 @@ func (h *cors) add(origin string) {
 	plain := strings.Replace(origin, "://*.", "://", 1)
 	u, err := url.Parse(plain)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != plain || strings.ContainsAny(u.Host, "*, ") {
-		panic(fmt.Sprintf("web: CORS: %q is not an origin like https://example.com or https://*.example.com", origin))
+		panic(fmt.Sprintf("middleware: CORS: %q is not an origin like https://example.com or https://*.example.com", origin))
 	}
 	if plain != origin {
 		h.below = append(h.below, [2]string{u.Scheme + "://", "." + u.Host})

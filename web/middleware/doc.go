@@ -21,5 +21,5 @@
 //	timeout.go     for how long
 //	static.go      files
 //	health.go      alive, ready
-//	store.go       values for a while; memory.go is one in memory
+//	store.go       the interfaces of stores; MemoryStore is in memory*.go, token buckets are in store_take.go and store_bucket.go
 package middleware

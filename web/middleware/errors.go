@@ -5,41 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gallop-http/gallop"
 )
 
-// PanicError is what Recover makes of a panic. It is in the web.Error that goes to the error
-// handler.
-type PanicError struct {
-	Value any    // that of the panic
-	Stack []byte // of the goroutine, as debug.Stack has it
-}
+// PanicError is the error into which Recover turns a panic. It is the cause in the web.Error that goes to the error handler.
+type PanicError = gallop.PanicError
 
-// Error implements error. The stack is not in it.
-func (e *PanicError) Error() string { return fmt.Sprintf("web: panic: %v", e.Value) }
-
-// Unwrap returns the value if that is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// TimeoutError is what Timeout makes of a handler that gave up. It is in the web.Error that goes to the
-// error handler, and it is a context.DeadlineExceeded.
+// TimeoutError reports a handler that gave up because its time was over. Timeout returns it as the cause in a web.Error.
+// To errors.Is it is also context.DeadlineExceeded.
 type TimeoutError struct {
-	After time.Duration // which the handler had
-	Err   error         // that it returned
+	After time.Duration // the time that the handler had
+	Err   error         // the error that the handler returned
 }
 
 // Error implements error.
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("web: the handler gave up after %v: %v", e.After, e.Err)
+	return fmt.Sprintf("middleware: handler gave up after %v: %v", e.After, e.Err)
 }
 
-// Unwrap returns what the error is, and what the handler returned.
+// Unwrap returns context.DeadlineExceeded and Err.
 func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
-// Timeout reports that it is one, as net.Error does.
+// Timeout returns true, as net.Error has it.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// ErrTooLarge is returned by a Store for a value that it cannot keep because of its size.
-var ErrTooLarge = errors.New("web: the value is too large for the store")
+// ErrValueTooLarge is returned by a Store for a value that is too large to keep.
+var ErrValueTooLarge = errors.New("middleware: value is too large for the store")
+
+// Errors of programs that use a Store incorrectly.
+var (
+	errNegativeTTL = errors.New("middleware: ttl is negative")
+	errNotNumber   = errors.New("middleware: the value of the key is not a decimal number in the range of int64")
+	errOverflow    = errors.New("middleware: the counter would leave the range of int64")
+	errBucket      = errors.New("middleware: a Bucket needs a positive Limit and Window, and has to be full again within 73 years")
+	errSameBucket  = errors.New("middleware: two buckets of one call have the same key")
+)

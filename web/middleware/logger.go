@@ -23,8 +23,10 @@ type Logger struct {
 	// Log is where to write; slog.Default, as it is then, by default.
 	Log *slog.Logger
 
-	// Skip says of a request, once it was answered, that it shall not be logged.
-	Skip func(request *gallop.RequestCtx) bool
+	// Skip reports whether to leave a request out of the log. It is called when the handlers have returned without an error,
+	// so that it sees the route, locals and the status. A request whose handler returned an error or panicked is always
+	// logged: its response does not exist yet. By default no request is skipped.
+	Skip func(c *web.Ctx) bool
 
 	// Attrs returns further attributes. It is called when the handlers have returned, and not if they
 	// panic.
@@ -42,6 +44,9 @@ func (l Logger) Handler() web.Handler {
 		c.SetLocal(logLineKey{}, line) // which is closed when the request is over
 		err := c.Next()
 		line.panicked, line.err, line.id = false, err, c.RequestID()
+		if line.skip = err == nil && l.Skip != nil && l.Skip(c); line.skip {
+			return nil
+		}
 		line.streamed = err == nil && (line.request.Response.IsBodyStream() || isTaken(line.request))
 		line.ctx = c.Context()
 		if l.Attrs != nil {
@@ -65,17 +70,18 @@ type logLine struct {
 	err          error
 	attrs        []slog.Attr
 	panicked     bool
+	skip         bool // by Logger.Skip
 	streamed     bool // so that the size of the body is not known
 }
 
 // Close writes the line. The request still is what it was, but the Ctx is somebody else's.
 func (l *logLine) Close() error {
+	if l.skip {
+		return nil
+	}
 	log := l.how.Log
 	if log == nil {
 		log = slog.Default()
-	}
-	if l.how.Skip != nil && l.how.Skip(l.request) {
-		return nil
 	}
 	status, level := l.request.Response.StatusCode(), slog.LevelInfo
 	if l.panicked && status < 500 { // an aborted answer, of which nothing is known

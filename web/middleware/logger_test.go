@@ -122,7 +122,7 @@ func TestLoggerSettings(t *testing.T) {
 	app := newApp(
 		middleware.Logger{
 			Log:   slog.New(handler),
-			Skip:  func(r *gallop.RequestCtx) bool { return r.Response.StatusCode() == 204 },
+			Skip:  func(c *web.Ctx) bool { return c.RequestCtx().Response.StatusCode() == 204 },
 			Attrs: func(c *web.Ctx) []slog.Attr { return []slog.Attr{slog.String("agent", c.ReqHeader("User-Agent"))} },
 		}.Handler(),
 		middleware.RequestID{New: func() string { return "id-1" }}.Handler(),
@@ -138,6 +138,33 @@ func TestLoggerSettings(t *testing.T) {
 	for _, want := range []string{`"id":"id-1"`, `"agent":"x"`, `"tenant":"acme"`, `"path":"/"`} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)
+		}
+	}
+}
+
+// Skip sees what the handlers know. It is not asked about requests without a response, so that no failure is skipped by accident.
+func TestLoggerSkips(t *testing.T) {
+	log := make(lines, 8)
+	quiet := web.NewKey[bool]()
+	app := newApp(middleware.Logger{Log: slog.New(slog.NewTextHandler(log, nil)), Skip: func(c *web.Ctx) bool {
+		q, _ := quiet.Get(c)
+		return q || c.Route() != nil && c.Route().Pattern() == "/probe/:name" || c.RequestCtx().Response.StatusCode() < 400
+	}}.Handler())
+	app.Get("/local", func(c *web.Ctx) error { quiet.Set(c, true); return c.SendStatus(500) })
+	app.Get("/probe/:name", func(c *web.Ctx) error { return c.SendStatus(503) })
+	app.Get("/fine", says("fine"))
+	app.Get("/teapot", func(c *web.Ctx) error { return c.SendStatus(418) })
+	app.Get("/error", func(*web.Ctx) error { return errors.New("no disk") })
+	app.Get("/panic", func(*web.Ctx) error { panic("x") })
+	for _, tc := range []struct{ target, want string }{
+		{"/local", ""}, {"/probe/a", ""}, {"/fine", ""}, {"/teapot", "status=418"}, {"/error", "status=500"}, {"/panic", "status=500"}, {"/none", "status=404"},
+	} {
+		ask(t, app, "GET", tc.target)
+		if tc.want == "" {
+			continue // the next line would be of this request
+		}
+		if line := <-log; !strings.Contains(line, tc.want) || !strings.Contains(line, "path="+tc.target) {
+			t.Errorf("%s: logged %s, want %s", tc.target, line, tc.want)
 		}
 	}
 }

@@ -2,102 +2,159 @@ package middleware
 
 import (
 	"bytes"
-	"container/list"
 	"context"
+	"hash/maphash"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// MemoryStore is a Store in memory. It is bounded: where there is no room for a value, those go that were not used for the
-// longest time. Expired ones take up room until they are found, or go that way; there is no goroutine.
+// MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
 //
-// The zero value is ready to use. It must not be copied.
+// It is bounded. If there is no room for a new value, it drops the values that have not been used for the longest time, and
+// does so for each of its parts: a store of 1 MiB or more has 64 parts, each with a lock of its own, and the hash of a key
+// decides where it belongs. Expired values take up room until somebody asks for them or they are dropped; there is no
+// goroutine.
+//
+// A counter, bucket or claim that is dropped begins anew. If clients can fill the store with values of their own, keep what
+// protects the program in another MemoryStore.
+//
+// The zero value is ready to use. A MemoryStore must not be copied.
 type MemoryStore struct {
-	// MaxBytes is how much keys and values may take up, with 128 bytes for each; 64 MiB by default. It must not be
-	// changed once the store is in use.
-	MaxBytes int
+	// MaxBytes is how much room keys and values may take up, each counted with 128 bytes on top. Zero or less means 64 MiB. It
+	// must not be changed once the store is in use.
+	MaxBytes int64
 
-	mu     sync.Mutex
-	values map[string]*list.Element // of *memoryValue
-	recent list.List                // the one used last first
-	size   int                      // of all, as cost has it
-}
+	once   sync.Once
+	limit  int64
+	start  time.Time // the zero of the store's clock
+	seed   maphash.Seed
+	shards []memoryShard // their number is a power of two, and at most 64
 
-type memoryValue struct {
-	key     string
-	value   []byte
-	expires time.Time // zero: never
+	size     atomic.Int64 // of all shards, as costOf counts
+	dropping sync.Mutex   // guards turn; held while values of other shards are dropped
+	turn     uint         // the shard that is next to drop a value
 }
 
 const (
-	defaultMemory  = 64 << 20
-	memoryOverhead = 128 // bytes for each value
+	defaultMemory = 64 << 20
+	memoryShards  = 64
+	smallMemory   = 1 << 20 // a smaller store has one shard, which drops values exactly in the order of their last use
 )
 
-func (v *memoryValue) cost() int { return len(v.key) + len(v.value) + memoryOverhead }
+func (s *MemoryStore) init() {
+	s.limit = s.MaxBytes
+	if s.limit <= 0 {
+		s.limit = defaultMemory
+	}
+	n := memoryShards
+	if s.limit < smallMemory {
+		n = 1
+	}
+	s.seed, s.start, s.shards = maphash.MakeSeed(), time.Now(), make([]memoryShard, n)
+	for i := range s.shards {
+		s.shards[i].init(&s.size)
+	}
+}
 
-func (v *memoryValue) expired(now time.Time) bool {
-	return !v.expires.IsZero() && !now.Before(v.expires)
+// now returns the time of the store's clock, in nanoseconds. The clock is monotonic.
+func (s *MemoryStore) now() int64 { return int64(time.Since(s.start)) }
+
+// never is the moment at which values without an expiry expire.
+const never = math.MaxInt64
+
+// after returns the moment ttl after now. It is never if ttl is 0 or too long for an int64.
+func after(now int64, ttl time.Duration) int64 {
+	if ttl == 0 || int64(ttl) > never-now {
+		return never
+	}
+	return now + int64(ttl)
+}
+
+// at returns the index of the shard to which the key belongs.
+func (s *MemoryStore) at(key string) int {
+	s.once.Do(s.init)
+	return int(maphash.String(s.seed, key) & uint64(len(s.shards)-1))
+}
+
+// lock returns the shard of the key, locked. It returns an error if ctx is done or ttl is negative.
+func (s *MemoryStore) lock(ctx context.Context, key string, ttl time.Duration) (*memoryShard, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if ttl < 0 {
+		return nil, errNegativeTTL
+	}
+	h := &s.shards[s.at(key)]
+	h.mu.Lock()
+	return h, nil
+}
+
+// fits reports whether a value can be stored at all.
+func (s *MemoryStore) fits(key string, size int) bool { return costOf(key, size) <= s.limit }
+
+// unlock unlocks a shard in which values may have grown, and makes room for them. It drops values of the same shard if there
+// are any, except the value that was used last.
+func (s *MemoryStore) unlock(h *memoryShard) {
+	h.drop(s.limit)
+	h.mu.Unlock()
+	s.dropElsewhere(h)
+}
+
+// dropElsewhere drops values of all shards but one until the rest fits, one value from each shard in turn. The caller must not
+// hold the lock of a shard. Only one goroutine at a time drops: two would drop what each of them has just stored.
+func (s *MemoryStore) dropElsewhere(but *memoryShard) {
+	if s.size.Load() <= s.limit {
+		return
+	}
+	s.dropping.Lock()
+	defer s.dropping.Unlock()
+	for empty := 0; empty < len(s.shards) && s.size.Load() > s.limit; s.turn++ {
+		h := &s.shards[s.turn%uint(len(s.shards))]
+		if h == but || !h.dropOne() {
+			empty++
+		} else {
+			empty = 0
+		}
+	}
 }
 
 // Get implements Store.
-func (s *MemoryStore) Get(_ context.Context, key string) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.values[key]
-	if e == nil {
-		return nil, nil
+func (s *MemoryStore) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
+	h, err := s.lock(ctx, key, 0)
+	if err != nil {
+		return nil, false, err
 	}
-	v := e.Value.(*memoryValue)
-	if v.expired(time.Now()) {
-		s.remove(e)
-		return nil, nil
+	defer h.mu.Unlock()
+	v := h.find(key, s.now())
+	if v == nil {
+		return nil, false, nil
 	}
-	s.recent.MoveToFront(e)
-	return append(make([]byte, 0, len(v.value)), v.value...), nil // not nil, also of nothing
+	return bytes.Clone(v.value), true, nil
 }
 
-// Set implements Store. It fails with ErrTooLarge for what is larger than the whole store.
-func (s *MemoryStore) Set(_ context.Context, key string, value []byte, ttl time.Duration) error {
-	v := &memoryValue{key: key, value: bytes.Clone(value)}
-	if ttl > 0 {
-		v.expires = time.Now().Add(ttl)
+// Set implements Store. The error is ErrValueTooLarge if the value is larger than the whole store.
+func (s *MemoryStore) Set(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	h, err := s.lock(ctx, key, ttl)
+	if err != nil {
+		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	limit := s.MaxBytes
-	if limit <= 0 {
-		limit = defaultMemory
+	defer s.unlock(h)
+	if !s.fits(key, len(value)) {
+		return ErrValueTooLarge
 	}
-	if v.cost() > limit {
-		return ErrTooLarge
-	}
-	if old := s.values[key]; old != nil {
-		s.remove(old)
-	}
-	for s.size+v.cost() > limit {
-		s.remove(s.recent.Back())
-	}
-	if s.values == nil {
-		s.values = map[string]*list.Element{}
-	}
-	s.values[key] = s.recent.PushFront(v)
-	s.size += v.cost()
+	h.set(key, value, after(s.now(), ttl))
 	return nil
 }
 
 // Delete implements Store.
-func (s *MemoryStore) Delete(_ context.Context, key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.values[key]; e != nil {
-		s.remove(e)
+func (s *MemoryStore) Delete(ctx context.Context, key string) error {
+	h, err := s.lock(ctx, key, 0)
+	if err != nil {
+		return err
 	}
+	defer h.mu.Unlock()
+	h.remove(h.values[key])
 	return nil
-}
-
-func (s *MemoryStore) remove(e *list.Element) {
-	v := s.recent.Remove(e).(*memoryValue)
-	delete(s.values, v.key)
-	s.size -= v.cost()
 }

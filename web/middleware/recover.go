@@ -17,7 +17,7 @@ import (
 //
 // The zero value writes panics with their stack to the server's Logger.
 type Recover struct {
-	// OnPanic is told of a panic instead of the Logger, on the goroutine that panicked.
+	// OnPanic is called for each panic, on the goroutine that panicked. If it is set, nothing is written to the Logger.
 	OnPanic func(c *web.Ctx, err *PanicError)
 }
 

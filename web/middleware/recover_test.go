@@ -57,7 +57,7 @@ func TestRecoverLogs(t *testing.T) {
 	app.Use(middleware.Recover{}.Handler())
 	app.Get("/", func(*web.Ctx) error { panic("x") })
 	ask(t, app, "GET", "/")
-	if line := <-log.lines; !strings.Contains(line, "web: panic: x\n") || !strings.Contains(line, "recover_test.go") {
+	if line := <-log.lines; !strings.Contains(line, "gallop: panic: x\n") || !strings.Contains(line, "recover_test.go") {
 		t.Errorf("logged %q", line)
 	}
 }

@@ -2,20 +2,92 @@ package middleware
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"time"
 )
 
-// Store keeps values for a while, for sessions and whatever else outlives a request. Any number of goroutines may use
-// it at once. MemoryStore is one for a single process.
+// Store keeps values for a limited time, for sessions and other data that outlives a request. [MemoryStore] is a Store for a
+// single process.
+//
+// Get, Set and Delete are enough for a simple store. Some middleware also needs atomic steps: two requests that read a value,
+// change it and write it back would lose one of the changes. A Store that can do such a step implements one of the small
+// interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. Middleware checks when it is set up whether its Store has
+// the steps it needs.
+//
+// These rules hold for all methods of all these interfaces, and package storetest checks them:
+//
+//   - Any number of goroutines may call them at once, and each call is atomic.
+//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash what may be longer.
+//   - A value is any sequence of bytes, and belongs to the caller: the Store keeps a copy and returns a copy. nil and an empty
+//     slice are the same value. A key with the empty value is not a missing key.
+//   - A positive ttl is how long the value lasts. It never expires early, and a Store with a coarse clock rounds ttl up. With
+//     ttl 0 the value does not expire. A negative ttl is an error, so that time.Until of a moment that has passed cannot keep
+//     a value forever.
+//   - An expired value is a missing key. A bounded Store may also drop values that have not expired.
+//   - If ctx is done, a method returns an error and does nothing. It also gives up waiting when ctx is done; then the step may
+//     have happened or not.
+//   - An error means that the Store does not know. It never reports a failure as a missing key.
 type Store interface {
-	// Get returns the value of a key, nil without an error if there is none, or it has expired. The value is the
-	// caller's.
-	Get(ctx context.Context, key string) ([]byte, error)
+	// Get returns the value of a key. found is false if the key is missing.
+	Get(ctx context.Context, key string) (value []byte, found bool, err error)
 
-	// Set keeps a copy of the value, in place of the one that the key has. It expires after ttl, and if that is
-	// not positive, when the store decides so.
+	// Set gives a key a value, which replaces any value it has. The error is ErrValueTooLarge if the value can never fit.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
-	// Delete forgets the key. That there is none is no error.
+	// Delete removes a key. It does nothing if the key is missing.
 	Delete(ctx context.Context, key string) error
+}
+
+// Adder is a Store in which the first of several callers can claim a key, for example to process a payment once.
+type Adder interface {
+	Store
+
+	// Add gives a key a value if it is missing, and returns added == true. Otherwise it changes nothing and returns the value
+	// that the key has.
+	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (existing []byte, added bool, err error)
+}
+
+// Swapper is a Store in which a value can be changed on the condition that nobody else has changed it. See [Adder.Add] for the
+// condition that the key is missing.
+type Swapper interface {
+	Store
+
+	// CompareAndSwap gives a key the value replacement and the new ttl, if its value equals old. swapped is false if it has
+	// another value or is missing; then nothing changes.
+	CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (swapped bool, err error)
+
+	// CompareAndDelete removes a key if its value equals old. deleted is false if it has another value or is missing.
+	CompareAndDelete(ctx context.Context, key string, old []byte) (deleted bool, err error)
+}
+
+// Counter is a Store with counters. A counter is a value that is a decimal number, such as "-7", in the range of int64. Get and
+// the other methods see it as that text.
+type Counter interface {
+	Store
+
+	// Incr adds n, which may be negative or 0, to the number of a key and returns the sum. A missing key counts as 0 and is
+	// created with ttl. If the key exists, Incr ignores ttl and leaves the expiry alone.
+	//
+	// left is how long the counter lasts from now on, rounded up, or 0 if it does not expire. If the value is not a number, or
+	// the sum is not in the range of int64, Incr returns an error and changes nothing.
+	Incr(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error)
+}
+
+// Toucher is a Store in which a value can be kept for longer without writing it again, for example a session in use.
+type Toucher interface {
+	Store
+
+	// Touch gives a key a new ttl, as Set would, and leaves its value alone. found is false if the key is missing.
+	Touch(ctx context.Context, key string, ttl time.Duration) (found bool, err error)
+}
+
+// need returns a Store as the interface T. It panics if the Store lacks a method of T, with the name of the middleware that needs
+// it.
+func need[T Store](middleware string, s Store) T {
+	capable, ok := s.(T)
+	if !ok {
+		panic(fmt.Sprintf("middleware: %s needs a Store that is also a %v, such as MemoryStore; %T is not", middleware, reflect.TypeFor[T](), s))
+	}
+	return capable
 }

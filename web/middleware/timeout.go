@@ -13,9 +13,10 @@ import (
 // a database or to another server, is told when the time is over, and the error that it returns because of that
 // is answered with 503.
 //
-// Handlers run on where they are, and nothing answers in their place: one that does not look at the context takes
-// as long as it takes, and what it answers then is sent. So there is never a handler that works on a request
-// which is somebody else's by now. gallop.TimeoutHandler is the other way.
+// Handlers stay on their goroutine, and the middleware never responds in their place. A handler that ignores the context
+// takes as long as it takes, and its response is sent. No handler can therefore use a request that has ended.
+// [gallop.TimeoutHandler] makes the other choice: it responds with 408 as soon as the time is over, and leaves the handler
+// running on a goroutine of its own. Use it for handlers that cannot watch a context.
 //
 // The zero value gives 30 seconds.
 type Timeout struct {

@@ -1,0 +1,137 @@
+package middleware
+
+import (
+	"bytes"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// memoryShard is a part of a MemoryStore: a map of values, and a ring of the same values in the order of their last use.
+//
+//	recent ⇄ used last ⇄ … ⇄ not used for the longest time ⇄ recent
+type memoryShard struct {
+	mu     sync.Mutex
+	values map[string]*memoryValue
+	recent memoryValue   // the place in the ring before the first and after the last value
+	size   *atomic.Int64 // of the store
+}
+
+// memoryValue is a value in a MemoryStore. Nobody outside the store has its bytes.
+type memoryValue struct {
+	key        string
+	value      []byte
+	expires    int64 // on the store's clock; never if it does not expire
+	prev, next *memoryValue
+}
+
+const (
+	maxDigits      = 20  // of a number, with its sign
+	memoryOverhead = 128 // bytes for each value: its struct, its place in the map, what the allocator rounds up
+	memorySlack    = 32  // bytes that a value may leave unused in memory that another one had before
+)
+
+// costOf returns how much room a value takes up.
+func costOf(key string, size int) int64 { return int64(len(key)) + int64(size) + memoryOverhead }
+
+func (h *memoryShard) init(size *atomic.Int64) {
+	h.values, h.size = map[string]*memoryValue{}, size
+	h.recent.prev, h.recent.next = &h.recent, &h.recent
+}
+
+// find returns the value of a key, nil if it is missing or has expired, and makes it the one used last.
+func (h *memoryShard) find(key string, now int64) *memoryValue {
+	v := h.values[key]
+	switch {
+	case v == nil:
+		return nil
+	case v.expires <= now:
+		h.remove(v)
+		return nil
+	}
+	h.use(v)
+	return v
+}
+
+// use makes v the value that was used last.
+func (h *memoryShard) use(v *memoryValue) {
+	if h.recent.next == v {
+		return
+	}
+	v.unlink()
+	v.prev, v.next = &h.recent, h.recent.next
+	v.prev.next, v.next.prev = v, v
+}
+
+// unlink takes v out of the ring if it is in it.
+func (v *memoryValue) unlink() {
+	if v.next != nil {
+		v.prev.next, v.next.prev = v.next, v.prev
+	}
+}
+
+// set gives a key a copy of a value.
+func (h *memoryShard) set(key string, value []byte, expires int64) {
+	v := h.entry(key, expires)
+	before := len(v.value)
+	if n := cap(v.value); n >= len(value) && n <= len(value)+memorySlack {
+		v.value = append(v.value[:0], value...)
+	} else {
+		v.value = bytes.Clone(value)
+	}
+	h.size.Add(int64(len(v.value) - before))
+}
+
+// setNumber gives a key a number as its value.
+func (h *memoryShard) setNumber(key string, n, expires int64) {
+	var digits [maxDigits]byte
+	h.set(key, strconv.AppendInt(digits[:0], n, 10), expires)
+}
+
+// entry returns the value of a key as the one that was used last. It is a new one with no bytes if the key is missing.
+func (h *memoryShard) entry(key string, expires int64) *memoryValue {
+	v := h.values[key]
+	if v == nil {
+		v = &memoryValue{key: key}
+		h.values[key] = v
+		h.size.Add(costOf(key, 0))
+	}
+	v.expires = expires
+	h.use(v)
+	return v
+}
+
+// number returns the value as a number. ok is false if it is not one as setNumber writes it.
+func (v *memoryValue) number() (n int64, ok bool) {
+	n, err := strconv.ParseInt(string(v.value), 10, 64)
+	var digits [maxDigits]byte
+	return n, err == nil && bytes.Equal(v.value, strconv.AppendInt(digits[:0], n, 10))
+}
+
+// remove removes a value. It does nothing if v is nil.
+func (h *memoryShard) remove(v *memoryValue) {
+	if v != nil {
+		v.unlink()
+		delete(h.values, v.key)
+		h.size.Add(-costOf(v.key, len(v.value)))
+	}
+}
+
+// drop removes values that were not used for the longest time until the store has no more than limit, except the value that
+// was used last.
+func (h *memoryShard) drop(limit int64) {
+	for h.size.Load() > limit && h.recent.prev != h.recent.next {
+		h.remove(h.recent.prev)
+	}
+}
+
+// dropOne removes the value that was not used for the longest time. It returns false if there is none.
+func (h *memoryShard) dropOne() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.recent.prev == &h.recent {
+		return false
+	}
+	h.remove(h.recent.prev)
+	return true
+}
