@@ -26,9 +26,12 @@ type Client struct {
 	Name                     string
 	NoDefaultUserAgentHeader bool
 
-	DialContext   func(ctx context.Context, network, addr string) (net.Conn, error)
-	DialTimeout   DialFuncWithTimeout
-	Dial          DialFunc
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	DialTimeout DialFuncWithTimeout
+	Dial        DialFunc
+
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only,
+	// as in fasthttp. See HostClient.DialDualStack.
 	DialDualStack bool
 
 	// Proxy chooses the proxy for a host, see HostClient.Proxy.

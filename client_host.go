@@ -71,7 +71,9 @@ type HostClient struct {
 	// it is there.
 	Dial DialFunc
 
-	// DialDualStack is of no effect: IPv4 and IPv6 are both used.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only,
+	// as in fasthttp, and refuses IPv6 addresses. It has no effect on connections that
+	// DialContext, DialTimeout or Dial make.
 	DialDualStack bool
 
 	// Proxy returns the proxy for connections to addr, nil for none; see ProxyDialer for
@@ -122,17 +124,18 @@ type HostClient struct {
 	// it sends its body (RFC 9110 §10.1.1). The default is one second. With a negative value it does not wait.
 	ExpectContinueTimeout time.Duration
 
-	// ReadBufferSize is the size of the buffer that an answer is read into, in bytes;
-	// 4096 by default. It grows for larger heads, up to MaxResponseHeaderBytes; if that is
-	// not set, and this is, it is the limit of heads, too.
+	// ReadBufferSize is the size of the buffer that responses are read into, in bytes. The
+	// default is 4096. The buffer grows for larger heads, up to MaxResponseHeaderBytes. If
+	// that is not set, ReadBufferSize limits heads too.
 	ReadBufferSize int
 
 	// WriteBufferSize is of no effect: requests are put together in a buffer that
 	// grows to their size.
 	WriteBufferSize int
 
-	// MaxResponseHeaderBytes is how large the head of an answer may be, in bytes;
-	// ReadBufferSize if that is set, else 256 KiB by default.
+	// MaxResponseHeaderBytes is how large the head of a response may be, in bytes. The
+	// default is ReadBufferSize, and 4096 if that is not set either, as in fasthttp. A larger
+	// head is an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is how large the body of an answer may be that is read into

@@ -22,10 +22,9 @@ const (
 	// DefaultMaxResponseBodySize is how many bytes of a body are read into memory.
 	DefaultMaxResponseBodySize = 64 << 20
 
-	defaultUserAgent       = "gallop"
-	defaultClientBuffer    = 4 << 10
-	defaultMaxResponseHead = 256 << 10
-	maxResponseFields      = 1024
+	defaultUserAgent    = "gallop"
+	defaultClientBuffer = 4 << 10
+	maxResponseFields   = 1024
 )
 
 // ConnPoolStrategyType says which of several idle connections is used next.
@@ -66,7 +65,7 @@ type clientSettings struct {
 }
 
 func (c *HostClient) resolve() *clientSettings {
-	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultMaxResponseHead)), math.MaxInt32)
+	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultClientBuffer)), math.MaxInt32)
 	s := &clientSettings{
 		agent:        c.Name,
 		readBuf:      min(orDefault(c.ReadBufferSize, defaultClientBuffer), maxHead),

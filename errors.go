@@ -261,6 +261,7 @@ var (
 
 	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
 	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed from here"}
+	errIPv4Only  error = &net.AddrError{Err: "there is no IPv4 address, and IPv6 is dialed with DialDualStack only"}
 	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 

@@ -99,6 +99,7 @@ func TestReadmeClientDefaults(t *testing.T) {
 		"`MaxConnDuration`":                         none(set.maxConnTime),
 		"`ReadTimeout`, `WriteTimeout` of a client": none(set.readTimeout + set.writeTimeout),
 		"dial":                      DefaultDialTimeout.String(),
+		"addresses that are dialed": "IPv4", // TestFromFasthttpDialDualStack
 		"dial through a proxy":      defaultProxyTimeout.String(),
 		"TLS handshake of a client": maxClientHandshake.String(),
 		"`MaxResponseHeaderBytes`":  fmt.Sprintf("%d KiB", set.head.Head>>10),

@@ -88,7 +88,7 @@ type Transport struct {
 	// IdleConnTimeout is for how long; 90 seconds by default, for ever if negative.
 	IdleConnTimeout time.Duration
 
-	// MaxResponseHeaderBytes is 256 KiB by default.
+	// MaxResponseHeaderBytes is how large the head of a response may be. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
 	// ConfigureHost is called with the HostClient for a host before that is used, and
@@ -114,10 +114,12 @@ var (
 )
 
 const (
-	defaultMaxIdle     = 100
-	defaultIdleTimeout = 90 * time.Second
-	noConnLimit        = 1 << 30
-	minPruned          = 256
+	defaultMaxIdle = 100
+
+	defaultMaxResponseHead = 256 << 10
+	defaultIdleTimeout     = 90 * time.Second
+	noConnLimit            = 1 << 30
+	minPruned              = 256
 )
 
 // host makes the calls to one host, or to all that a proxy is asked for with whole URIs.
@@ -201,12 +203,13 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 		IsTLS:                    u.Scheme == "https",
 		TLSConfig:                t.TLSClientConfig,
 		DialContext:              marked(t.DialContext),
+		DialDualStack:            true,
 		NoDefaultUserAgentHeader: true,
 		MaxConns:                 orDefault(max(t.MaxConnsPerHost, 0), noConnLimit),
 		MaxIdleConns:             t.maxIdlePerHost(),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       -1, // as long as the call may take
-		MaxResponseHeaderBytes:   t.MaxResponseHeaderBytes,
+		MaxResponseHeaderBytes:   orDefault(t.MaxResponseHeaderBytes, defaultMaxResponseHead),
 		TLSHandshakeTimeout:      t.TLSHandshakeTimeout,
 		ExpectContinueTimeout:    t.ExpectContinueTimeout,
 		StreamResponseBody:       true,

@@ -422,3 +422,22 @@ func TestGeneric(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Without WithClient, IPv6 is dialed, and heads of 250 KiB are received.
+func TestDefaultClientOverIPv6(t *testing.T) {
+	ln, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6: ", err)
+	}
+	s := &gallop.Server{Handler: text(200, "[1]", "X: "+strings.Repeat("x", 250<<10))}
+	go s.Serve(ln)
+	t.Cleanup(func() { s.Shutdown() })
+	c, err := rest.New("http://" + ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	if got, err := rest.Get[[]int](t.Context(), c, "a"); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
