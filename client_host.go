@@ -104,7 +104,8 @@ type HostClient struct {
 	// which they came.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy is which idle connection is used next: LIFO by default.
+	// ConnPoolStrategy is which idle connection is used next: LIFO by default. With another
+	// value than LIFO and FIFO, a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// ReadTimeout is how long it may take from the beginning of a call to the end of
@@ -219,9 +220,6 @@ func (c *HostClient) init() error {
 		}
 		if c.tls == nil {
 			c.tls = &clientTLS{}
-		}
-		if c.ConnPoolStrategy != LIFO && c.ConnPoolStrategy != FIFO {
-			c.initErr = ErrConnPoolStrategyNotImpl
 		}
 	})
 	return c.initErr

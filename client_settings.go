@@ -39,6 +39,8 @@ const (
 	FIFO
 )
 
+func (s ConnPoolStrategyType) isKnown() bool { return s == LIFO || s == FIFO }
+
 // clientSettings are the fields of a HostClient with their defaults filled in. They
 // are not written to once calls are made.
 type clientSettings struct {
@@ -55,7 +57,7 @@ type clientSettings struct {
 	maxIdle                  int
 	maxIdleTime, maxConnTime time.Duration // 0: none
 	connWait                 time.Duration // 0: not at all, negative: as long as the call may take
-	fifo                     bool
+	strategy                 ConnPoolStrategyType
 
 	attempts int
 	detailed bool // calls fail with a *ClosedError
@@ -80,7 +82,7 @@ func (c *HostClient) resolve() *clientSettings {
 		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
 		maxConnTime:  max(c.MaxConnDuration, 0),
 		connWait:     c.MaxConnWaitTimeout,
-		fifo:         c.ConnPoolStrategy == FIFO,
+		strategy:     c.ConnPoolStrategy,
 		attempts:     orDefault(c.MaxIdemponentCallAttempts, DefaultMaxIdemponentCallAttempts),
 		detailed:     c.DetailedErrors,
 		trace:        c.Trace,

@@ -349,7 +349,8 @@ var (
 	// the response. With DetailedErrors it is a *ClosedError instead, which is ErrConnectionClosed to errors.Is.
 	ErrConnectionClosed = errors.New("gallop: the connection ended before the first byte of the answer")
 
-	// ErrConnPoolStrategyNotImpl is returned for a ConnPoolStrategy that there is not.
+	// ErrConnPoolStrategyNotImpl is returned by calls that find an idle connection when
+	// ConnPoolStrategy is neither LIFO nor FIFO.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the Host of the request is none (RFC 9112 §3.2)")

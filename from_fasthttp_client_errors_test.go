@@ -187,8 +187,6 @@ var clientErrors = []clientError{
 		serve: answerOnce("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n123")},
 	{name: "io.ErrUnexpectedEOF", how: "chunk", is: same(io.ErrUnexpectedEOF), serve: answerOnce(chunkedHead + "6\r\n123")},
 	{name: "io.ErrUnexpectedEOF", how: "second chunk", is: same(io.ErrUnexpectedEOF), serve: answerOnce(chunkedHead + "1\r\na\r\n6\r\n123")},
-	{name: "ErrConnPoolStrategyNotImpl", is: same(fasthttp.ErrConnPoolStrategyNotImpl), serve: hear,
-		host: func(hc *fasthttp.HostClient) { hc.ConnPoolStrategy = 77 }},
 	{name: "ErrDialTimeout", how: "Dial returns it", is: same(fasthttp.ErrDialTimeout), serve: hear,
 		host: func(hc *fasthttp.HostClient) {
 			hc.Dial = func(string) (net.Conn, error) { return nil, fasthttp.ErrDialTimeout }
@@ -384,6 +382,19 @@ var otherClientErrors = []struct {
 	{"ErrNoFreeConns", "after waiting", same(fasthttp.ErrNoFreeConns), func(b *badServer) error { return b.busy(10*time.Millisecond, time.Minute) }},
 	{"ErrTimeout", "while waiting", same(fasthttp.ErrTimeout), func(b *badServer) error { return b.busy(time.Minute, 10*time.Millisecond) }},
 	{"ErrTimeout", "while waiting without an end", same(fasthttp.ErrTimeout), func(b *badServer) error { return b.busy(-1, 10*time.Millisecond) }},
+	{"ErrConnPoolStrategyNotImpl", "second call", same(fasthttp.ErrConnPoolStrategyNotImpl), func(b *badServer) error {
+		hc := b.host(answerEach("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+		hc.ConnPoolStrategy = 77
+		if err := hc.Do(b.request(hc.Addr), nil); err != nil {
+			return errors.Join(errors.New("first call"), err)
+		}
+		for range 2 {
+			if err := hc.Do(b.request(hc.Addr), nil); err != fasthttp.ErrConnPoolStrategyNotImpl {
+				return err
+			}
+		}
+		return fasthttp.ErrConnPoolStrategyNotImpl
+	}},
 	{"ErrNoAvailableClients", "", same(fasthttp.ErrNoAvailableClients), func(b *badServer) error {
 		return (&fasthttp.LBClient{}).Do(b.request("127.0.0.1:1"), nil)
 	}},

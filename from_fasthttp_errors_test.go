@@ -161,6 +161,24 @@ func TestFromFasthttpErrors(t *testing.T) {
 		{"ErrTimeout", fasthttp.ErrTimeout, false, func() error {
 			return new(fasthttp.ResponseHeader).Read(bufio.NewReader(iotest.ErrReader(os.ErrDeadlineExceeded)))
 		}},
+		{"ErrTimeout", fasthttp.ErrTimeout, false, func() error {
+			return new(fasthttp.RequestHeader).ReadTrailer(bufio.NewReader(iotest.ErrReader(os.ErrDeadlineExceeded)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			return new(fasthttp.ResponseHeader).Read(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			return new(fasthttp.Response).Read(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			return new(fasthttp.RequestHeader).ReadTrailer(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			r := fasthttp.NewStreamReader(func(w *bufio.Writer) { w.WriteString("abc") })
+			r.Close()
+			_, err := r.Read(make([]byte, 1))
+			return err
+		}},
 		{"ErrSmallReadBuffer", fasthttp.ErrSmallReadBuffer, true, read("GET /" + host + "X: " + strings.Repeat("x", 5000) + "\r\n\r\n")},
 		{"ErrReadingResponseHeaders", fasthttp.ErrReadingResponseHeaders, true, func() error {
 			return new(fasthttp.ResponseHeader).Read(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n")))
