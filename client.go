@@ -49,9 +49,8 @@ type Client struct {
 	DialTimeout DialFuncWithTimeout
 	Dial        DialFunc
 
-	// DialDualStack has no effect.
-	//
-	// Deprecated: IPv4 and IPv6 are always both used.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only,
+	// as in fasthttp. See HostClient.DialDualStack.
 	DialDualStack bool
 
 	// Proxy chooses the proxy for new connections, see HostClient.Proxy. The usual one is

@@ -396,8 +396,10 @@ func TestClientReadBufferSizeLimitsHeads(t *testing.T) {
 		{1000, 2000, 1000, false},
 		{400 << 10, 0, 390 << 10, false},
 		{400 << 10, 1000, 1000, true},
-		{0, 0, 250 << 10, false},
-		{0, 0, 256 << 10, true},
+		{0, 0, 4 << 10, true},
+		{0, 0, 4096 - len("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n"), false},
+		{0, 256 << 10, 250 << 10, false},
+		{0, 256 << 10, 256 << 10, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			u := &upstream{serve: answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: "+strings.Repeat("y", tt.n)+"\r\n\r\n")}

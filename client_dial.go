@@ -94,6 +94,9 @@ func (c *HostClient) reach(ctx context.Context, addr string) (net.Conn, error) {
 	}
 	through := ProxyDialer{URL: proxy, Connect: c.DialContext, shared: c.tls,
 		TLSHandshakeTimeout: c.set.handshake}
+	if through.Connect == nil {
+		through.Connect = func(ctx context.Context, _, addr string) (net.Conn, error) { return c.dialDefault(ctx, addr) }
+	}
 	if proxy.Scheme == "https" && c.TLSConfig != nil {
 		through.TLSConfig = c.TLSConfig.Clone()
 		through.TLSConfig.ServerName = "" // is that of the server
@@ -125,7 +128,16 @@ func (c *HostClient) connect(ctx context.Context, addr string) (net.Conn, error)
 	case c.Dial != nil:
 		return dialAside(ctx, func() (net.Conn, error) { return c.Dial(addr) })
 	}
-	return defaultDialer.dialContext(ctx, "tcp", addr)
+	return c.dialDefault(ctx, addr)
+}
+
+// dialDefault connects to addr with the dialer that the process shares.
+func (c *HostClient) dialDefault(ctx context.Context, addr string) (net.Conn, error) {
+	network := "tcp4"
+	if c.DialDualStack {
+		network = "tcp"
+	}
+	return defaultDialer.dialContext(ctx, network, addr)
 }
 
 // dialAside calls dial, which knows nothing of contexts, and does not wait for it

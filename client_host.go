@@ -74,9 +74,9 @@ type HostClient struct {
 	// it is there.
 	Dial DialFunc
 
-	// DialDualStack has no effect.
-	//
-	// Deprecated: IPv4 and IPv6 are always both used.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only,
+	// as in fasthttp, and refuses IPv6 addresses. It has no effect on connections that
+	// DialContext, DialTimeout or Dial make.
 	DialDualStack bool
 
 	// Proxy returns the proxy for a new connection to target, or nil to connect directly. See
@@ -123,7 +123,8 @@ type HostClient struct {
 	// which they came.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy is which idle connection is used next: LIFO by default.
+	// ConnPoolStrategy is which idle connection is used next: LIFO by default. With another
+	// value than LIFO and FIFO, a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
 	// ReadTimeout is how long it may take from the beginning of a call to the end of
@@ -143,9 +144,9 @@ type HostClient struct {
 	// it sends its body (RFC 9110 §10.1.1). The default is one second. With a negative value it does not wait.
 	ExpectContinueTimeout time.Duration
 
-	// ReadBufferSize is the size of the buffer that an answer is read into, in bytes;
-	// 4096 by default. It grows for larger heads, up to MaxResponseHeaderBytes; if that is
-	// not set, and this is, it is the limit of heads, too.
+	// ReadBufferSize is the size of the buffer that responses are read into, in bytes. The
+	// default is 4096. The buffer grows for larger heads, up to MaxResponseHeaderBytes. If
+	// that is not set, ReadBufferSize limits heads too.
 	ReadBufferSize int
 
 	// WriteBufferSize is only used by AcquireWriter.
@@ -153,8 +154,9 @@ type HostClient struct {
 	// Deprecated: requests are put together in a buffer that grows to their size.
 	WriteBufferSize int
 
-	// MaxResponseHeaderBytes is how large the head of an answer may be, in bytes;
-	// ReadBufferSize if that is set, else 256 KiB by default.
+	// MaxResponseHeaderBytes is how large the head of a response may be, in bytes. The
+	// default is ReadBufferSize, and 4096 if that is not set either, as in fasthttp. A larger
+	// head is an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize is how large the body of an answer may be that is read into
@@ -239,9 +241,6 @@ func (c *HostClient) init() error {
 		}
 		if c.tls == nil {
 			c.tls = &clientTLS{}
-		}
-		if c.ConnPoolStrategy != LIFO && c.ConnPoolStrategy != FIFO {
-			c.initErr = ErrConnPoolStrategyNotImpl
 		}
 		if err := c.Protocols.check(); err != nil {
 			c.initErr = err

@@ -133,7 +133,7 @@ func (c *PipelineClient) init() error {
 		host := &c.host
 		host.Addr, host.IsTLS, host.TLSConfig = c.Addr, c.IsTLS, c.TLSConfig
 		host.Name, host.NoDefaultUserAgentHeader = c.Name, c.NoDefaultUserAgentHeader
-		host.DialContext, host.Dial = c.DialContext, c.Dial
+		host.DialContext, host.Dial, host.DialDualStack = c.DialContext, c.Dial, c.DialDualStack
 		host.MaxResponseHeaderBytes, host.MaxResponseBodySize = c.MaxResponseHeaderBytes, c.MaxResponseBodySize
 		host.ReadBufferSize, host.DisablePathNormalizing = c.ReadBufferSize, c.DisablePathNormalizing
 		host.DisableHeaderNamesNormalizing = c.DisableHeaderNamesNormalizing

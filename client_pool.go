@@ -38,6 +38,10 @@ func (p *connPool) get(ctx context.Context, deadline time.Time, trace *ClientTra
 	}()
 	for trace.getConn(p.host.Addr); ; {
 		p.mu.Lock()
+		if p.idle.n > 0 && !p.host.set.strategy.isKnown() { // only then, as in fasthttp
+			p.mu.Unlock()
+			return nil, ErrConnPoolStrategyNotImpl
+		}
 		cc := p.takeIdle(fresh)
 		if cc == nil || fresh {
 			var err error
@@ -97,7 +101,7 @@ func (p *connPool) takeIdle(fresh bool) *ClientConn {
 	switch {
 	case fresh && p.open < p.max:
 		return nil
-	case fresh, p.host.set.fifo:
+	case fresh, p.host.set.strategy == FIFO:
 		return p.idle.popFirst()
 	}
 	return p.idle.popLast()

@@ -87,7 +87,7 @@ func (cc *ClientConn) readHead(h *ResponseHeader) error {
 			if err != nil {
 				h.Reset()
 				cc.broken = true
-				return parseError(err)
+				return cc.headRefused(err)
 			}
 			if n > 0 {
 				cc.r += n
@@ -100,6 +100,19 @@ func (cc *ClientConn) readHead(h *ResponseHeader) error {
 			return headBroken(err, seen > 0)
 		}
 	}
+}
+
+// headRefused says why a head is refused. For one that is too large, it names the limit
+// and the field that raises it.
+func (cc *ClientConn) headRefused(err error) error {
+	if err != http1.ErrHeadTooLarge || len(cc.unread()) < cc.set.head.Head { // a name may be too long, too
+		return parseError(err)
+	}
+	return &ErrSmallBuffer{&ParseError{
+		StatusCode: http1.ErrHeadTooLarge.Status,
+		Reason:     fmt.Sprintf("the head of the response is too large: more than %d bytes; raise MaxResponseHeaderBytes", cc.set.head.Head),
+		also:       otherNames[http1.ErrHeadTooLarge],
+	}}
 }
 
 // headBroken says why a head could not be read. begun is whether a part of it was.

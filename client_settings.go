@@ -22,10 +22,9 @@ const (
 	// DefaultMaxResponseBodySize is how many bytes of a body are read into memory.
 	DefaultMaxResponseBodySize = 64 << 20
 
-	defaultUserAgent       = "gallop"
-	defaultClientBuffer    = 4 << 10
-	defaultMaxResponseHead = 256 << 10
-	maxResponseFields      = 1024
+	defaultUserAgent    = "gallop"
+	defaultClientBuffer = 4 << 10
+	maxResponseFields   = 1024
 )
 
 // ConnPoolStrategyType says which of several idle connections is used next.
@@ -39,6 +38,8 @@ const (
 	// use by turns.
 	FIFO
 )
+
+func (s ConnPoolStrategyType) isKnown() bool { return s == LIFO || s == FIFO }
 
 // clientSettings are the fields of a HostClient with their defaults filled in. They
 // are not written to once calls are made.
@@ -56,7 +57,7 @@ type clientSettings struct {
 	maxIdle                  int
 	maxIdleTime, maxConnTime time.Duration // 0: none
 	connWait                 time.Duration // 0: not at all, negative: as long as the call may take
-	fifo                     bool
+	strategy                 ConnPoolStrategyType
 
 	attempts int
 	detailed bool // calls fail with a *ClosedError
@@ -66,7 +67,7 @@ type clientSettings struct {
 }
 
 func (c *HostClient) resolve() *clientSettings {
-	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultMaxResponseHead)), math.MaxInt32)
+	maxHead := min(orDefault(c.MaxResponseHeaderBytes, orDefault(c.ReadBufferSize, defaultClientBuffer)), math.MaxInt32)
 	s := &clientSettings{
 		agent:        c.Name,
 		readBuf:      min(orDefault(c.ReadBufferSize, defaultClientBuffer), maxHead),
@@ -81,7 +82,7 @@ func (c *HostClient) resolve() *clientSettings {
 		maxIdleTime:  orNone(c.MaxIdleConnDuration, DefaultMaxIdleConnDuration),
 		maxConnTime:  max(c.MaxConnDuration, 0),
 		connWait:     c.MaxConnWaitTimeout,
-		fifo:         c.ConnPoolStrategy == FIFO,
+		strategy:     c.ConnPoolStrategy,
 		attempts:     orDefault(c.MaxIdemponentCallAttempts, DefaultMaxIdemponentCallAttempts),
 		detailed:     c.DetailedErrors,
 		trace:        c.trace,

@@ -348,9 +348,6 @@ func TestHostClientStrategy(t *testing.T) {
 			c.CloseIdleConnections()
 		})
 	}
-	if err := (&HostClient{Addr: "a", ConnPoolStrategy: 7}).Do(schemeOf(&HostClient{}), nil); err != ErrConnPoolStrategyNotImpl {
-		t.Error(err)
-	}
 }
 
 // A client that has talked to very many hosts has nothing left of them.

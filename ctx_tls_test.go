@@ -8,6 +8,20 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
+// BenchmarkIsTLS measures each kind of connection. The goal is at most 5 ns and no allocation.
+func BenchmarkIsTLS(b *testing.B) {
+	for name, conn := range map[string]net.Conn{"tls.Conn": &tls.Conn{}, "embedded": &struct{ *tls.Conn }{&tls.Conn{}}, "TCP": &net.TCPConn{}} {
+		b.Run(name, func(b *testing.B) {
+			var ctx gallop.RequestCtx
+			ctx.Init2(conn, nil, false)
+			b.ReportAllocs()
+			for b.Loop() {
+				ctx.IsTLS()
+			}
+		})
+	}
+}
+
 // IsTLS goes by the type of the connection: a connection that has shaken no hands, and one
 // that wraps a *tls.Conn, are TLS as well, and nothing is allocated to find out.
 func TestIsTLSByType(t *testing.T) {

@@ -29,8 +29,9 @@ type DialFunc func(addr string) (net.Conn, error)
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
 // TCPDialer makes connections for clients. It remembers what names resolve to, and
-// connects to the first address of a name that answers, of IPv4 and of IPv6 alike
-// (RFC 8305). The zero value is ready.
+// connects to the first address of a name that answers (RFC 8305). Dial and DialTimeout
+// use IPv4 only, as in fasthttp; DialDualStack and DialDualStackTimeout use IPv4 and
+// IPv6. The zero value is ready.
 //
 // An address is "host:port", with an IPv6 address in brackets and a numeric port, or
 // "unix:" and the path of a unix socket, where '@' in front of the path stands for
@@ -76,27 +77,27 @@ type TCPDialer struct {
 // connectFunc connects to one address.
 type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial connects to addr within Timeout, over IPv4 or IPv6.
+// Dial connects to addr over IPv4 within Timeout. It refuses an IPv6 address, and a name
+// that has no other addresses.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
+	return d.dialContext(context.Background(), "tcp4", addr)
+}
+
+// DialTimeout connects to addr over IPv4 within timeout. A timeout that is not positive
+// has passed already. See [TCPDialer.Dial].
+func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return d.dialWithin(context.Background(), timeout, "tcp4", addr)
+}
+
+// DialDualStack connects to addr over IPv4 or IPv6 within Timeout.
+func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.dialContext(context.Background(), "tcp", addr)
 }
 
-// DialTimeout connects to addr within timeout, over IPv4 or IPv6. A timeout that is
-// not positive has passed already.
-func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.dialWithin(context.Background(), timeout, "tcp", addr)
-}
-
-// DialDualStack does the same as Dial.
-//
-// Deprecated: use Dial, which uses IPv4 and IPv6.
-func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) { return d.Dial(addr) }
-
-// DialDualStackTimeout does the same as DialTimeout.
-//
-// Deprecated: use DialTimeout, which uses IPv4 and IPv6.
+// DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. A timeout that
+// is not positive has passed already.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return d.DialTimeout(addr, timeout)
+	return d.dialWithin(context.Background(), timeout, "tcp", addr)
 }
 
 // DialContext connects to addr within Timeout and as long as ctx allows. The network
@@ -111,25 +112,21 @@ func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr within DefaultDialTimeout, over IPv4 or IPv6, with a TCPDialer
-// that the whole process shares and that has at most 1000 dials under way at a time.
+// Dial connects to addr over IPv4 within DefaultDialTimeout, with a TCPDialer that the
+// whole process shares and that makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
-// DialTimeout is Dial with a timeout of its own.
+// DialTimeout connects to addr over IPv4 within timeout. See [Dial].
 func DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return defaultDialer.DialTimeout(addr, timeout)
 }
 
-// DialDualStack does the same as Dial.
-//
-// Deprecated: use Dial, which uses IPv4 and IPv6.
-func DialDualStack(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
+// DialDualStack connects to addr over IPv4 or IPv6 within DefaultDialTimeout. See [Dial].
+func DialDualStack(addr string) (net.Conn, error) { return defaultDialer.DialDualStack(addr) }
 
-// DialDualStackTimeout does the same as DialTimeout.
-//
-// Deprecated: use DialTimeout, which uses IPv4 and IPv6.
+// DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. See [Dial].
 func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
-	return defaultDialer.DialTimeout(addr, timeout)
+	return defaultDialer.DialDualStackTimeout(addr, timeout)
 }
 
 // FlushDNSCache forgets the addresses that Dial, DialTimeout and clients without a dial function
@@ -192,6 +189,9 @@ func (d *TCPDialer) dialAny(ctx context.Context, network, addr string) (net.Conn
 		return nil, err
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
+		if network == "tcp4" && !ip.Unmap().Is4() {
+			return nil, errIPv4Only
+		}
 		return d.dialOne(ctx, network, netip.AddrPortFrom(ip, port).String())
 	}
 	if host, err = asciiHost(host); err != nil {
@@ -210,7 +210,11 @@ func (d *TCPDialer) dialName(ctx context.Context, network, host string, port uin
 		return nil, err
 	}
 	addrs := d.usable(known.inTurn(), network)
-	if len(addrs) == 0 {
+	switch {
+	case len(addrs) > 0:
+	case network == "tcp4":
+		return nil, errIPv4Only
+	default:
 		return nil, errNoAddress
 	}
 	release, err := d.turns.enter(ctx, d.Concurrency)

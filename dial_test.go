@@ -277,7 +277,7 @@ func TestDialTurns(t *testing.T) {
 				var got []string
 				for range 4 {
 					n.dialed = nil
-					if _, err := d.Dial("host.test:80"); err != nil {
+					if _, err := d.DialDualStack("host.test:80"); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()
@@ -431,6 +431,45 @@ func TestDialBadAddresses(t *testing.T) {
 	}
 }
 
+// Dial and DialTimeout are for IPv4, as in fasthttp.
+func TestDialIPv4Only(t *testing.T) {
+	for _, tc := range []struct{ name, addr, dialed string }{
+		{"both families", "both.test:80", "192.0.2.1@0s"},
+		{"IPv6 only", "six.test:80", ""},
+		{"IPv4 in IPv6", "[::ffff:192.0.2.1]:80", "192.0.2.1@0s"},
+		{"an IPv6 address", "[2001:db8::1]:80", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := &fakeNet{names: map[string]string{"both.test": "2001:db8::1 192.0.2.1", "six.test": "2001:db8::1"},
+					hosts: map[string]fakeHost{"2001:db8::1": {}, "192.0.2.1": {}, "::ffff:192.0.2.1": {}}}
+				d := n.dialer()
+				for name, dial := range map[string]func() (net.Conn, error){
+					"Dial":        func() (net.Conn, error) { return d.Dial(tc.addr) },
+					"DialTimeout": func() (net.Conn, error) { return d.DialTimeout(tc.addr, time.Second) },
+				} {
+					n.dialed = nil
+					_, err := dial()
+					if got := strings.Join(n.dialed, " "); strings.TrimPrefix(got, "::ffff:") != tc.dialed {
+						t.Errorf("%s: dialed %q, want %q", name, got, tc.dialed)
+					}
+					if errors.Is(err, errIPv4Only) != (tc.dialed == "") {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+				for name, dial := range map[string]func() (net.Conn, error){
+					"DialDualStack":        func() (net.Conn, error) { return d.DialDualStack(tc.addr) },
+					"DialDualStackTimeout": func() (net.Conn, error) { return d.DialDualStackTimeout(tc.addr, time.Second) },
+				} {
+					if _, err := dial(); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // Addresses need no lookup.
 func TestDialLiterals(t *testing.T) {
 	for addr, want := range map[string]string{
@@ -440,7 +479,7 @@ func TestDialLiterals(t *testing.T) {
 		"[2001:DB8:0:0::1]:80": "2001:db8::1",
 	} {
 		n := &fakeNet{hosts: map[string]fakeHost{want: {}}}
-		nc, err := n.dialer().Dial(addr)
+		nc, err := n.dialer().DialDualStack(addr)
 		if err != nil || nc.(*fakeConn).addr.Addr().String() != want || len(n.lookups) != 0 {
 			t.Errorf("%s: %v, %v, lookups %v", addr, nc, err, n.lookups)
 		}

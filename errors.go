@@ -279,6 +279,7 @@ var (
 
 	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
 	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed from here"}
+	errIPv4Only  error = &net.AddrError{Err: "there is no IPv4 address, and IPv6 is dialed with DialDualStack only"}
 	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
@@ -378,7 +379,8 @@ var (
 	// the response. With DetailedErrors it is a *ClosedError instead, which is ErrConnectionClosed to errors.Is.
 	ErrConnectionClosed = errors.New("gallop: the connection ended before the first byte of the answer")
 
-	// ErrConnPoolStrategyNotImpl is returned for a ConnPoolStrategy that there is not.
+	// ErrConnPoolStrategyNotImpl is returned by calls that find an idle connection when
+	// ConnPoolStrategy is neither LIFO nor FIFO.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the Host of the request is none (RFC 9112 §3.2)")

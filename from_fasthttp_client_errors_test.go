@@ -35,8 +35,10 @@ func onTCPAndTLS(t *testing.T, test func(b *badServer)) {
 }
 
 // listen returns the address of a server that does serve with each connection, and closes it.
-func (b *badServer) listen(serve func(net.Conn)) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+func (b *badServer) listen(serve func(net.Conn)) string { return b.listenOn("127.0.0.1:0", serve) }
+
+func (b *badServer) listenOn(addr string, serve func(net.Conn)) string {
+	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -108,6 +110,12 @@ func resetting(c net.Conn) {
 	socketOf(c).Close()
 }
 
+// headOf returns a response of n bytes, all of them head.
+func headOf(n int) string {
+	const start, end = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nA: ", "\r\n\r\n"
+	return start + strings.Repeat("a", n-len(start+end)) + end
+}
+
 // same returns what is true for an error that a program finds with ==.
 func same(want error) func(error) bool { return func(err error) bool { return err == want } }
 
@@ -166,6 +174,10 @@ var clientErrors = []clientError{
 		serve: answerOnce("HTTP/1.1 200 OK\r\n\r\n123456")},
 	{name: "ErrSmallBuffer", how: "head", is: isSmallBuffer, serve: answerEach("HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 3000) + "\r\n\r\n"),
 		host: func(hc *fasthttp.HostClient) { hc.ReadBufferSize = 1000 }},
+	{name: "ErrSmallBuffer", how: "head over 4 KiB", serve: answerEach(headOf(4097)), is: func(err error) bool {
+		return isSmallBuffer(err) && errors.Is(err, fasthttp.ErrSmallReadBuffer) &&
+			strings.Contains(err.Error(), "4096 bytes") && strings.Contains(err.Error(), "MaxResponseHeaderBytes")
+	}},
 	{name: "ErrSmallBuffer", how: "interim head", is: isSmallBuffer, serve: answerEach("HTTP/1.1 103 OK\r\nA: " + strings.Repeat("a", 3000) + "\r\n\r\n"),
 		host: func(hc *fasthttp.HostClient) { hc.ReadBufferSize = 1000 }},
 	{name: "ErrSmallBuffer", how: "trailers", is: isSmallBuffer, serve: answerEach(chunkedHead + "0\r\nA: " + strings.Repeat("a", 100<<10) + "\r\n\r\n")},
@@ -175,8 +187,6 @@ var clientErrors = []clientError{
 		serve: answerOnce("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n123")},
 	{name: "io.ErrUnexpectedEOF", how: "chunk", is: same(io.ErrUnexpectedEOF), serve: answerOnce(chunkedHead + "6\r\n123")},
 	{name: "io.ErrUnexpectedEOF", how: "second chunk", is: same(io.ErrUnexpectedEOF), serve: answerOnce(chunkedHead + "1\r\na\r\n6\r\n123")},
-	{name: "ErrConnPoolStrategyNotImpl", is: same(fasthttp.ErrConnPoolStrategyNotImpl), serve: hear,
-		host: func(hc *fasthttp.HostClient) { hc.ConnPoolStrategy = 77 }},
 	{name: "ErrDialTimeout", how: "Dial returns it", is: same(fasthttp.ErrDialTimeout), serve: hear,
 		host: func(hc *fasthttp.HostClient) {
 			hc.Dial = func(string) (net.Conn, error) { return nil, fasthttp.ErrDialTimeout }
@@ -232,6 +242,77 @@ func TestFromFasthttpClientErrors(t *testing.T) {
 			})
 		})
 	}
+}
+
+// threeClients returns a function for each kind of client that makes a call with the settings given.
+func (b *badServer) threeClients(addr string, dualStack bool, maxHead, buffer int) map[string]func() error {
+	config := &tls.Config{InsecureSkipVerify: true}
+	hc := &fasthttp.HostClient{Addr: addr, IsTLS: b.config != nil, TLSConfig: config,
+		DialDualStack: dualStack, MaxResponseHeaderBytes: maxHead, ReadBufferSize: buffer}
+	client := &fasthttp.Client{TLSConfig: config, DialDualStack: dualStack, MaxResponseHeaderBytes: maxHead, ReadBufferSize: buffer}
+	pipeline := &fasthttp.PipelineClient{Addr: addr, IsTLS: b.config != nil, TLSConfig: config,
+		DialDualStack: dualStack, MaxResponseHeaderBytes: maxHead, ReadBufferSize: buffer}
+	b.t.Cleanup(hc.CloseIdleConnections)
+	b.t.Cleanup(client.CloseIdleConnections)
+	b.t.Cleanup(pipeline.CloseIdleConnections)
+	return map[string]func() error{
+		"HostClient":     func() error { return hc.Do(b.request(addr), nil) },
+		"Client":         func() error { return client.Do(b.request(addr), nil) },
+		"PipelineClient": func() error { return pipeline.DoTimeout(b.request(addr), nil, time.Minute) },
+	}
+}
+
+// Without MaxResponseHeaderBytes and ReadBufferSize, clients take heads of up to 4 KiB.
+func TestFromFasthttpResponseHeads(t *testing.T) {
+	for _, tt := range []struct {
+		name                  string
+		head, maxHead, buffer int
+		refused               bool
+	}{
+		{"4 KiB", 4096, 0, 0, false},
+		{"more than 4 KiB", 4097, 0, 0, true},
+		{"MaxResponseHeaderBytes", 8192, 8192, 0, false},
+		{"more than MaxResponseHeaderBytes", 8193, 8192, 0, true},
+		{"ReadBufferSize", 8192, 0, 8192, false},
+		{"more than ReadBufferSize", 8193, 0, 8192, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			onTCPAndTLS(t, func(b *badServer) {
+				for name, call := range b.threeClients(b.listen(answerEach(headOf(tt.head))), false, tt.maxHead, tt.buffer) {
+					if err := call(); isSmallBuffer(err) != tt.refused || err != nil != tt.refused {
+						b.t.Errorf("%s: got %T: %v", name, err, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Clients dial IPv4 only, unless DialDualStack is set. A literal IPv6 address is refused before anything is dialed.
+func TestFromFasthttpDialDualStack(t *testing.T) {
+	if ln, err := net.Listen("tcp", "[::1]:0"); err != nil {
+		t.Skip("no IPv6: ", err)
+	} else {
+		ln.Close()
+	}
+	onTCPAndTLS(t, func(b *badServer) {
+		for _, dualStack := range []bool{false, true} {
+			for _, on := range []string{"127.0.0.1:0", "[::1]:0"} {
+				addr := b.listenOn(on, answerEach("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+				refused := on == "[::1]:0" && !dualStack
+				for name, call := range b.threeClients(addr, dualStack, 0, 0) {
+					err := call()
+					if err != nil != refused {
+						b.t.Errorf("%s, %s, DialDualStack %v: %v", name, on, dualStack, err)
+					}
+					var dial *fasthttp.ErrDialWithUpstream
+					if refused && (!errors.As(err, &dial) || dial.Upstream != addr || !strings.Contains(err.Error(), "DialDualStack")) {
+						b.t.Errorf("%s: the error does not name the address and the remedy: %v", name, err)
+					}
+				}
+			}
+		}
+	})
 }
 
 // otherClientErrors are errors of calls that take more than one request to provoke, or that other clients return.
@@ -301,6 +382,19 @@ var otherClientErrors = []struct {
 	{"ErrNoFreeConns", "after waiting", same(fasthttp.ErrNoFreeConns), func(b *badServer) error { return b.busy(10*time.Millisecond, time.Minute) }},
 	{"ErrTimeout", "while waiting", same(fasthttp.ErrTimeout), func(b *badServer) error { return b.busy(time.Minute, 10*time.Millisecond) }},
 	{"ErrTimeout", "while waiting without an end", same(fasthttp.ErrTimeout), func(b *badServer) error { return b.busy(-1, 10*time.Millisecond) }},
+	{"ErrConnPoolStrategyNotImpl", "second call", same(fasthttp.ErrConnPoolStrategyNotImpl), func(b *badServer) error {
+		hc := b.host(answerEach("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+		hc.ConnPoolStrategy = 77
+		if err := hc.Do(b.request(hc.Addr), nil); err != nil {
+			return errors.Join(errors.New("first call"), err)
+		}
+		for range 2 {
+			if err := hc.Do(b.request(hc.Addr), nil); err != fasthttp.ErrConnPoolStrategyNotImpl {
+				return err
+			}
+		}
+		return fasthttp.ErrConnPoolStrategyNotImpl
+	}},
 	{"ErrNoAvailableClients", "", same(fasthttp.ErrNoAvailableClients), func(b *badServer) error {
 		return (&fasthttp.LBClient{}).Do(b.request("127.0.0.1:1"), nil)
 	}},

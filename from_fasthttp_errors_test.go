@@ -161,6 +161,24 @@ func TestFromFasthttpErrors(t *testing.T) {
 		{"ErrTimeout", fasthttp.ErrTimeout, false, func() error {
 			return new(fasthttp.ResponseHeader).Read(bufio.NewReader(iotest.ErrReader(os.ErrDeadlineExceeded)))
 		}},
+		{"ErrTimeout", fasthttp.ErrTimeout, false, func() error {
+			return new(fasthttp.RequestHeader).ReadTrailer(bufio.NewReader(iotest.ErrReader(os.ErrDeadlineExceeded)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			return new(fasthttp.ResponseHeader).Read(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			return new(fasthttp.Response).Read(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			return new(fasthttp.RequestHeader).ReadTrailer(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+		}},
+		{"io.EOF", io.EOF, false, func() error {
+			r := fasthttp.NewStreamReader(func(w *bufio.Writer) { w.WriteString("abc") })
+			r.Close()
+			_, err := r.Read(make([]byte, 1))
+			return err
+		}},
 		{"ErrSmallReadBuffer", fasthttp.ErrSmallReadBuffer, true, read("GET /" + host + "X: " + strings.Repeat("x", 5000) + "\r\n\r\n")},
 		{"ErrReadingResponseHeaders", fasthttp.ErrReadingResponseHeaders, true, func() error {
 			return new(fasthttp.ResponseHeader).Read(bufio.NewReader(strings.NewReader("HTTP/1.1 200 OK\r\n")))
@@ -207,43 +225,108 @@ func checkProvoked(t *testing.T, provoked map[string]bool) {
 	for _, row := range otherClientErrors {
 		provoked[row.name] = true
 	}
-	vars, err := os.ReadFile("compat/fasthttp/vars.go")
-	if err != nil {
-		t.Fatal(err)
+	for _, row := range errorTypes {
+		provoked[row.name] = true
 	}
-	names := regexp.MustCompile(`(?m)^(?:\t|var )(Err\w+) += `).FindAllSubmatch(vars, -1)
-	if len(names) < 35 {
-		t.Fatalf("found %d errors only", len(names))
-	}
-	for _, name := range names {
-		if name := string(name[1]); !provoked[name] && !slices.Contains(elsewhere, name) {
-			t.Errorf("nothing provokes %s", name)
+	for file, least := range map[string]int{"compat/fasthttp/vars.go": 35, "compat/fasthttp/types.go": 5} {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := regexp.MustCompile(`(?m)^(?:\t|var )(Err\w+) += `).FindAllSubmatch(src, -1)
+		if len(names) < least {
+			t.Errorf("found only %d errors in %s", len(names), file)
+		}
+		for _, name := range names {
+			if name := string(name[1]); !provoked[name] && !slices.Contains(elsewhere, name) {
+				t.Errorf("nothing provokes %s", name)
+			}
 		}
 	}
 }
 
+// errorTypes are errors that code for fasthttp finds with a type assertion.
+var errorTypes = []struct {
+	name, how string
+	is        func(error) bool
+	provoke   func() error
+}{
+	{"ErrSmallBuffer", "the head does not fit the buffer", isSmallBuffer, func() error { return readLargeHead(4 << 10) }},
+	{"ErrSmallBuffer", "the head is over the limit", isSmallBuffer, func() error { return readLargeHead(128 << 10) }},
+	{"ErrNothingRead", "", func(err error) bool { _, ok := err.(fasthttp.ErrNothingRead); return ok }, func() error {
+		return new(fasthttp.RequestHeader).Read(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
+	}},
+	{"ErrBrokenChunk", "", isBrokenChunk, func() error {
+		return readFasthttpRequest("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n")
+	}},
+	{"ErrDialWithUpstream", "Dial", isDialWithUpstream, func() error {
+		_, err := fasthttp.Dial(closedPort())
+		return err
+	}},
+	{"ErrDialWithUpstream", "DialTimeout", isDialWithUpstream, func() error {
+		_, err := fasthttp.DialTimeout(closedPort(), time.Minute)
+		return err
+	}},
+	{"ErrDialWithUpstream", "HostClient", isDialWithUpstream, func() error {
+		req := &fasthttp.Request{}
+		addr := closedPort()
+		req.SetRequestURI("http://" + addr)
+		return (&fasthttp.HostClient{Addr: addr}).Do(req, nil)
+	}},
+	{"ErrDialWithUpstream", "Client with TLS", isDialWithUpstream, func() error {
+		req := &fasthttp.Request{}
+		req.SetRequestURI("https://" + closedPort())
+		return new(fasthttp.Client).Do(req, nil)
+	}},
+	{"ErrBodyStreamWritePanic", "a stream", isStreamPanic, func() error {
+		var resp fasthttp.Response
+		resp.SetBodyStream(panickingReader{}, -1)
+		return resp.Write(bufio.NewWriter(io.Discard))
+	}},
+	{"ErrBodyStreamWritePanic", "a stream with a length", isStreamPanic, func() error {
+		var resp fasthttp.Response
+		resp.SetBodyStream(panickingReader{}, 5)
+		return resp.Write(bufio.NewWriter(io.Discard))
+	}},
+	{"EscapeError", "", func(err error) bool { _, ok := err.(fasthttp.EscapeError); return ok }, func() error {
+		return new(fasthttp.URI).Parse(nil, []byte("http://a%zz/"))
+	}},
+	{"InvalidHostError", "", func(err error) bool { _, ok := err.(fasthttp.InvalidHostError); return ok }, func() error {
+		return new(fasthttp.URI).Parse(nil, []byte("http://a<b/"))
+	}},
+}
+
+func isDialWithUpstream(err error) bool { _, ok := err.(*fasthttp.ErrDialWithUpstream); return ok }
+func isStreamPanic(err error) bool      { _, ok := err.(*fasthttp.ErrBodyStreamWritePanic); return ok }
+
+// readLargeHead reads a head of 70 KiB through a buffer.
+func readLargeHead(buffer int) error {
+	large := "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 70<<10) + "\r\n\r\n"
+	return new(fasthttp.RequestHeader).Read(bufio.NewReaderSize(strings.NewReader(large), buffer))
+}
+
+// closedPort returns an address that nobody listens on.
+func closedPort() string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// panickingReader is a body stream whose Read panics.
+type panickingReader struct{}
+
+func (panickingReader) Read([]byte) (int, error) { panic("test") }
+
 // Code for fasthttp also looks for the types of these errors.
 func TestFromFasthttpErrorTypes(t *testing.T) {
-	large := "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 70<<10) + "\r\n\r\n"
-	for _, size := range []int{4 << 10, 128 << 10} { // the head does not fit the buffer, or is over the limit
-		err := new(fasthttp.RequestHeader).Read(bufio.NewReaderSize(strings.NewReader(large), size))
-		if _, ok := err.(*fasthttp.ErrSmallBuffer); !ok {
-			t.Errorf("buffer of %d: got %T", size, err)
-		}
-	}
-	err := new(fasthttp.RequestHeader).Read(bufio.NewReader(iotest.ErrReader(net.ErrClosed)))
-	if _, ok := err.(fasthttp.ErrNothingRead); !ok {
-		t.Errorf("nothing read: got %T", err)
-	}
-	err = readFasthttpRequest("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n")
-	if _, ok := err.(fasthttp.ErrBrokenChunk); !ok {
-		t.Errorf("broken chunk: got %T", err)
-	}
-	var uri fasthttp.URI
-	if err, ok := uri.Parse(nil, []byte("http://a%zz/")).(fasthttp.EscapeError); !ok {
-		t.Errorf("bad escape: got %T", err)
-	}
-	if err, ok := uri.Parse(nil, []byte("http://a<b/")).(fasthttp.InvalidHostError); !ok {
-		t.Errorf("bad host: got %T", err)
+	for _, tt := range errorTypes {
+		t.Run(tt.name+" "+tt.how, func(t *testing.T) {
+			if err := tt.provoke(); !tt.is(err) {
+				t.Errorf("got %T: %v", err, err)
+			}
+		})
 	}
 }

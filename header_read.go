@@ -29,8 +29,8 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 
 // Read reads a head from r, and nothing behind it, as RequestHeader.Read does. An
 // interim response (1xx) is one like any other. That the response could be one to
-// HEAD or CONNECT, and have no body, is not known here. If no byte comes before the
-// deadline of the connection, the error is ErrTimeout, as in fasthttp.
+// HEAD or CONNECT, and have no body, is not known here. If no byte comes, the error is
+// ErrTimeout after the deadline of the connection, and io.EOF for any other reason, as in fasthttp.
 func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
 
 // readAnswer is Read of the answer to a request with this method.
@@ -85,10 +85,12 @@ func readError(err, broken error, begun bool) error {
 		return &ErrSmallBuffer{ErrSmallReadBuffer}
 	case !begun && err == io.EOF:
 		return io.EOF
-	case !begun && isTimeout(err) && broken != errReadingRequest:
+	case !begun && broken == errReadingRequest:
+		return ErrNothingRead{err}
+	case !begun && isTimeout(err):
 		return ErrTimeout
 	case !begun:
-		return ErrNothingRead{err}
+		return io.EOF
 	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
 	}
@@ -99,7 +101,8 @@ func readError(err, broken error, begun bool) error {
 // body, up to and with the empty line. See PeekTrailer. Fields that may not stand
 // there are dropped (RFC 9110 §6.5.1).
 //
-// The error is as with Read, and the trailers are none then.
+// If no byte comes, the error is ErrTimeout or io.EOF, see [ResponseHeader.Read]. After an
+// error there are no trailers.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	h.trailers.Reset()
 	var chunks http1.ChunkReader

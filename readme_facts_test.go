@@ -100,6 +100,7 @@ func TestReadmeClientDefaults(t *testing.T) {
 		"`MaxConnDuration`":                         none(set.maxConnTime),
 		"`ReadTimeout`, `WriteTimeout` of a client": none(set.readTimeout + set.writeTimeout),
 		"dial":                      DefaultDialTimeout.String(),
+		"addresses that are dialed": "IPv4", // TestFromFasthttpDialDualStack
 		"dial through a proxy":      defaultProxyTimeout.String(),
 		"TLS handshake of a client": maxClientHandshake.String(),
 		"`MaxResponseHeaderBytes`":  fmt.Sprintf("%d KiB", set.head.Head>>10),
@@ -248,48 +249,74 @@ func TestReadmeConversions(t *testing.T) {
 	}
 }
 
-// docs/migrate-from-fasthttp.md has a row for each reason for which tests of other projects fail, in the words of the lists, and no others.
+// The pages for programs that come from fasthttp and net/http have a row for each reason for which tests of other projects fail, in the
+// words of the lists, which names the tests. They have no other rows.
 func TestDocsHaveTheReasons(t *testing.T) {
-	page := strings.ReplaceAll(textOf(t, "docs/migrate-from-fasthttp.md"), "`", "")
-	_, page, _ = strings.Cut(page, "What an RFC is against:")
-	page = regexp.MustCompile(`\[\d+\]\((design/[^)]+)\)`).ReplaceAllString(page, "docs/$1")
-	rows := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^\| (.*?) \|`).FindAllStringSubmatch(page, -1) {
-		rows[m[1]] = true
-	}
-	for _, list := range []string{"fasthttp", "fiber"} {
-		reasons := reasonsOf(textOf(t, "compat/"+list+"-failures.txt"))
-		if len(reasons) < 10 {
-			t.Errorf("%d reasons in the list of %s", len(reasons), list)
+	for page, from := range map[string]struct {
+		begins string         // where the tables begin
+		lists  map[string]int // how many reasons there are at least
+	}{
+		"docs/migrate-from-fasthttp.md": {"What an RFC is against:", map[string]int{"fasthttp": 10, "fiber": 10, "router": 1}},
+		"docs/from-nethttp.md":          {"# Coming from net/http", map[string]int{"nethttp": 30, "suites": 3, "connect": 2, "go-github": 1}},
+	} {
+		_, text, found := strings.Cut(textOf(t, page), from.begins)
+		if !found {
+			t.Fatalf("%s has no %q", page, from.begins)
 		}
-		for _, reason := range reasons {
-			if !rows[reason] {
-				t.Errorf("%s: the page has no row %q", list, reason)
+		text = regexp.MustCompile(`\[\d+\]\((design/[^)]+)\)`).ReplaceAllString(text, "docs/$1")
+		rows := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?m)^\| (.*?) \| (.*) \|$`).FindAllStringSubmatch(text, -1) {
+			rows[strings.ReplaceAll(m[1], "`", "")] += m[2] // two lists may have the same reason
+		}
+		seen := map[string]bool{}
+		for list, least := range from.lists {
+			reasons := reasonsOf(textOf(t, "compat/"+list+"-failures.txt"))
+			if len(reasons) < least {
+				t.Errorf("%d reasons in the list of %s", len(reasons), list)
 			}
-			delete(rows, reason)
+			for reason, tests := range reasons {
+				seen[reason] = true
+				for _, test := range tests {
+					if !strings.Contains(rows[reason], "`"+test+"`") {
+						t.Errorf("%s has no row %q that names %s", page, reason, test)
+					}
+				}
+			}
 		}
-	}
-	for row := range rows {
-		if !strings.HasPrefix(row, "what ") {
-			t.Errorf("no list has the reason %q", row)
+		for row := range rows {
+			if !seen[row] && !strings.HasPrefix(row, "what ") {
+				t.Errorf("%s: no list has the reason %q", page, row)
+			}
 		}
 	}
 }
 
-// reasonsOf returns the comments of a list that have tests below them.
-func reasonsOf(list string) (reasons []string) {
+// Each list of tests that fail has a page with its reasons, see TestDocsHaveTheReasons.
+func TestListsHaveAPage(t *testing.T) {
+	lists, err := filepath.Glob("compat/*-failures.txt")
+	if err != nil || len(lists) != 7 {
+		t.Errorf("%d lists, %v; a new one needs a line in TestDocsHaveTheReasons", len(lists), err)
+	}
+}
+
+// reasonsOf returns the comments of a list that have tests below them, and those tests without their subtests.
+func reasonsOf(list string) map[string][]string {
+	reasons := map[string][]string{}
 	for group := range strings.SplitSeq(list, "\n\n") {
-		var comment []string
-		tests := 0
+		var comment, tests []string
 		for line := range strings.Lines(group) {
 			if text, ok := strings.CutPrefix(line, "#"); ok {
 				comment = append(comment, strings.TrimSpace(text))
-			} else if strings.TrimSpace(line) != "" {
-				tests++
+			} else if words := strings.Fields(line); len(words) > 1 {
+				name := words[1]
+				if strings.HasPrefix(name, "Test") {
+					name, _, _ = strings.Cut(name, "/")
+				}
+				tests = append(tests, name)
 			}
 		}
-		if tests > 0 {
-			reasons = append(reasons, strings.ReplaceAll(strings.Join(comment, " "), "`", ""))
+		if len(tests) > 0 {
+			reasons[strings.ReplaceAll(strings.Join(comment, " "), "`", "")] = tests
 		}
 	}
 	return reasons

@@ -218,6 +218,31 @@ func TestServeTakesListenersOfAnyType(t *testing.T) {
 	})
 }
 
+// Serve takes listeners that cannot be compared over TCP, too, on each transport.
+func TestServeTakesListenersOfAnyTypeOverTCP(t *testing.T) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		below, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln := stubborn{Listener: below, closed: new(atomic.Int32), close: below.Close}
+		s := &gallop.Server{Engine: over, Handler: say, Logger: quiet}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ln) }()
+		c := dialTCP(t, below.Addr().String())
+		defer c.Close()
+		if got := firstLine(t, c, wiretest.Get("/", "Connection: close")); got != "HTTP/1.1 200 OK" {
+			t.Error(got)
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil || ln.closed.Load() != 1 {
+			t.Errorf("%v, closed %d times", err, ln.closed.Load())
+		}
+	})
+}
+
 // Shutdown does not wait for clients that never say hello.
 func TestShutdownDoesNotWaitForHandshakes(t *testing.T) {
 	cert, key, err := gallop.GenerateTestCertificate("localhost")

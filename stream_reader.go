@@ -6,12 +6,25 @@ import (
 
 // NewStreamReader returns a reader of what sw writes. sw runs on a goroutine of its
 // own, from now until it returns; Close makes its writes fail, so that it
-// does. A panic in sw is what Read returns, as an *ErrBodyStreamWritePanic.
+// does. A panic in sw is what Read returns, as an *ErrBodyStreamWritePanic. After Close,
+// Read returns io.EOF.
 //
 // Close must be called even if everything was read. The reader suits SetBodyStream;
 // SetBodyStreamWriter does the same without a goroutine.
 func NewStreamReader(sw StreamWriter) io.ReadCloser {
-	return pipeFrom(func(w io.Writer) error { return runStreamWriter(sw, w) })
+	return streamReader{pipeFrom(func(w io.Writer) error { return runStreamWriter(sw, w) })}
+}
+
+// streamReader is a pipe that ends in io.EOF when it is closed, as fasthttp's does.
+type streamReader struct{ *io.PipeReader }
+
+// Read implements io.Reader.
+func (r streamReader) Read(p []byte) (int, error) {
+	n, err := r.PipeReader.Read(p)
+	if err == io.ErrClosedPipe {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // pipeFrom returns a reader of what write writes, on a goroutine of its own.

@@ -38,7 +38,26 @@ func TestStreamReaderClose(t *testing.T) {
 		if !ended {
 			t.Error("the writer goes on")
 		}
-		if _, err := r.Read(make([]byte, 1)); err != io.ErrClosedPipe {
+		if rest, err := io.ReadAll(r); len(rest) > 0 || err != nil {
+			t.Errorf("read %q, %v after Close", rest, err)
+		}
+	})
+}
+
+// A Read that waits when Close is called ends in io.EOF, too.
+func TestStreamReaderCloseWhileReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := make(chan struct{})
+		defer close(over)
+		r := NewStreamReader(func(w *bufio.Writer) { <-over })
+		done := make(chan error)
+		go func() {
+			_, err := r.Read(make([]byte, 1))
+			done <- err
+		}()
+		synctest.Wait()
+		r.Close()
+		if err := <-done; err != io.EOF {
 			t.Errorf("Read: %v", err)
 		}
 	})

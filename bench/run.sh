@@ -2,29 +2,42 @@
 # Runs the in-memory benches pinned to one core and compares the servers of
 # that one run.
 #
-#	./run.sh [-n count] [-t benchtime] [-c core] [-d directory] [-p peers] name [bench pattern]
+#	./run.sh [-n count] [-t benchtime] [-c core] [-d directory] [-p peers] [-g goal] [-o directory] name [bench pattern]
 #
 # writes results/name.txt, the benches as go test prints them, and
 # results/name.cmp.txt, the same as a table with a column for each server and
 # gallop's ratios to the others. The peers are fasthttp and nethttp by default, and
-# the benches those of this directory.
+# the benches those of this directory. With -o the files go to another directory.
+#
+# Some names have benches and goals of their own, see below and README.md. With a goal
+# the exit status is 1 if gallop takes more than that many times the time of the first peer in any bench.
 set -eu
 cd "$(dirname "$0")"
 
-count=6 time=1s core=0 dir=. peers='fasthttp nethttp'
-while getopts n:t:c:d:p: o; do
+count=6 time=1s core=0 dir=. peers='fasthttp nethttp' goal='' results=results
+while getopts n:t:c:d:p:g:o: o; do
 	case $o in
 	n) count=$OPTARG ;;
 	t) time=$OPTARG ;;
 	c) core=$OPTARG ;;
 	d) dir=$OPTARG ;;
 	p) peers=$OPTARG ;;
+	g) goal=$OPTARG ;;
+	o) results=$OPTARG ;;
 	*) exit 2 ;;
 	esac
 done
 shift $((OPTIND - 1))
 name=${1:?a name for the result is missing}
-pattern=${2:-.}
+pattern=. own=''
+case $name in
+client-tcp1) pattern='^BenchmarkClientGetEndToEnd1TCP$' own=1.2 ;;
+client-10k) pattern='^BenchmarkClientGetEndToEnd10KInmemory$' ;;
+client-wait) pattern='^BenchmarkClientGetEndToEndWaitConn[0-9]+Inmemory$' ;;
+server-100) pattern='^BenchmarkServerGet100ReqPerConn10KClients$' ;;
+esac
+pattern=${2:-$pattern}
+goal=${goal:-$own}
 
 bin=$(mktemp)
 trap 'rm -f "$bin"' EXIT
@@ -41,11 +54,11 @@ go test -C "$dir" -c -o "$bin" .
 		GOMAXPROCS=1 taskset -c "$core" "$bin" \
 			-test.run='^$' -test.bench="$pattern" -test.benchtime="$time" -test.cpu=1
 	done
-} | tee "results/$name.txt"
+} | tee "$results/$name.txt"
 
 {
 	# Ratios of medians, for who wants one figure a line.
-	awk -v peers="$peers" '
+	awk -v peers="$peers" -v goal="$goal" '
 	/^Benchmark/ {
 		split($1, part, "/server="); name = substr(part[1], 10); server = part[2]
 		if (!(name in seen)) { seen[name] = 1; order[++names] = name }
@@ -77,8 +90,18 @@ go test -C "$dir" -c -o "$bin" .
 		for (j = 1; j <= n; j++) printf " %10s", ""
 		for (j = 1; j <= n; j++) printf " %12.3f", of[j] ? exp(logs[j]/of[j]) : 0
 		print ""
-	}' "results/$name.txt"
+		if (goal == "") exit
+		print ""
+		for (i = 1; i <= names; i++) {
+			p = median(runs[order[i], peer[1]]); ratio = p ? median(runs[order[i], "gallop"]) / p : 0
+			met = ratio > 0 && ratio <= goal
+			printf "goal: %s at most %s × %s: %.3f, %s\n", order[i], goal, peer[1], ratio, met ? "met" : "MISSED"
+		}
+	}' "$results/$name.txt"
 	echo
-	go tool benchstat -col "/server@(${peers%% *} gallop${peers#"${peers%% *}"})" -row .fullname "results/$name.txt"
-} >"results/$name.cmp.txt"
-cat "results/$name.cmp.txt"
+	go tool benchstat -col "/server@(${peers%% *} gallop${peers#"${peers%% *}"})" -row .fullname "$results/$name.txt"
+} >"$results/$name.cmp.txt"
+cat "$results/$name.cmp.txt"
+if [ -n "$goal" ]; then
+	grep -q '^goal: ' "$results/$name.cmp.txt" && ! grep -q '^goal: .*MISSED$' "$results/$name.cmp.txt"
+fi

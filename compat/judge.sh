@@ -1,5 +1,5 @@
-# What run-fiber.sh and run-fasthttp.sh have in common: tests of others run, and are judged by a list of those that are known to
-# fail. Sourced by them, in the directory of the tests; writes only into scratch.
+# What run-fiber.sh, run-fasthttp.sh and the other scripts have in common: tests of other projects run, and are judged by a list
+# of tests that are known to fail. Sourced by them, in the directory of the tests; writes only into scratch.
 #
 #   module   the path that the tests' packages begin with
 #   list     the file that has the known failures: package, test, and for those that must not run a third word that says why:

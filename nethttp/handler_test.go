@@ -552,6 +552,54 @@ func TestHijack(t *testing.T) {
 	}, "gallop in net/http")
 }
 
+// Hijack works with a body that was not read, and waits for none of it. The bufio.Reader holds what arrived behind the head, and
+// the connection yields the rest.
+func TestHijackWithABodyUnread(t *testing.T) {
+	big := strings.Repeat("b", 300<<10)
+	for _, tt := range []struct {
+		name, head, sent string
+		whole            bool // all that is sent arrives with the head
+	}{
+		{"announced, and nothing sent", "Content-Length: 1000", "", true},
+		{"300 KB", "Content-Length: 307200", big, false},
+		{"half a chunked body", "Transfer-Encoding: chunked", "5\r\nhello\r\n5\r\nwo", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				began := time.Now()
+				conn, rw, err := http.NewResponseController(w).Hijack()
+				if took := time.Since(began); err != nil || took > 100*time.Millisecond {
+					t.Errorf("%v after %v", err, took)
+				}
+				if err != nil {
+					return
+				}
+				defer conn.Close()
+				n := rw.Reader.Buffered()
+				if tt.whole && n != len(tt.sent) || n > len(tt.sent) {
+					t.Errorf("%d bytes are buffered of %d", n, len(tt.sent))
+				}
+				got := make([]byte, len(tt.sent))
+				if _, err := io.ReadFull(rw, got[:n]); err != nil {
+					t.Error(err)
+				}
+				if _, err := io.ReadFull(conn, got[n:]); err != nil {
+					t.Errorf("behind %d bytes that were buffered: %v", n, err)
+				}
+				if string(got) != tt.sent {
+					t.Errorf("got %.40q, want %.40q", got, tt.sent)
+				}
+				io.WriteString(conn, "done")
+			})
+			served(t, h, func(t *testing.T, addr string) {
+				p := dial(t, addr)
+				p.say("POST / HTTP/1.1\r\nHost: h\r\n%s\r\n\r\n%s", tt.head, tt.sent)
+				p.expect("done")
+			}, "gallop, whole bodies", "gallop in net/http") // the first one reads the body before the handler runs
+		})
+	}
+}
+
 // A handler that aborts ends the connection, without a line in the log.
 func TestAbort(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

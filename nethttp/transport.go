@@ -91,7 +91,7 @@ type Transport struct {
 	// IdleConnTimeout is for how long; 90 seconds by default, for ever if negative.
 	IdleConnTimeout time.Duration
 
-	// MaxResponseHeaderBytes is the size of the largest response header that is accepted, in bytes. The default is 256 KiB.
+	// MaxResponseHeaderBytes is the size of the largest response head that is accepted, in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int64
 
 	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. That is
@@ -130,10 +130,12 @@ var (
 )
 
 const (
-	defaultMaxIdle     = 100
-	defaultIdleTimeout = 90 * time.Second
-	noConnLimit        = 1 << 30
-	minPruned          = 256
+	defaultMaxIdle = 100
+
+	defaultMaxResponseHead = 256 << 10
+	defaultIdleTimeout     = 90 * time.Second
+	noConnLimit            = 1 << 30
+	minPruned              = 256
 )
 
 // host makes the calls to one host, or to all that a proxy is asked for with whole URIs.
@@ -217,12 +219,13 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 		IsTLS:                    u.Scheme == "https",
 		TLSConfig:                t.TLSClientConfig,
 		DialContext:              marked(t.DialContext),
+		DialDualStack:            true,
 		NoDefaultUserAgentHeader: true,
 		MaxConns:                 orDefault(max(t.MaxConnsPerHost, 0), noConnLimit),
 		MaxIdleConns:             t.maxIdlePerHost(),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       -1, // as long as the call may take
-		MaxResponseHeaderBytes:   int(min(t.MaxResponseHeaderBytes, math.MaxInt)),
+		MaxResponseHeaderBytes:   int(min(orDefault(t.MaxResponseHeaderBytes, defaultMaxResponseHead), math.MaxInt)),
 		Protocols:                protocolsOf(t.Protocols),
 		HTTP2:                    http2Of(t.HTTP2),
 		TLSHandshakeTimeout:      t.TLSHandshakeTimeout,
@@ -268,7 +271,7 @@ func (t *Transport) maxIdlePerHost() int {
 func (t *Transport) keepsNone() bool { return t.DisableKeepAlives || t.MaxIdleConnsPerHost < 0 }
 
 // orDefault is v if it is not zero, else the default.
-func orDefault[T int | time.Duration](v, d T) T {
+func orDefault[T int | int64 | time.Duration](v, d T) T {
 	if v == 0 {
 		return d
 	}

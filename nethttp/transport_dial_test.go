@@ -193,3 +193,42 @@ func TestTransportRepeatsUnwrittenRequest(t *testing.T) {
 		}
 	})
 }
+
+// The Transport dials IPv6, and takes heads up to 256 KiB.
+func TestTransportOverIPv6(t *testing.T) {
+	ln, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6: ", err)
+	}
+	for _, secured := range []bool{false, true} {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X", strings.Repeat("x", 250<<10))
+		}))
+		if secured {
+			if s.Listener, err = net.Listen("tcp", "[::1]:0"); err != nil {
+				t.Fatal(err)
+			}
+			s.StartTLS()
+		} else {
+			s.Listener = ln
+			s.Start()
+		}
+		t.Cleanup(s.Close)
+		transport := &nethttp.Transport{}
+		if secured {
+			transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+			transport.TLSClientConfig.ServerName = "example.com"
+		}
+		client := &http.Client{Transport: transport}
+		t.Cleanup(client.CloseIdleConnections)
+		resp, err := client.Get(s.URL)
+		if err != nil {
+			t.Errorf("%s: %v", s.URL, err)
+			continue
+		}
+		resp.Body.Close()
+		if n := len(resp.Header.Get("X")); n != 250<<10 {
+			t.Errorf("%s: a field of %d bytes", s.URL, n)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func wire(t *testing.T, answers []string, test func(t *testing.T, over rest.Opti
 				defer ln.Close()
 				go serveTexts(ln, answers)
 				if name == "gallop" {
-					test(t, rest.WithClient(&gallop.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }}))
+					test(t, rest.WithClient(&gallop.Client{Dial: func(string) (net.Conn, error) { return ln.Dial() }, MaxResponseHeaderBytes: 256 << 10}))
 					return
 				}
 				tr := &http.Transport{DialContext: ln.DialContext}

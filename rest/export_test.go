@@ -3,6 +3,7 @@ package rest
 import (
 	"io"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/codec"
 )
 
@@ -25,3 +26,6 @@ func Decode(c codec.Codec, data []byte, v any) error { return asDecodeError(c.De
 func DecodeFrom(c codec.StreamDecoder, r io.Reader, v any) error {
 	return asDecodeError(c.DecodeFrom(r, v), nil)
 }
+
+// DefaultClient returns the gallop.Client of a Client without WithClient and WithTransport.
+func DefaultClient() *gallop.Client { return newGallopTransport(nil).client }

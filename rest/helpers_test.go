@@ -54,6 +54,7 @@ func (a *api) gallop() *gallop.Client {
 	g := &gallop.Client{
 		NoDefaultUserAgentHeader: true,
 		DialContext:              a.dial,
+		MaxResponseHeaderBytes:   256 << 10,
 	}
 	a.t.Cleanup(g.CloseIdleConnections)
 	return g

@@ -22,6 +22,7 @@ func (f option) apply(c *Client) error { return f(c) }
 
 // WithClient makes the client use this gallop.Client and its connections. It must not follow
 // redirects itself: MaxRedirects has to be 0. With DetailedErrors, retries include a POST of which nothing was written.
+// A gallop.Client refuses heads over 4 KiB and dials IPv4 only unless its MaxResponseHeaderBytes and DialDualStack are set.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {

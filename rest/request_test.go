@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/rest"
@@ -421,4 +423,57 @@ func TestGeneric(t *testing.T) {
 	if err := rest.Delete(ctx, c, ".."); !errors.Is(err, rest.ErrPathForbidden) {
 		t.Error(err)
 	}
+}
+
+// Without WithClient, IPv6 is dialed, and heads of 250 KiB are received.
+func TestDefaultClientOverIPv6(t *testing.T) {
+	ln, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("no IPv6: ", err)
+	}
+	s := &gallop.Server{Handler: text(200, "[1]", "X: "+strings.Repeat("x", 250<<10))}
+	go s.Serve(ln)
+	t.Cleanup(func() { s.Shutdown() })
+	c, err := rest.New("http://" + ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	if got, err := rest.Get[[]int](t.Context(), c, "a"); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// Calls beyond MaxConnsPerHost wait for a connection.
+func TestCallsWaitForConnections(t *testing.T) {
+	const calls, most = 20, 2
+	synctest.Test(t, func(t *testing.T) {
+		a := serve(t, func(ctx *gallop.RequestCtx) {
+			time.Sleep(time.Second)
+			answer(ctx, 200, "1")
+		})
+		g := rest.DefaultClient()
+		g.DialContext, g.MaxConnsPerHost = a.dial, most
+		t.Cleanup(g.CloseIdleConnections)
+		c, err := rest.New("http://api.test/", rest.WithClient(g))
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, calls)
+		begun := time.Now()
+		for range calls {
+			go func() {
+				_, err := rest.Get[int](t.Context(), c, "a")
+				errs <- err
+			}()
+		}
+		for range calls {
+			if err := <-errs; err != nil { // ErrNoFreeConns, if calls do not wait
+				t.Error(err)
+			}
+		}
+		if took := time.Since(begun); took != calls/most*time.Second || a.dials.Load() != most {
+			t.Errorf("%d calls took %v over %d connections", calls, took, a.dials.Load())
+		}
+	})
 }

@@ -16,12 +16,16 @@ type transport interface {
 	closeIdle()
 }
 
+// maxResponseHead is how large the head of a response may be, in bytes.
+const maxResponseHead = 256 << 10
+
 // gallopTransport is a gallop.Client.
 type gallopTransport struct{ client *gallop.Client }
 
 func newGallopTransport(g *gallop.Client) gallopTransport {
 	if g == nil {
-		g = &gallop.Client{NoDefaultUserAgentHeader: true, MaxConnWaitTimeout: -1, DetailedErrors: true}
+		g = &gallop.Client{NoDefaultUserAgentHeader: true, DialDualStack: true, MaxConnWaitTimeout: -1,
+			MaxResponseHeaderBytes: maxResponseHead, DetailedErrors: true}
 	}
 	return gallopTransport{g}
 }

@@ -40,9 +40,12 @@ func (c *Ctx) presentType() []byte {
 
 var contentTypeName = []byte(gallop.HeaderContentType)
 
-// forgetType removes the Content-Type of the response.
+// forgetType removes the Content-Type of the response, also one that middleware of net/http has set.
 func (c *Ctx) forgetType() {
 	c.request.Response.Header.Del(gallop.HeaderContentType)
+	if c.layer != nil {
+		c.layer.w.Header().Del(gallop.HeaderContentType)
+	}
 	c.chosenType = c.chosenType[:0]
 }
 

@@ -17,7 +17,8 @@ import (
 // FromMiddleware returns net/http's middleware as a Handler. What it passes on runs the handlers behind it; their answer, as the
 // error handler has left it if there was an error, is written to the ResponseWriter that it passes on. A handler of net/http
 // that is one of them writes there itself. Fields of the answer take the place of those that the middleware has set, but for
-// Set-Cookie, Vary and others to which both add.
+// Set-Cookie, Vary and others to which both add. A Content-Type that the middleware has set is replaced only by one that a
+// handler sets, as with [Ctx.Type], and not by the type that a method such as [Ctx.SendString] chooses.
 //
 // Fields that it sets in the request or removes from it, and the request's context, are seen by the handlers behind it. Another
 // method, path, body or remote address is seen by those of net/http only. If it returns while what it has passed the
@@ -191,6 +192,7 @@ var framing = []string{"Host", "Content-Length", "Transfer-Encoding", "Connectio
 type answer struct {
 	status int
 	fields [][2]string
+	chosen string // the Content-Type, if no handler has set it
 	body   []byte
 	stream io.Reader // instead of a body
 	size   int       // -1 if it is not known
@@ -213,8 +215,12 @@ func (c *Ctx) takeAnswer() *answer {
 			a.fields = append(a.fields, [2]string{key, string(value)})
 		}
 	}
-	if t := from.Header.ContentType(); len(t) > 0 && (a.stream != nil || len(a.body) > 0 || c.streaming) {
+	switch t := from.Header.ContentType(); {
+	case len(t) == 0 || a.stream == nil && len(a.body) == 0 && !c.streaming:
+	case c.hasType():
 		a.fields = append(a.fields, [2]string{gallop.HeaderContentType, string(t)})
+	default:
+		a.chosen = string(t)
 	}
 	c.resetAnswer()
 	return a
@@ -252,6 +258,9 @@ func (a *answer) writeHead(w http.ResponseWriter) {
 	}
 	for _, field := range a.fields {
 		h.Add(field[0], field[1])
+	}
+	if _, set := h[gallop.HeaderContentType]; !set && a.chosen != "" {
+		h.Set(gallop.HeaderContentType, a.chosen)
 	}
 	w.WriteHeader(a.status)
 }

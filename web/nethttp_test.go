@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -359,6 +360,62 @@ func TestMiddlewareThatRecoversLetsAbortsPass(t *testing.T) {
 	}
 }
 
+// A Content-Type that middleware of net/http has set stays unless a handler sets another one.
+func TestContentTypeByMiddleware(t *testing.T) {
+	const html, text, json = "text/html; charset=utf-8", "text/plain; charset=utf-8", "application/json"
+	for _, tt := range []struct {
+		name          string
+		send          Handler
+		with, without string // a type that middleware has set
+	}{
+		{name: "SendString", send: func(c *Ctx) error { return c.SendString("x") }, with: html, without: text},
+		{name: "SetBodyString", send: func(c *Ctx) error { c.RequestCtx().SetBodyString("x"); return nil }, with: html, without: text},
+		{name: "JSON", send: func(c *Ctx) error { return c.JSON(1) }, with: html, without: json},
+		{name: "SendStreamWriter", send: func(c *Ctx) error {
+			return c.SendStreamWriter(func(w *bufio.Writer) error { return w.WriteByte('x') })
+		}, with: html, without: text},
+		{name: "Type", send: func(c *Ctx) error { return c.Type("json").SendString("1") }, with: json, without: json},
+		{name: "Type with the default", send: func(c *Ctx) error { return c.Type("txt").SendString("1") }, with: text, without: text},
+		{name: "Set", send: func(c *Ctx) error { return c.SetHeader("Content-Type", json).SendString("1") }, with: json, without: json},
+		{name: "SetContentType", send: func(c *Ctx) error {
+			c.RequestCtx().SetContentType(json)
+			c.RequestCtx().SetBodyString("x")
+			return nil
+		}, with: json, without: json},
+		{name: "Type and a stream", send: func(c *Ctx) error {
+			return c.Type("json").SendStreamWriter(func(w *bufio.Writer) error { return w.WriteByte('1') })
+		}, with: json, without: json},
+		{name: "Format", send: func(c *Ctx) error { return c.Format(Offer{MediaType: "json", Handler: says("1")}) }, with: json, without: json},
+		{name: "AutoFormat", send: func(c *Ctx) error { return c.AutoFormat("x") }, with: text, without: text},
+		{name: "an error", send: func(*Ctx) error { return NewError(409, "no") }, with: text, without: text},
+		{name: "a handler of net/http", send: FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, "x")
+		})), with: html, without: text},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, set := range []string{"", html} {
+				app := New(Config{Server: quiet()})
+				app.Use(FromMiddleware(func(next http.Handler) http.Handler {
+					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if set != "" {
+							w.Header().Set("Content-Type", set)
+						}
+						next.ServeHTTP(w, r)
+					})
+				}))
+				app.Get("/", tt.send)
+				want := tt.with
+				if set == "" {
+					want = tt.without
+				}
+				if _, _, h := ask(t, app, "GET", "/", "Accept: text/plain, application/json;q=0.5"); !slices.Equal(h["Content-Type"], []string{want}) {
+					t.Errorf("with %q: %q, want %q", set, h["Content-Type"], want)
+				}
+			}
+		})
+	}
+}
+
 // What a handler sets takes the place of what middleware has set before, as among handlers of net/http.
 func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
 	app := New(Config{Server: quiet()})
@@ -378,16 +435,17 @@ func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
 		c.RequestCtx().Response.Header.Add("X-Two", "1")
 		c.RequestCtx().Response.Header.Add("X-Two", "2")
 	}
-	app.Get("/json", func(c *Ctx) error { set(c); return c.JSON(1) })
+	app.Get("/json", func(c *Ctx) error { set(c); return c.Type("json").JSON(1) })
+	app.Get("/chosen", func(c *Ctx) error { set(c); return c.JSON(1) })
 	app.Get("/stream", func(c *Ctx) error {
 		set(c)
 		c.Type("json")
 		return c.SendStreamWriter(func(w *bufio.Writer) error { return w.WriteByte('1') })
 	})
-	for _, target := range []string{"/json", "/stream"} {
+	for target, mediaType := range map[string]string{"/json": "application/json", "/chosen": "text/html", "/stream": "application/json"} {
 		_, body, h := ask(t, app, "GET", target)
 		got := fmt.Sprint(body, h["Content-Type"], h["Cache-Control"], h["Vary"], len(h["Set-Cookie"]), h["X-Kept"], h["X-Two"])
-		if want := "1[application/json] [public] [Origin Accept] 2 [k] [1 2]"; got != want {
+		if want := "1[" + mediaType + "] [public] [Origin Accept] 2 [k] [1 2]"; got != want {
 			t.Errorf("%s: %s, want %s", target, got, want)
 		}
 	}

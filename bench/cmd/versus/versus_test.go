@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,6 +76,27 @@ func TestWorkloads(t *testing.T) {
 			if !names[g.of] || !names[g.over] || g.limit <= 0 {
 				t.Errorf("%s: goal %+v", name, g)
 			}
+		}
+	}
+}
+
+// TestReadmeHasTheWorkloads shows that bench/README.md has a line for each workload.
+func TestReadmeHasTheWorkloads(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for name := range strings.SplitSeq(cells[1], ",") {
+				listed[strings.TrimSpace(name)] = true
+			}
+		}
+	}
+	for name := range workloads {
+		if !listed[name] {
+			t.Errorf("README.md has no workload %s", name)
 		}
 	}
 }

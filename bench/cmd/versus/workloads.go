@@ -89,6 +89,12 @@ var workloads = map[string]workload{
 		app:    "post",
 		rivals: under(wrk{script: "post", path: "/echo"}, "fasthttp", "gallop", "nethttp"),
 	},
+	"file": {
+		about:  "a file of 1 KiB, opened for each request and sent as a stream",
+		app:    "file",
+		rivals: under(wrk{}, "fasthttp", "gallop", "nethttp"),
+		goals:  []goal{{cpu, "gallop", "fasthttp", 1, 0}},
+	},
 	"limited": {
 		about:  "baseline, each connection closed by the client after 10 requests",
 		app:    "baseline",
@@ -139,6 +145,7 @@ var workloads = map[string]workload{
 	"caller4":     besides("caller", "a goroutine beside the server that calls another service", 4),
 	"sleeper1":    besides("sleeper", "a goroutine beside the server that sleeps for 1 ms", 1),
 	"sleeper2":    besides("sleeper", "a goroutine beside the server that sleeps for 1 ms", 2),
+	"sleeper4":    besides("sleeper", "a goroutine beside the server that sleeps for 1 ms", 4),
 	"sleep1":      blocking("sleep1", "handlers that sleep for 1 ms", 1.05),
 	"sleep10":     blocking("sleep10", "handlers that sleep for 10 ms", 1),
 	"burn5":       blocking("burn5", "handlers that compute for 5 ms", 1),

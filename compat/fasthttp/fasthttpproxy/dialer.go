@@ -19,7 +19,8 @@ type Dialer struct {
 	gallop.TCPDialer
 	httpproxy.Config
 
-	// DialDualStack changes nothing: dials are for IPv4 and IPv6 alike.
+	// DialDualStack makes the functions of GetDialFunc and GetDialFuncForTLS use IPv4 and IPv6, to the proxy as well. By
+	// default they use IPv4 only.
 	DialDualStack bool
 
 	// Timeout is how long it may take to connect to the proxy. 0 is that of TCPDialer.
@@ -86,15 +87,20 @@ func (d *Dialer) dialFunc(useEnv bool, scheme func(addr string) string) (gallop.
 		}
 		choose = func(*url.URL) (*url.URL, error) { return proxy, nil }
 	}
+	network := "tcp4"
+	if d.DialDualStack {
+		network = "tcp"
+	}
+	connect := func(ctx context.Context, _, addr string) (net.Conn, error) { return d.connect(ctx, network, addr) }
 	return func(addr string) (net.Conn, error) {
 		proxy, err := choose(&url.URL{Scheme: scheme(addr), Host: addr})
 		switch {
 		case err != nil:
 			return nil, err
 		case proxy == nil:
-			return d.Dial("tcp", addr)
+			return d.Dial(network, addr)
 		}
-		through := gallop.ProxyDialer{URL: proxy, Connect: d.connect, Timeout: d.allInAll()}
+		through := gallop.ProxyDialer{URL: proxy, Connect: connect, Timeout: d.allInAll()}
 		return through.Dial(addr)
 	}, nil
 }

@@ -9,26 +9,28 @@ import (
 )
 
 // FasthttpHTTPDialer dials through an HTTP proxy, which is host:port with user:password@ in front or without.
-func FasthttpHTTPDialer(proxy string) gallop.DialFunc { return through(proxy, 0) }
+func FasthttpHTTPDialer(proxy string) gallop.DialFunc { return through(proxy, 0, false) }
 
 // FasthttpHTTPDialerTimeout is FasthttpHTTPDialer with a timeout for the connection and another one for the tunnel.
 func FasthttpHTTPDialerTimeout(proxy string, timeout time.Duration) gallop.DialFunc {
-	return through(proxy, timeout)
+	return through(proxy, timeout, false)
 }
 
-// FasthttpHTTPDialerDualStack is FasthttpHTTPDialer, which knows both stacks by itself.
-func FasthttpHTTPDialerDualStack(proxy string) gallop.DialFunc { return through(proxy, 0) }
+// FasthttpHTTPDialerDualStack dials through an HTTP proxy over IPv4 or IPv6. See [FasthttpHTTPDialer].
+func FasthttpHTTPDialerDualStack(proxy string) gallop.DialFunc { return through(proxy, 0, true) }
 
-// FasthttpHTTPDialerDualStackTimeout is FasthttpHTTPDialerTimeout, which knows both stacks by itself.
+// FasthttpHTTPDialerDualStackTimeout dials through an HTTP proxy over IPv4 or IPv6. See [FasthttpHTTPDialerTimeout].
 func FasthttpHTTPDialerDualStackTimeout(proxy string, timeout time.Duration) gallop.DialFunc {
-	return through(proxy, timeout)
+	return through(proxy, timeout, true)
 }
 
 // FasthttpSocksDialer dials through a SOCKS 5 proxy, which is a URL.
-func FasthttpSocksDialer(proxyAddr string) gallop.DialFunc { return through(proxyAddr, 0) }
+func FasthttpSocksDialer(proxyAddr string) gallop.DialFunc { return through(proxyAddr, 0, false) }
 
-// FasthttpSocksDialerDualStack is FasthttpSocksDialer, which knows both stacks by itself.
-func FasthttpSocksDialerDualStack(proxyAddr string) gallop.DialFunc { return through(proxyAddr, 0) }
+// FasthttpSocksDialerDualStack dials through a SOCKS 5 proxy over IPv4 or IPv6. See [FasthttpSocksDialer].
+func FasthttpSocksDialerDualStack(proxyAddr string) gallop.DialFunc {
+	return through(proxyAddr, 0, true)
+}
 
 // FasthttpProxyHTTPDialer dials through the proxies of the environment, as it is now.
 func FasthttpProxyHTTPDialer() gallop.DialFunc { return FasthttpProxyHTTPDialerTimeout(0) }
@@ -39,9 +41,9 @@ func FasthttpProxyHTTPDialerTimeout(timeout time.Duration) gallop.DialFunc {
 	return orFail(d.GetDialFunc(true))
 }
 
-func through(proxy string, timeout time.Duration) gallop.DialFunc {
+func through(proxy string, timeout time.Duration, dualStack bool) gallop.DialFunc {
 	config := httpproxy.Config{HTTPProxy: proxy, HTTPSProxy: proxy}
-	d := &Dialer{Config: config, Timeout: timeout, ConnectTimeout: timeout}
+	d := &Dialer{Config: config, Timeout: timeout, ConnectTimeout: timeout, DialDualStack: dualStack}
 	return orFail(d.GetDialFunc(false))
 }
 
