@@ -47,7 +47,7 @@ var layers = map[string]layer{
 		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"nethttp":                 {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
-	"expvarhandler":           {ours: []string{root}},
+	"expvarhandler":           {ours: []string{root}, others: []string{"expvar"}},
 	"pprofhandler":            {ours: []string{root, "nethttp"}},
 	"prefork":                 {ours: []string{root, "listen"}},
 	"web":                     {ours: []string{root, "negotiate", "nethttp"}},
@@ -71,10 +71,13 @@ var forTests = []string{"internal/wiretest", "memnet"}
 // netip, which is a value type.
 var ioPackages = []string{"net", "os", "time", "log", "syscall", "io/fs", "io/ioutil"}
 
+// registering are packages of the standard library that register handlers with http.DefaultServeMux when they are imported.
+var registering = []string{"net/http/pprof", "expvar"}
+
 // layer is what a package may do.
 type layer struct {
 	ours   []string // packages of this module; a/... stands for those below a
-	others []string // modules of other people
+	others []string // modules of other people, and of the standard library what registers handlers
 	sansIO bool     // law 2
 	below  bool     // the same holds for all packages below this one
 }
@@ -178,6 +181,8 @@ func (l layer) refuses(imported, file string) string {
 		if base := path.Base(file); base != "unsafe.go" && !strings.HasPrefix(base, "unsafe_") {
 			return "that is for the package's unsafe.go"
 		}
+	case slices.Contains(registering, imported) && !isTest(file) && !slices.Contains(l.others, imported):
+		return "it registers handlers with http.DefaultServeMux"
 	case isOurs:
 		allowed := l.ours
 		if isTest(file) {
@@ -268,6 +273,10 @@ func TestLayersFindsWhatIsBroken(t *testing.T) {
 		{"protocol starts a goroutine", "internal/http1/a.go", "func f() { go f() }", "starts a goroutine"},
 		{"a protocol test may", "internal/http1/a_test.go", "import _ \"net/http\"\nfunc f() { go f() }", ""},
 		{"others may as well", "internal/poll/a.go", "import _ \"net\"\nfunc f() { go f() }", ""},
+		{"profiles at http.DefaultServeMux", "pprofhandler/a.go", `import _ "net/http/pprof"`, "http.DefaultServeMux"},
+		{"so for a test", "pprofhandler/a_test.go", `import _ "net/http/pprof"`, ""},
+		{"variables at http.DefaultServeMux", "web/a.go", `import _ "expvar"`, "http.DefaultServeMux"},
+		{"variables where they belong", "expvarhandler/a.go", `import _ "expvar"`, ""},
 		{"unsafe where it belongs", "internal/bufpool/unsafe.go", `import _ "unsafe"`, ""},
 		{"unsafe by platform", "internal/poll/unsafe_linux.go", `import _ "unsafe"`, ""},
 		{"unsafe elsewhere", "internal/bufpool/a.go", `import _ "unsafe"`, "unsafe.go"},

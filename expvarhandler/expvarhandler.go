@@ -1,4 +1,6 @@
-// Package expvarhandler serves the variables of package expvar.
+// Package expvarhandler serves the variables of package expvar. Importing it also registers them at /debug/vars of
+// http.DefaultServeMux, because importing package expvar does: a program that serves http.DefaultServeMux as well shows its variables
+// there.
 package expvarhandler
 
 import (
@@ -13,14 +15,15 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler answers with the variables as a JSON object. The query argument r is a regular expression that limits them to
-// those whose names it matches. One that cannot be compiled, or is larger than 1,024 characters when its repetitions are written out, is
-// answered with 400 and why.
+// Handler answers with the variables as a JSON object, whatever the path. The query argument r is a regular expression that selects
+// the variables whose names it matches. An expression that cannot be compiled, or that is larger than 1,024 characters when its
+// repetitions are written out, is answered with 400 and the reason.
 //
-// The response is valid JSON whatever was published: a variable whose String returns something else is a JSON string, and one whose
-// String panics is null.
+// The response is valid JSON whatever was published: a variable whose String method returns something else becomes a JSON string, and
+// one whose String method panics becomes null.
 //
-// Like package expvar itself, it shows what is published to whoever may ask.
+// Handler shows what is published to everybody who can reach it, such as the command line of the program. So does
+// http.DefaultServeMux, where package expvar registers a handler of its own as soon as this package is imported.
 func Handler(ctx *gallop.RequestCtx) {
 	ctx.Response.Reset()
 	expression := ctx.QueryArgs().Peek("r")

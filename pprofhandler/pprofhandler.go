@@ -1,10 +1,22 @@
-// Package pprofhandler serves the profiles of package net/http/pprof.
+// Package pprofhandler serves profiles of the running program over HTTP, with the URLs and formats of net/http/pprof, for
+// `go tool pprof` and `go tool trace`. Unlike net/http/pprof, it does not register anything with http.DefaultServeMux: profiles are
+// served only where a program calls [Handler].
+//
+//	pprofhandler.go  which path gets which response
+//	timed.go         profiles that take a while: profile, trace, and the change of a profile
+//	delta.go         the difference between two profiles
+//	symbol.go        names of program counters
+//	index.go         the list of profiles
 package pprofhandler
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"net/http"
-	"net/http/pprof"
+	"os"
+	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 
@@ -12,44 +24,117 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-var handler = nethttp.FromHTTP(http.HandlerFunc(serve))
+// usualPrefix is where net/http/pprof has its profiles.
+const usualPrefix = "/debug/pprof/"
 
-// Handler answers what is below /debug/pprof/ as net/http/pprof does: a list of the profiles, profiles by their
-// names, cmdline, profile, symbol and trace. /debug/pprof is redirected to the list, and any other path answered with 404.
+// Handler returns a handler for the paths below prefix. An empty prefix means "/debug/pprof/", where tools expect the profiles. A
+// prefix must begin with a slash; if it does not end in one, a slash is added. Handler panics on any other prefix. The returned
+// handler may be called concurrently.
 //
-// A profile over time ends when the client goes away. One of more than a day is refused with 400.
+// With the usual prefix, these are the paths:
 //
-// Profiles show the inside of a program, and cost it time, so not everybody should reach them. Importing this package
-// registers them with http.DefaultServeMux too, as net/http/pprof does.
-func Handler(ctx *gallop.RequestCtx) { handler(ctx) }
+//   - /debug/pprof/ is a page with links to the profiles. /debug/pprof redirects to it.
+//   - /debug/pprof/NAME is the profile of this name from runtime/pprof, such as heap or goroutine. With debug=1 it is text. With
+//     gc=1, heap runs a garbage collection first. With seconds=N, most profiles show what changed within N seconds.
+//   - /debug/pprof/profile is a CPU profile of 30 seconds, or of seconds=N.
+//   - /debug/pprof/trace is an execution trace of one second, or of seconds=N. N may be a fraction here.
+//   - /debug/pprof/symbol has the names of functions for program counters in the query or the body.
+//   - /debug/pprof/cmdline is the command line. NUL bytes separate its arguments.
+//
+// Any other path is answered with 404. A profile that takes a while ends early if the client disconnects. More than a day is
+// refused with 400, and a second CPU profile or trace at the same time with 500.
+//
+// Profiles show internals of a program and take CPU time, so do not serve them to everybody.
+func Handler(prefix string) gallop.RequestHandler {
+	if prefix == "" {
+		prefix = usualPrefix
+	}
+	if prefix[0] != '/' {
+		panic(fmt.Sprintf("pprofhandler: the prefix %q does not begin with a slash", prefix))
+	}
+	return nethttp.FromHTTP(profiles(strings.TrimRight(prefix, "/") + "/"))
+}
 
-func serve(w http.ResponseWriter, r *http.Request) {
-	name, below := strings.CutPrefix(r.URL.Path, "/debug/pprof/")
+// profiles is an http.Handler for the paths below a prefix, which ends in a slash.
+type profiles string
+
+// ServeHTTP implements http.Handler.
+func (p profiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, below := strings.CutPrefix(r.URL.Path, string(p))
 	if name != "symbol" && !isDuration(r.FormValue("seconds")) { // symbol has a use of its own for the body
 		http.Error(w, "the argument seconds is no number of seconds up to a day", http.StatusBadRequest)
 		return
 	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	switch {
-	case r.URL.Path == "/debug/pprof":
-		http.Redirect(w, r, "/debug/pprof/", http.StatusMovedPermanently)
+	case r.URL.Path+"/" == string(p):
+		http.Redirect(w, r, string(p), http.StatusMovedPermanently)
 	case !below || strings.HasSuffix(name, "/"):
 		http.NotFound(w, r)
+	case name == "":
+		p.serveIndex(w)
 	case name == "cmdline":
-		pprof.Cmdline(w, r)
+		startText(w)
+		io.WriteString(w, strings.Join(os.Args, "\x00"))
 	case name == "profile":
-		pprof.Profile(w, r)
+		serveCPU(w, r)
 	case name == "symbol":
-		pprof.Symbol(w, r)
+		serveSymbols(w, r)
 	case name == "trace":
-		pprof.Trace(w, r)
+		serveTrace(w, r)
 	default:
-		pprof.Index(w, r)
+		serveProfile(w, r, name)
 	}
 }
 
-// isDuration reports whether seconds are at most a day. net/http/pprof would take a number that is not finite, or too large for a
-// time.Duration, for no time or for endless time. It takes its default for negative numbers and other texts, or refuses them.
+// isDuration reports whether seconds are at most a day. Negative numbers and texts that are no numbers are left to the profiles.
 func isDuration(seconds string) bool {
 	n, err := strconv.ParseFloat(seconds, 64)
 	return !math.IsNaN(n) && n <= 24*60*60 && (err == nil || n == 0)
+}
+
+// serveProfile serves the profile of runtime/pprof that has this name.
+func serveProfile(w http.ResponseWriter, r *http.Request, name string) {
+	profile := pprof.Lookup(name)
+	if profile == nil {
+		refuse(w, http.StatusNotFound, "Unknown profile")
+		return
+	}
+	if seconds := r.FormValue("seconds"); seconds != "" {
+		serveChange(w, r, profile, seconds)
+		return
+	}
+	if name == "heap" && numberOf(r, "gc") > 0 {
+		runtime.GC()
+	}
+	debug := numberOf(r, "debug")
+	if debug != 0 {
+		startText(w)
+	} else {
+		startFile(w, name)
+	}
+	profile.WriteTo(w, debug)
+}
+
+// numberOf returns an argument that is a number, 0 if it is none.
+func numberOf(r *http.Request, argument string) int {
+	n, _ := strconv.Atoi(r.FormValue(argument))
+	return n
+}
+
+func startText(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/plain; charset=utf-8") }
+
+// startFile announces a profile for tools. A browser saves it under this name.
+func startFile(w http.ResponseWriter, name string) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
+}
+
+// refuse says why there is no profile. go tool pprof shows the text if it finds the header X-Go-Pprof.
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Del("Content-Disposition")
+	w.Header().Set("X-Go-Pprof", "1")
+	startText(w)
+	w.WriteHeader(status)
+	fmt.Fprintln(w, why)
 }

@@ -6,15 +6,20 @@ import (
 	"io"
 	"net"
 	"net/http"
+	stdpprof "net/http/pprof"
 	"reflect"
+	"regexp"
 	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/nethttp"
 	"github.com/gallop-http/gallop/pprofhandler"
 )
+
+var handler = pprofhandler.Handler("")
 
 func TestHandler(t *testing.T) {
 	for _, tt := range []struct {
@@ -35,7 +40,7 @@ func TestHandler(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var ctx gallop.RequestCtx
 			ctx.Request.SetRequestURI("http://localhost" + tt.target)
-			pprofhandler.Handler(&ctx)
+			handler(&ctx)
 			resp := &ctx.Response
 			if resp.StatusCode() != tt.status || string(resp.Header.ContentType()) != tt.kind || !strings.Contains(string(resp.Body()), tt.body) {
 				t.Errorf("%d, %q, %.200q", resp.StatusCode(), resp.Header.ContentType(), resp.Body())
@@ -57,7 +62,7 @@ func TestHostile(t *testing.T) {
 		var ctx gallop.RequestCtx
 		ctx.Request.SetRequestURI("http://localhost/debug/pprof/" + target)
 		begun := time.Now()
-		pprofhandler.Handler(&ctx)
+		handler(&ctx)
 		resp := &ctx.Response
 		if took := time.Since(begun); resp.StatusCode() != status || took > 5*time.Second {
 			t.Errorf("%.40s: %d after %v, %.100q", target, resp.StatusCode(), took, resp.Body())
@@ -79,7 +84,7 @@ func TestPost(t *testing.T) {
 		if target == "symbol" {
 			ctx.Request.SetBodyString(fmt.Sprintf("%#x", reflect.ValueOf(pprofhandler.Handler).Pointer()))
 		}
-		pprofhandler.Handler(&ctx)
+		handler(&ctx)
 		if body := string(ctx.Response.Body()); !strings.Contains(body, want) {
 			t.Errorf("%s: %q", target, body)
 		}
@@ -90,7 +95,7 @@ func TestPost(t *testing.T) {
 func TestClientLeaves(t *testing.T) {
 	for _, over := range []gallop.EngineType{gallop.EngineLoop, gallop.EngineGoroutine} {
 		for _, kind := range []string{"profile", "trace", "heap"} {
-			s := &gallop.Server{Handler: pprofhandler.Handler, Engine: over}
+			s := &gallop.Server{Handler: handler, Engine: over}
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -132,5 +137,105 @@ func TestClientLeaves(t *testing.T) {
 			http.DefaultClient.CloseIdleConnections()
 			s.Close()
 		}
+	}
+}
+
+// get returns the response of a handler to a GET.
+func get(h gallop.RequestHandler, target string) *gallop.Response {
+	var ctx gallop.RequestCtx
+	ctx.Request.SetRequestURI("http://localhost" + target)
+	h(&ctx)
+	return &ctx.Response
+}
+
+// stdHandler serves what net/http/pprof registers.
+var stdHandler = nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/debug/pprof/cmdline":
+		stdpprof.Cmdline(w, r)
+	case "/debug/pprof/profile":
+		stdpprof.Profile(w, r)
+	case "/debug/pprof/symbol":
+		stdpprof.Symbol(w, r)
+	case "/debug/pprof/trace":
+		stdpprof.Trace(w, r)
+	default:
+		stdpprof.Index(w, r)
+	}
+}), nethttp.Gather())
+
+// Responses have the statuses, the fields and, where it does not change by itself, the body of net/http/pprof's.
+func TestAsNetHTTP(t *testing.T) {
+	symbols := fmt.Sprintf("symbol?%#x+0x0+x+%#x", reflect.ValueOf(pprofhandler.Handler).Pointer(), reflect.ValueOf(get).Pointer())
+	targets := []string{
+		"", "cmdline", "symbol", symbols, "profile?seconds=1", "trace?seconds=0.01", "no-such-profile", "heap?seconds=x", "heap?seconds=-1",
+		"heap?seconds=1&debug=1", "heap?seconds=1", "cmdline?seconds=1",
+	}
+	for _, p := range pprof.Profiles() {
+		targets = append(targets, p.Name(), p.Name()+"?debug=1", p.Name()+"?debug=2", p.Name()+"?gc=1")
+	}
+	for _, target := range targets {
+		got, want := get(handler, "/debug/pprof/"+target), get(stdHandler, "/debug/pprof/"+target)
+		if got.StatusCode() != want.StatusCode() {
+			t.Errorf("%s: status %d, want %d", target, got.StatusCode(), want.StatusCode())
+		}
+		for _, name := range []string{"Content-Type", "Content-Disposition", "X-Content-Type-Options", "X-Go-Pprof"} {
+			if a, b := got.Header.Peek(name), want.Header.Peek(name); !bytes.Equal(a, b) {
+				t.Errorf("%s: %s %q, want %q", target, name, a, b)
+			}
+		}
+		if name, _, _ := strings.Cut(target, "?"); (name == "cmdline" || name == "symbol") && !bytes.Equal(got.Body(), want.Body()) {
+			t.Errorf("%s: %q, want %q", target, got.Body(), want.Body())
+		}
+	}
+}
+
+// The list has the rows of net/http/pprof's, with what each is good for.
+func TestIndex(t *testing.T) {
+	row := regexp.MustCompile(`<td><a href='([^']+)'>([^<]+)</a></td>`)
+	got := row.FindAllStringSubmatch(string(get(handler, "/debug/pprof/").Body()), -1)
+	want := row.FindAllStringSubmatch(string(get(stdHandler, "/debug/pprof/").Body()), -1)
+	if !reflect.DeepEqual(got, want) || len(want) < 8 {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for line := range strings.Lines(string(get(handler, "/debug/pprof/").Body())) {
+		if strings.Contains(line, "<td></td>") && !strings.Contains(line, "gallop") {
+			t.Errorf("a profile has no description: %s", line)
+		}
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	for _, prefix := range []string{"/internal/<profiles>/", "/internal/<profiles>"} {
+		h := pprofhandler.Handler(prefix)
+		for target, want := range map[string]int{
+			"/internal/%3Cprofiles%3E": 301, "/internal/%3Cprofiles%3E/": 200, "/internal/%3Cprofiles%3E/goroutine?debug=1": 200,
+			"/debug/pprof/": 404, "/internal/%3Cprofiles%3Eheap": 404,
+		} {
+			if resp := get(h, target); resp.StatusCode() != want || bytes.Contains(resp.Body(), []byte("<profiles>")) {
+				t.Errorf("%s: %d, %s", target, resp.StatusCode(), resp.Body())
+			}
+		}
+	}
+	if status := get(pprofhandler.Handler("/"), "/goroutine?debug=1").StatusCode(); status != 200 {
+		t.Errorf("at the root: %d", status)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a prefix without a slash before it is taken")
+		}
+	}()
+	pprofhandler.Handler("debug/pprof")
+}
+
+// A long body of program counters is not kept.
+func TestLongSymbols(t *testing.T) {
+	var ctx gallop.RequestCtx
+	ctx.Request.SetRequestURI("http://localhost/debug/pprof/symbol")
+	ctx.Request.Header.SetMethod("POST")
+	ctx.Request.SetBodyString(strings.Repeat("0+", 1<<20))
+	handler(&ctx)
+	if body := string(ctx.Response.Body()); !strings.Contains(body, "the body cannot be read") {
+		t.Errorf("%.200q", body)
 	}
 }

@@ -6,5 +6,7 @@ import (
 	"github.com/gallop-http/gallop/pprofhandler"
 )
 
+var handler = pprofhandler.Handler("")
+
 // PprofHandler answers what is below /debug/pprof/.
-func PprofHandler(ctx *gallop.RequestCtx) { pprofhandler.Handler(ctx) }
+func PprofHandler(ctx *gallop.RequestCtx) { handler(ctx) }

@@ -1,0 +1,101 @@
+package pprofhandler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"runtime/pprof"
+	"runtime/trace"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// serveCPU serves a CPU profile.
+func serveCPU(w http.ResponseWriter, r *http.Request) {
+	seconds, err := strconv.ParseInt(r.FormValue("seconds"), 10, 64)
+	if err != nil || seconds <= 0 {
+		seconds = 30
+	}
+	startFile(w, "profile")
+	if err := pprof.StartCPUProfile(w); err != nil { // nothing is written then
+		refuse(w, http.StatusInternalServerError, "the CPU profile cannot be started: "+err.Error())
+		return
+	}
+	defer pprof.StopCPUProfile()
+	wait(r.Context(), time.Duration(seconds)*time.Second)
+}
+
+// serveTrace serves an execution trace.
+func serveTrace(w http.ResponseWriter, r *http.Request) {
+	seconds, err := strconv.ParseFloat(r.FormValue("seconds"), 64)
+	if err != nil || seconds <= 0 {
+		seconds = 1
+	}
+	startFile(w, "trace")
+	if err := trace.Start(w); err != nil { // nothing is written then
+		refuse(w, http.StatusInternalServerError, "the trace cannot be started: "+err.Error())
+		return
+	}
+	defer trace.Stop()
+	wait(r.Context(), time.Duration(seconds*float64(time.Second)))
+}
+
+// wait waits for some time, or until ctx ends, and returns the error of ctx then.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// changing are the profiles whose change over time is served. Those that programs add may have values that mean something else.
+var changing = []string{"allocs", "block", "goroutine", "goroutineleak", "heap", "mutex", "threadcreate"}
+
+// serveChange serves what changes in a profile within some seconds.
+func serveChange(w http.ResponseWriter, r *http.Request, profile *pprof.Profile, argument string) {
+	seconds, err := strconv.ParseInt(argument, 10, 64)
+	switch {
+	case err != nil || seconds <= 0:
+		refuse(w, http.StatusBadRequest, "the argument seconds is no positive whole number")
+		return
+	case !slices.Contains(changing, profile.Name()):
+		refuse(w, http.StatusBadRequest, "this profile does not take the argument seconds")
+		return
+	case numberOf(r, "debug") != 0:
+		refuse(w, http.StatusBadRequest, "the arguments seconds and debug exclude each other")
+		return
+	}
+	change, err := changeOf(r.Context(), profile, time.Duration(seconds)*time.Second)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		refuse(w, http.StatusRequestTimeout, err.Error())
+	case err != nil:
+		refuse(w, http.StatusInternalServerError, err.Error())
+	default:
+		startFile(w, profile.Name()+"-delta")
+		w.Write(change)
+	}
+}
+
+// changeOf returns what changes in a profile within d, as a profile.
+func changeOf(ctx context.Context, profile *pprof.Profile, d time.Duration) ([]byte, error) {
+	var before, after bytes.Buffer
+	if err := profile.WriteTo(&before, 0); err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	if err := wait(ctx, d); err != nil {
+		return nil, err
+	}
+	if err := profile.WriteTo(&after, 0); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return delta(before.Bytes(), after.Bytes(), now, now.Sub(begun))
+}
