@@ -46,6 +46,7 @@ var layers = map[string]layer{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
 		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
+	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"expvarhandler":            {ours: []string{root}, others: []string{"expvar"}},
 	"pprofhandler":             {ours: []string{root, "nethttp"}},
@@ -64,10 +65,10 @@ var layers = map[string]layer{
 const root = "."
 
 // public are the packages that the module's users see.
-var public = []string{root, "memnet", "listen", "negotiate", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "web/middleware/storetest", "rest", "codec"}
+var public = []string{root, "memnet", "listen", "negotiate", "galloptest", "nethttp", "expvarhandler", "pprofhandler", "prefork", "web", "web/middleware", "web/middleware/storetest", "rest", "codec"}
 
 // forTests are the packages that every test may import.
-var forTests = []string{"internal/wiretest", "memnet", "web/middleware/storetest"}
+var forTests = []string{"internal/wiretest", "memnet", "galloptest", "web/middleware/storetest"}
 
 // ioPackages, and all below them, are not for protocol packages, except for
 // netip, which is a value type.

@@ -52,14 +52,20 @@ func decode(t *testing.T, profile []byte) decoded {
 		}
 		return string(top[profileString][f[0].value].bytes)
 	}
-	find := func(table, number uint64) map[uint64][]field {
+	type entry struct{ table, number uint64 }
+	entries := map[entry]map[uint64][]field{}
+	for _, table := range []uint64{profileMapping, profileLocation, profileFunction} {
 		for _, f := range top[table] {
-			if m := parts(f.bytes); m[ownNumber][0].value == number {
-				return m
-			}
+			m := parts(f.bytes)
+			entries[entry{table, m[ownNumber][0].value}] = m
 		}
-		t.Fatalf("nothing has the number %d in table %d", number, table)
-		return nil
+	}
+	find := func(table, number uint64) map[uint64][]field {
+		m := entries[entry{table, number}]
+		if m == nil {
+			t.Fatalf("nothing has the number %d in table %d", number, table)
+		}
+		return m
 	}
 	p := decoded{samples: map[string][]int64{}, tables: map[uint64]int{}}
 	for number, fields := range top {
@@ -105,6 +111,7 @@ func decode(t *testing.T, profile []byte) decoded {
 		}
 		p.samples[name] = values
 	}
+	maps.DeleteFunc(p.samples, func(_ string, values []int64) bool { return slices.Max(values) == 0 && slices.Min(values) == 0 })
 	return p
 }
 

@@ -4,85 +4,81 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
-	"strconv"
-	"sync"
-	"syscall"
 	"time"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/listen"
 )
 
 // inherited is the descriptor of the first of a command's ExtraFiles.
 const inherited = 3
 
-// parentInterval is how often a child looks whether its parent is there.
-const parentInterval = 500 * time.Millisecond
+// Why a process that has the variable of a child cannot be one: it has inherited the variable, and no parent has started it.
+var (
+	errNoParent   = errors.New("prefork: " + childVariable + " is set, but the standard input is no pipe from a parent")
+	errNoListener = errors.New("prefork: " + childVariable + " is set, but descriptor 3 is not a listening socket")
+)
 
-// errNoListener says that the variables that make a child have come to a process that no parent has started.
-var errNoListener = errors.New("prefork: the listener of the parent: descriptor 3 is not a listening socket")
-
-// childListener returns what a child serves on, and leaves the other processors to the others.
-func (p *Prefork) childListener(addr string) (net.Listener, error) {
-	runtime.GOMAXPROCS(1)
-	ln, err := p.listenInChild(addr)
-	if err == nil {
-		go p.watchParent(parentID())
+// runChild serves until ctx ends or the parent closes its end of the pipe, as it does when it dies.
+func runChild(ctx context.Context, s *gallop.Server, o Options) error {
+	os.Unsetenv(childVariable)
+	if stdin, err := os.Stdin.Stat(); err != nil || stdin.Mode()&os.ModeNamedPipe == 0 {
+		return errNoParent
 	}
-	return ln, err
+	runtime.GOMAXPROCS(o.share())
+	ln, err := o.listenInChild(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	served := make(chan error, 1)
+	go func() { served <- o.serve(ctx, s, ln) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(o.GracePeriod): // nobody kills an orphan
+		return fmt.Errorf("prefork: requests are still in flight after %v: %w", o.GracePeriod, context.DeadlineExceeded)
+	}
 }
 
-// parentID returns the process id of the parent, which need not be there any more.
-var parentID = sync.OnceValue(func() int {
-	said := os.Getenv(parentVariable)
-	os.Unsetenv(parentVariable) // it is nobody's whom this process starts
-	if pid, err := strconv.Atoi(said); err == nil && pid > 0 {
-		return pid
+func (o *Options) serve(ctx context.Context, s *gallop.Server, ln net.Listener) error {
+	if o.TLS || o.CertFile != "" || o.KeyFile != "" {
+		return s.RunTLS(ctx, ln, o.CertFile, o.KeyFile)
 	}
-	return os.Getppid()
-})
+	return s.Run(ctx, ln)
+}
 
-func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
-	if p.Reuseport {
-		return reusePort.Listen(context.Background(), p.network(), addr)
+// share returns how many processors one of the children uses.
+func (o *Options) share() int {
+	return max(1, (runtime.GOMAXPROCS(0)+o.Processes-1)/o.Processes)
+}
+
+func (o *Options) listenInChild(ctx context.Context) (net.Listener, error) {
+	if o.ReusePort {
+		return (&listen.TCP{ReusePort: true}).Listen(ctx, o.Network, o.Addr)
 	}
-	if !isListening(inherited) { // nor is it this package's to close
+	if !isListening(inherited) { // so it is not this package's to close either
 		return nil, errNoListener
 	}
 	file := os.NewFile(inherited, "listener")
 	defer file.Close()
 	ln, err := net.FileListener(file)
 	if err != nil {
-		return nil, fmt.Errorf("prefork: the listener of the parent: %w", err)
+		return nil, fmt.Errorf("prefork: the parent's listener: %w", err)
 	}
 	return ln, nil
-}
-
-// watchParent ends this process, or calls OnMasterDeath, when the parent has ended: the system gives orphans to another
-// process.
-func (p *Prefork) watchParent(parent int) {
-	if runtime.GOOS == "windows" { // where they keep their parent, and a process can be waited for
-		if process, err := os.FindProcess(parent); err == nil {
-			process.Wait()
-		}
-	} else {
-		for os.Getppid() == parent {
-			time.Sleep(parentInterval)
-		}
-	}
-	p.printf("prefork: the parent, process %d, has ended", parent)
-	if p.OnMasterDeath != nil {
-		p.OnMasterDeath()
-		return
-	}
-	p.endOrphan()
-}
-
-// endOrphan ends this process as the parent would have.
-func (p *Prefork) endOrphan() {
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil && self.Signal(syscall.SIGTERM) == nil {
-		time.Sleep(p.grace())
-	}
-	os.Exit(1)
 }

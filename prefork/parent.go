@@ -7,86 +7,37 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
-	"strconv"
+	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
+
+	"github.com/gallop-http/gallop"
 )
 
-// defaultGracePeriod is the default of ShutdownGracePeriod.
-const defaultGracePeriod = 5 * time.Second
+// restartPeriod is the time in which Options.Restarts children may be replaced.
+const restartPeriod = time.Minute
 
-// parent starts the children and others in the places of those that end.
-func (p *Prefork) parent(addr string) (err error) {
-	os.Unsetenv(parentVariable) // whoever set it did not mean these children
-	f := &family{Prefork: p, running: map[int]*exec.Cmd{}, ended: make(chan end), asked: make(chan struct{})}
-	f.ctx, f.cancel = context.WithCancel(context.Background())
-	defer f.awaitSignal()()
-	if !p.Reuseport {
-		closeListener, err := f.listen(addr)
-		if err != nil {
-			return err
-		}
-		defer closeListener()
-	}
-	defer f.stop()
-	if err = f.startAll(); err == nil {
-		err = f.watch()
-	}
-	if err == errAsked {
-		return nil
-	}
-	return err
-}
+// signalSkew is how much later than its children the parent may learn of a signal that a terminal or a service manager sends to all
+// of them.
+const signalSkew = 20 * time.Millisecond
 
-// errAsked says that a signal has asked the parent to end.
-var errAsked = errors.New("prefork: asked to end")
-
-// awaitSignal closes asked at the first SIGTERM or SIGINT, unless the program ignores those.
-// The second one does what it does without this package: mostly, it ends the parent. The
-// function it returns stops waiting.
-func (f *family) awaitSignal() (stop func()) {
-	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
-	go func() {
-		defer signal.Stop(signals)
-		select {
-		case s := <-signals:
-			f.printf("prefork: %v: the children are ended", s)
-			close(f.asked)
-		case <-stopped:
-		}
-	}()
-	return func() { close(stopped) }
-}
-
-// isAsked reports whether a signal has asked the parent to end, or does so within patience.
-func (f *family) isAsked(patience time.Duration) bool {
-	select {
-	case <-f.asked:
-		return true
-	case <-time.After(patience):
-		return false
-	}
-}
-
-// family is a parent's view of its children. One goroutine waits for each, and the others methods are the parent's.
+// family is what the parent knows about its children. One goroutine waits for each child; all else is done by Run's goroutine.
 type family struct {
-	*Prefork
-	files   []*os.File // that children inherit
-	running map[int]*exec.Cmd
-	ended   chan end
-	asked   chan struct{}  // closed when a signal asks the parent to end
-	waiting sync.WaitGroup // goroutines that wait for children
-	ctx     context.Context
-	cancel  context.CancelFunc
+	Options
+	server    *gallop.Server
+	addr      net.Addr
+	files     []*os.File // that children inherit
+	running   map[int]*child
+	ended     chan end
+	restarted []time.Time // within the last restartPeriod
+}
+
+// child is a child that runs. It shuts down when its lifeline is closed, which is the parent's end of its standard input: also if that
+// happens because the parent has died.
+type child struct {
+	command  *exec.Cmd
+	lifeline *os.File
 }
 
 // end says that a child has ended, and how.
@@ -95,17 +46,50 @@ type end struct {
 	err error
 }
 
-// listen opens the socket that children inherit.
-func (f *family) listen(addr string) (closeAll func(), err error) {
-	if runtime.GOOS == "windows" {
-		return nil, ErrOnlyReuseportOnWindows
+// String returns how the child ended.
+func (e end) String() string {
+	if e.err == nil {
+		return "exit status 0"
 	}
-	switch f.network() {
+	return e.err.Error()
+}
+
+func runParent(ctx context.Context, s *gallop.Server, o Options) error {
+	f := &family{Options: o, server: s, running: map[int]*child{}, ended: make(chan end)}
+	closeListener, err := f.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeListener()
+	if err = f.startAll(ctx); err == nil {
+		err = f.watch(ctx)
+	}
+	killed := f.stop()
+	if killed > 0 && err == nil {
+		err = fmt.Errorf("prefork: %d processes were killed, because they did not end within %v: %w", killed, f.GracePeriod, context.DeadlineExceeded)
+	}
+	return err
+}
+
+// listen opens the socket that children inherit. With ReusePort it only finds out the address.
+func (f *family) listen(ctx context.Context) (closeListener func(), err error) {
+	switch f.Network {
 	case "tcp", "tcp4", "tcp6":
 	default:
-		return nil, &net.OpError{Op: "listen", Net: f.network(), Err: net.UnknownNetworkError(f.network())}
+		return nil, &net.OpError{Op: "listen", Net: f.Network, Err: net.UnknownNetworkError(f.Network)}
 	}
-	ln, err := net.Listen(f.network(), addr)
+	if f.ReusePort {
+		addr, err := net.ResolveTCPAddr(f.Network, f.Addr)
+		if err == nil && addr.Port == 0 {
+			err = fmt.Errorf("prefork: each child would choose a port for %q: ReusePort needs a port other than 0", f.Addr)
+		}
+		f.addr = addr
+		return func() {}, err
+	}
+	if runtime.GOOS == "windows" {
+		return nil, fmt.Errorf("prefork: processes inherit no sockets on Windows, set ReusePort: %w", errors.ErrUnsupported)
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, f.Network, f.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -114,19 +98,19 @@ func (f *family) listen(addr string) (closeAll func(), err error) {
 		ln.Close()
 		return nil, err
 	}
-	f.files = []*os.File{file}
+	f.addr, f.files = ln.Addr(), []*os.File{file}
 	return func() {
 		ln.Close()
 		file.Close()
 	}, nil
 }
 
-// startAll starts a child for each processor.
-func (f *family) startAll() error {
+// startAll starts the children.
+func (f *family) startAll(ctx context.Context) error {
 	var pids []int
-	for range runtime.GOMAXPROCS(0) {
-		if f.isAsked(0) {
-			return errAsked
+	for range f.Processes {
+		if ctx.Err() != nil {
+			return nil
 		}
 		pid, err := f.start()
 		if err != nil {
@@ -134,151 +118,113 @@ func (f *family) startAll() error {
 		}
 		pids = append(pids, pid)
 	}
-	if f.OnMasterReady == nil {
-		return nil
+	if f.OnReady != nil {
+		f.OnReady(f.addr, pids)
 	}
-	return f.OnMasterReady(pids)
+	return nil
 }
 
-// start starts a child, which is waited for even if OnChildSpawn does not like it.
+// start starts a child: this program, with the same arguments.
 func (f *family) start() (pid int, err error) {
-	cmd, err := f.command()
-	if err != nil {
-		f.printf("prefork: a child cannot be started: %v", err)
-		return 0, err
-	}
-	pid = cmd.Process.Pid
-	f.running[pid] = cmd
-	f.waiting.Go(func() { f.wait(pid, cmd) })
-	if f.OnChildSpawn == nil {
-		return pid, nil
-	}
-	return pid, f.OnChildSpawn(pid)
-}
-
-// wait reports the end of a child, after RecoverInterval.
-func (f *family) wait(pid int, cmd *exec.Cmd) {
-	ended := end{pid, cmd.Wait()}
-	if f.RecoverInterval > 0 {
-		pause := time.NewTimer(f.RecoverInterval)
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-f.ctx.Done():
-		}
-	}
-	select {
-	case f.ended <- ended:
-	case <-f.ctx.Done():
-	}
-}
-
-// command returns the started command of a child.
-func (f *family) command() (*exec.Cmd, error) {
-	if f.CommandProducer == nil {
-		return startAgain(f.files)
-	}
-	cmd, err := f.CommandProducer(f.files)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("prefork: CommandProducer: %w", err)
-	case cmd == nil:
-		return nil, ErrCommandProducerNilCmd
-	case cmd.Process == nil:
-		return nil, ErrCommandProducerNotStarted
-	}
-	return cmd, nil
-}
-
-// startAgain starts this program as a child.
-func startAgain(files []*os.File) (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return 0, fmt.Errorf("prefork: a child cannot be started: %w", err)
 	}
-	cmd := &exec.Cmd{
-		Path: program, Args: append([]string{program}, os.Args[1:]...), Env: childEnvironment(),
-		Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: files,
+	stdin, lifeline, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("prefork: a child cannot be started: %w", err)
 	}
-	return cmd, cmd.Start()
+	defer stdin.Close()
+	command := &exec.Cmd{
+		Path: program, Args: slices.Clone(os.Args), Env: childEnvironment(),
+		Stdin: stdin, Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: f.files,
+	}
+	if err := command.Start(); err != nil {
+		lifeline.Close()
+		return 0, fmt.Errorf("prefork: a child cannot be started: %w", err)
+	}
+	pid = command.Process.Pid
+	f.running[pid] = &child{command, lifeline}
+	go func() { f.ended <- end{pid, command.Wait()} }()
+	return pid, nil
 }
 
-// childEnvironment is that of this process, with the variables that make a child.
+// childEnvironment returns the environment of this process with the variable that makes a child.
 func childEnvironment() []string {
-	var env []string
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, childVariable+"=") && !strings.HasPrefix(variable, parentVariable+"=") {
-			env = append(env, variable)
-		}
-	}
-	return append(env, childVariable+"=1", parentVariable+"="+strconv.Itoa(os.Getpid()))
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, childVariable+"=") })
+	return append(env, childVariable+"=1")
 }
 
-// signalSkew is how much later than its children the parent may learn of a signal that a
-// terminal sends to all of them.
-const signalSkew = 20 * time.Millisecond
-
-// watch starts a child for each that ends, until there were too many, or until a signal asks
-// the parent to end.
-func (f *family) watch() error {
-	for recovered := 0; ; recovered++ {
-		var ended end
+// watch starts a child for each one that ends, until ctx ends or too many have ended.
+func (f *family) watch(ctx context.Context) error {
+	for {
 		select {
-		case <-f.asked:
-			return errAsked
-		case ended = <-f.ended:
-		}
-		delete(f.running, ended.pid)
-		f.printf("prefork: process %d has ended: %v", ended.pid, how(ended.err))
-		if recovered >= f.RecoverThreshold {
-			if f.isAsked(signalSkew) {
-				return errAsked
+		case <-ctx.Done():
+			return nil
+		case ended := <-f.ended:
+			f.forget(ended.pid)
+			if isDone(ctx, signalSkew) {
+				return nil
 			}
-			return ErrOverRecovery
-		}
-		pid, err := f.start()
-		if err != nil {
-			return err
-		}
-		if f.OnChildRecover != nil {
-			f.OnChildRecover(ended.pid, pid)
+			if !f.mayRestart(time.Now()) {
+				return fmt.Errorf("%w: process %d: %v", ErrTooManyRestarts, ended.pid, ended)
+			}
+			pid, err := f.start()
+			if err != nil {
+				return err
+			}
+			logf(f.server, "prefork: process %d has ended: %v. Process %d takes its place", ended.pid, ended, pid)
 		}
 	}
 }
 
-func how(err error) string {
-	if err == nil {
-		return "exit status 0"
+// isDone reports whether ctx has ended or does so within patience.
+func isDone(ctx context.Context, patience time.Duration) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-timer.C:
+		return false
 	}
-	return err.Error()
 }
 
-// stop ends the children, first with a request and then without, and waits for them.
-func (f *family) stop() {
-	f.cancel()
-	if runtime.GOOS != "windows" {
-		f.send(syscall.SIGTERM)
-		patience := time.AfterFunc(f.grace(), func() { f.send(os.Kill) })
-		defer patience.Stop()
-	} else {
-		f.send(os.Kill)
+// mayRestart reports whether another child may be replaced, and counts it.
+func (f *family) mayRestart(now time.Time) bool {
+	f.restarted = slices.DeleteFunc(f.restarted, func(at time.Time) bool { return now.Sub(at) >= restartPeriod })
+	if len(f.restarted) >= f.Restarts {
+		return false
 	}
-	f.waiting.Wait()
+	f.restarted = append(f.restarted, now)
+	return true
 }
 
-// grace returns how long children have to end after SIGTERM.
-func (p *Prefork) grace() time.Duration {
-	if p.ShutdownGracePeriod <= 0 {
-		return defaultGracePeriod
-	}
-	return p.ShutdownGracePeriod
+func (f *family) forget(pid int) {
+	f.running[pid].lifeline.Close()
+	delete(f.running, pid)
 }
 
-// send sends a signal to all children.
-func (f *family) send(signal os.Signal) {
-	for pid, cmd := range f.running {
-		if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			f.printf("prefork: process %d, %v: %v", pid, signal, err)
+// stop has the children shut down, and kills those that take longer than GracePeriod. It returns how many it had to kill.
+func (f *family) stop() (killed int) {
+	for _, c := range f.running {
+		c.lifeline.Close()
+	}
+	late := time.NewTimer(f.GracePeriod)
+	defer late.Stop()
+	for len(f.running) > 0 {
+		select {
+		case ended := <-f.ended:
+			f.forget(ended.pid)
+		case <-late.C:
+			for pid, c := range f.running {
+				if err := c.command.Process.Kill(); err == nil {
+					killed++
+				} else if !errors.Is(err, os.ErrProcessDone) {
+					logf(f.server, "prefork: process %d cannot be killed: %v", pid, err)
+				}
+			}
 		}
 	}
+	return killed
 }

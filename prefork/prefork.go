@@ -1,151 +1,127 @@
-// Package prefork serves one address with several processes, one for each processor, that share nothing: a parent
-// starts children, which serve, and starts another one for each that ends. With Go's scheduler there is seldom a
-// reason for it; a Server uses all processors.
+// Package prefork serves one address with several processes that share no memory. A parent process starts children, which serve, and
+// starts another child when one ends. There is rarely a reason to do so in Go, because a gallop.Server uses all processors. The
+// reasons are programs that must go on serving when a process crashes, and garbage collections of very large heaps.
+//
+//	prefork.go   Run and its options
+//	parent.go    the process that starts and watches the others
+//	child.go     the processes that serve
 package prefork
 
 import (
+	"context"
 	"errors"
 	"log"
 	"net"
 	"os"
-	"os/exec"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/gallop-http/gallop"
-	"github.com/gallop-http/gallop/listen"
 )
 
-// How this package is organised: prefork.go has the settings and both ways in, parent.go the process that starts and
-// watches the others, and child.go those that serve.
+// Options says where and how [Run] serves. The zero value of each field but Addr is a useful default.
+type Options struct {
+	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0 the system chooses a port, which
+	// OnReady is told.
+	Addr string
 
-// Prefork serves with several processes. Its program is started again for each of them, with the same arguments, and
-// has to come to the same ListenAndServe; IsChild tells it which it is. New makes one. It must not be changed once
-// it serves.
-type Prefork struct {
-	// Logger gets what happens to children. The default is the standard error.
-	Logger Logger
-
-	// ServeFunc, ServeTLSFunc and ServeTLSEmbedFunc serve in a child. New makes them those of the server.
-	ServeFunc         func(ln net.Listener) error
-	ServeTLSFunc      func(ln net.Listener, certFile, keyFile string) error
-	ServeTLSEmbedFunc func(ln net.Listener, certData, keyData []byte) error
-
-	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp4".
+	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp".
 	Network string
 
-	// RecoverThreshold is how many children may end before the parent gives up with ErrOverRecovery. New makes
-	// it half of the processors; 0 is none.
-	RecoverThreshold int
+	// CertFile and KeyFile are PEM files with a certificate and its key. With them, the server serves TLS. The certificate is the
+	// first and the key the second one, as in Server.ListenAndServeTLS.
+	CertFile, KeyFile string
 
-	// RecoverInterval is how long after the end of a child another one is started in its place.
-	RecoverInterval time.Duration
+	// TLS makes the server serve TLS without CertFile and KeyFile, with the certificates of its TLSConfig.
+	TLS bool
 
-	// ShutdownGracePeriod is how long children have to end after SIGTERM, before they are killed. The default is
-	// 5 seconds. On Windows they are killed at once.
-	ShutdownGracePeriod time.Duration
+	// Processes is the number of children. The default is runtime.GOMAXPROCS. Each child divides its own GOMAXPROCS by this
+	// number, so that all children together use as many processors as one process would.
+	Processes int
 
-	// Reuseport makes each child listen by itself, see listen.TCP, instead of all on one socket of the parent.
-	// On Windows there is nothing else.
-	Reuseport bool
+	// Restarts is how many children are replaced within one minute. When more than that end, Run stops the other children and
+	// returns ErrTooManyRestarts. The default is Processes. If Restarts is negative, no child is replaced.
+	Restarts int
 
-	// OnMasterDeath is called in a child, once, when the parent has ended, even by SIGKILL. A child notices within half
-	// a second. The default ends the child: it sends itself SIGTERM, and exits with status 1 if it is still there
-	// after ShutdownGracePeriod. Children serve on if OnMasterDeath returns.
-	OnMasterDeath func()
+	// GracePeriod is how long children may take to shut down before they are killed. The default is 5 seconds more than the
+	// server's LameDuck and ShutdownTimeout together.
+	GracePeriod time.Duration
 
-	// OnChildSpawn is called in the parent for each child that was started. An error ends all children, and is
-	// what ListenAndServe returns.
-	OnChildSpawn func(pid int) error
+	// ReusePort makes each child listen on its own, see listen.TCP, instead of sharing a socket that the parent listens on. The
+	// system then spreads connections evenly. Addr must have a port other than 0. Windows requires ReusePort.
+	ReusePort bool
 
-	// OnMasterReady is called in the parent when all children have been started, with their process ids. An error
-	// ends them, and is what ListenAndServe returns.
-	OnMasterReady func(childPIDs []int) error
-
-	// OnChildRecover is called in the parent, behind OnChildSpawn, for a child that takes the place of another.
-	OnChildRecover func(oldPID, newPID int)
-
-	// CommandProducer starts a child with these files as its ExtraFiles and returns its command. What it
-	// starts has "FASTHTTP_PREFORK_CHILD=1" in its environment. The default starts this program again.
-	CommandProducer func(files []*os.File) (*exec.Cmd, error)
+	// OnReady is called in the parent when all children have been started, with the address and the process IDs of the
+	// children. Clients that connect before a child accepts connections wait, unless ReusePort is set. OnReady may be nil. Run
+	// does not watch the children until OnReady returns.
+	OnReady func(addr net.Addr, pids []int)
 }
 
-// Logger is a gallop.Logger.
-type Logger interface {
-	Printf(format string, args ...any)
-}
+// ErrTooManyRestarts is returned by [Run] in the parent when more children have ended than Options.Restarts allows. The error wraps
+// it together with how the last child ended.
+var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
-// Errors of ListenAndServe in the parent.
-var (
-	ErrOverRecovery              = errors.New("prefork: too many children have ended")
-	ErrOnlyReuseportOnWindows    = errors.New("prefork: on Windows only with Reuseport")
-	ErrCommandProducerNilCmd     = errors.New("prefork: CommandProducer returned no command")
-	ErrCommandProducerNotStarted = errors.New("prefork: CommandProducer returned a command that is not started")
-)
+// childVariable is the environment variable that makes a process a child.
+const childVariable = "GALLOP_PREFORK_CHILD"
 
-// childVariable says to a process that it is a child.
-const childVariable = "FASTHTTP_PREFORK_CHILD"
+// IsChild reports whether this process is a child that [Run] has started in another process: whether the environment variable
+// GALLOP_PREFORK_CHILD was "1" when IsChild or Run was called first. A child's Run removes the variable from the environment, so that
+// programs which the child starts are no children.
+func IsChild() bool { return isChild() }
 
-// parentVariable says to a child who has started it: when it looks for itself that may have ended. Without it, as a
-// CommandProducer may leave it, the parent is who is that when the child looks first.
-const parentVariable = "GALLOP_PREFORK_PARENT"
+var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// IsChild reports whether this process serves, and was started by one that does not.
-func IsChild() bool { return os.Getenv(childVariable) == "1" }
-
-// New returns what serves with several processes as s serves with one.
-func New(s *gallop.Server) *Prefork {
-	return &Prefork{
-		Network:           "tcp4",
-		RecoverThreshold:  max(1, runtime.GOMAXPROCS(0)/2),
-		Logger:            s.Logger,
-		ServeFunc:         s.Serve,
-		ServeTLSFunc:      s.ServeTLS,
-		ServeTLSEmbedFunc: s.ServeTLSEmbed,
+// Run serves with several processes until ctx ends. The process that calls it first becomes the parent. It starts the same program
+// with the same arguments once for each child, and each child must call Run with the same options; IsChild tells a program which of
+// them it is. Do what must happen only once, such as a migration of a database, in the parent only.
+//
+// Run returns in the parent and in the children:
+//
+//   - In the parent, Run shuts all children down when ctx ends, waits for them, and returns nil. If some had to be killed after
+//     GracePeriod, the error is context.DeadlineExceeded to errors.Is. Other errors say that the address cannot be listened on, that a
+//     child cannot be started, or ErrTooManyRestarts.
+//   - In a child, Run returns what Server.Run returns, when ctx ends, when the parent shuts down or when the parent has died. The
+//     program should end then. Requests that are still in flight after GracePeriod do not keep Run from returning; the error is
+//     context.DeadlineExceeded to errors.Is then.
+//
+// Run handles no signals. Make ctx with signal.NotifyContext; as all processes do so, a signal to the parent, to a child or to all
+// of them shuts down what received it without cutting off requests. The parent replaces a child that was shut down on its own.
+//
+// The standard input of a child is a pipe from the parent, and its standard output and error are the parent's. What the parent logs
+// goes to the Logger of s. Run may be called once in a process. It panics if s is nil.
+func Run(ctx context.Context, s *gallop.Server, o Options) error {
+	if s == nil {
+		panic("prefork: Run of a nil Server")
 	}
-}
-
-// ListenAndServe serves the TCP address addr. In the parent it returns an error when it gives up. At the first SIGTERM or
-// SIGINT, the parent ends its children with SIGTERM, waits for them for ShutdownGracePeriod, kills those that are left,
-// and returns nil. The second signal is not handled here. A program that ignores these signals keeps ignoring them.
-func (p *Prefork) ListenAndServe(addr string) error {
-	return p.serve(addr, func(ln net.Listener) error { return p.ServeFunc(ln) })
-}
-
-// ListenAndServeTLS serves addr over TLS. The key comes before the certificate.
-func (p *Prefork) ListenAndServeTLS(addr, certKey, certFile string) error {
-	return p.serve(addr, func(ln net.Listener) error { return p.ServeTLSFunc(ln, certFile, certKey) })
-}
-
-// ListenAndServeTLSEmbed serves addr over TLS with PEM data for a certificate.
-func (p *Prefork) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
-	return p.serve(addr, func(ln net.Listener) error { return p.ServeTLSEmbedFunc(ln, certData, keyData) })
-}
-
-func (p *Prefork) serve(addr string, serve func(net.Listener) error) error {
-	if !IsChild() {
-		return p.parent(addr)
+	o = o.resolved(s)
+	if IsChild() {
+		return runChild(ctx, s, o)
 	}
-	ln, err := p.childListener(addr)
-	if err != nil {
-		return err
-	}
-	return serve(ln)
+	return runParent(ctx, s, o)
 }
 
-func (p *Prefork) network() string {
-	if p.Network == "" {
-		return "tcp4"
+// resolved returns o with the defaults filled in.
+func (o Options) resolved(s *gallop.Server) Options {
+	if o.Network == "" {
+		o.Network = "tcp"
 	}
-	return p.Network
+	if o.Processes <= 0 {
+		o.Processes = runtime.GOMAXPROCS(0)
+	}
+	if o.Restarts == 0 {
+		o.Restarts = o.Processes
+	}
+	if o.GracePeriod <= 0 {
+		o.GracePeriod = 5*time.Second + max(s.LameDuck, 0) + max(s.ShutdownTimeout, 0)
+	}
+	return o
 }
 
-func (p *Prefork) printf(format string, args ...any) {
-	if p.Logger == nil {
+func logf(s *gallop.Server, format string, args ...any) {
+	if s.Logger != nil {
+		s.Logger.Printf(format, args...)
+	} else {
 		log.Printf(format, args...)
-		return
 	}
-	p.Logger.Printf(format, args...)
 }
-
-var reusePort = listen.TCP{ReusePort: true, DeferAccept: true, FastOpen: true}

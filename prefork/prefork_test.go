@@ -2,6 +2,8 @@ package prefork_test
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,242 +27,384 @@ import (
 	"github.com/gallop-http/gallop/prefork"
 )
 
-// TestMain makes this program one that serves when it is a child.
+// TestMain makes this program a child if it is to be one, or, with TEST_PARENT, a parent on its own.
 func TestMain(m *testing.M) {
 	actsAsParent := os.Getenv("TEST_PARENT") != ""
 	if !prefork.IsChild() && !actsAsParent {
 		os.Exit(m.Run())
 	}
-	p := prefork.New(&gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		ctx.SetBodyString(strconv.Itoa(os.Getpid()))
-	}})
-	if !actsAsParent {
-		p.OnMasterDeath = func() { os.Exit(1) }
+	ctx := context.Background()
+	if os.Getenv("TEST_SIGNALS") != "" {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
 	}
-	p.OnMasterReady = func([]int) error {
-		fmt.Println("ready")
-		return nil
+	err := prefork.Run(ctx, server(), prefork.Options{
+		Addr: os.Getenv("TEST_ADDR"), Processes: 2, GracePeriod: grace(), ReusePort: os.Getenv("TEST_REUSEPORT") != "",
+		CertFile: os.Getenv("TEST_CERT"), KeyFile: os.Getenv("TEST_KEY"), TLS: os.Getenv("TEST_TLS") != "",
+		OnReady: func(net.Addr, []int) { fmt.Println("ready") },
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	if os.Getenv("TEST_STUBBORN") != "" && prefork.IsChild() {
-		signal.Ignore(syscall.SIGTERM, os.Interrupt)
-	}
-	p.ShutdownGracePeriod = 100 * time.Millisecond
-	p.Reuseport = os.Getenv("TEST_REUSEPORT") != ""
-	err := p.ListenAndServe(os.Getenv("TEST_ADDR"))
-	if err == nil && !prefork.IsChild() {
+	if !prefork.IsChild() {
 		fmt.Println("ended")
-		os.Exit(0)
 	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+	os.Exit(0)
 }
 
-var errDone = errors.New("the test is done")
+// grace is the GracePeriod of the tests.
+func grace() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("TEST_GRACE")); err == nil {
+		return d
+	}
+	return 10 * time.Second
+}
 
-// parent returns a Prefork whose children run this program, and what its listener's address will be in.
-func parent(t *testing.T, children int) (p *prefork.Prefork, addr *string) {
+// server serves what the tests want to know of a child.
+func server() *gallop.Server {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
+		switch string(ctx.Path()) {
+		case "/pid":
+			fmt.Fprint(ctx, os.Getpid())
+		case "/processors":
+			fmt.Fprint(ctx, runtime.GOMAXPROCS(0))
+		case "/variable":
+			fmt.Fprintf(ctx, "%t %q", prefork.IsChild(), os.Getenv("GALLOP_PREFORK_CHILD"))
+		case "/slow":
+			time.Sleep(500 * time.Millisecond)
+			ctx.WriteString("slow")
+		case "/never":
+			select {}
+		}
+	}}
+	if os.Getenv("TEST_TLS") != "" {
+		cert, key, err := gallop.GenerateTestCertificate("localhost")
+		if err == nil {
+			var pair tls.Certificate
+			pair, err = tls.X509KeyPair(cert, key)
+			s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	return s
+}
+
+func skipOnWindows(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("children inherit no listeners on Windows")
 	}
-	before := runtime.GOMAXPROCS(children)
-	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	p = prefork.New(&gallop.Server{Logger: &quiet{}})
-	addr = new(string)
-	p.CommandProducer = func(files []*os.File) (*exec.Cmd, error) {
-		if ln, err := net.FileListener(files[0]); err == nil {
-			*addr = ln.Addr().String()
-			ln.Close()
-		}
-		cmd := exec.Command(os.Args[0])
-		cmd.ExtraFiles = files
-		cmd.Env = append(os.Environ(), "FASTHTTP_PREFORK_CHILD=1")
-		return cmd, cmd.Start()
-	}
-	return p, addr
 }
 
-// quiet keeps lines for nobody.
-type quiet struct{ sync.Mutex }
+// quiet is a server that logs nothing.
+func quiet() *gallop.Server { return &gallop.Server{Logger: noLog{}} }
 
-func (*quiet) Printf(string, ...any) {}
+type noLog struct{}
 
-// ask returns the process id of the child that answers.
-func ask(addr string) (int, error) {
-	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get("http://" + addr + "/")
+func (noLog) Printf(string, ...any) {}
+
+// running is a parent that runs in this process.
+type running struct {
+	addr   string
+	pids   []int
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// run runs a parent in this process until the test ends, and returns it when its children have been started.
+func run(t *testing.T, s *gallop.Server, o prefork.Options) *running {
+	t.Helper()
+	skipOnWindows(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{cancel: cancel, ended: make(chan error, 1)}
+	ready := make(chan struct{})
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	o.OnReady = func(addr net.Addr, pids []int) {
+		r.addr, r.pids = addr.String(), pids
+		close(ready)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r.ended <- prefork.Run(ctx, s, o)
+	}()
+	t.Cleanup(func() { cancel(); <-over })
+	select {
+	case <-ready:
+	case err := <-r.ended:
+		t.Fatal(err)
+	}
+	return r
+}
+
+// stop ends a parent and returns what Run has returned.
+func (r *running) stop() error {
+	r.cancel()
+	return <-r.ended
+}
+
+// get returns a body, from a connection of its own.
+func get(url string) (string, error) {
+	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+	}}
+	resp, err := client.Get(url)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+// ask returns the process id of the child that answers.
+func ask(addr string) (int, error) {
+	body, err := get("http://" + addr + "/pid")
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(string(body))
+	return strconv.Atoi(body)
+}
+
+func kill(t *testing.T, pid int, s os.Signal) {
+	t.Helper()
+	process, err := os.FindProcess(pid)
+	if err == nil {
+		err = process.Signal(s)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func isThere(pid int) bool {
+	process, err := os.FindProcess(pid)
+	return err == nil && process.Signal(syscall.Signal(0)) == nil
 }
 
 func TestChildrenServe(t *testing.T) {
-	p, addr := parent(t, 2)
-	var spawned []int
-	p.OnChildSpawn = func(pid int) error {
-		spawned = append(spawned, pid)
-		return nil
+	r := run(t, quiet(), prefork.Options{Processes: 2})
+	pid, err := ask(r.addr)
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.OnMasterReady = func(pids []int) error {
-		pid, err := ask(*addr)
-		if err != nil {
-			return err
-		}
-		if len(pids) != 2 || !slices.Equal(pids, spawned) || !slices.Contains(pids, pid) {
-			t.Errorf("%d answered, of %v; spawned %v", pid, pids, spawned)
-		}
-		return errDone
+	if len(r.pids) != 2 || !slices.Contains(r.pids, pid) {
+		t.Errorf("%d answered, of %v", pid, r.pids)
 	}
-	if err := p.ListenAndServe("127.0.0.1:0"); err != errDone {
+	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
-	for _, pid := range spawned {
-		if process, err := os.FindProcess(pid); err == nil && process.Signal(nil) == nil {
+	for _, pid := range r.pids {
+		if isThere(pid) {
 			t.Errorf("process %d is still there", pid)
 		}
 	}
 }
 
-func TestChildrenThatEndAreReplaced(t *testing.T) {
-	p, addr := parent(t, 1)
-	p.RecoverThreshold = 1
-	p.RecoverInterval = time.Millisecond
-	kill := func(pid int) {
-		process, err := os.FindProcess(pid)
-		if err == nil {
-			err = process.Kill()
-		}
-		if err != nil {
-			t.Error(err)
-		}
+// A process for each processor by default, and the children share the processors out among themselves.
+func TestProcesses(t *testing.T) {
+	r := run(t, quiet(), prefork.Options{})
+	if len(r.pids) != runtime.GOMAXPROCS(0) {
+		t.Errorf("%d children on %d processors", len(r.pids), runtime.GOMAXPROCS(0))
 	}
-	first, replaced := 0, 0
-	p.OnMasterReady = func(pids []int) error {
-		first = pids[0]
-		kill(first)
-		return nil
-	}
-	p.OnChildRecover = func(oldPID, newPID int) {
-		replaced++
-		if pid, err := ask(*addr); oldPID != first || pid != newPID || err != nil {
-			t.Errorf("%d instead of %d answers for %d: %v", pid, newPID, oldPID, err)
+	t.Setenv("GOMAXPROCS", "3")
+	for processes, want := range map[int]string{1: "2", 2: "2"} { // the children have 2 Processes, see TestMain
+		if got, err := get("http://" + run(t, quiet(), prefork.Options{Processes: processes}).addr + "/processors"); got != want || err != nil {
+			t.Errorf("%d processes: %s, %v", processes, got, err)
 		}
-		kill(newPID)
-	}
-	if err := p.ListenAndServe("127.0.0.1:0"); err != prefork.ErrOverRecovery || replaced != 1 {
-		t.Errorf("%v after %d", err, replaced)
 	}
 }
 
-// A child learns that its parent has ended also if that was before it has looked who it is.
-func TestParentThatHasEndedBefore(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there a parent that has ended is found out in another way")
-	}
-	parent := exec.Command(os.Args[0], "-test.run=^$")
-	if err := parent.Run(); err != nil {
-		t.Fatal(err)
-	}
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "FASTHTTP_PREFORK_CHILD=1", "GALLOP_PREFORK_PARENT="+strconv.Itoa(parent.Process.Pid),
-		"TEST_REUSEPORT=1", "TEST_ADDR=127.0.0.1:0")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	late := time.AfterFunc(20*time.Second, func() {
-		t.Error("it serves on")
-		child.Process.Kill()
+func TestChildrenThatEndAreReplaced(t *testing.T) {
+	r := run(t, quiet(), prefork.Options{Processes: 1, Restarts: 1})
+	first := r.pids[0]
+	kill(t, first, os.Kill)
+	second := 0
+	eventually(t, func() (ok bool) {
+		pid, err := ask(r.addr)
+		second = pid
+		return err == nil && pid != first
 	})
-	defer late.Stop()
-	var exit *exec.ExitError
-	if err := child.Wait(); !errors.As(err, &exit) {
+	kill(t, second, os.Kill)
+	if err := <-r.ended; !errors.Is(err, prefork.ErrTooManyRestarts) || !strings.Contains(err.Error(), "killed") {
 		t.Error(err)
+	}
+}
+
+func TestNoRestarts(t *testing.T) {
+	r := run(t, quiet(), prefork.Options{Processes: 2, Restarts: -1})
+	kill(t, r.pids[1], os.Kill)
+	if err := <-r.ended; !errors.Is(err, prefork.ErrTooManyRestarts) {
+		t.Error(err)
+	}
+	if isThere(r.pids[0]) {
+		t.Error("the other child serves on")
+	}
+}
+
+// By default each child may be replaced once within a minute, and the log says so.
+func TestDefaultRestarts(t *testing.T) {
+	lines := make(lineLog, 10)
+	r := run(t, &gallop.Server{Logger: lines}, prefork.Options{Processes: 2})
+	for _, pid := range r.pids {
+		kill(t, pid, os.Kill)
+		if line := <-lines; !strings.Contains(line, strconv.Itoa(pid)) || !strings.Contains(line, "takes its place") {
+			t.Error(line)
+		}
+	}
+	pid, err := ask(r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill(t, pid, os.Kill)
+	if err := <-r.ended; !errors.Is(err, prefork.ErrTooManyRestarts) {
+		t.Error(err)
+	}
+}
+
+type lineLog chan string
+
+func (l lineLog) Printf(format string, args ...any) { l <- fmt.Sprintf(format, args...) }
+
+// The variable that makes a child is not passed on to what the child starts.
+func TestVariable(t *testing.T) {
+	r := run(t, quiet(), prefork.Options{Processes: 1})
+	if got, err := get("http://" + r.addr + "/variable"); got != `true ""` || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if prefork.IsChild() {
+		t.Error("a test is no child")
+	}
+}
+
+// The end of the context cuts off no request.
+func TestShutdownIsGraceful(t *testing.T) {
+	r := run(t, quiet(), prefork.Options{Processes: 2})
+	var served atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if body, err := get("http://" + r.addr + "/slow"); body == "slow" {
+				served.Add(1)
+			} else {
+				t.Error(body, err)
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+	if served.Load() != 4 {
+		t.Errorf("%d requests were served", served.Load())
+	}
+}
+
+// Children that do not end are killed after GracePeriod, and Run says so.
+func TestStubbornChildren(t *testing.T) {
+	r := run(t, quiet(), prefork.Options{Processes: 1, GracePeriod: 200 * time.Millisecond})
+	if _, err := ask(r.addr); err != nil {
+		t.Fatal(err)
+	}
+	go get("http://" + r.addr + "/never")
+	time.Sleep(200 * time.Millisecond)
+	begun := time.Now()
+	if err := r.stop(); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 5*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+	if isThere(r.pids[0]) {
+		t.Error("the child serves on")
+	}
+}
+
+func TestTLS(t *testing.T) {
+	cert, key, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for name, variables := range map[string]map[string]string{
+		"files":     {"TEST_CERT": certFile, "TEST_KEY": keyFile},
+		"TLSConfig": {"TEST_TLS": "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for name, value := range variables {
+				t.Setenv(name, value)
+			}
+			r := run(t, quiet(), prefork.Options{Processes: 1})
+			if body, err := get("https://" + r.addr + "/pid"); err != nil || body != strconv.Itoa(r.pids[0]) {
+				t.Errorf("%s, %v", body, err)
+			}
+		})
 	}
 }
 
 func TestParentGivesUp(t *testing.T) {
-	failing := errors.New("no child today")
-	for _, tt := range []struct {
-		name    string
-		prepare func(p *prefork.Prefork)
-		want    error
-	}{
-		{"a child cannot be started", func(p *prefork.Prefork) {
-			p.CommandProducer = func([]*os.File) (*exec.Cmd, error) { return nil, failing }
-		}, failing},
-		{"no command", func(p *prefork.Prefork) {
-			p.CommandProducer = func([]*os.File) (*exec.Cmd, error) { return nil, nil }
-		}, prefork.ErrCommandProducerNilCmd},
-		{"not started", func(p *prefork.Prefork) {
-			p.CommandProducer = func([]*os.File) (*exec.Cmd, error) { return exec.Command(os.Args[0]), nil }
-		}, prefork.ErrCommandProducerNotStarted},
-		{"OnChildSpawn", func(p *prefork.Prefork) { p.OnChildSpawn = func(int) error { return failing } }, failing},
-		{"OnMasterReady", func(p *prefork.Prefork) { p.OnMasterReady = func([]int) error { return failing } }, failing},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			p, _ := parent(t, 1)
-			tt.prepare(p)
-			if err := p.ListenAndServe("127.0.0.1:0"); !errors.Is(err, tt.want) {
-				t.Errorf("got %v, want %v", err, tt.want)
-			}
-		})
-	}
-	t.Run("another network", func(t *testing.T) {
-		p, _ := parent(t, 1)
-		p.Network = "udp"
-		var unknown net.UnknownNetworkError
-		if err := p.ListenAndServe("127.0.0.1:0"); !errors.As(err, &unknown) {
-			t.Error(err)
-		}
-	})
-}
-
-func TestReuseport(t *testing.T) {
-	p, _ := parent(t, 1)
-	p.Reuseport = true
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	skipOnWindows(t)
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := ln.Addr().String()
-	ln.Close() // for children to take
-	p.CommandProducer = func(files []*os.File) (*exec.Cmd, error) {
-		if len(files) != 0 {
-			t.Error("children inherit files")
-		}
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "FASTHTTP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+addr)
-		return cmd, cmd.Start()
-	}
-	p.OnMasterReady = func(pids []int) error {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			if pid, err := ask(addr); err == nil {
-				if pid != pids[0] {
-					t.Errorf("%d answered, and %d was started", pid, pids[0])
-				}
-				return errDone
+	defer taken.Close()
+	for _, tt := range []struct {
+		name    string
+		options prefork.Options
+		want    string
+	}{
+		{"another network", prefork.Options{Addr: "127.0.0.1:0", Network: "udp"}, "unknown network udp"},
+		{"an address that is taken", prefork.Options{Addr: taken.Addr().String()}, "in use"},
+		{"no address", prefork.Options{Addr: "here"}, "missing port"},
+		{"a port that each child would choose", prefork.Options{Addr: "127.0.0.1:0", ReusePort: true}, "a port other than 0"},
+		{"no address for children", prefork.Options{Addr: "here", ReusePort: true}, "missing port"},
+		{"children that cannot listen", prefork.Options{Addr: taken.Addr().String(), ReusePort: true, Processes: 1}, "too many children have ended"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.options.ReusePort {
+				t.Setenv("TEST_REUSEPORT", "1")
+				t.Setenv("TEST_ADDR", tt.options.Addr)
 			}
-		}
-		return errors.New("nobody answers")
+			if err := prefork.Run(t.Context(), quiet(), tt.options); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
 	}
-	if err := p.ListenAndServe(addr); err != errDone {
-		t.Error(err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := prefork.Run(ended, quiet(), prefork.Options{Addr: "127.0.0.1:0", OnReady: func(net.Addr, []int) { t.Error("it is ready") }}); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
 	}
 }
 
-func TestNewTakesWhatTheServerHas(t *testing.T) {
-	logger := &quiet{}
-	p := prefork.New(&gallop.Server{Logger: logger})
-	if p.Logger != logger || p.Network != "tcp4" || p.RecoverThreshold < 1 || p.ServeFunc == nil || p.ServeTLSFunc == nil || p.ServeTLSEmbedFunc == nil {
-		t.Errorf("%+v", p)
+func TestReusePort(t *testing.T) {
+	skipOnWindows(t)
+	addr := freeAddress(t)
+	t.Setenv("TEST_REUSEPORT", "1")
+	t.Setenv("TEST_ADDR", addr)
+	r := run(t, quiet(), prefork.Options{Addr: addr, ReusePort: true, Processes: 2})
+	if r.addr != addr {
+		t.Errorf("at %s, want %s", r.addr, addr)
 	}
-	if prefork.IsChild() {
-		t.Error("a test is no child")
+	seen := map[int]bool{}
+	eventually(t, func() bool {
+		pid, err := ask(addr)
+		if err == nil {
+			seen[pid] = true
+		}
+		return len(seen) == 2
+	})
+	for pid := range seen {
+		if !slices.Contains(r.pids, pid) {
+			t.Errorf("%d answered, of %v", pid, r.pids)
+		}
 	}
 }
 
@@ -277,7 +423,7 @@ func freeAddress(t *testing.T) string {
 func start(t *testing.T, variables ...string) (program *exec.Cmd, lines *bufio.Scanner) {
 	t.Helper()
 	program = exec.Command(os.Args[0])
-	program.Env = append(os.Environ(), append(variables, "GOMAXPROCS=2")...)
+	program.Env = append(os.Environ(), variables...)
 	out, err := program.StdoutPipe()
 	if err == nil {
 		err = program.Start()
@@ -301,15 +447,14 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 		variables []string
 		status    int
 	}{
-		{"SIGTERM", syscall.SIGTERM, nil, 0},
-		{"SIGTERM, each child listens", syscall.SIGTERM, []string{"TEST_REUSEPORT=1"}, 0},
-		{"SIGTERM, children ignore it", syscall.SIGTERM, []string{"TEST_STUBBORN=1"}, 0},
-		{"SIGINT", syscall.SIGINT, nil, 0},
+		{"SIGTERM", syscall.SIGTERM, []string{"TEST_SIGNALS=1"}, 0},
+		{"SIGTERM, each child listens", syscall.SIGTERM, []string{"TEST_SIGNALS=1", "TEST_REUSEPORT=1"}, 0},
+		{"SIGINT", syscall.SIGINT, []string{"TEST_SIGNALS=1"}, 0},
+		{"SIGTERM, not handled", syscall.SIGTERM, nil, -1},
 		{"SIGHUP", syscall.SIGHUP, nil, -1},
 		{"SIGKILL", syscall.SIGKILL, nil, -1},
 		{"SIGKILL, each child listens", syscall.SIGKILL, []string{"TEST_REUSEPORT=1"}, -1},
-		{"SIGKILL, children ignore SIGTERM", syscall.SIGKILL, []string{"TEST_STUBBORN=1"}, -1},
-		{"a stale parent in the environment", syscall.SIGTERM, []string{"GALLOP_PREFORK_PARENT=1"}, 0},
+		{"SIGKILL, a request in flight for ever", syscall.SIGKILL, []string{"TEST_GRACE=100ms", "TEST_NEVER=1"}, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if signal.Ignored(tt.signal) { // and so it would be in the processes that are started
@@ -322,6 +467,16 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 				t.Fatalf("%q, %v", lines.Text(), lines.Err())
 			}
 			eventually(t, func() bool { _, err := ask(addr); return err == nil })
+			pid, err := ask(addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(tt.variables, "TEST_NEVER=1") {
+				for range 8 { // for both children
+					go get("http://" + addr + "/never")
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
 			if err := program.Process.Signal(tt.signal); err != nil {
 				t.Fatal(err)
 			}
@@ -335,9 +490,46 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 			said := lines.Scan() && lines.Text() == "ended"
 			program.Wait()
 			if status := program.ProcessState.ExitCode(); status != tt.status || said != (status == 0) {
-				t.Errorf("the parent ended with status %d, and ListenAndServe returned nil: %v", status, said)
+				t.Errorf("the parent ended with status %d, and Run returned nil: %v", status, said)
 			}
+			eventually(t, func() bool { return !isRunning(pid) })
 		})
+	}
+}
+
+// isRunning reports whether a process is there that is no zombie, as orphans are where nothing waits for them.
+func isRunning(pid int) bool {
+	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		_, state, _ := strings.Cut(string(status), ") ")
+		return !strings.HasPrefix(state, "Z")
+	}
+	return runtime.GOOS != "linux" && isThere(pid)
+}
+
+// A child that gets a signal ends without cutting off a request, and another one takes its place.
+func TestSignalToChild(t *testing.T) {
+	skipOnWindows(t)
+	if signal.Ignored(syscall.SIGTERM) {
+		t.Skip("ignored here")
+	}
+	t.Setenv("TEST_SIGNALS", "1")
+	lines := make(lineLog, 10)
+	r := run(t, &gallop.Server{Logger: lines}, prefork.Options{Processes: 1})
+	if _, err := ask(r.addr); err != nil {
+		t.Fatal(err)
+	}
+	slow := make(chan string)
+	go func() { body, _ := get("http://" + r.addr + "/slow"); slow <- body }()
+	time.Sleep(100 * time.Millisecond)
+	kill(t, r.pids[0], syscall.SIGTERM)
+	if body := <-slow; body != "slow" {
+		t.Errorf("got %q", body)
+	}
+	if line := <-lines; !strings.Contains(line, "exit status 0") {
+		t.Error(line)
+	}
+	if pid, err := ask(r.addr); err != nil || pid == r.pids[0] {
+		t.Errorf("%d, %v", pid, err)
 	}
 }
 
@@ -350,12 +542,10 @@ func eventually(t *testing.T, is func() bool) {
 	}
 }
 
-// A process whose variables say that it is a child, as a subprocess of one inherits them, serves nothing that is not
-// meant for it, and closes no descriptor of others.
+// A process whose variable says that it is a child, as a program that a child starts early may inherit it, serves nothing, and closes no
+// descriptor of others.
 func TestChildrenThatNobodyMeant(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("children inherit no listeners on Windows")
-	}
+	skipOnWindows(t)
 	regular, err := os.Create(t.TempDir() + "/file")
 	if err != nil {
 		t.Fatal(err)
@@ -371,44 +561,76 @@ func TestChildrenThatNobodyMeant(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer datagrams.Close()
-	for name, file := range map[string]*os.File{"nothing": nil, "a file": regular, "a UDP socket": datagrams} {
-		t.Run(name, func(t *testing.T) {
+	pipe, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	defer end.Close()
+	for _, tt := range []struct {
+		name        string
+		stdin, file *os.File
+		variables   []string
+		want        string
+	}{
+		{"no pipe", nil, nil, nil, "no pipe from a parent"},
+		{"no pipe, a file", regular, nil, nil, "no pipe from a parent"},
+		{"no pipe, a port", nil, nil, []string{"TEST_REUSEPORT=1"}, "no pipe from a parent"},
+		{"no listener", pipe, nil, nil, "is not a listening socket"},
+		{"a file", pipe, regular, nil, "is not a listening socket"},
+		{"a UDP socket", pipe, datagrams, nil, "is not a listening socket"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			program := exec.Command(os.Args[0])
-			program.Env = append(os.Environ(), "FASTHTTP_PREFORK_CHILD=1", "TEST_ADDR=127.0.0.1:0")
-			if file != nil {
-				program.ExtraFiles = []*os.File{file}
+			program.Env = append(os.Environ(), append(tt.variables, "GALLOP_PREFORK_CHILD=1", "TEST_ADDR=127.0.0.1:0")...)
+			if tt.stdin != nil {
+				program.Stdin = tt.stdin
+			}
+			if tt.file != nil {
+				program.ExtraFiles = []*os.File{tt.file}
 			}
 			late := time.AfterFunc(20*time.Second, func() { program.Process.Kill() })
 			defer late.Stop()
 			out, err := program.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "is not a listening socket") {
+			if err == nil || !strings.Contains(string(out), tt.want) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}
+}
+
+// A child learns that its parent has ended also if that was before it has looked.
+func TestParentThatHasEndedBefore(t *testing.T) {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), "GALLOP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+freeAddress(t))
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin.Close()
+	late := time.AfterFunc(20*time.Second, func() {
+		t.Error("it serves on")
+		child.Process.Kill()
+	})
+	defer late.Stop()
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// Only "1" makes a child.
+func TestIsChild(t *testing.T) {
 	for _, value := range []string{"", "0", "true", "1 ", "11", "yes"} {
-		t.Setenv("FASTHTTP_PREFORK_CHILD", value)
-		if prefork.IsChild() {
-			t.Errorf("%q makes a child", value)
+		program := exec.Command(os.Args[0], "-test.run=^TestVariableAlone$", "-test.v")
+		program.Env = append(os.Environ(), "GALLOP_PREFORK_CHILD="+value)
+		if out, err := program.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS: TestVariableAlone") {
+			t.Errorf("%q: %v: %s", value, err, out)
 		}
 	}
 }
 
-// What says which process the parent is may be anything: then it is the process that has started this one.
-func TestParentsThatNobodyHas(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there children find out in another way")
-	}
-	for _, parent := range []string{"", "x", "0", "-1", "99999999999999999999", "1e3"} {
-		t.Run(parent, func(t *testing.T) {
-			t.Parallel()
-			addr := freeAddress(t)
-			start(t, "FASTHTTP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+addr, "GALLOP_PREFORK_PARENT="+parent)
-			eventually(t, func() bool { _, err := ask(addr); return err == nil })
-			time.Sleep(600 * time.Millisecond) // a child looks for its parent twice a second
-			if _, err := ask(addr); err != nil {
-				t.Error(err)
-			}
-		})
+func TestVariableAlone(t *testing.T) {
+	if prefork.IsChild() {
+		t.Error("a child")
 	}
 }

@@ -4,7 +4,7 @@
 // thousand of them, picked at random, are answered while the rest idle on.
 //
 //	go run ./cmd/idle                                    # 19,000 connections to one process of each server
-//	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten that share a port, by package prefork
+//	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten that share a port, by fasthttp's package prefork
 //
 // Each connection is used once. Connections are made in steps; before each look at the memory the server collects
 // garbage and gives free memory back. The cost of one is the slope of the resident memory, so that what a server takes

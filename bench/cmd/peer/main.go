@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"github.com/gallop-http/gallop/bench/peers"
-	"github.com/gallop-http/gallop/prefork"
+	"github.com/valyala/fasthttp/prefork"
 )
 
 type options struct {

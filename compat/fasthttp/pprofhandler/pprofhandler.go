@@ -2,11 +2,15 @@
 package pprofhandler
 
 import (
+	"sync"
+
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/pprofhandler"
 )
 
-var handler = pprofhandler.Handler("")
+var handler = sync.OnceValue(newHandler)
+
+func newHandler() gallop.RequestHandler { return pprofhandler.Handler("") }
 
 // PprofHandler answers what is below /debug/pprof/.
-func PprofHandler(ctx *gallop.RequestCtx) { handler(ctx) }
+func PprofHandler(ctx *gallop.RequestCtx) { handler()(ctx) }

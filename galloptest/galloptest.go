@@ -1,0 +1,128 @@
+// Package galloptest runs handlers in tests, with a real server and a real client over memory instead of a network.
+//
+// [Do] gets the response to one request. [Serve] and [Start] run a server until a test ends, for tests that need a client, several
+// requests, or a server's settings. All of it works in a bubble of testing/synctest, too.
+//
+// A RequestCtx that a test makes itself has no server and no connection, so RequestCtx.StreamResponse, HijackConn, EarlyHints,
+// SetReadDeadline and OnDisconnect do nothing or fail. Here they work.
+package galloptest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/memnet"
+)
+
+// baseURL is where servers are. Every other host leads to them as well.
+const baseURL = "http://example.com"
+
+// Serve serves h until t ends. It returns a client, which reaches the server under every host and port over http, and a URL to call:
+// http://example.com. Fields of the client may be set before the first call. See [Start] for the rest.
+func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
+	t.Helper()
+	return Start(t, &gallop.Server{Handler: h})
+}
+
+// Start serves with s until t ends, and returns what [Serve] returns. When t and its subtests have ended, connections are closed, and t
+// waits for the handlers that still run. If s has no Logger, Start sets one that writes to the log of t.
+func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
+	t.Helper()
+	logger := &testLogger{t: t}
+	if s.Logger == nil {
+		s.Logger = logger
+	}
+	c, stop := start(s)
+	t.Cleanup(func() {
+		t.Helper()
+		defer logger.end()
+		c.CloseIdleConnections()
+		s.Close()
+		if err := stop(); err != nil {
+			t.Errorf("galloptest: the server has failed: %v", err)
+		}
+	})
+	return c, baseURL
+}
+
+// Do calls h once with req, and returns the response when all of it has arrived. A request without a host gets the host
+// example.com. Do panics if there is no response, as when h panics with gallop.ErrAbortHandler; use [Serve] to test the error that a
+// client gets.
+//
+// Do returns after h has returned. The exception is a response that switches protocols, a 101 or a 2xx to CONNECT: it belongs to a
+// connection that goes on. The connection is the body stream of the response, an io.ReadWriteCloser that the caller closes.
+//
+// Interim responses are skipped. Set Client.OnInterim of the client from [Serve] to see those that EarlyHints sends.
+func Do(h gallop.RequestHandler, req *gallop.Request) *gallop.Response {
+	s := &gallop.Server{Handler: h}
+	c, stop := start(s)
+	c.MaxIdemponentCallAttempts = 1
+	if len(req.URI().Host()) == 0 {
+		req.SetHost("example.com")
+	}
+	c.StreamResponseBody = mayUpgrade(req) // so that the connection is the body
+	resp := new(gallop.Response)
+	err := c.Do(req, resp)
+	if err == nil && resp.IsBodyStream() && !isUpgraded(req, resp) {
+		resp.Body() // reads it
+		err = resp.BodyErr()
+	}
+	end := func() {
+		c.CloseIdleConnections()
+		s.Shutdown()
+		stop()
+	}
+	if err == nil && resp.IsBodyStream() {
+		go end()
+	} else {
+		end()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("galloptest: no response to %s %s: %v", req.Header.Method(), req.URI().FullURI(), err))
+	}
+	return resp
+}
+
+// mayUpgrade reports whether a response to req may switch protocols.
+func mayUpgrade(req *gallop.Request) bool {
+	return req.Header.ConnectionUpgrade() || req.Header.IsConnect()
+}
+
+// isUpgraded reports whether the body of resp is a connection.
+func isUpgraded(req *gallop.Request, resp *gallop.Response) bool {
+	status := resp.StatusCode()
+	return status == gallop.StatusSwitchingProtocols || req.Header.IsConnect() && status >= 200 && status < 300
+}
+
+// start serves with s, and returns a client for it. stop returns what Serve has returned, and waits for that.
+func start(s *gallop.Server) (c *gallop.Client, stop func() error) {
+	ln := memnet.NewListener()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	c = &gallop.Client{DialContext: ln.DialContext}
+	return c, func() error { return <-served }
+}
+
+// testLogger is a gallop.Logger that writes to the log of a test until that ends.
+type testLogger struct {
+	mu    sync.Mutex
+	t     testing.TB
+	ended bool
+}
+
+// Printf implements gallop.Logger.
+func (l *testLogger) Printf(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.t.Logf("gallop: "+format, args...)
+	}
+}
+
+func (l *testLogger) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+}
