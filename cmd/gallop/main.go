@@ -1,4 +1,4 @@
-// Gallop serves files over HTTP. Run "gallop help".
+// Gallop serves files over HTTP. Run "gallop help" to see its commands.
 package main
 
 import (

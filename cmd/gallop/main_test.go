@@ -66,10 +66,16 @@ func (o *output) String() string {
 // serve starts "gallop serve" on a free port of this machine and waits until it serves.
 func serve(t *testing.T, args ...string) *process {
 	t.Helper()
+	return start(t, nil, append([]string{"--addr", "127.0.0.1:0"}, args...)...)
+}
+
+// start starts "gallop serve" with these flags and environment variables and waits until it serves.
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, ended: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
-	p.cmd.Env = append(os.Environ(), "GALLOP_TEST_COMMAND=1")
+	p.cmd = exec.CommandContext(ctx, os.Args[0], append([]string{"serve"}, args...)...)
+	p.cmd.Env = append(append(os.Environ(), "GALLOP_TEST_COMMAND=1"), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -82,7 +88,7 @@ func serve(t *testing.T, args ...string) *process {
 		cancel()
 		<-p.ended
 	})
-	line := regexp.MustCompile(` at (https?://(\S+)/)\n`)
+	line := regexp.MustCompile(` at (https?://(\S+)/)[ \n]`)
 	p.until("it serves", func() bool { return line.MatchString(p.stderr.String()) })
 	m := line.FindStringSubmatch(p.stderr.String())
 	p.url, p.addr = m[1], m[2]
@@ -478,7 +484,7 @@ func TestServeStopsWhenGraceIsOver(t *testing.T) {
 	p := serve(t, "--echo", "--grace", "50ms", site(t))
 	p.slowRequest()
 	p.interrupt(syscall.SIGTERM)
-	if status := p.wait(); status != 1 || !strings.Contains(p.stderr.String(), "cut off that did not end in time") {
+	if status := p.wait(); status != 1 || !strings.Contains(p.stderr.String(), "did not finish in time and were cut off") {
 		t.Errorf("status %d: %s", status, p.stderr.String())
 	}
 }
@@ -492,7 +498,7 @@ func TestServeNeedsAnAddressOfItsOwn(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "serve", "--addr", ln.Addr().String())
 	cmd.Env = append(os.Environ(), "GALLOP_TEST_COMMAND=1")
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "something else does already") {
+	if err == nil || !strings.Contains(string(out), "another program already does") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -1,8 +1,7 @@
-// Package cli is the command line of gallop: its commands, their flags and help.
+// Package cli is the command line of gallop: its commands, their flags and their help texts.
 //
-// cli.go has the entry, command.go what a command is, how its flags are parsed and
-// what mistakes are answered, help.go the help texts, units.go the values with units, and
-// each command a file.
+// cli.go is the entry point. command.go parses flags and reports mistakes. help.go writes the
+// help texts, and units.go defines the types of flags. Each command has a file of its own.
 package cli
 
 import (
@@ -11,26 +10,26 @@ import (
 	"io"
 )
 
-// Env is what a command has of the process.
+// Env is the part of the process that a command uses.
 type Env struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 }
 
-// What gallop exits with.
+// The exit statuses of gallop.
 const (
 	exitOK     = 0
-	exitFailed = 1 // it could not be done, or was interrupted
+	exitFailed = 1 // the command failed or was cut short
 	exitUsage  = 2 // the command line is wrong
 )
 
-// commands returns all commands, in the order in which help has them.
+// commands returns all commands, in the order in which the help lists them.
 func commands() []*command {
 	return []*command{newServe(), newVersion()}
 }
 
-// Main runs the command line args, which is without the program's name, and returns
-// what to exit with.
+// Main runs the command line args, which does not include the program's name, and returns
+// the exit status.
 func Main(args []string, env Env) int {
 	err := run(args, env)
 	var usage *usageError
@@ -49,7 +48,7 @@ func run(args []string, env Env) error {
 	if len(args) == 0 {
 		return writeHelp(env, nil)
 	}
-	if isHelp(args[0]) {
+	if args[0] == "help" || isHelp(args[0]) {
 		return help(args[1:], env)
 	}
 	switch args[0] {
@@ -63,12 +62,13 @@ func run(args []string, env Env) error {
 	return c.main(args[1:], env)
 }
 
-func isHelp(word string) bool {
-	return word == "help" || word == "-h" || word == "-help" || word == "--help"
+// isHelp reports whether a flag asks for help.
+func isHelp(typed string) bool {
+	return typed == "-h" || typed == "-help" || typed == "--help"
 }
 
 func help(args []string, env Env) error {
-	if len(args) == 0 || isHelp(args[0]) {
+	if len(args) == 0 || args[0] == "help" || isHelp(args[0]) {
 		return writeHelp(env, nil)
 	}
 	c, err := find(args[0])
@@ -86,7 +86,7 @@ func find(name string) (*command, error) {
 		}
 		names = append(names, c.name)
 	}
-	next := `Run "gallop help" for the commands there are.`
+	next := `Run "gallop help" to see the commands.`
 	if near := nearest(name, names); near != "" {
 		next = fmt.Sprintf("Did you mean %q? %s", near, next)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -10,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gallop-http/gallop/cmd/gallop/internal/serve"
+	"github.com/gallop-http/gallop"
 )
 
 var update = flag.Bool("update", false, "write what is printed to testdata")
@@ -72,22 +71,36 @@ func TestMistakes(t *testing.T) {
 		{"serv", `there is no command "serv"`, `Did you mean "serve"?`},
 		{"xyzzy", `there is no command "xyzzy"`, `Run "gallop help"`},
 		{"help xyzzy", `there is no command "xyzzy"`, `Run "gallop help"`},
-		{"serve --adr :80", "there is no flag --adr for serve", "Did you mean --addr?"},
-		{"serve -xyzzy", "there is no flag --xyzzy for serve", `Run "gallop help serve"`},
-		{"serve --addr", "--addr needs a value", `Run "gallop help serve"`},
-		{"serve --grace soon", `--grace: is a time such as 30s, 1m30s or 500ms, not "soon"`, `Run "gallop help serve"`},
-		{"serve --grace -1s", "--grace: is a time", ""},
-		{"serve --max-body 4x", `--max-body: is a size below 2 GiB such as 500k, 4MiB or 1G, not "4x"`, ""},
-		{"serve --max-body 0", "--max-body: is a size", ""},
-		{"serve --max-body 2GiB", `--max-body: is a size below 2 GiB such as 500k, 4MiB or 1G, not "2GiB"`, ""},
-		{"serve --log xml", `--log: is one of text, json, off, not "xml"`, ""},
-		{"serve --echo=perhaps", "--echo is on or off", ""},
+		{"serve --adr :80", "serve has no flag --adr\n", "Did you mean --addr?"},
+		{"serve -adr=:80", "serve has no flag -adr\n", "Did you mean --addr?"},
+		{"serve -xyzzy", "serve has no flag -xyzzy\n", `Run "gallop help serve"`},
+		{"serve ---echo", "serve has no flag ---echo\n", "Did you mean --echo?"},
+		{"serve -q", "serve has no flag -q\n", `Run "gallop help serve"`},
+		{"serve --addr", "--addr needs a value: --addr HOST:PORT\n", `Run "gallop help serve"`},
+		{"serve -p", "-p needs a value: -p PORT\n", `Run "gallop help serve"`},
+		{"serve -port", "-port needs a value: -port PORT\n", `Run "gallop help serve"`},
+		{"serve -p http", `gallop: -p must be a port from 0 to 65535, not "http"`, `Run "gallop help serve"`},
+		{"serve --port=65536", `gallop: --port must be a port from 0 to 65535, not "65536"`, `Run "gallop help serve"`},
+		{"serve -p --echo", `gallop: -p must be a port from 0 to 65535, not "--echo"`, ""},
+		{"serve --addr=", `gallop: --addr must be HOST:PORT, HOST or :PORT with a port from 0 to 65535, not ""`, ""},
+		{"serve --addr 70000", `gallop: --addr must be HOST:PORT, HOST or :PORT with a port from 0 to 65535, not "70000"`, ""},
+		{"serve --addr :80 -p 81", "--addr :80 and --port 81 name different ports", "Give the port once"},
+		{"serve -grace soon", `gallop: -grace must be a duration such as 30s, 1m30s or 500ms, not "soon"`, `Run "gallop help serve"`},
+		{"serve --grace -1s", "gallop: --grace must be a duration", ""},
+		{"serve --max-body 4x", `gallop: --max-body must be a size below 2 GiB such as 500k, 4MiB or 1G, not "4x"`, ""},
+		{"serve --max-body 0", "gallop: --max-body must be a size", ""},
+		{"serve --max-body 2GiB", `gallop: --max-body must be a size below 2 GiB such as 500k, 4MiB or 1G, not "2GiB"`, ""},
+		{"serve --log xml", `gallop: --log must be one of text, json, off, not "xml"`, ""},
+		{"serve --echo=perhaps", `gallop: --echo must be true or false, not "perhaps"`, ""},
 		{"serve a b", `"b" is a second one`, "run gallop once for each"},
-		{"serve -- --echo", `there is no directory "--echo"`, ""},
-		{"serve nowhere", `there is no directory "nowhere"`, "Check the spelling"},
-		{"serve " + file, "is a file", "the directory that it is in"},
+		{"serve -- --echo", `DIR: there is no directory "--echo"`, ""},
+		{"serve nowhere", `DIR: there is no directory "nowhere"`, "Check the spelling"},
+		{"serve " + file, "is a file", "Name the directory that contains it"},
+		{"serve --spa testdata", `--spa: there is no file index.html in "testdata"`, "your build"},
+		{"serve --spa --no-index", "--spa serves index.html where --no-index lists the directory", "Leave one of them out"},
+		{"serve --spa --echo-all", "--spa serves files, but --echo-all serves none", "--echo instead"},
 		{"serve --tls-cert x", "--tls-cert and --tls-key need each other", "Give both"},
-		{"version 2", `version takes no argument, not "2"`, ""},
+		{"version 2", `version takes no arguments, but "2" is one`, ""},
 	} {
 		stdout, stderr, status := printed(strings.Fields(tc.line)...)
 		if status != exitUsage || stdout != "" {
@@ -102,24 +115,31 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Without an address it would listen on any port, for everybody.
-func TestAddressIsGiven(t *testing.T) {
-	for _, echo := range []bool{false, true} {
-		var usage *usageError
-		if err := checkServe(&serve.Config{Dir: ".", EchoAll: echo}, nil); !errors.As(err, &usage) {
-			t.Errorf("echo %v: %v", echo, err)
-		}
-		if err := checkServe(&serve.Config{Dir: ".", EchoAll: echo, Addr: ":0"}, nil); err != nil {
-			t.Error(err)
+// TestFailures has the failures of commands whose flags are right.
+func TestFailures(t *testing.T) {
+	certPEM, keyPEM, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, otherPEM, err := gallop.GenerateTestCertificate("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, content := range map[string][]byte{"cert": certPEM, "key": keyPEM, "other": otherPEM, "text": []byte("text")} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-}
-
-func TestFailures(t *testing.T) {
 	for _, tc := range []struct{ line, want string }{
 		{"serve --addr 127.0.0.1:99999", "cannot listen on 127.0.0.1:99999"},
-		{"serve --addr nonsense", "Choose another address with --addr"},
-		{"serve --tls-cert cli.go --tls-key cli.go", "cannot use the certificate"},
+		{"serve --addr 127.0.0.1:nonsense", "Choose another address with --addr"},
+		{"serve --tls-cert nowhere --tls-key key", "gallop: --tls-cert: open nowhere: "},
+		{"serve --tls-cert cert --tls-key nowhere", "gallop: --tls-key: open nowhere: "},
+		{"serve --tls-cert text --tls-key key", "gallop: --tls-cert: text has no certificate in PEM"},
+		{"serve --tls-cert key --tls-key cert", "gallop: --tls-cert: key has no certificate in PEM"},
+		{"serve --tls-cert cert --tls-key text", "gallop: --tls-key: text has no private key in PEM"},
+		{"serve --tls-cert cert --tls-key other", "gallop: --tls-cert cert and --tls-key other do not work together: tls: "},
 	} {
 		_, stderr, status := printed(strings.Fields(tc.line)...)
 		if status != exitFailed || !strings.Contains(stderr, tc.want) {
@@ -128,10 +148,41 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
-	for given, want := range map[string]string{"8080": ":8080", ":8080": ":8080", "localhost:1": "localhost:1", "[::1]:0": "[::1]:0", "70000": "70000"} {
-		if got := address(given); got != want {
-			t.Errorf("%s: %s", given, got)
+func TestListenAddress(t *testing.T) {
+	for _, tc := range []struct {
+		addr, port string // "" if the flag is not given
+		want       string // "" if the flags disagree
+	}{
+		{"", "", ":8080"},
+		{"", "3000", ":3000"},
+		{"", "0", ":0"},
+		{":1", "", ":1"},
+		{"1", "", ":1"},
+		{"localhost", "", "localhost:8080"},
+		{"localhost", "3000", "localhost:3000"},
+		{"localhost:", "3000", "localhost:3000"},
+		{"localhost:1", "", "localhost:1"},
+		{"localhost:1", "1", "localhost:1"},
+		{"localhost:1", "2", ""},
+		{"1", "2", ""},
+		{"[::1]:0", "", "[::1]:0"},
+		{"[::1]", "2", "[::1]:2"},
+		{"::1", "", "[::1]:8080"},
+	} {
+		addr, port := addrFlag(""), portFlag{port: "8080"}
+		if tc.addr != "" {
+			if err := addr.Set(tc.addr); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if tc.port != "" {
+			if err := port.Set(tc.port); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, agree := listenAddress(addr, port)
+		if agree != (tc.want != "") || agree && got != tc.want {
+			t.Errorf("--addr %q --port %q: %q, %v", tc.addr, tc.port, got, agree)
 		}
 	}
 }
@@ -172,9 +223,10 @@ func TestUnits(t *testing.T) {
 func TestFlagsMayFollowArguments(t *testing.T) {
 	var echo boolFlag
 	var addr stringFlag
-	c := &command{name: "x", flags: []option{{"echo", "", "", &echo}, {"addr", "A", "", &addr}}}
-	rest, err := c.parse([]string{"dir", "--echo", "-addr=:1", "more", "--", "--echo", "-x"})
-	if got := strings.Join(rest, " "); err != nil || got != "dir more --echo -x" || !bool(echo) || addr != ":1" {
-		t.Errorf("%q, %v, %v, %q", got, err, echo, addr)
+	port := portFlag{port: "8080"}
+	c := &command{name: "x", flags: []option{{"echo", "", "", &echo, ""}, {"addr", "A", "", &addr, ""}, {"port", "P", "", &port, "p"}}}
+	rest, err := c.parse([]string{"dir", "--echo", "-addr=:1", "more", "-p", "2", "-", "--", "--echo", "-x"})
+	if got := strings.Join(rest, " "); err != nil || got != "dir more - --echo -x" || !bool(echo) || addr != ":1" || port.port != "2" {
+		t.Errorf("%q, %v, %v, %q, %q", got, err, echo, addr, port.port)
 	}
 }

@@ -4,43 +4,45 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 )
 
-// command is what follows "gallop" on the command line.
+// command is one of the words that may follow "gallop" on the command line.
 type command struct {
 	name     string
 	args     string // in its usage line, such as "[DIR]"
-	short    string // in the list of commands
-	long     string // what it does, and with no flag at all
+	short    string // its line in the list of commands
+	long     string // what it does, and its behaviour without flags
 	flags    []option
 	examples []example
 
-	// run does it. args are what is left without the flags.
+	// run runs the command. args are the arguments that are not flags.
 	run func(env Env, args []string) error
 }
 
-// option is a flag. Its default is what its value is before flags are parsed.
+// option is a flag. Its default is the value that into holds before the command line is parsed.
 type option struct {
 	name  string
-	value string // what stands for its value in help, "" for a switch
+	value string // the placeholder for its value in the help text, "" for a switch
 	help  string
 	into  flag.Value
+	short string // a second name of one letter, or ""
 }
 
 type example struct{ what, line string }
 
-// usageError is a mistake on the command line: what is wrong, and what to do.
+// usageError is a mistake on the command line: what is wrong, and what to do about it.
 type usageError struct{ wrong, next string }
 
 func (e *usageError) Error() string { return e.wrong }
 
+var errHelp = errors.New("help requested")
+
 // main parses the flags and runs the command.
 func (c *command) main(args []string, env Env) error {
 	rest, err := c.parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return help([]string{c.name}, env) // with the defaults, not with what was parsed
+	if errors.Is(err, errHelp) {
+		return help([]string{c.name}, env) // a new command, whose flags still have their defaults
 	}
 	if err != nil {
 		return err
@@ -48,63 +50,81 @@ func (c *command) main(args []string, env Env) error {
 	return c.run(env, rest)
 }
 
-// parse takes the flags out of args, wherever they stand; "--" ends them. It returns
-// what is left.
+// parse sets the flags that args contain, in any position up to "--", and returns the other arguments.
 func (c *command) parse(args []string) (rest []string, err error) {
-	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	for _, o := range c.flags {
-		set.Var(o.into, o.name, o.help)
-	}
 	for len(args) > 0 {
-		if err := set.Parse(args); err != nil {
-			return nil, c.flagError(err)
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--":
+			return append(rest, args...), nil
+		case len(arg) < 2 || arg[0] != '-':
+			rest = append(rest, arg)
+		default:
+			if args, err = c.parseFlag(arg, args); err != nil {
+				return nil, err
+			}
 		}
-		left := set.Args()
-		if parsed := len(args) - len(left); parsed > 0 && args[parsed-1] == "--" {
-			return append(rest, left...), nil
-		}
-		if len(left) == 0 {
-			break
-		}
-		rest, args = append(rest, left[0]), left[1:]
 	}
 	return rest, nil
 }
 
-// flagError says in our words what package flag says in its own.
-func (c *command) flagError(err error) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return err
+// parseFlag sets the flag arg, one of -name, --name, -name=value and --name=value. It takes the
+// value from the arguments that follow if arg has none, and returns the arguments that are left.
+func (c *command) parseFlag(arg string, following []string) ([]string, error) {
+	typed, value, hasValue := strings.Cut(arg, "=")
+	name := strings.TrimPrefix(strings.TrimPrefix(typed, "-"), "-")
+	if isHelp(typed) {
+		return nil, errHelp
 	}
-	next := fmt.Sprintf(`Run "gallop help %s" for the flags there are.`, c.name)
-	text := err.Error()
-	if name, unknown := strings.CutPrefix(text, "flag provided but not defined: -"); unknown {
-		var names []string
-		for _, o := range c.flags {
-			names = append(names, o.name)
-		}
-		if near := nearest(name, names); near != "" {
-			next = fmt.Sprintf("Did you mean --%s? %s", near, next)
-		}
-		return &usageError{fmt.Sprintf("there is no flag --%s for %s", strings.TrimLeft(name, "-"), c.name), next}
+	o := c.option(name)
+	switch {
+	case o == nil:
+		return nil, &usageError{fmt.Sprintf("%s has no flag %s", c.name, typed), c.suggest(name)}
+	case hasValue:
+	case o.isSwitch():
+		value = "true"
+	case len(following) == 0:
+		return nil, &usageError{fmt.Sprintf("%s needs a value: %s %s", typed, typed, o.value), c.seeHelp()}
+	default:
+		value, following = following[0], following[1:]
 	}
-	if name, lacks := strings.CutPrefix(text, "flag needs an argument: -"); lacks {
-		return &usageError{fmt.Sprintf("--%s needs a value", name), next}
+	if err := o.into.Set(value); err != nil {
+		return nil, &usageError{fmt.Sprintf("%s %v", typed, err), c.seeHelp()}
 	}
-	for _, o := range c.flags {
-		if _, reason, ok := strings.Cut(text, " for flag -"+o.name+": "); ok {
-			return &usageError{fmt.Sprintf("--%s: %s", o.name, reason), next}
-		}
-		if _, reason, ok := strings.Cut(text, "invalid boolean value "); ok && strings.Contains(reason, "for -"+o.name+":") {
-			return &usageError{fmt.Sprintf("--%s is on or off, and takes true or false", o.name), next}
-		}
-	}
-	return &usageError{text, next}
+	return following, nil
 }
 
-// nearest returns the name that the one that was typed is likely to be meant for,
-// "" if there is none.
+// option returns the flag with that name, or nil.
+func (c *command) option(name string) *option {
+	for i := range c.flags {
+		if o := &c.flags[i]; name != "" && (name == o.name || name == o.short) {
+			return o
+		}
+	}
+	return nil
+}
+
+func (o *option) isSwitch() bool { return o.value == "" }
+
+func (c *command) seeHelp() string {
+	return fmt.Sprintf(`Run "gallop help %s" to see its flags.`, c.name)
+}
+
+// suggest returns the advice for an unknown flag.
+func (c *command) suggest(name string) string {
+	var names []string
+	for _, o := range c.flags {
+		names = append(names, o.name)
+	}
+	if near := nearest(name, names); near != "" {
+		return fmt.Sprintf("Did you mean --%s? %s", near, c.seeHelp())
+	}
+	return c.seeHelp()
+}
+
+// nearest returns the name that is most similar to the one that was typed, "" if none is
+// similar enough.
 func nearest(typed string, names []string) string {
 	best, limit := "", 1+len(typed)/3
 	for _, name := range names {
@@ -115,7 +135,7 @@ func nearest(typed string, names []string) string {
 	return best
 }
 
-// distance returns how many bytes have to be added, left out or changed to make b of a.
+// distance returns how many bytes have to be inserted, deleted or replaced to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// writeHelp writes the help of c, or of gallop if that is nil.
+// writeHelp writes the help text of c, or that of gallop if c is nil.
 func writeHelp(env Env, c *command) error {
 	var b strings.Builder
 	if c == nil {
@@ -18,15 +18,15 @@ func writeHelp(env Env, c *command) error {
 }
 
 func writeOverview(b *strings.Builder) {
-	b.WriteString("gallop is an HTTP stack for Go; this is its command. Begin with \"gallop serve\".\n\n" +
+	b.WriteString("The command of gallop, an HTTP stack for Go. To begin, run \"gallop serve\".\n\n" +
 		"Usage:\n  gallop COMMAND [flags]\n\nCommands:\n")
 	for _, c := range commands() {
 		fmt.Fprintf(b, "  %-10s %s\n", c.name, c.short)
 	}
-	fmt.Fprintf(b, "  %-10s %s\n", "help", "Explain a command")
+	fmt.Fprintf(b, "  %-10s %s\n", "help", "Show the help of a command")
 	writeExamples(b, []example{
 		{"Serve the working directory", "gallop serve"},
-		{"Explain what serve can do", "gallop help serve"},
+		{"Show what serve can do", "gallop help serve"},
 	})
 }
 
@@ -62,11 +62,16 @@ func (c *command) writeHelp(b *strings.Builder) {
 	writeExamples(b, c.examples)
 }
 
+// spelled returns the flag as the help text shows it.
 func (o *option) spelled() string {
-	if o.value == "" {
-		return "--" + o.name
+	s := "--" + o.name
+	if o.short != "" {
+		s = "-" + o.short + ", " + s
 	}
-	return "--" + o.name + " " + o.value
+	if !o.isSwitch() {
+		s += " " + o.value
+	}
+	return s
 }
 
 func writeExamples(b *strings.Builder, examples []example) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strconv"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -14,9 +14,11 @@ import (
 
 func newServe() *command {
 	var (
-		addr            = stringFlag(":8080")
+		port            = portFlag{port: "8080"}
+		addr            addrFlag
 		cert, key       stringFlag
 		log             = choiceFlag{"text", []string{"text", "json", "off"}}
+		open, spa, cors boolFlag
 		echo, echoAll   boolFlag
 		hidden, noIndex boolFlag
 		compress        boolFlag
@@ -28,40 +30,53 @@ func newServe() *command {
 		args:  "[DIR]",
 		short: "Serve the files of a directory over HTTP",
 		long: `
-DIR is the working directory if it is left out. Directories are shown by their
-index.html, or as a list. Ranges and conditional requests are understood.
+Serves the working directory unless you name DIR. A directory with an index.html
+is shown as that page, any other directory as a list that you can sort and filter.
 
-Nothing outside DIR is served: symbolic links are followed if they are relative
-and stay in it. Names that begin with a dot are hidden. The access log goes to the
-standard output, everything else to the standard error. An interrupt lets requests
-that are under way finish; a second one does not.`,
+The server listens on all network interfaces, so every machine on your network can
+reach it. To keep it to this machine, use --addr localhost.
+
+Nothing outside DIR is served: symbolic links work if they are relative and their
+target is in DIR. Dotfiles are hidden, except .well-known. The access log goes to
+standard output, all other messages to standard error. Ctrl-C lets in-flight
+requests finish; a second Ctrl-C stops at once.`,
 		flags: []option{
-			{"addr", "HOST:PORT", "address to listen on; without HOST all there are,\nwith port 0 a free one", &addr},
-			{"tls-cert", "FILE", "serve HTTPS with this certificate, in PEM", &cert},
-			{"tls-key", "FILE", "private key of the certificate, in PEM", &key},
-			{"log", "FORMAT", "access log: text, json (an object a line) or off", &log},
-			{"compress", "", "send text in gzip, br or zstd coding, from FILE.gz, FILE.br\nand FILE.zst where these are not older than FILE", &compress},
-			{"no-index", "", "list directories even where they have an index.html", &noIndex},
-			{"hidden", "", "serve names that begin with a dot as well", &hidden},
-			{"echo", "", "answer /_gallop/echo, and what is below it, with the request\nas JSON", &echo},
-			{"echo-all", "", "answer every path so, and serve no files; for testing,\nwith /_/status/NNN, /_/nobody and /_/stream", &echoAll},
-			{"max-body", "SIZE", "largest request body that is read", &maxBody},
-			{"grace", "TIME", "how long requests may take to finish after an interrupt", &grace},
+			{"port", "PORT", "port to listen on; 0 picks a free port", &port, "p"},
+			{"addr", "HOST:PORT", "address to listen on; omit HOST for all interfaces,\nomit :PORT to use the one of --port", &addr, ""},
+			{"open", "", "open the site in your browser", &open, ""},
+			{"spa", "", "serve index.html for paths without a file, for single-page\napplications; a missing file with an extension stays a 404", &spa, ""},
+			{"cors", "", "let web pages of any origin read the files", &cors, ""},
+			{"compress", "", "compress text with gzip, br or zstd; uses FILE.gz, FILE.br\nand FILE.zst unless they are older than FILE", &compress, ""},
+			{"no-index", "", "list directories even if they have an index.html", &noIndex, ""},
+			{"hidden", "", "serve dotfiles, too", &hidden, ""},
+			{"tls-cert", "FILE", "serve HTTPS with this certificate, in PEM", &cert, ""},
+			{"tls-key", "FILE", "private key of the certificate, in PEM", &key, ""},
+			{"log", "FORMAT", "access log: text, json (one object per line) or off", &log, ""},
+			{"max-body", "SIZE", "largest request body to accept", &maxBody, ""},
+			{"grace", "TIME", "how long in-flight requests may take after Ctrl-C", &grace, ""},
+			{"echo", "", "return requests to /_gallop/echo, and to paths below it,\nas JSON", &echo, ""},
+			{"echo-all", "", "return requests to every path as JSON and serve no files;\nfor tests, with /_/status/NNN, /_/nobody and /_/stream", &echoAll, ""},
 		},
 		examples: []example{
-			{"Serve the working directory on port 8080", "gallop serve"},
-			{"Serve a site to this machine only", "gallop serve ./public --addr localhost:3000"},
-			{"Serve over HTTPS", "gallop serve --addr :8443 --tls-cert cert.pem --tls-key key.pem"},
-			{"See what a client sends", "gallop serve --echo &\n  curl -d hello http://localhost:8080/_gallop/echo"},
-			{"Count answers by status", "gallop serve --log json | jq -r .status | sort | uniq -c"},
+			{"Serve the working directory at http://localhost:8080", "gallop serve"},
+			{"Serve a site to this machine only, and look at it", "gallop serve ./public --addr localhost --open"},
+			{"Serve a single-page application on port 3000", "gallop serve ./dist --spa -p 3000"},
+			{"Serve HTTPS", "gallop serve -p 8443 --tls-cert cert.pem --tls-key key.pem"},
+			{"See the requests that a client sends", "gallop serve --echo &\n  curl -d hello http://localhost:8080/_gallop/echo"},
+			{"Count responses by status", "gallop serve --log json | jq -r .status | sort | uniq -c"},
 		},
 	}
 	c.run = func(env Env, args []string) error {
 		config := serve.Config{
-			Dir: ".", Addr: address(string(addr)), CertFile: string(cert), KeyFile: string(key), Log: log.word,
+			Dir: ".", CertFile: string(cert), KeyFile: string(key), Log: log.word,
+			Open: bool(open), SPA: bool(spa), CORS: bool(cors),
 			Compress: bool(compress), NoIndex: bool(noIndex), Hidden: bool(hidden), Echo: bool(echo), EchoAll: bool(echoAll),
 			MaxBody: int(maxBody), Grace: time.Duration(grace),
 			Version: version(), Stdout: env.Stdout, Stderr: env.Stderr, Getenv: env.Getenv,
+		}
+		var agree bool
+		if config.Addr, agree = listenAddress(addr, port); !agree {
+			return &usageError{fmt.Sprintf("--addr %s and --port %s name different ports", addr, port.port), "Give the port once."}
 		}
 		if len(args) > 0 {
 			config.Dir = args[0]
@@ -77,37 +92,39 @@ that are under way finish; a second one does not.`,
 	return c
 }
 
-// address makes what net.Listen takes of a port alone.
-func address(s string) string {
-	if _, err := strconv.ParseUint(s, 10, 16); err == nil {
-		return ":" + s
-	}
-	return s
-}
-
-// checkServe finds the mistakes that can be found before anything is started.
+// checkServe finds the mistakes that can be found before the server starts.
 func checkServe(c *serve.Config, args []string) error {
-	if len(args) > 1 {
-		return &usageError{fmt.Sprintf("serve takes one directory, and %q is a second one", args[1]),
-			"Serve a directory that has both, or run gallop once for each."}
-	}
-	if c.Addr == "" { // a variable of a script that is not set, perhaps; package net would take any port, for everybody
-		return &usageError{"--addr is empty", "Give HOST:PORT, or leave it out for port 8080."}
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		return &usageError{"--tls-cert and --tls-key need each other", "Give both for HTTPS, or none for HTTP."}
-	}
-	if c.EchoAll {
+	switch {
+	case len(args) > 1:
+		return &usageError{fmt.Sprintf("serve takes one directory, but %q is a second one", args[1]),
+			"Serve a directory that contains both, or run gallop once for each."}
+	case (c.CertFile == "") != (c.KeyFile == ""):
+		return &usageError{"--tls-cert and --tls-key need each other", "Give both for HTTPS, or neither for HTTP."}
+	case c.EchoAll && c.SPA:
+		return &usageError{"--spa serves files, but --echo-all serves none", "Leave one of them out, or use --echo instead of --echo-all."}
+	case c.SPA && c.NoIndex:
+		return &usageError{"--spa serves index.html where --no-index lists the directory", "Leave one of them out."}
+	case c.EchoAll:
 		return nil
 	}
+	return checkDir(c)
+}
+
+// checkDir reports why the directory cannot be served.
+func checkDir(c *serve.Config) error {
 	info, err := os.Stat(c.Dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return &usageError{fmt.Sprintf("there is no directory %q", c.Dir), "Check the spelling, or leave it out for the working directory."}
+		return &usageError{fmt.Sprintf("DIR: there is no directory %q", c.Dir), "Check the spelling, or leave it out to serve the working directory."}
 	case err != nil:
-		return &usageError{fmt.Sprintf("cannot serve %q: %v", c.Dir, err), "Choose a directory that you may read."}
+		return &usageError{fmt.Sprintf("DIR: cannot serve %q: %v", c.Dir, err), "Choose a directory that you may read."}
 	case !info.IsDir():
-		return &usageError{fmt.Sprintf("%q is a file", c.Dir), "Give the directory that it is in."}
+		return &usageError{fmt.Sprintf("DIR: %q is a file", c.Dir), "Name the directory that contains it."}
+	case !c.SPA:
+		return nil
+	}
+	if info, err := os.Stat(filepath.Join(c.Dir, "index.html")); err != nil || !info.Mode().IsRegular() {
+		return &usageError{fmt.Sprintf("--spa: there is no file index.html in %q", c.Dir), "Name the directory that your build writes to, often dist or build."}
 	}
 	return nil
 }

@@ -3,13 +3,15 @@ package cli
 import (
 	"errors"
 	"math"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The types below are flag.Values. Their errors follow the name of the flag.
+// The types below are flag.Values. The text of their errors follows the flag as it was typed:
+// "--grace must be …".
 
 type stringFlag string
 
@@ -18,15 +20,17 @@ func (f *stringFlag) Set(s string) error { *f = stringFlag(s); return nil }
 
 type boolFlag bool
 
-func (f *boolFlag) String() string   { return strconv.FormatBool(bool(*f)) }
-func (f *boolFlag) IsBoolFlag() bool { return true }
-func (f *boolFlag) Set(s string) (err error) {
+func (f *boolFlag) String() string { return strconv.FormatBool(bool(*f)) }
+func (f *boolFlag) Set(s string) error {
 	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return errors.New("must be true or false, not " + strconv.Quote(s))
+	}
 	*f = boolFlag(b)
-	return err
+	return nil
 }
 
-// choiceFlag is one of some words.
+// choiceFlag is one of a list of words.
 type choiceFlag struct {
 	word  string
 	words []string
@@ -35,14 +39,64 @@ type choiceFlag struct {
 func (f *choiceFlag) String() string { return f.word }
 func (f *choiceFlag) Set(s string) error {
 	if !slices.Contains(f.words, s) {
-		return errors.New("is one of " + strings.Join(f.words, ", ") + ", not " + strconv.Quote(s))
+		return errors.New("must be one of " + strings.Join(f.words, ", ") + ", not " + strconv.Quote(s))
 	}
 	f.word = s
 	return nil
 }
 
-// durationFlag is a time above zero with its unit, such as 500ms or 1m30s. A number
-// alone is seconds.
+// addrFlag is HOST:PORT, HOST, :PORT or PORT. It is empty if the flag was not given, and never
+// set to empty: if a script's variable is unset, the server must not listen on all interfaces.
+type addrFlag string
+
+func (f *addrFlag) String() string { return string(*f) }
+func (f *addrFlag) Set(s string) error {
+	_, notNumber := strconv.ParseUint(s, 10, 64)
+	if s == "" || notNumber == nil && !isPort(s) {
+		return errors.New("must be HOST:PORT, HOST or :PORT with a port from 0 to 65535, not " + strconv.Quote(s))
+	}
+	*f = addrFlag(s)
+	return nil
+}
+
+// portFlag is a TCP port.
+type portFlag struct {
+	port  string
+	given bool
+}
+
+func (f *portFlag) String() string { return f.port }
+func (f *portFlag) Set(s string) error {
+	if !isPort(s) {
+		return errors.New("must be a port from 0 to 65535, not " + strconv.Quote(s))
+	}
+	f.port, f.given = s, true
+	return nil
+}
+
+func isPort(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
+}
+
+// listenAddress combines --addr and --port to HOST:PORT. It reports false if they name
+// different ports.
+func listenAddress(addr addrFlag, port portFlag) (string, bool) {
+	if isPort(string(addr)) {
+		addr = ":" + addr
+	}
+	host, own, err := net.SplitHostPort(string(addr))
+	switch {
+	case err != nil: // there is no port, or it is an IPv6 address without brackets
+		return net.JoinHostPort(strings.Trim(string(addr), "[]"), port.port), true
+	case own == "":
+		return net.JoinHostPort(host, port.port), true
+	}
+	return string(addr), !port.given || own == port.port
+}
+
+// durationFlag is a positive duration with its unit, such as 500ms or 1m30s. A bare number
+// is in seconds.
 type durationFlag time.Duration
 
 func (f *durationFlag) String() string {
@@ -60,14 +114,14 @@ func (f *durationFlag) Set(s string) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return errors.New("is a time such as 30s, 1m30s or 500ms, not " + strconv.Quote(s))
+		return errors.New("must be a duration such as 30s, 1m30s or 500ms, not " + strconv.Quote(s))
 	}
 	*f = durationFlag(d)
 	return nil
 }
 
-// sizeFlag is a number of bytes above zero with its unit: k, M and G are powers of
-// 1000, Ki, Mi and Gi of 1024, with or without B.
+// sizeFlag is a positive number of bytes with its unit. k, M and G are powers of 1000; Ki, Mi
+// and Gi are powers of 1024. A "B" may follow.
 type sizeFlag int
 
 func (f *sizeFlag) String() string {
@@ -79,7 +133,7 @@ func (f *sizeFlag) String() string {
 	return strconv.Itoa(int(*f))
 }
 
-// sizeUnits are the units, those first in which a size is shown.
+// sizeUnits are the units, in the order in which String tries them.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
@@ -102,5 +156,5 @@ func (f *sizeFlag) Set(s string) error {
 		}
 		break
 	}
-	return errors.New("is a size below 2 GiB such as 500k, 4MiB or 1G, not " + strconv.Quote(s))
+	return errors.New("must be a size below 2 GiB such as 500k, 4MiB or 1G, not " + strconv.Quote(s))
 }

@@ -9,12 +9,12 @@ import (
 func newVersion() *command {
 	return &command{
 		name:     "version",
-		short:    "Show the version of gallop and of Go",
-		long:     "Shows one line: the version of gallop, that of Go, and what it was built for.",
-		examples: []example{{"Show it", "gallop version"}},
+		short:    "Show the versions of gallop and Go",
+		long:     "Prints one line: the versions of gallop and Go, and the platform it was built for.",
+		examples: []example{{"Show the version", "gallop version"}},
 		run: func(env Env, args []string) error {
 			if len(args) > 0 {
-				return &usageError{fmt.Sprintf("version takes no argument, not %q", args[0]), `Run "gallop version".`}
+				return &usageError{fmt.Sprintf("version takes no arguments, but %q is one", args[0]), `Run "gallop version".`}
 			}
 			_, err := fmt.Fprintf(env.Stdout, "gallop %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
@@ -22,7 +22,7 @@ func newVersion() *command {
 	}
 }
 
-// version returns what the module was built as: a tag, a pseudo-version, or "devel".
+// version returns the version of the module: a tag, a pseudo-version, or "devel".
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version

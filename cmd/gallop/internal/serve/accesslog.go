@@ -11,22 +11,20 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// accessLog writes a line for each request. Lines are gathered and written when there
-// are many, or soon after. Whatever a client sends, a request is one line, and what
-// does not print is escaped.
+// accessLog writes a line for each request. It buffers lines and writes them when the buffer is full,
+// or after logDelay. A request is exactly one line, whatever a client sends: unprintable bytes are escaped.
 //
-// The bytes of a line are those of the body that is to be sent; the time is what
-// the handler took.
+// A line shows the size of the response body and how long the handler took.
 type accessLog struct {
-	line func(dst []byte, e *entry) []byte // nil: nothing is logged
+	line func(dst []byte, e *entry) []byte // nil if the log is off
 
 	mu     sync.Mutex
 	out    io.Writer
 	errors io.Writer
 	buf    []byte
-	armed  bool // a flush is due
+	armed  bool // a flush is scheduled
 	closed bool
-	lossy  bool // the last Write has failed
+	lossy  bool // the last Write failed
 }
 
 const (
@@ -34,7 +32,7 @@ const (
 	logDelay  = 100 * time.Millisecond
 )
 
-// entry is what a line is made of. Its slices are views of the request.
+// entry has the data of a line. Its slices are views of the request.
 type entry struct {
 	at                time.Time
 	took              time.Duration
@@ -42,7 +40,7 @@ type entry struct {
 	agent, referer    []byte
 	addr, ip          string
 	status            int
-	bytes             int64 // negative if it is not known
+	bytes             int64 // negative if unknown
 }
 
 func newAccessLog(c *Config) *accessLog {
@@ -56,7 +54,7 @@ func newAccessLog(c *Config) *accessLog {
 	return l
 }
 
-// write logs the request of ctx, whose response is there.
+// write logs the request and the response of ctx.
 func (l *accessLog) write(ctx *gallop.RequestCtx, began time.Time) {
 	if l.line == nil {
 		return
@@ -80,7 +78,7 @@ func (l *accessLog) write(ctx *gallop.RequestCtx, began time.Time) {
 	}
 }
 
-// bodySize returns how many bytes of a body are to be sent.
+// bodySize returns the size of the response body, or a negative number if it is unknown.
 func bodySize(ctx *gallop.RequestCtx) int64 {
 	resp := &ctx.Response
 	switch status := resp.StatusCode(); {
@@ -110,7 +108,7 @@ func (l *accessLog) flushLocked() {
 	}
 }
 
-// close writes what is gathered. What is logged later is written at once.
+// close writes the buffer. Lines that are logged later are written at once.
 func (l *accessLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,8 +116,8 @@ func (l *accessLog) close() {
 	l.flushLocked()
 }
 
-// textLine returns what appends lines for people, in columns: time, status, method, bytes,
-// duration, client, target.
+// textLine returns a function that appends lines for people. Their columns are time, status, method, size,
+// duration, client and target.
 func textLine(colour bool) func(dst []byte, e *entry) []byte {
 	return func(dst []byte, e *entry) []byte {
 		dst = e.at.AppendFormat(dst, "2006-01-02 15:04:05 ")
@@ -157,7 +155,7 @@ func statusColour(status int) string {
 	return "31"
 }
 
-// padded appends what f does in a column of that width, and a blank.
+// padded appends the text that f appends in a column of that width, and a blank.
 func padded(dst []byte, width int, right bool, f func([]byte) []byte) []byte {
 	start := len(dst)
 	dst = f(dst)
@@ -175,7 +173,7 @@ func padded(dst []byte, width int, right bool, f func([]byte) []byte) []byte {
 	return append(dst, ' ')
 }
 
-// roughly returns d with three digits.
+// roughly returns d truncated to three digits.
 func roughly(d time.Duration) time.Duration {
 	for unit := time.Duration(1); unit < time.Hour; unit *= 10 {
 		if d < 1000*unit {
@@ -192,7 +190,7 @@ func orDash(b []byte) []byte {
 	return b
 }
 
-// appendVisible appends b with everything percent-encoded that is no visible ASCII.
+// appendVisible appends b and percent-encodes every byte that is not visible ASCII.
 func appendVisible(dst, b []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range b {
@@ -205,6 +203,7 @@ func appendVisible(dst, b []byte) []byte {
 	return dst
 }
 
+// appendSize appends a number of bytes with its unit, a power of 1024.
 func appendSize(dst []byte, n int64) []byte {
 	if n < 1024 {
 		return append(strconv.AppendInt(dst, n, 10), " B"...)
@@ -218,7 +217,7 @@ func appendSize(dst []byte, n int64) []byte {
 	return append(dst, ' ', "KMGTP"[unit], 'i', 'B')
 }
 
-// appendJSONLine appends an object, for machines.
+// appendJSONLine appends a line with a JSON object.
 func appendJSONLine(dst []byte, e *entry) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = e.at.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
@@ -239,7 +238,7 @@ func appendJSONLine(dst []byte, e *entry) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendJSON appends b as a string of JSON. What is not UTF-8 becomes U+FFFD.
+// appendJSON appends b as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func appendJSON(dst, b []byte) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -250,7 +249,7 @@ func appendJSON(dst, b []byte) []byte {
 			dst = append(dst, '\\', byte(r))
 		case r < ' ' || r >= 0x7f && r < 0xa0:
 			dst = append(dst, '\\', 'u', '0', '0', digits[r>>4], digits[r&15])
-		case r == '\u2028' || r == '\u2029': // which some take for line ends
+		case r == '\u2028' || r == '\u2029': // some parsers treat them as line ends
 			dst = append(dst, '\\', 'u', '2', '0', '2', digits[r&15])
 		default:
 			dst = utf8.AppendRune(dst, r)

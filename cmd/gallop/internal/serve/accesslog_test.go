@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"net"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
@@ -160,55 +156,33 @@ func TestBodySizes(t *testing.T) {
 	}
 }
 
-func TestHiddenNames(t *testing.T) {
-	files := fstest.MapFS{"a": {}, ".b": {}, "c/.d/e": {}, "c/f": {}, "..g": {}}
-	for i := range 50 {
-		files[fmt.Sprintf("many/.%d", i)] = &fstest.MapFile{}
-	}
-	files["many/z"] = &fstest.MapFile{}
-	if err := fstest.TestFS(visible{files}, "a", "c/f", "many/z"); err != nil {
-		t.Error(err)
-	}
-	for _, name := range []string{".b", "c/.d", "c/.d/e", "..g"} {
-		if _, err := (visible{files}).Open(name); err == nil {
-			t.Errorf("%s is open", name)
-		}
-		if _, err := fs.Stat(visible{files}, name); err == nil {
-			t.Errorf("%s is there", name)
-		}
-	}
-	d, err := visible{files}.Open("many")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := d.(fs.ReadDirFile)
-	if got, err := dir.ReadDir(3); len(got) != 1 || err != nil {
-		t.Errorf("%v, %v", got, err)
-	}
-	if got, err := dir.ReadDir(3); len(got) != 0 || err != io.EOF {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 func TestPanel(t *testing.T) {
 	s := &site{Config: &Config{Dir: "/srv/www", Addr: ":8080", Log: "text", Version: "v1.2.3", Echo: true, MaxBody: 4 << 20}}
 	s.server = s.newServer(nil)
 	served := map[bool]string{true: "event loops", false: "a goroutine per connection"}[runtime.GOOS == "linux"] // see gallop.EngineAuto
-	plain := s.panel([]string{"http://localhost:8080/", "http://192.0.2.7:8080/"}, s.what(), false)
+	everywhere, here := &net.TCPAddr{IP: net.IPv6unspecified, Port: 8080}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	plain := s.panel([]string{"http://localhost:8080/", "http://192.0.2.7:8080/"}, everywhere, false)
 	for _, want := range []string{
 		"gallop v1.2.3 · go1.", "Open       http://localhost:8080/\n", "Network    http://192.0.2.7:8080/\n", "Serving    /srv/www\n",
-		"HTTP/1.1, " + served, "head 64.0 KiB within 10s · body 4.0 MiB · idle 1m15s · 262144 connections",
-		"text on the standard output", "hidden; --hidden shows them", "/_gallop/echo",
+		"HTTP/1.1, " + served, "headers 64.0 KiB within 10s · body 4.0 MiB · idle 1m15s · 262144 connections",
+		"text on standard output", "hidden; --hidden shows them", "/_gallop/echo",
 	} {
 		if !strings.Contains(plain, want) {
 			t.Errorf("no %q in\n%s", want, plain)
 		}
 	}
 	if strings.Contains(plain, "\x1b") {
-		t.Error("colour where there is to be none")
+		t.Error("there are colours")
 	}
-	if !strings.Contains(s.panel(nil, "", true), "\x1b[1mgallop\x1b[0m") {
-		t.Error("no colour")
+	if !strings.HasSuffix(strings.SplitN(plain, "Open ", 2)[0], "\n\n  Every machine on your network can reach this server.\n"+
+		"  To keep it to this machine, use --addr localhost:8080.\n\n  ") {
+		t.Errorf("the panel does not begin with who can reach the server:\n%s", plain)
+	}
+	if local := s.panel(nil, here, false); !strings.Contains(local, "\n\n  Only this machine can reach this server.\n\n") {
+		t.Errorf("the panel does not say that it is private:\n%s", local)
+	}
+	if !strings.Contains(s.panel(nil, here, true), "\x1b[1mgallop\x1b[0m") {
+		t.Error("there are no colours")
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// echo answers with the request in JSON:
+// echo returns the request as JSON:
 //
 //	{"method","uri","path","host","headers":[[name,value],…],"body_b64"}
 //
-// uri is the target as it was received, path the percent-decoded one. Bytes from
-// 0x80 on stand as the code point of the same value, so that none is lost.
+// uri is the request target as it was received, path is percent-decoded. A byte from 0x80 to 0xff
+// becomes the code point of the same value, so that no byte is lost.
 func echo(ctx *gallop.RequestCtx) { writeEcho(ctx, ctx.PostBody()) }
 
 func writeEcho(ctx *gallop.RequestCtx, body []byte) {
@@ -47,7 +47,7 @@ func appendEcho(dst []byte, ctx *gallop.RequestCtx, body []byte) []byte {
 	return append(dst, "\"}\n"...)
 }
 
-// appendLatin1 appends b as a string of JSON, a code point for each byte.
+// appendLatin1 appends b as a JSON string with one code point for each byte.
 func appendLatin1(dst, b []byte) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -66,9 +66,11 @@ func appendLatin1(dst, b []byte) []byte {
 	return append(dst, '"')
 }
 
-// echoAll answers every path with an echo, except for some that tests of a server need:
-// /_/status/NNN answers with that status and tries to send a body, /_/nobody does not
-// read the body, and /_/stream sends two pieces whose length is not announced.
+// echoAll returns an echo for every path, except for three that help to test clients and proxies:
+//
+//   - /_/status/NNN returns that status and tries to send a body.
+//   - /_/nobody does not read the body.
+//   - /_/stream sends two pieces without a Content-Length.
 func echoAll(ctx *gallop.RequestCtx) {
 	path := string(ctx.Path())
 	if status, ok := strings.CutPrefix(path, "/_/status/"); ok {

@@ -1,7 +1,8 @@
 package serve
 
 import (
-	"io"
+	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -9,97 +10,139 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// files returns what serves the directory. The directory is opened once: what is
-// put in its place later is not served.
-func (s *site) files() (gallop.RequestHandler, error) {
+// indexName is the name of the page that is shown for a directory.
+const indexName = "index.html"
+
+// directory serves the files of a directory. gallop.FS decides which file a path names, and whether
+// to serve it. directory adds the lists and the error pages.
+type directory struct {
+	files    fs.FS
+	serve    gallop.RequestHandler // gallop.FS
+	app      gallop.RequestHandler // with SPA, the index page for any path
+	compress bool
+	noIndex  bool
+	hidden   bool // serves and lists dotfiles
+}
+
+// directory returns a handler that serves the directory. The directory is opened once: if it is
+// replaced later, the handler keeps serving the old one.
+func (s *site) directory() (*directory, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return nil, err
 	}
 	s.root = root
-	files := root.FS()
-	if !s.Hidden {
-		files = visible{files}
-	}
-	f := &gallop.FS{
-		FS:                 files,
-		GenerateIndexPages: true,
-		AcceptByteRange:    true,
-		Compress:           s.Compress,
-		CompressBrotli:     s.Compress,
-		CompressZstd:       s.Compress,
-	}
+	d := &directory{files: root.FS(), compress: s.Compress, noIndex: s.NoIndex, hidden: s.Hidden}
+	files := d.fileSystem()
 	if !s.NoIndex {
-		f.IndexNames = []string{"index.html"}
+		files.IndexNames = []string{indexName}
 	}
-	serve := f.NewRequestHandler()
-	return func(ctx *gallop.RequestCtx) {
-		serve(ctx)
-		ctx.Response.Header.Set(gallop.HeaderXContentTypeOptions, "nosniff")
-	}, nil
+	d.serve = files.NewRequestHandler()
+	if s.SPA {
+		app := d.fileSystem()
+		app.PathRewrite = func(*gallop.RequestCtx) []byte { return []byte("/" + indexName) }
+		d.app = app.NewRequestHandler()
+	}
+	return d, nil
 }
 
-// visible is a file system without the names that begin with a dot.
-type visible struct{ files fs.FS }
-
-func (v visible) Open(name string) (fs.File, error) {
-	if isHidden(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+// fileSystem returns the settings that the handlers for files and for the application share.
+func (d *directory) fileSystem() *gallop.FS {
+	return &gallop.FS{
+		FS:              d.files,
+		HideDotfiles:    !d.hidden,
+		AcceptByteRange: true,
+		Compress:        d.compress,
+		CompressBrotli:  d.compress,
+		CompressZstd:    d.compress,
 	}
-	f, err := v.files.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	// A file stays what it is, so that the system can send it by itself.
-	if info, err := f.Stat(); err != nil || !info.IsDir() {
-		return f, nil
-	}
-	if d, ok := f.(fs.ReadDirFile); ok {
-		return visibleDir{d}, nil
-	}
-	return f, nil
 }
 
-func (v visible) Stat(name string) (fs.FileInfo, error) {
-	if isHidden(name) {
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+func (d *directory) handle(ctx *gallop.RequestCtx) {
+	d.serve(ctx)
+	switch {
+	case d.isBareDirectory(ctx) && d.app == nil:
+		d.list(ctx)
+	case d.app != nil && (d.isBareDirectory(ctx) || isRoute(ctx)):
+		ctx.Response.Reset()
+		d.app(ctx)
+		ctx.Response.Header.Add(gallop.HeaderVary, gallop.HeaderAccept) // see isRoute
+	case isFavicon(ctx):
+		sendFavicon(ctx)
 	}
-	return fs.Stat(v.files, name)
+	if ctx.Response.StatusCode() >= 400 {
+		explain(ctx)
+	}
+	ctx.Response.Header.Set(gallop.HeaderXContentTypeOptions, "nosniff")
 }
 
-// isHidden reports whether a segment of name, which is valid for io/fs, begins with a dot.
-func isHidden(name string) bool {
-	return name != "." && (name[0] == '.' || strings.Contains(name, "/."))
+// isBareDirectory reports whether the path is that of a directory without an index page. gallop.FS
+// refuses to list those. It sends the same status if it may not read the index page; a list must not
+// replace that page.
+func (d *directory) isBareDirectory(ctx *gallop.RequestCtx) bool {
+	if ctx.Response.StatusCode() != gallop.StatusForbidden || !bytes.HasSuffix(ctx.Path(), []byte("/")) {
+		return false
+	}
+	if d.noIndex {
+		return true
+	}
+	info, err := fs.Stat(d.files, strings.TrimPrefix(dirName(ctx)+"/"+indexName, "./"))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()
 }
 
-type visibleDir struct{ fs.ReadDirFile }
-
-// ReadDir returns at least one entry with n > 0, as io/fs wants it, or an error.
-func (d visibleDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n <= 0 {
-		entries, err := d.ReadDirFile.ReadDir(n)
-		return seen(entries), err
+// dirName returns the name of the directory that the path of a request stands for, as io/fs wants it.
+func dirName(ctx *gallop.RequestCtx) string {
+	if name := strings.Trim(string(ctx.Path()), "/"); name != "" {
+		return name
 	}
-	var list []fs.DirEntry
-	for len(list) < n {
-		entries, err := d.ReadDirFile.ReadDir(n - len(list))
-		list = append(list, seen(entries)...)
-		if err != nil {
-			if len(list) > 0 && err == io.EOF {
-				err = nil
-			}
-			return list, err
-		}
-	}
-	return list, nil
+	return "."
 }
 
-func seen(entries []fs.DirEntry) []fs.DirEntry {
-	list := entries[:0]
-	for _, e := range entries {
-		if !isHidden(e.Name()) {
-			list = append(list, e)
-		}
+// isRoute reports whether a path that names no file is a route of the single-page application. It
+// is one if a browser navigates to it, or if its last segment has no extension. A missing script or
+// image stays a 404, so that browsers do not try to run or show the index page.
+func isRoute(ctx *gallop.RequestCtx) bool {
+	if ctx.Response.StatusCode() != gallop.StatusNotFound {
+		return false
 	}
-	return list
+	path := ctx.Path()
+	return wantsPage(ctx) || bytes.IndexByte(path[bytes.LastIndexByte(path, '/')+1:], '.') < 0
+}
+
+func isFavicon(ctx *gallop.RequestCtx) bool {
+	return ctx.Response.StatusCode() == gallop.StatusNotFound && string(ctx.Path()) == "/favicon.ico"
+}
+
+func sendFavicon(ctx *gallop.RequestCtx) {
+	ctx.Response.Reset()
+	ctx.SetContentType("image/svg+xml")
+	ctx.Response.Header.Set(gallop.HeaderContentSecurityPolicy, "default-src 'none'")
+	ctx.Response.Header.Set(gallop.HeaderCacheControl, "no-cache")
+	ctx.SetBodyString(favicon)
+}
+
+// list sends the page that lists a directory.
+func (d *directory) list(ctx *gallop.RequestCtx) {
+	list, more, err := readList(d.files, dirName(ctx), d.hidden)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return // the 403 is there
+	case errors.Is(err, fs.ErrNotExist):
+		ctx.NotFound()
+		return
+	case err != nil:
+		ctx.Logger().Printf("cannot list a directory: %v", err)
+		ctx.Error(gallop.StatusMessage(gallop.StatusInternalServerError), gallop.StatusInternalServerError)
+		return
+	}
+	o := parseOrder(ctx.QueryArgs())
+	o.sort(list)
+	send := func(ctx *gallop.RequestCtx) {
+		ctx.Response.Reset()
+		listingPage.send(ctx, newListing(ctx, list, more, o))
+	}
+	if d.compress {
+		send = gallop.CompressHandlerBrotliLevel(send, gallop.CompressBrotliDefaultCompression, gallop.CompressDefaultCompression)
+	}
+	send(ctx)
 }

@@ -1,19 +1,31 @@
-// Package serve is what "gallop serve" does. It is written against the public API alone.
+// Package serve implements "gallop serve". It uses only the public API of gallop.
 //
-// serve.go runs a server until it is told to stop, files.go serves the directory,
-// echo.go the requests themselves, accesslog.go writes what was asked, and panel.go says where
-// and how at the start.
+// Its files:
+//
+//	serve.go        runs the server until a signal stops it
+//	certificate.go  checks the files for TLS
+//	panel.go        writes the start message
+//	browser.go      opens a browser
+//	files.go        serves the directory
+//	list.go         reads and sorts directories
+//	listing.go      makes the page that lists a directory
+//	kinds.go        chooses the icons of that page
+//	failure.go      makes the error pages
+//	page.go         renders the templates in pages/ and sets their content security policy
+//	cors.go         lets pages of other origins read responses
+//	echo.go         returns requests as JSON
+//	accesslog.go    logs requests
 package serve
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -22,42 +34,44 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Config is what the command line says, and what there is of the process.
+// Config has the settings from the command line, and the parts of the process that the server uses.
 type Config struct {
 	Dir               string
-	Addr              string // as net.Listen takes it
-	CertFile, KeyFile string // both or none
+	Addr              string // for net.Listen
+	CertFile, KeyFile string // both or neither
 	Log               string // text, json or off
+	Open              bool   // opens a browser
+	SPA               bool   // index.html stands in for paths without a file
+	CORS              bool   // pages of any origin may read responses
 	Compress          bool
-	NoIndex           bool // lists even where there is an index.html
-	Hidden            bool // serves names that begin with a dot
+	NoIndex           bool // lists directories even if they have an index.html
+	Hidden            bool // serves dotfiles
 	Echo, EchoAll     bool
 	MaxBody           int           // bytes
-	Grace             time.Duration // for requests under way when it stops
+	Grace             time.Duration // for in-flight requests when the server stops
 
 	Version        string
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 }
 
-// site is a running server and what belongs to it.
+// site is a running server and its state.
 type site struct {
 	*Config
 	server   *gallop.Server
 	access   *accessLog
-	root     io.Closer // what is served, nil without files
+	root     io.Closer // the open directory, nil with EchoAll
 	requests atomic.Int64
 	began    time.Time
 }
 
-// Run serves until a signal arrives, and then as long as requests are under way and
-// grace lasts; another signal ends it at once. The error says that it could not be
-// served, or that requests were cut off.
+// Run serves until a signal arrives. Then it waits for in-flight requests, at most for c.Grace; another
+// signal cuts them off. The error says why the server could not start, or that requests were cut off.
 func Run(c *Config, signals <-chan os.Signal) error {
 	s := &site{Config: c, began: time.Now(), access: newAccessLog(c)}
 	handler, err := s.handler()
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot serve the directory %q: %w", c.Dir, err)
 	}
 	if s.root != nil {
 		defer s.root.Close()
@@ -65,8 +79,8 @@ func Run(c *Config, signals <-chan os.Signal) error {
 	defer s.access.close()
 	s.server = s.newServer(handler)
 	if c.CertFile != "" {
-		if _, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err != nil {
-			return fmt.Errorf("cannot use the certificate: %w\nBoth files have to be PEM and belong together", err)
+		if err := c.checkCertificate(); err != nil {
+			return err
 		}
 	}
 	ln, err := net.Listen("tcp", c.Addr)
@@ -76,6 +90,9 @@ func Run(c *Config, signals <-chan os.Signal) error {
 	s.writePanel(ln.Addr())
 	ended := make(chan error, 1)
 	go func() { ended <- s.serve(ln) }()
+	if c.Open {
+		s.openBrowser(s.urls(ln.Addr())[0])
+	}
 	select {
 	case err := <-ended:
 		return err
@@ -97,7 +114,7 @@ func (s *site) newServer(handler gallop.RequestHandler) *gallop.Server {
 		ErrorHandler:       s.refused,
 		Logger:             log.New(s.Stderr, "gallop: ", 0),
 		MaxRequestBodySize: s.MaxBody,
-		// What follows are the defaults; they are here for the panel to show.
+		// The values below are gallop's defaults. They are set so that the panel can show them.
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       75 * time.Second,
 		MaxHeaderBytes:    64 << 10,
@@ -105,21 +122,34 @@ func (s *site) newServer(handler gallop.RequestHandler) *gallop.Server {
 	}
 }
 
-// handler returns what answers requests.
-func (s *site) handler() (gallop.RequestHandler, error) {
-	if s.EchoAll {
-		return echoAll, nil
+// handler returns the handler for all requests.
+func (s *site) handler() (handler gallop.RequestHandler, err error) {
+	if handler = echoAll; !s.EchoAll {
+		if handler, err = s.files(); err != nil {
+			return nil, err
+		}
 	}
-	files, err := s.files()
-	if err != nil || !s.Echo {
-		return files, err
+	if s.CORS {
+		handler = withCORS(handler)
+	}
+	return handler, nil
+}
+
+// files returns the handler for the directory, and for /_gallop/echo if that is on.
+func (s *site) files() (gallop.RequestHandler, error) {
+	d, err := s.directory()
+	if err != nil {
+		return nil, err
+	}
+	if !s.Echo {
+		return d.handle, nil
 	}
 	return func(ctx *gallop.RequestCtx) {
 		if isBelow(string(ctx.Path()), "/_gallop/echo") {
 			echo(ctx)
 			return
 		}
-		files(ctx)
+		d.handle(ctx)
 	}, nil
 }
 
@@ -128,7 +158,7 @@ func isBelow(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// counted counts and logs the requests that next answers.
+// counted returns a handler that counts and logs the requests to next.
 func (s *site) counted(next gallop.RequestHandler) gallop.RequestHandler {
 	return func(ctx *gallop.RequestCtx) {
 		began := time.Now()
@@ -138,19 +168,19 @@ func (s *site) counted(next gallop.RequestHandler) gallop.RequestHandler {
 	}
 }
 
-// refused logs a request that is refused before the handler sees it.
+// refused logs a request that the server refused before the handler saw it.
 func (s *site) refused(ctx *gallop.RequestCtx, _ error) {
 	s.requests.Add(1)
 	s.access.write(ctx, time.Now())
 }
 
-// stop ends the server: when all requests under way are answered, or at once with another
-// signal.
+// stop shuts the server down when its in-flight requests are finished, or at once when another signal
+// arrives.
 func (s *site) stop(signals <-chan os.Signal) error {
 	if isTerminal(s.Stderr) {
-		fmt.Fprintln(s.Stderr) // behind the ^C that it shows
+		fmt.Fprintln(s.Stderr) // the terminal has printed ^C
 	}
-	fmt.Fprintf(s.Stderr, "gallop: stopping; requests under way have %v to finish, interrupt again to cut them off\n", s.Grace)
+	fmt.Fprintf(s.Stderr, "gallop: stopping; in-flight requests have %v to finish, interrupt again to cut them off\n", s.Grace)
 	ctx, cancel := context.WithTimeout(context.Background(), s.Grace)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -166,7 +196,7 @@ func (s *site) stop(signals <-chan os.Signal) error {
 	n := s.requests.Load()
 	fmt.Fprintf(s.Stderr, "gallop: stopped after %v, %s served\n", time.Since(s.began).Round(time.Millisecond), plural(n, "request"))
 	if err != nil {
-		return errors.New("connections were cut off that did not end in time")
+		return errors.New("some requests did not finish in time and were cut off; --grace gives them longer")
 	}
 	return nil
 }
@@ -179,12 +209,20 @@ func plural(n int64, what string) string {
 }
 
 func listenError(addr string, err error) error {
-	advice := "Choose another address with --addr, for example --addr localhost:3000"
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("cannot listen on %s: something else does already\nEnd that, or choose another port with --addr, for example --addr :8081", addr)
+		return fmt.Errorf("cannot listen on %s: another program already does\nStop that program, or choose another port, for example --port %s", addr, portAfter(addr))
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("cannot listen on %s: not permitted\nPorts below 1024 are for the administrator. %s", addr, advice)
+		return fmt.Errorf("cannot listen on %s: permission denied\nPorts below 1024 may need an administrator. Choose another port, for example --port 8080", addr)
 	}
-	return fmt.Errorf("cannot listen on %s: %w\n%s", addr, err, advice)
+	return fmt.Errorf("cannot listen on %s: %w\nChoose another address with --addr, for example --addr localhost:3000", addr, err)
+}
+
+// portAfter returns the port that follows that of addr.
+func portAfter(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	if n, err := strconv.Atoi(port); err == nil && n > 0 && n < 65535 {
+		return strconv.Itoa(n + 1)
+	}
+	return "8081"
 }
