@@ -12,9 +12,14 @@ func (n *nameTable) same(name []byte) string {
 	if len(name) == 0 || len(name) > maxName {
 		return string(name)
 	}
-	place := &n[name[0]*31+name[len(name)/2]*7+name[len(name)-1]+byte(len(name))]
+	place := &n[placeOf(name)]
 	if *place != string(name) {
 		*place = string(name)
 	}
 	return *place
+}
+
+// placeOf returns a number that differs for most strings. b is not empty.
+func placeOf(b []byte) byte {
+	return b[0]*31 + b[len(b)/2]*7 + b[len(b)-1] + byte(len(b))
 }
