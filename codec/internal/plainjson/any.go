@@ -93,7 +93,7 @@ func (d *decoder) anyObject() (any, bool) {
 		if !is {
 			return nil, false
 		}
-		name := d.names.same(text)
+		name := d.same(text)
 		if !d.colon() {
 			return nil, false
 		}

@@ -262,7 +262,7 @@ func decodeMap(of *plan, t reflect.Type) func(*decoder, reflect.Value) bool {
 			if !is {
 				return false
 			}
-			name := d.names.same(text)
+			name := d.same(text)
 			if !d.colon() {
 				return false
 			}
@@ -284,28 +284,40 @@ func (r *record) decode(d *decoder, v reflect.Value) bool {
 	next := 0 // fields mostly come in order
 	more, ok := d.enter('}')
 	for context := inFirstName; more; context = inName {
-		name, is := d.name(context)
-		if !is {
-			return false
-		}
-		var f *recordField
-		if next < len(r.fields) && string(name) == r.fields[next].name {
-			f = &r.fields[next]
+		if next < len(r.fields) && d.isKey(r.fields[next].key) {
+			if f := &r.fields[next]; !r.decodeField(d, f, v) {
+				return false
+			}
+			next++
 		} else {
-			f = r.field(name)
-		}
-		if f == nil {
-			is = d.unknown(name)
-		} else {
-			next = f.next
-			is = d.colon() && r.decodeField(d, f, v)
-		}
-		if !is {
-			return false
+			name, is := d.name(context)
+			if !is {
+				return false
+			}
+			if f := r.field(name); f == nil {
+				is = d.unknown(name)
+			} else {
+				next = f.next
+				is = d.colon() && r.decodeField(d, f, v)
+			}
+			if !is {
+				return false
+			}
 		}
 		more, ok = d.next('}', inMembers)
 	}
 	return ok
+}
+
+// isKey passes over a name and a colon that are written as in key, behind its comma, unless there is white space.
+func (d *decoder) isKey(key string) bool {
+	left := d.data[d.at:]
+	key = key[1:]
+	if len(left) <= len(key) || string(left[:len(key)]) != key || left[len(key)] <= ' ' {
+		return false
+	}
+	d.at += len(key)
+	return true
 }
 
 func (r *record) decodeField(d *decoder, f *recordField, v reflect.Value) bool {

@@ -8,13 +8,13 @@ type nameTable [256]string
 const maxName = 32
 
 // same returns name as a string, the one that was returned for it before if that is still there.
-func (n *nameTable) same(name []byte) string {
+func (d *decoder) same(name []byte) string {
 	if len(name) == 0 || len(name) > maxName {
-		return string(name)
+		return d.kept(name)
 	}
-	place := &n[placeOf(name)]
+	place := &d.names[placeOf(name)]
 	if *place != string(name) {
-		*place = string(name)
+		*place = d.kept(name)
 	}
 	return *place
 }

@@ -40,7 +40,7 @@ func newDecoder(data []byte) *decoder {
 func (d *decoder) release() {
 	d.data, d.s, d.whole = nil, nil, whole{}
 	if d.shares {
-		d.shared = shared{}
+		d.shared, d.names = shared{}, nameTable{} // or names keep blocks
 	}
 	clear(d.elements)
 	clear(d.strings)
