@@ -2,9 +2,7 @@ package plainjson
 
 import (
 	"encoding/json"
-	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,11 +19,13 @@ func (p *plan) decodes(d *decoder, v reflect.Value) bool {
 	return p.decode(d, v)
 }
 
+// The functions that decode a value are called at its first byte.
+
 // null reports whether there is null, which leaves most values as they are, and passes over it.
-func (d *decoder) null() bool { return d.peek() == 'n' && d.is("null") }
+func (d *decoder) null() bool { return d.first() == 'n' && d.is("null") }
 
 func decodeBool(d *decoder, v reflect.Value) bool {
-	switch d.peek() {
+	switch d.first() {
 	case 't':
 		v.SetBool(true)
 		return d.is("true")
@@ -36,13 +36,12 @@ func decodeBool(d *decoder, v reflect.Value) bool {
 	return d.null() || d.mistyped(v)
 }
 
-// short is how many digits fit into an int64, whatever they are.
-const short = 18
-
-// longest is how many digits a uint64 has at most.
-const longest = 20
-
 func decodeInt(d *decoder, v reflect.Value) bool {
+	if n, size := shortInt(d.data, d.at); size > 0 && !v.OverflowInt(n) {
+		d.at += size
+		v.SetInt(n)
+		return true
+	}
 	if d.null() {
 		return true
 	}
@@ -59,6 +58,11 @@ func decodeInt(d *decoder, v reflect.Value) bool {
 }
 
 func decodeUint(d *decoder, v reflect.Value) bool {
+	if n, size := shortNatural(d.data, d.at); size > 0 && !v.OverflowUint(n) {
+		d.at += size
+		v.SetUint(n)
+		return true
+	}
 	if d.null() {
 		return true
 	}
@@ -74,33 +78,15 @@ func decodeUint(d *decoder, v reflect.Value) bool {
 	return true
 }
 
-// integer reads a number that is an int64.
-func integer(text []byte) (n int64, ok bool) {
-	if text[0] != '-' {
-		absolute, ok := natural(text)
-		return int64(absolute), ok && absolute <= math.MaxInt64
-	}
-	absolute, ok := natural(text[1:])
-	return -int64(absolute), ok && absolute <= -math.MinInt64
-}
-
-// natural reads digits that are a uint64.
-func natural(digits []byte) (n uint64, ok bool) {
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + uint64(c-'0')
-	}
-	if len(digits) <= short {
-		return n, true
-	}
-	n, err := strconv.ParseUint(string(digits[:min(len(digits), longest+1)]), 10, 64)
-	return n, err == nil
-}
-
 func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
+		if bits == 64 {
+			if f, n := exactFloat(d.data, d.at); n > 0 {
+				d.at += n
+				v.SetFloat(f)
+				return true
+			}
+		}
 		if d.null() {
 			return true
 		}
@@ -108,7 +94,7 @@ func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 		if !ok {
 			return d.mistyped(v)
 		}
-		f, err := strconv.ParseFloat(string(text), bits)
+		f, err := strconv.ParseFloat(asString(text), bits)
 		if err != nil {
 			return d.mistypedNumber(text, v)
 		}
@@ -118,7 +104,7 @@ func decodeFloat(bits int) func(*decoder, reflect.Value) bool {
 }
 
 func decodeString(d *decoder, v reflect.Value) bool {
-	if d.peek() != '"' {
+	if d.first() != '"' {
 		return d.null() || d.mistyped(v)
 	}
 	text, ok := d.string()
@@ -131,10 +117,18 @@ func decodeString(d *decoder, v reflect.Value) bool {
 // string is text for a string that is kept.
 func (d *decoder) string() (text string, ok bool) {
 	b, ok := d.text()
-	if len(b) >= chunkSize && d.whole.gives(b) {
-		return asString(b), ok
+	return d.kept(b), ok
+}
+
+// kept returns b, which text has returned, as a string.
+func (d *decoder) kept(b []byte) string {
+	switch {
+	case len(b) <= maxText && d.shares:
+		return d.shared.text(b)
+	case len(b) >= chunkSize && d.whole.gives(b):
+		return asString(b)
 	}
-	return string(b), ok
+	return string(b)
 }
 
 func decodeTime(d *decoder, v reflect.Value) bool {
@@ -167,171 +161,171 @@ func decodeRaw(d *decoder, v reflect.Value) bool {
 	return true
 }
 
-func decodeAny(d *decoder, v reflect.Value) bool {
-	if !v.IsNil() && v.Elem().Kind() == reflect.Pointer {
-		return d.other(v)
-	}
-	value, ok := d.any()
-	if !ok {
-		return false
-	}
-	if value == nil {
-		v.SetZero()
-		return true
-	}
-	v.Set(reflect.ValueOf(value))
-	return true
-}
-
-// any reads a value as what it is.
-func (d *decoder) any() (v any, ok bool) {
-	switch d.peek() {
-	case '"':
-		return d.anyString()
-	case 't':
-		return true, d.is("true")
-	case 'f':
-		return false, d.is("false")
-	case 'n':
-		return nil, d.is("null")
-	case '[':
-		return d.anyList()
-	case '{':
-		object := map[string]any{}
-		ok = d.members((*decoder).name, func(name []byte) bool {
-			key := d.names.same(name)
-			one, ok := d.any()
-			object[key] = one
-			return ok
-		})
-		return object, ok
-	}
-	return d.anyNumber()
-}
-
-func (d *decoder) anyNumber() (any, bool) {
-	text, ok := d.number()
-	if !ok {
-		return nil, false
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return nil, d.mistypedNumber(text, reflect.New(anyType).Elem())
-	}
-	return f, true
-}
-
-// anyList reads a list. Its elements are put on a stack until their number is known, in parts if there are many.
-func (d *decoder) anyList() (any, bool) {
-	const many = 1024
-	var parts [][]any
-	base := len(d.stack)
-	ok := d.elements(func() bool {
-		one, ok := d.any()
-		if d.stack = append(d.stack, one); len(d.stack)-base == many {
-			parts = append(parts, d.pop(base))
-		}
-		return ok
-	})
-	list := d.pop(base)
-	if parts != nil {
-		list = slices.Concat(append(parts, list)...)
-	}
-	return list, ok
-}
-
-// pop takes what is on the stack from base on.
-func (d *decoder) pop(base int) []any {
-	list := make([]any, len(d.stack)-base)
-	copy(list, d.stack[base:])
-	clear(d.stack[base:])
-	d.stack = d.stack[:base]
-	return list
-}
-
-func (d *decoder) anyString() (any, bool) { return d.string() }
-
-func decodePointer(of *plan) func(*decoder, reflect.Value) bool {
+func decodePointer(of *plan, t reflect.Type) func(*decoder, reflect.Value) bool {
+	element := t.Elem()
 	return func(d *decoder, v reflect.Value) bool {
 		if d.null() {
 			v.SetZero()
 			return true
 		}
 		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
+			v.Set(reflect.New(element))
 		}
 		return of.decodes(d, v.Elem())
 	}
 }
 
-func decodeSlice(of *plan) func(*decoder, reflect.Value) bool {
+// decodeStrings returns a decodeSlice for []string, which needs no reflection for most strings. slowly is the one that does.
+func decodeStrings(slowly func(*decoder, reflect.Value) bool) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
-		if d.peek() != '[' {
+		list, ok := v.Addr().Interface().(*[]string)
+		if !ok || *list != nil || d.first() != '[' {
+			return slowly(d, v)
+		}
+		p := pile[string]{base: len(d.strings)}
+		outermost := d.depth == 0
+		more, ok := d.enter(']')
+		for i := 0; more; i++ {
+			var text string
+			is := false
+			if d.peek() == '"' {
+				text, is = d.string()
+			} else {
+				d.one = ""
+				is = decodeString(d, reflect.ValueOf(&d.one).Elem())
+				text = d.one
+			}
+			p.add(&d.strings, text)
+			if outermost {
+				d.inElement(i, is)
+			}
+			if !is {
+				ok = false
+				break
+			}
+			more, ok = d.next(']', inElements)
+		}
+		*list = p.list(&d.strings)
+		return ok
+	}
+}
+
+func decodeSlice(of *plan, t reflect.Type) func(*decoder, reflect.Value) bool {
+	size := int(t.Elem().Size())
+	return func(d *decoder, v reflect.Value) bool {
+		if d.first() != '[' {
 			if d.null() {
 				v.SetZero()
 				return true
 			}
 			return d.mistyped(v)
 		}
-		l := newList(v)
+		l := newList(v, size)
 		outermost := d.depth == 0
-		ok := d.elements(func() bool {
-			ok := of.decodes(d, l.next())
+		more, ok := d.enter(']')
+		for more {
+			d.peek()
+			is := of.decodes(d, l.next())
 			if outermost {
-				d.inElement(l.len()-1, ok)
+				d.inElement(l.len()-1, is)
 			}
-			return ok
-		})
+			if !is {
+				ok = false
+				break
+			}
+			more, ok = d.next(']', inElements)
+		}
 		l.end()
 		return ok
 	}
 }
 
-func decodeMap(of *plan) func(*decoder, reflect.Value) bool {
+func decodeMap(of *plan, t reflect.Type) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
-		if d.peek() != '{' {
+		if d.first() != '{' {
 			if d.null() {
 				v.SetZero()
 				return true
 			}
 			return d.mistyped(v)
 		}
-		t := v.Type()
 		if v.IsNil() {
 			v.Set(reflect.MakeMap(t))
 		}
+		more, ok := d.enter('}')
+		if !more {
+			return ok
+		}
 		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-		return d.members((*decoder).name, func(name []byte) bool {
-			text := d.names.same(name)
+		for context := inFirstName; more; context = inName {
+			text, is := d.name(context)
+			if !is {
+				return false
+			}
+			name := d.same(text)
+			if !d.colon() {
+				return false
+			}
 			if value.SetZero(); !of.decodes(d, value) {
 				return false
 			}
-			key.SetString(text)
+			key.SetString(name)
 			v.SetMapIndex(key, value)
-			return true
-		})
+			more, ok = d.next('}', inMembers)
+		}
+		return ok
 	}
 }
 
 func (r *record) decode(d *decoder, v reflect.Value) bool {
-	if d.peek() != '{' {
+	if d.first() != '{' {
 		return d.null() || d.mistyped(v)
 	}
 	next := 0 // fields mostly come in order
-	return d.members((*decoder).name, func(name []byte) bool {
-		var f *recordField
-		if next < len(r.fields) && string(name) == r.fields[next].name {
-			f = &r.fields[next]
-		} else if f = r.field(name); f == nil {
-			return d.unknown(name)
+	more, ok := d.enter('}')
+	for context := inFirstName; more; context = inName {
+		if next < len(r.fields) && d.isKey(r.fields[next].key) {
+			if f := &r.fields[next]; !r.decodeField(d, f, v) {
+				return false
+			}
+			next++
+		} else {
+			name, is := d.name(context)
+			if !is {
+				return false
+			}
+			if f := r.field(name); f == nil {
+				is = d.unknown(name)
+			} else {
+				next = f.next
+				is = d.colon() && r.decodeField(d, f, v)
+			}
+			if !is {
+				return false
+			}
 		}
-		next = f.next
-		ok := f.plan.decodes(d, v.Field(f.index))
-		if d.wrong == d.depth {
-			d.s.inField(d, v.Type().Name(), f.name)
-		}
-		return ok
-	})
+		more, ok = d.next('}', inMembers)
+	}
+	return ok
+}
+
+// isKey passes over a name and a colon that are written as in key, behind its comma, unless there is white space.
+func (d *decoder) isKey(key string) bool {
+	left := d.data[d.at:]
+	key = key[1:]
+	if len(left) <= len(key) || string(left[:len(key)]) != key || left[len(key)] <= ' ' {
+		return false
+	}
+	d.at += len(key)
+	return true
+}
+
+func (r *record) decodeField(d *decoder, f *recordField, v reflect.Value) bool {
+	ok := f.plan.decodes(d, v.Field(f.index))
+	if d.wrong == d.depth {
+		d.s.inField(d, v.Type().Name(), f.name)
+	}
+	return ok
 }
 
 // field returns the field with the name, or one that it folds to, nil if there is none.

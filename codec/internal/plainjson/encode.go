@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type encoder struct {
 	html  bool // whether <, > and & are escaped
 	depth int
 }
+
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // need makes room for n bytes if the caller wants to do that himself.
 func (e *encoder) need(n int) {

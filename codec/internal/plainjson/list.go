@@ -21,11 +21,11 @@ type list struct {
 // maxAppended is how many bytes of elements append makes room for.
 const maxAppended = 16 << 10
 
-func newList(slice reflect.Value) list {
+func newList(slice reflect.Value, size int) list {
 	if !slice.IsNil() {
 		slice.SetLen(0)
 	}
-	return list{slice: slice, last: slice, size: int(slice.Type().Elem().Size())}
+	return list{slice: slice, last: slice, size: size}
 }
 
 func (l *list) len() int { return l.before + l.n }

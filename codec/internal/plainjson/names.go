@@ -8,13 +8,18 @@ type nameTable [256]string
 const maxName = 32
 
 // same returns name as a string, the one that was returned for it before if that is still there.
-func (n *nameTable) same(name []byte) string {
+func (d *decoder) same(name []byte) string {
 	if len(name) == 0 || len(name) > maxName {
-		return string(name)
+		return d.kept(name)
 	}
-	place := &n[name[0]*31+name[len(name)/2]*7+name[len(name)-1]+byte(len(name))]
+	place := &d.names[placeOf(name)]
 	if *place != string(name) {
-		*place = string(name)
+		*place = d.kept(name)
 	}
 	return *place
+}
+
+// placeOf returns a number that differs for most strings. b is not empty.
+func placeOf(b []byte) byte {
+	return b[0]*31 + b[len(b)/2]*7 + b[len(b)-1] + byte(len(b))
 }

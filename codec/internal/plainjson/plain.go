@@ -13,8 +13,11 @@
 //	types.go    what a type is made of, found out once
 //	encode.go   values to text
 //	decode.go   text to values; scan.go has the tokens
-//	list.go     slices that grow; whole.go long texts in one piece; names.go names that come again
+//	any.go      text to values of any type
+//	list.go     slices that grow; pile.go lists made in their final size; whole.go long texts in one piece
+//	names.go    names that come again; share.go small values that share memory
 //	quote.go    strings both ways
+//	number.go   numbers
 package plainjson
 
 import "reflect"
@@ -34,11 +37,16 @@ func Append(dst []byte, v any, html bool, grow func(dst []byte, n int) []byte) (
 	if p.encode == nil {
 		return dst, false
 	}
-	e := encoder{b: dst, grow: grow, html: html}
-	if !p.encode(&e, value) {
-		return e.b[:len(dst)], false
+	e := encoders.Get().(*encoder)
+	*e = encoder{b: dst, grow: grow, html: html}
+	ok = p.encode(e, value)
+	text = e.b
+	*e = encoder{}
+	encoders.Put(e)
+	if !ok {
+		return text[:len(dst)], false
 	}
-	return e.b, true
+	return text, true
 }
 
 // Decode makes the value that v points to, which is zero, what data says. If it cannot, or if that

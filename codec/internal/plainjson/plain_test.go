@@ -77,7 +77,7 @@ type (
 	quoted    struct {
 		Q int `json:"q,string"`
 	}
-	binary   struct{ B []byte }
+	binaries struct{ B []byte }
 	texter   struct{ Ip netip.Addr }
 	textKeys struct{ M map[netip.Addr]int }
 	byteKeys struct{ M map[textKey]int }
@@ -113,7 +113,7 @@ var types = []reflect.Type{
 	reflect.TypeFor[tree](), reflect.TypeFor[numbers](), reflect.TypeFor[collections](), reflect.TypeFor[moments](), reflect.TypeFor[unusual](),
 	reflect.TypeFor[any](), reflect.TypeFor[[]tree](), reflect.TypeFor[map[string]tree](), reflect.TypeFor[map[string]any](), reflect.TypeFor[*numbers](),
 	reflect.TypeFor[string](), reflect.TypeFor[[]float64](), reflect.TypeFor[[]numbers](), reflect.TypeFor[map[int]int](), reflect.TypeFor[[]string](),
-	reflect.TypeFor[embedding](), reflect.TypeFor[quoted](), reflect.TypeFor[binary](), reflect.TypeFor[texter](), reflect.TypeFor[textKeys](), reflect.TypeFor[byteKeys](),
+	reflect.TypeFor[embedding](), reflect.TypeFor[quoted](), reflect.TypeFor[binaries](), reflect.TypeFor[texter](), reflect.TypeFor[textKeys](), reflect.TypeFor[byteKeys](),
 	reflect.TypeFor[withZero](), reflect.TypeFor[withZeroPointer](), reflect.TypeFor[emptyStruct](),
 }
 
@@ -252,7 +252,7 @@ func TestAppendValues(t *testing.T) {
 		nil, true, 0, -1, int64(math.MinInt64), uint64(math.MaxUint64), 0.0, math.Copysign(0, -1), 1e20, 1e21, 1e-6, 1e-7, 1.5e-9, 1e100, float32(1e21), float32(1e-6), float32(3.4e38), math.MaxFloat64,
 		"", "<&>", "\x00\x1f\x7f\"\\/", "\u2028\u2029\ufffd\xff\xc3", strings.Repeat("12345678\n", 9), []int(nil), []int{}, map[string]int(nil), map[string]int{}, map[string]string{"b": "<", "a": "\n", "": ""},
 		&x, (*int)(nil), struct{}{}, []any{1, "a", nil, []any{}, map[string]any{"x": 1.5}}, numbers{P: &x}, time.Unix(1, 5), time.Time{}, &time.Time{}, stamp{}, []stamp{{time.Unix(1, 0)}}, (*stamp)(nil), word("w"),
-		withZero{}, withZero{7}, withZeroPointer{}, withZeroPointer{&zero}, withZeroPointer{new(zeroer)}, emptyStruct{}, embedding{base{"x"}}, quoted{3}, binary{[]byte("x")}, textKeys{map[netip.Addr]int{netip.IPv6Unspecified(): 1}}, byteKeys{map[textKey]int{"a": 1}}, map[outKey]int{"a": 1},
+		withZero{}, withZero{7}, withZeroPointer{}, withZeroPointer{&zero}, withZeroPointer{new(zeroer)}, emptyStruct{}, embedding{base{"x"}}, quoted{3}, binaries{[]byte("x")}, textKeys{map[netip.Addr]int{netip.IPv6Unspecified(): 1}}, byteKeys{map[textKey]int{"a": 1}}, map[outKey]int{"a": 1},
 		moments{Zero: time.Unix(5, 0)}, map[string]time.Time{"a": time.Unix(1, 0).UTC()}, struct{ A time.Time }{}, json.RawMessage(` { "a" : 1 } `), json.RawMessage(nil), []json.RawMessage{json.RawMessage("1")},
 		json.RawMessage("{\"<\" : \"a&b\u2028\"}"), map[string]int{"<&>": 1}, "12345678<", "=1234567>?", "1&2;3&4%5'6", "%<'\x80&\xbc>", strings.Repeat("<", 20), "ü<", "\n<\n>",
 		struct {

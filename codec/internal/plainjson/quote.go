@@ -1,18 +1,25 @@
 package plainjson
 
 import (
+	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Strings are looked at eight bytes at a time. odd has the highest bit of every byte set that is not one of
-// the plain ones: a control character, a quote, a backslash, or of no ASCII. Behind the first of them it may be wrong.
-func odd(x uint64) uint64 {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
+// Strings are looked at eight bytes at a time. special has the highest bit of every byte set that is a control character, a quote or
+// a backslash. Behind the first of them it may be wrong.
+func special(x uint64) uint64 {
 	quote, slash := x^(ones*'"'), x^(ones*'\\')
-	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & high
+	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highest
 }
+
+// ones are eight bytes of 1, highest are their highest bits.
+const ones, highest = 0x0101010101010101, 0x8080808080808080
+
+// odd is special for bytes that are of no ASCII as well.
+func odd(x uint64) uint64 { return special(x) | x&highest }
 
 // plainPrefix returns how many bytes of s, from i on, are plain.
 func plainPrefix[T string | []byte](s T, i int) int {
@@ -80,13 +87,12 @@ func appendHTML(b []byte, s string) []byte {
 // htmlIndex returns the index of the first <, > or & in s from i on, len(s) if there is none. As in plainPrefix, it looks at
 // eight bytes at a time. < and > differ in one bit.
 func htmlIndex(s string, i int) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
 		w := s[i : i+8]
 		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
 		angle, and := x&^(ones*2)^(ones*'<'), x^(ones*'&')
-		if m := ((angle-ones)&^angle | (and-ones)&^and) & high; m != 0 {
+		if m := ((angle-ones)&^angle | (and-ones)&^and) & highest; m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
 	}
@@ -114,40 +120,52 @@ func appendEscaped(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
 }
 
+// textEnd returns the index of the first byte of data, from i on, that ends a string or is more than itself: a quote, a backslash or a
+// control character. It is len(data) if there is none. all has the highest bit of a byte set if one before that is of no ASCII.
+func textEnd(data []byte, i int) (end int, all uint64) {
+	for ; i+8 <= len(data); i += 8 {
+		x := binary.LittleEndian.Uint64(data[i:])
+		if m := special(x); m != 0 {
+			n := bits.TrailingZeros64(m) / 8
+			return i + n, all | x&(1<<(8*n)-1)
+		}
+		all |= x
+	}
+	for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
+		all |= uint64(data[i])
+		i++
+	}
+	return i, all
+}
+
 // text reads a string, which begins at the quote where the decoder is. It returns the bytes of the string, which are valid until the decoder
 // goes on. As in encoding/json, bytes that are not UTF-8 become U+FFFD.
 func (d *decoder) text() (b []byte, ok bool) {
 	from := d.at + 1
-	i := from
-	ascii := true
-	for {
-		if i += plainPrefix(d.data, i); i == len(d.data) {
-			return d.pieces()
-		}
-		switch c := d.data[i]; {
-		case c == '"':
-			d.at = i + 1
-			if b = d.data[from:i]; ascii {
-				return b, true
-			}
-			return valid(b), true
-		case c == '\\':
-			return d.pieces()
-		case c < ' ':
-			d.at = i
-			return nil, d.fail(inText)
-		}
-		ascii = false
-		i++
+	end, all := textEnd(d.data, from)
+	switch {
+	case end == len(d.data) || d.data[end] == '\\':
+		return d.pieces()
+	case d.data[end] != '"':
+		d.at = end
+		return nil, d.fail(inText)
 	}
+	d.at = end + 1
+	if b = d.data[from:end]; all&highest == 0 {
+		return b, true
+	}
+	return valid(b), true
 }
 
 // pieces is text for a string that has escapes, or does not end in the data.
 func (d *decoder) pieces() (b []byte, ok bool) {
 	b = d.scratch[:0]
 	for d.at++; ; {
-		n := min(plainPrefix(d.data, d.at), chunkSize)
-		b = d.spill(append(b, d.data[d.at:d.at+n]...))
+		b = slices.Grow(d.spill(b), 2*wordSize)
+		data := d.data[d.at:]
+		data = data[:min(len(data), cap(b)-len(b)-wordSize)]
+		var n int
+		b, n = unescapeShort(b, data)
 		if d.at += n; d.at == len(d.data) {
 			if !d.more() {
 				return nil, d.fail(inText)
@@ -165,12 +183,50 @@ func (d *decoder) pieces() (b []byte, ok bool) {
 			}
 		case c < ' ':
 			return nil, d.fail(inText)
-		default:
-			b = append(b, c)
-			d.at++
 		}
 	}
 }
+
+// wordSize is how many bytes of a string are looked at, and copied, at a time.
+const wordSize = 8
+
+// unescapeShort appends what data says, and returns how much of it that is: up to a quote, a control character, or an escape that is not
+// one of two bytes. b has room for data and one word more.
+func unescapeShort(b, data []byte) ([]byte, int) {
+	room := b[len(b) : len(b)+len(data)+wordSize]
+	i, n := 0, 0
+	for i+wordSize <= len(data) {
+		x := binary.LittleEndian.Uint64(data[i:])
+		binary.LittleEndian.PutUint64(room[n:], x)
+		m := special(x)
+		if m == 0 {
+			i, n = i+wordSize, n+wordSize
+			continue
+		}
+		plain := bits.TrailingZeros64(m) / 8
+		if i, n = i+plain, n+plain; data[i] != '\\' || i+1 == len(data) || escapes[data[i+1]] == 0 {
+			return b[:len(b)+n], i
+		}
+		room[n] = escapes[data[i+1]]
+		i, n = i+2, n+1
+	}
+	for i < len(data) {
+		c := data[i]
+		switch {
+		case c == '\\' && i+1 < len(data) && escapes[data[i+1]] != 0:
+			c = escapes[data[i+1]]
+			i++
+		case c == '\\' || c == '"' || c < ' ':
+			return b[:len(b)+n], i
+		}
+		room[n] = c
+		i, n = i+1, n+1
+	}
+	return b[:len(b)+n], i
+}
+
+// escapes are what letters behind a backslash stand for.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // valid returns b, or what it is with U+FFFD in the place of every byte that is no UTF-8.
 func valid(b []byte) []byte {
@@ -209,21 +265,10 @@ func unescape(b, data []byte, i int) ([]byte, int) {
 	if i == len(data) {
 		return b, -1
 	}
-	switch c := data[i]; c {
-	case '"', '\\', '/':
+	if c := escapes[data[i]]; c != 0 {
 		return append(b, c), i + 1
-	case 'b':
-		return append(b, '\b'), i + 1
-	case 'f':
-		return append(b, '\f'), i + 1
-	case 'n':
-		return append(b, '\n'), i + 1
-	case 'r':
-		return append(b, '\r'), i + 1
-	case 't':
-		return append(b, '\t'), i + 1
-	case 'u':
-	default:
+	}
+	if data[i] != 'u' {
 		return b, -1
 	}
 	r := unit(data, i+1)

@@ -8,16 +8,21 @@ import (
 // decoder reads data from at on. Its methods return false for what is wrong, or better left to others; where it
 // is then means nothing, unless it reads a stream.
 type decoder struct {
-	data    []byte
-	at      int
-	depth   int
-	deepest int    // the first depth that is too deep
-	wrong   int    // the depth of the values around one of the wrong type, -1 if there is none: see stream.note
-	scratch []byte // strings with escapes
-	whole   whole
-	names   nameTable
-	stack   []any // elements of lists whose end is not there yet
-	s       *stream
+	data     []byte
+	at       int
+	depth    int
+	deepest  int    // the first depth that is too deep
+	wrong    int    // the depth of the values around one of the wrong type, -1 if there is none: see stream.note
+	scratch  []byte // strings with escapes
+	whole    whole
+	names    nameTable
+	elements []any       // of lists whose end is not there yet
+	strings  []string    // the same of lists of strings
+	members  []anyMember // the same of objects
+	one      string      // an element that is no string
+	shares   bool        // whether small values share memory
+	shared   shared
+	s        *stream
 }
 
 var decoders = sync.Pool{New: func() any { return &decoder{scratch: make([]byte, 0, 512)} }}
@@ -28,14 +33,20 @@ const maxScratch = 64 << 10
 func newDecoder(data []byte) *decoder {
 	d := decoders.Get().(*decoder)
 	d.data, d.at, d.depth, d.deepest, d.wrong = data, 0, 0, maxDepth, -1
+	d.shares = len(data) >= leastSharing
 	return d
 }
 
 func (d *decoder) release() {
 	d.data, d.s, d.whole = nil, nil, whole{}
-	clear(d.stack)
-	d.stack = d.stack[:0]
-	if cap(d.scratch) <= maxScratch && cap(d.stack) <= maxScratch/16 {
+	if d.shares {
+		d.shared, d.names = shared{}, nameTable{} // or names keep blocks
+	}
+	clear(d.elements)
+	clear(d.strings)
+	clear(d.members)
+	d.elements, d.strings, d.members = d.elements[:0], d.strings[:0], d.members[:0]
+	if cap(d.scratch) <= maxScratch && cap(d.elements) <= maxScratch/16 && cap(d.strings) <= maxScratch/16 && cap(d.members) <= maxScratch/32 {
 		decoders.Put(d)
 	}
 }
@@ -70,10 +81,16 @@ func (d *decoder) space() {
 
 // peek returns the next byte behind white space, 0 at the end.
 func (d *decoder) peek() byte {
-	if d.at < len(d.data) && d.data[d.at] > ' ' {
-		return d.data[d.at]
+	if c := d.first(); c > ' ' {
+		return c
 	}
-	if d.space(); d.at < len(d.data) {
+	d.space()
+	return d.first()
+}
+
+// first returns the next byte, 0 at the end of the data.
+func (d *decoder) first() byte {
+	if d.at < len(d.data) {
 		return d.data[d.at]
 	}
 	return 0
@@ -175,7 +192,7 @@ func digitsAt(data []byte, i int) (n int) {
 
 // skip passes over a value.
 func (d *decoder) skip() bool {
-	switch c := d.peek(); c {
+	switch d.first() {
 	case '"':
 		return d.skipText()
 	case 't':
@@ -185,9 +202,26 @@ func (d *decoder) skip() bool {
 	case 'n':
 		return d.is("null")
 	case '[':
-		return d.elements(d.skip)
+		more, ok := d.enter(']')
+		for more {
+			if d.peek(); !d.skip() {
+				return false
+			}
+			more, ok = d.next(']', inElements)
+		}
+		return ok
 	case '{':
-		return d.members((*decoder).noName, func([]byte) bool { return d.skip() })
+		more, ok := d.enter('}')
+		for context := inFirstName; more; context = inName {
+			if d.peek() != '"' {
+				return d.fail(context)
+			}
+			if !d.skipText() || !d.colon() || !d.skip() {
+				return false
+			}
+			more, ok = d.next('}', inMembers)
+		}
+		return ok
 	default:
 		_, ok := d.number()
 		return ok
@@ -197,25 +231,23 @@ func (d *decoder) skip() bool {
 // skipText passes over a string, in which bytes need not be UTF-8.
 func (d *decoder) skipText() bool {
 	for d.at++; ; {
-		if d.at += plainPrefix(d.data, d.at); d.at == len(d.data) {
+		if d.at, _ = textEnd(d.data, d.at); d.at == len(d.data) {
 			if !d.more() {
 				return d.fail(inText)
 			}
 			continue
 		}
-		switch c := d.data[d.at]; {
-		case c == '"':
+		switch d.data[d.at] {
+		case '"':
 			d.at++
 			return true
-		case c == '\\':
+		case '\\':
 			var none [utf8.UTFMax]byte
 			if _, ok := d.escape(none[:0]); !ok {
 				return false
 			}
-		case c < ' ':
-			return d.fail(inText)
 		default:
-			d.at++
+			return d.fail(inText)
 		}
 	}
 }
@@ -233,73 +265,59 @@ func (d *decoder) raw() (text []byte, ok bool) {
 	return d.data[from:d.at:d.at], true
 }
 
-// elements passes over a list. one is called at each of its values, to pass over it.
-func (d *decoder) elements(one func() bool) bool {
+// Lists and objects are passed over in one way:
+//
+//	more, ok := d.enter(']')
+//	for more {
+//		… // pass over a value, in an object over its name and a colon before it
+//		more, ok = d.next(']', inElements)
+//	}
+//	return ok
+
+// enter passes over the bracket that a list or an object begins with, and reports whether there is anything in it. If not, it
+// passes over the other bracket, which is end.
+func (d *decoder) enter(end byte) (more, ok bool) {
 	if !d.down() {
-		return false
+		return false, false
 	}
 	d.at++
-	if d.peek() == ']' {
-		return d.up()
+	if d.peek() == end {
+		return false, d.up()
 	}
-	for {
-		if d.space(); !one() {
-			return false
-		}
-		switch d.peek() {
-		case ',':
-			d.at++
-		case ']':
-			return d.up()
-		default:
-			return d.fail(inElements)
-		}
-	}
+	return true, true
 }
 
-// members passes over an object. one is called with each name, which name reads, at its value, to pass over that.
-func (d *decoder) members(name func(*decoder) ([]byte, bool), one func(name []byte) bool) bool {
-	if !d.down() {
-		return false
+// next passes over the comma or the bracket behind a value, and reports whether another value follows.
+func (d *decoder) next(end byte, context string) (more, ok bool) {
+	c := d.first()
+	if c <= ' ' {
+		c = d.peek()
 	}
-	d.at++
-	if d.peek() == '}' {
-		return d.up()
-	}
-	for context := inFirstName; ; context = inName {
-		if d.peek() != '"' {
-			return d.fail(context)
-		}
-		name, ok := name(d)
-		if !ok {
-			return false
-		}
-		if d.peek() != ':' {
-			return d.fail(inColon)
-		}
+	switch c {
+	case ',':
 		d.at++
-		if d.space(); !one(name) {
-			return false
-		}
-		switch d.peek() {
-		case ',':
-			d.at++
-		case '}':
-			return d.up()
-		default:
-			return d.fail(inMembers)
-		}
+		return true, true
+	case end:
+		return false, d.up()
 	}
+	return false, d.fail(context)
 }
 
-// noName passes over the name of a member that nobody asks for.
-func (d *decoder) noName() (none []byte, ok bool) { return nil, d.skipText() }
-
-// name reads the name of a member, which holds until the next one is read.
-func (d *decoder) name() (name []byte, ok bool) {
-	if name, ok = d.text(); d.s != nil {
-		d.s.name = append(d.s.name[:0], name...)
-		name = d.s.name
+// name reads the name of a member. Its bytes are valid until the decoder goes on.
+func (d *decoder) name(context string) (name []byte, ok bool) {
+	if d.first() != '"' && d.peek() != '"' {
+		return nil, d.fail(context)
 	}
-	return name, ok
+	return d.text()
+}
+
+// colon passes over all that is between a name and its value.
+func (d *decoder) colon() bool {
+	if d.first() != ':' && d.peek() != ':' {
+		return d.fail(inColon)
+	}
+	if d.at++; d.first() <= ' ' {
+		d.space()
+	}
+	return true
 }

@@ -22,7 +22,6 @@ type stream struct {
 	src  io.Reader // nil behind its end
 	err  error     // what src ended with, nil if that is io.EOF
 	base int64     // where in the text the window begins
-	name []byte    // of a member
 	Options
 
 	from int // where in the window the text begins that is wanted whole, -1 if none is
@@ -76,7 +75,7 @@ func DecodeFrom(src io.Reader, v any, o Options) *Error {
 	d := newDecoder(o.Window[:0])
 	defer d.release()
 	s := &stream{src: src, Options: o, from: -1, element: -1, stuck: -1}
-	d.s, d.deepest = s, maxStreamDepth+1
+	d.s, d.deepest, d.shares = s, maxStreamDepth+1, true
 	if d.space(); !planOf(pointer.Type().Elem()).decodes(d, pointer.Elem()) {
 		return s.failed(d)
 	}
@@ -224,11 +223,16 @@ func (d *decoder) inElement(i int, ok bool) {
 	}
 }
 
-// unknown passes over the value of a field that a struct does not have.
+// unknown passes over the colon and the value of a field that a struct does not have.
 func (d *decoder) unknown(name []byte) bool {
-	if d.s != nil && d.s.RefuseUnknown {
-		d.s.note(d, d.s.base+int64(d.at), 0, fmt.Errorf("json: unknown field %q", name))
+	if d.s == nil || !d.s.RefuseUnknown {
+		return d.colon() && d.skip()
 	}
+	err := fmt.Errorf("json: unknown field %q", name)
+	if !d.colon() {
+		return false
+	}
+	d.s.note(d, d.s.base+int64(d.at), 0, err)
 	return d.skip()
 }
 

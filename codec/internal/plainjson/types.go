@@ -42,6 +42,7 @@ var (
 	timeType        = reflect.TypeFor[time.Time]()
 	numberType      = reflect.TypeFor[json.Number]()
 	anyType         = reflect.TypeFor[any]()
+	stringsType     = reflect.TypeFor[[]string]()
 	rawType         = reflect.TypeFor[json.RawMessage]()
 )
 
@@ -104,16 +105,19 @@ func (b builder) fill(p *plan, t reflect.Type) {
 			p.encode, p.decode = encodeAny, decodeAny
 		}
 	case reflect.Pointer:
-		b.made(p, b.plan(t.Elem()), encodePointer, decodePointer)
+		b.made(p, t, encodePointer, decodePointer)
 	case reflect.Slice:
 		if t.Elem().Kind() != reflect.Uint8 { // or it is base64
-			b.made(p, b.plan(t.Elem()), encodeSlice, decodeSlice)
+			b.made(p, t, encodeSlice, decodeSlice)
+			if t == stringsType {
+				p.decode = decodeStrings(p.decode)
+			}
 		}
 	case reflect.Map:
 		key := t.Key()
 		pointer := reflect.PointerTo(key)
 		if key.Kind() == reflect.String && !pointer.Implements(textMarshaler) && !pointer.Implements(textUnmarshaler) {
-			b.made(p, b.plan(t.Elem()), encodeMap, decodeMap)
+			b.made(p, t, encodeMap, decodeMap)
 		}
 	case reflect.Struct:
 		b.fillStruct(p, t)
@@ -122,9 +126,10 @@ func (b builder) fill(p *plan, t reflect.Type) {
 
 // made makes p the plan for a type that is made of another.
 func (b builder) made(
-	p, of *plan, encode func(*plan) func(*encoder, reflect.Value) bool, decode func(*plan) func(*decoder, reflect.Value) bool,
+	p *plan, t reflect.Type, encode func(*plan) func(*encoder, reflect.Value) bool, decode func(*plan, reflect.Type) func(*decoder, reflect.Value) bool,
 ) {
-	p.encode, p.decode = encode(of), decode(of)
+	of := b.plan(t.Elem())
+	p.encode, p.decode = encode(of), decode(of, t)
 }
 
 // record is what a struct is made of.
