@@ -256,8 +256,8 @@ type Server struct {
 	// Concurrency is reached. The default is not at all.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
-	// MaxIdleWorkerDuration is how long a goroutine waits for another connection
-	// before it ends. The default is 10 s; it cannot be negative.
+	// MaxIdleWorkerDuration is how long a goroutine that served a connection waits for another one before it ends. On event loops
+	// it may take up to twice as long. The default is 10 s; it cannot be negative.
 	MaxIdleWorkerDuration time.Duration
 
 	// TCPKeepalive switches TCP keep-alive probes on for accepted connections.

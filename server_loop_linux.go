@@ -36,7 +36,7 @@ func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
 		}
 		lg.before = lg.stats()
 	}
-	g, err := poll.NewGroup(loopServer{s}, lg.n, lg.kernel)
+	g, err := poll.NewGroup(loopServer{s}, lg.n, lg.kernel, s.workers.idle)
 	lg.g = g
 	return g, err
 }
