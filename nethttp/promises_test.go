@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -228,6 +229,41 @@ func TestErrorLog(t *testing.T) {
 	resp.Body.Close()
 	if first, second := <-lines, <-lines; !strings.Contains(first, "superfluous") || second != "said by the handler" {
 		t.Errorf("logged %q and %q", first, second)
+	}
+}
+
+// OPTIONS * is answered without the handler unless that is disabled.
+func TestGeneralOptions(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) })
+	serve := map[string]func(net.Listener, bool) error{
+		"net/http": func(ln net.Listener, disabled bool) error {
+			return (&http.Server{Handler: h, DisableGeneralOptionsHandler: disabled}).Serve(ln)
+		},
+		"NewServer": func(ln net.Listener, disabled bool) error {
+			if disabled {
+				return nethttp.NewServer(h, nethttp.DisableGeneralOptionsHandler(), nil).Serve(ln)
+			}
+			return nethttp.NewServer(h).Serve(ln)
+		},
+		"FromHTTP": func(ln net.Listener, disabled bool) error {
+			if disabled {
+				return gallop.Serve(ln, nethttp.FromHTTP(h, nethttp.DisableGeneralOptionsHandler()))
+			}
+			return gallop.Serve(ln, nethttp.FromHTTP(h))
+		},
+	}
+	for name, serve := range serve {
+		for disabled, want := range map[bool]string{false: "", true: "*"} {
+			ln := listen(t)
+			go serve(ln, disabled)
+			p := dial(t, ln.Addr().String())
+			p.say("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n")
+			resp := p.answer("OPTIONS")
+			if got := bodyOf(t, resp); got != want || resp.StatusCode != 200 {
+				t.Errorf("%s, disabled %v: %d, %q", name, disabled, resp.StatusCode, got)
+			}
+			ln.Close()
+		}
 	}
 }
 
