@@ -116,7 +116,7 @@ func serve(ctx *gallop.RequestCtx, hg *handling) {
 		ctx.SetConnectionClose()
 		return
 	}
-	x.resp.init(ctx, &x.ctx, hg)
+	x.resp.init(ctx, x, hg)
 	returned := false
 	defer func() { x.end(returned, recover()) }()
 	hg.std.Handler.ServeHTTP(&x.resp, &x.req)

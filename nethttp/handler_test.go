@@ -277,7 +277,7 @@ func TestAnswer(t *testing.T) {
 			fmt.Fprint(w, len(b), err)
 		}},
 		{"too large a body", func(w http.ResponseWriter, r *http.Request) {
-			_, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 2)) // closes the connection with w, on net/http's server
+			_, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 2)) // with w, net/http's server closes the connection
 			var tooLarge *http.MaxBytesError
 			fmt.Fprint(w, errors.As(err, &tooLarge))
 		}},

@@ -232,6 +232,74 @@ func TestErrorLog(t *testing.T) {
 	}
 }
 
+// A body that is larger than an http.MaxBytesReader allows ends the connection, which the response says.
+func TestMaxBytesReader(t *testing.T) {
+	const limit = 10
+	read := func(body io.Reader) { io.Copy(io.Discard, body) }
+	for name, tt := range map[string]struct {
+		size   int
+		closes bool
+		handle http.HandlerFunc
+	}{
+		"413": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+			w.WriteHeader(413)
+		}},
+		"400": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+			http.Error(w, "", 400)
+		}},
+		"200 with a large body": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+			w.Write(make([]byte, 10_000))
+		}},
+		"a form": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			if r.ParseForm() == nil {
+				t.Error("the form is not too large")
+			}
+		}},
+		"413, not in the request": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			read(http.MaxBytesReader(w, r.Body, limit))
+			w.WriteHeader(413)
+		}},
+		"as large as allowed": {limit, false, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+		}},
+		"unread": {limit, false, func(w http.ResponseWriter, r *http.Request) { r.Body = http.MaxBytesReader(w, r.Body, limit) }},
+		"413, read": {limit, false, func(w http.ResponseWriter, r *http.Request) {
+			read(r.Body)
+			w.WriteHeader(413)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			without := []string{"gallop in net/http"}
+			if strings.Contains(name, "not in") {
+				without = append(without, "gallop, whole bodies") // of which nothing is left on the connection
+			}
+			served(t, tt.handle, func(t *testing.T, addr string) {
+				p := dial(t, addr)
+				p.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", tt.size, strings.Repeat("x", tt.size))
+				resp := p.answer("POST")
+				bodyOf(t, resp)
+				if resp.Close != tt.closes {
+					t.Errorf("%d says that the connection ends: %v", resp.StatusCode, resp.Close)
+				}
+				if tt.closes {
+					p.expectEnd()
+				} else {
+					p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+					p.answer("GET")
+				}
+			}, without...)
+		})
+	}
+}
+
 // OPTIONS * is answered without the handler unless that is disabled.
 func TestGeneralOptions(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) })
