@@ -3,10 +3,13 @@ package nethttp_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -172,8 +175,54 @@ func TestPanicNil(t *testing.T) {
 	}
 }
 
-// A write that fails ends the context of the request, whether the body was read or a further request has come.
+// A write that fails ends the context of the request, whether the body was read or a further request has come, and whichever method writes.
 func TestWriteThatFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "large")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<32)); err != nil {
+		t.Fatal(err)
+	}
+	writing := map[string]func(w http.ResponseWriter) error{
+		"Write": func(w http.ResponseWriter) error {
+			_, err := w.Write(make([]byte, 64<<10))
+			return err
+		},
+		"WriteString": func(w http.ResponseWriter) error {
+			_, err := io.WriteString(w, strings.Repeat("x", 64<<10))
+			return err
+		},
+		"Flush": func(w http.ResponseWriter) error {
+			if _, err := w.Write(make([]byte, 100)); err != nil {
+				return fmt.Errorf("%w: Write has failed before Flush", err)
+			}
+			return http.NewResponseController(w).Flush()
+		},
+		"ReadFrom": func(w http.ResponseWriter) error {
+			_, err := w.(io.ReaderFrom).ReadFrom(bytes.NewReader(make([]byte, 1<<20)))
+			return err
+		},
+		"ReadFrom a file": func(w http.ResponseWriter) error {
+			f, err := os.Open(file)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if w.Header().Get("Content-Length") == "" {
+				w.Header().Set("Content-Length", fmt.Sprint(int64(1<<32)))
+			}
+			_, err = w.(io.ReaderFrom).ReadFrom(f)
+			return err
+		},
+	}
+	for name, write := range writing {
+		var without []string
+		if name == "ReadFrom a file" {
+			without = append(without, "net/http") // which goes on if the body was not read
+		}
+		t.Run(name, func(t *testing.T) { testWriteThatFails(t, write, without...) })
+	}
+}
+
+func testWriteThatFails(t *testing.T, write func(w http.ResponseWriter) error, without ...string) {
 	for name, request := range map[string]string{
 		"no body":           "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
 		"body unread":       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000),
@@ -181,8 +230,7 @@ func TestWriteThatFails(t *testing.T) {
 	} {
 		ended := make(chan error, 2)
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for err := error(nil); err == nil; {
-				_, err = w.Write(make([]byte, 64<<10))
+			for write(w) == nil {
 			}
 			select {
 			case <-r.Context().Done():
@@ -200,7 +248,7 @@ func TestWriteThatFails(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-		}, "gallop in net/http", "gallop, whole bodies")
+		}, append(without, "gallop in net/http", "gallop, whole bodies")...)
 	}
 }
 
