@@ -85,14 +85,14 @@ func (req *Request) content() []byte {
 	return args
 }
 
-// isBodiless reports whether the method is one that nobody expects a body with, so
-// that none need not be said (RFC 9110 §8.6).
+// isBodiless reports whether the method does not anticipate a body, so that the request need not say that it has none
+// (RFC 9110 §8.6). Nothing is known of the meaning of other methods.
 func (req *Request) isBodiless() bool {
 	switch req.Header.methodID() {
-	case http1.Get, http1.HeadMethod, http1.Connect, http1.Trace, http1.Options:
-		return true
+	case http1.Post, http1.Put, http1.Patch:
+		return false
 	}
-	return false
+	return true
 }
 
 // WriteTo writes the request to w. It implements io.WriterTo.

@@ -244,7 +244,7 @@ type Server struct {
 	ShutdownTimeout time.Duration
 
 	// Engine says what serves connections. The default is EngineAuto: event loops on Linux for TCP and unix sockets, including
-	// TLS by the methods of Server that serve TLS, and a goroutine for each connection elsewhere.
+	// TLS by the methods of Server that serve TLS and by listeners of crypto/tls, and a goroutine for each connection elsewhere.
 	Engine EngineType
 
 	// Dispatch is where an event loop calls Handler.
@@ -258,8 +258,8 @@ type Server struct {
 	// Concurrency is reached. The default is not at all.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
-	// MaxIdleWorkerDuration is how long a goroutine waits for another connection
-	// before it ends. The default is 10 s; it cannot be negative.
+	// MaxIdleWorkerDuration is how long a goroutine that served a connection waits for another one before it ends. On event loops
+	// it may take up to twice as long. The default is 10 s; it cannot be negative.
 	MaxIdleWorkerDuration time.Duration
 
 	// TCPKeepalive switches TCP keep-alive probes on for accepted connections.
@@ -386,13 +386,16 @@ func (s *Server) prepareToServe() error {
 // Close, after the program has closed ln, and if Accept returns io.EOF, as listeners may that
 // have an end.
 //
+// If ln is a listener of crypto/tls whose configuration lists "h2", HTTP/2 is not offered unless a handler of NextProto serves it.
+// The configuration is then copied, as it is with GetConfigForClient, so later calls of its SetSessionTicketKeys have no effect.
+//
 // It returns an error that wraps ErrProtocols, and serves nothing, if this version does not support the set in Protocols.
 func (s *Server) Serve(ln net.Listener) error {
 	if err := s.prepareToServe(); err != nil {
 		ln.Close()
 		return err
 	}
-	served := s.conns.addListener(ln)
+	served := s.conns.addListener(s.withTLS(ln))
 	if served == nil {
 		ln.Close()
 		return nil

@@ -77,7 +77,7 @@ const (
 	phaseActive  connPhase = iota
 	phaseIdle              // waits for the first byte of a request
 	phaseShaking           // in a TLS handshake
-	phaseEnding            // is told to end, by Shutdown
+	phaseEnding            // is told to end, by Shutdown or SetKeepAlivesEnabled
 	phaseClosing           // its Close was called
 )
 
@@ -340,10 +340,10 @@ func (c *serverConn) waitIdle() error {
 		return errIdle
 	}
 	err := errIdle
-	if !c.srv.ending.Load() {
+	if !c.mayNotIdle() {
 		err = c.input.wait()
 	}
-	if err != nil && c.srv.ending.Load() {
+	if err != nil && c.mayNotIdle() {
 		err = c.input.lastChance()
 	}
 	c.entry.state.CompareAndSwap(phaseIdle, phaseActive)
@@ -357,10 +357,17 @@ func (c *serverConn) waitIdle() error {
 	return nil
 }
 
+// mayNotIdle reports whether the connection ends instead of waiting for a request.
+func (c *serverConn) mayNotIdle() bool {
+	return c.srv.ending.Load() || c.requests > 0 && c.srv.keepAlives.off.Load()
+}
+
 // takeRequest judges the request whose head was read, and takes its body.
 func (c *serverConn) takeRequest() error {
 	ctx := c.ctx
-	c.requests++
+	if c.requests++; c.requests == 1 {
+		c.entry.served.Store(true)
+	}
 	c.counted++
 	ctx.begin(c)
 	c.noteHead(&ctx.Request.Header.head)

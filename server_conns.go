@@ -64,6 +64,7 @@ type connTable struct {
 type tableEntry struct {
 	nc     net.Conn
 	state  atomic.Int32 // a connPhase
+	served atomic.Bool  // it has brought a request
 	client *clientConns // who it is counted for, if it is; guarded by the table's lock, like the links
 
 	context *connContext // nil if the server has no contexts for connections
@@ -78,6 +79,8 @@ type clientConns struct {
 }
 
 func (t *connTable) init(maxPerIP int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.closingC = make(chan struct{})
 	t.listeners = map[*servedListener]struct{}{}
 	t.conns.next, t.conns.prev = &t.conns, &t.conns
@@ -159,7 +162,7 @@ func (t *connTable) drop(c *tableEntry) {
 
 // each calls f for every connection, with the table locked.
 func (t *connTable) each(f func(*tableEntry)) {
-	for c := t.conns.next; c != &t.conns; {
+	for c := t.conns.next; c != nil && c != &t.conns; { // nil before init
 		next := c.next
 		if c.nc != nil {
 			f(c)

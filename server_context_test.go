@@ -223,18 +223,25 @@ func TestConnContextOfServeConn(t *testing.T) {
 	})
 }
 
-// Without keep-alives each response is the last one on its connection.
+// Without keep-alives each response is the last one on its connection, and connections that wait for another request end. A connection that
+// has brought no request stays for its first one.
 func TestSetKeepAlivesEnabled(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		s := &gallop.Server{Logger: quiet, Handler: say}
 		on.onListener(t, s, func(ln listener) {
-			idle, c := dialListener(t, ln), dialListener(t, ln)
+			idle, fresh, c := dialListener(t, ln), dialListener(t, ln), dialListener(t, ln)
 			idle.ask(t, "/")
 			if _, last := c.ask(t, "/"); last {
 				t.Error("the first response is the last one")
 			}
+			time.Sleep(50 * time.Millisecond) // until they wait for another request
 			s.SetKeepAlivesEnabled(false)
-			for _, c := range []*client{c, idle, dialListener(t, ln)} {
+			for _, c := range []*client{c, idle} {
+				if _, err := c.in.ReadByte(); err != io.EOF {
+					t.Errorf("an idle connection: %v", err)
+				}
+			}
+			for _, c := range []*client{fresh, dialListener(t, ln)} {
 				if _, last := c.ask(t, "/"); !last {
 					t.Error("the connection goes on")
 				}

@@ -1,25 +1,35 @@
 package gallop
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 )
 
-// keepAlives is whether connections may go on after their next response. Server.stopping has what follows from it.
+// keepAlives is whether connections may go on after their next response. Server.stopping has what follows from it for responses.
 type keepAlives struct {
+	off atomic.Bool // connections that have had a response do not wait for another request
+
 	mu    sync.Mutex
 	ended bool // for good, by Shutdown or Close
 }
 
 // SetKeepAlivesEnabled says whether connections are kept for further requests, as they are by default. With false each
-// response is the last one on its connection and says so. An idle connection is not closed, because a request may be on its way:
-// it has one more response, or ends with IdleTimeout. After Shutdown or Close it has no effect, and beside DisableKeepalive true
-// has none.
+// response is the last one on its connection and says so. Connections that have had a response and wait for another request are closed,
+// unless a request arrives within a few milliseconds. Connections that have brought no request yet stay for their first one. After Shutdown or
+// Close it has no effect, and beside DisableKeepalive true has none.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.ended {
-		s.stopping.Store(!enabled)
+	if k.ended {
+		return
+	}
+	s.stopping.Store(!enabled)
+	k.off.Store(!enabled)
+	if !enabled {
+		asleep := s.conns.wakeIdle(true)
+		go s.conns.kickIdle(context.Background(), asleep)
 	}
 }
 

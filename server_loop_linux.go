@@ -36,7 +36,7 @@ func (lg *loopGroup) enter(s *Server) (*poll.Group, error) {
 		}
 		lg.before = lg.stats()
 	}
-	g, err := poll.NewGroup(loopServer{s}, lg.n, lg.kernel)
+	g, err := poll.NewGroup(loopServer{s}, lg.n, lg.kernel, s.workers.idle)
 	lg.g = g
 	return g, err
 }
@@ -238,7 +238,7 @@ func (h loopServer) Expire(w *poll.Worker, pc *poll.Conn) {
 // Sent implements poll.Handler.
 func (h loopServer) Sent(pc *poll.Conn) bool {
 	pc.Data.(*loopConn).entry.state.CompareAndSwap(phaseActive, phaseIdle)
-	return !h.s.ending.Load() // or Shutdown finds it idle
+	return !h.s.ending.Load() && !h.s.keepAlives.off.Load() // or Shutdown or SetKeepAlivesEnabled finds it idle
 }
 
 // Unsent implements poll.Handler.
@@ -535,14 +535,14 @@ func (c *serverConn) waitOnLoop() error {
 	err := errIdle
 	if c.loop.worker.HasAhead(&c.loop.conn.Conn) {
 		err = c.takeAhead()
-	} else if !c.srv.ending.Load() && state.Load() == phaseIdle {
+	} else if !c.mayNotIdle() && state.Load() == phaseIdle {
 		err = c.tryRead()
 	}
 	if err == errPark {
 		return err
 	}
 	c.loop.resumed = false
-	if err != nil && c.srv.ending.Load() {
+	if err != nil && c.mayNotIdle() {
 		err = c.input.lastChance()
 	}
 	state.CompareAndSwap(phaseIdle, phaseActive)

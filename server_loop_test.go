@@ -504,6 +504,38 @@ func TestServeEndsWhenItsListenerIsClosed(t *testing.T) {
 	}
 }
 
+// Goroutines that serve connections end when they have been idle for MaxIdleWorkerDuration, while the server goes on.
+func TestMaxIdleWorkerDuration(t *testing.T) {
+	onSockets(t, func(t *testing.T, over gallop.EngineType) {
+		const requests = 30
+		running, goOn := make(chan bool, requests), make(chan bool)
+		s := &gallop.Server{Engine: over, MaxIdleWorkerDuration: time.Millisecond, Handler: func(ctx *gallop.RequestCtx) {
+			running <- true
+			<-goOn
+		}}
+		addr := listen(t, s, s.Serve)
+		before := runtime.NumGoroutine()
+		var conns []*rawClient
+		for range requests {
+			c := dialRaw(t, addr)
+			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+			conns = append(conns, c)
+		}
+		for range requests {
+			<-running
+		}
+		close(goOn)
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		for end := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before+requests/2; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d goroutines, %d before the requests", runtime.NumGoroutine(), before)
+			}
+		}
+	})
+}
+
 // Connections that come one by one are served by loops, whoever has accepted them.
 func TestLoopsServeWhatTheWatchAccepts(t *testing.T) {
 	s := &gallop.Server{Engine: gallop.EngineLoop, MaxConnsPerIP: 100, Handler: func(ctx *gallop.RequestCtx) {

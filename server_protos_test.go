@@ -58,24 +58,40 @@ func TestHTTP2IsOfferedIfServed(t *testing.T) {
 					s.NextProto("h2", func(net.Conn) error { return nil })
 				}
 				addr := listen(t, s, func(ln net.Listener) error { return s.ServeTLS(ln, "", "") })
-				c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, NextProtos: tt.offer})
-				if err != nil {
-					t.Fatal(err)
+				checkOffer(t, addr, tt.offer, tt.want)
+				own := &gallop.Server{Engine: over, Handler: say}
+				if tt.served {
+					own.NextProto("h2", func(net.Conn) error { return nil })
 				}
-				defer c.Close()
-				if got := c.ConnectionState().NegotiatedProtocol; got != tt.want {
-					t.Errorf("agreed on %q", got)
+				addr = listen(t, own, func(ln net.Listener) error { return own.Serve(tls.NewListener(ln, tt.config)) })
+				want := tt.want
+				if name == "nothing listed" {
+					want = ""
 				}
+				checkOffer(t, addr, tt.offer, want)
 				if !slices.Equal(tt.config.NextProtos, before) || !slices.Equal(chosen.NextProtos, autocert) {
 					t.Errorf("the configuration lists %q now", tt.config.NextProtos)
 				}
-				if tt.want == "http/1.1" || tt.want == "" {
-					if got := firstLine(t, c, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
-						t.Error(got)
-					}
-				}
 			})
 		})
+	}
+}
+
+// checkOffer checks what a client that offers protocols agrees on, and that HTTP/1.1 is served then.
+func checkOffer(t *testing.T, addr string, offer []string, want string) {
+	t.Helper()
+	c, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, NextProtos: offer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := c.ConnectionState().NegotiatedProtocol; got != want {
+		t.Errorf("agreed on %q, want %q", got, want)
+	}
+	if want == "http/1.1" || want == "" {
+		if got := firstLine(t, c, wiretest.Get("/")); got != "HTTP/1.1 200 OK" {
+			t.Error(got)
+		}
 	}
 }
 

@@ -91,8 +91,10 @@ const (
 )
 
 // endIdle wakes connections that wait for a request, which then end, until ctx does.
-func (t *connTable) endIdle(ctx context.Context) {
-	all := t.wakeIdle()
+func (t *connTable) endIdle(ctx context.Context) { t.kickIdle(ctx, t.wakeIdle(false)) }
+
+// kickIdle wakes connections that wakeIdle has returned, until ctx ends.
+func (t *connTable) kickIdle(ctx context.Context, all []asleep) {
 	open := int(t.open.Load())
 	for i, lc := range all {
 		if i >= endIdleAtOnce && i%(endIdleAtOnce/2) == 0 {
@@ -111,11 +113,15 @@ func (t *connTable) endIdle(ctx context.Context) {
 // asleep is a connection of a loop that waits for a request.
 type asleep interface{ kick() }
 
-// wakeIdle tells connections that wait for a request to end, and wakes them but for those that it returns.
-func (t *connTable) wakeIdle() (rest []asleep) {
+// wakeIdle tells connections that wait for a request to end, or only those of them that have brought one before, and wakes them but for
+// those that it returns.
+func (t *connTable) wakeIdle(served bool) (rest []asleep) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.each(func(c *tableEntry) {
+		if served && !c.served.Load() {
+			return
+		}
 		if c.state.CompareAndSwap(phaseShaking, phaseEnding) {
 			c.nc.SetDeadline(time.Now().Add(newConnGrace))
 		}

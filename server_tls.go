@@ -62,29 +62,6 @@ func (s *Server) serveTLS(ln net.Listener) error {
 	return s.Serve(&tlsListener{Listener: ln, config: cfg})
 }
 
-// tlsListener is tls.NewListener that keeps the deadline of the listener below.
-type tlsListener struct {
-	net.Listener
-	config *tls.Config
-}
-
-func (l *tlsListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return tls.Server(c, l.config), nil
-}
-
-// SetDeadline bounds Accept, if the listener below can do that.
-func (l *tlsListener) SetDeadline(t time.Time) error {
-	d, ok := l.Listener.(interface{ SetDeadline(time.Time) error })
-	if !ok {
-		return errors.ErrUnsupported
-	}
-	return d.SetDeadline(t)
-}
-
 // tlsConfig is TLSConfig with the server's certificates and protocols.
 func (s *Server) tlsConfig() (*tls.Config, error) {
 	cfg := s.TLSConfig.Clone()
@@ -100,16 +77,7 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 		return nil, errNoCertOrKey
 	}
 	cfg.NextProtos = s.offeredProtos(cfg.NextProtos, slices.Sorted(maps.Keys(s.protos))...)
-	if ask := cfg.GetConfigForClient; ask != nil {
-		cfg.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			chosen, err := ask(hello)
-			if chosen != nil && slices.ContainsFunc(chosen.NextProtos, s.isUnservedHTTP2) {
-				chosen = chosen.Clone() // it has the same ticket keys
-				chosen.NextProtos = s.offeredProtos(chosen.NextProtos)
-			}
-			return chosen, err
-		}
-	}
+	s.watchChosen(cfg)
 	return cfg, nil
 }
 

@@ -30,7 +30,7 @@ import (
 // Server.StreamRequestBody the body is read from the connection while h runs; otherwise it was read before. See [NewServer] for
 // other settings that programs for net/http expect.
 //
-// OPTIONS * is answered without calling h, as in http.Server. A panic with http.ErrAbortHandler closes the connection. The gallop
+// OPTIONS * is answered without calling h, as in http.Server; see [DisableGeneralOptionsHandler]. A panic with http.ErrAbortHandler closes the connection. The gallop
 // server handles other panics: it answers 500 if it still can.
 //
 // The request's context has these values: an *http.Server under http.ServerContextKey, of which only Handler is set, and ErrorLog
@@ -47,20 +47,21 @@ func FromHTTP(h http.Handler, options ...Option) gallop.RequestHandler {
 		panic("nethttp: FromHTTP of a nil http.Handler")
 	}
 	hg := handling{std: &http.Server{Handler: h}}
-	for _, o := range options {
-		if o != nil {
-			o.apply(&hg)
-		}
-	}
-	return hg.handler()
+	return hg.with(options).handler()
 }
 
-// Option is an option of [FromHTTP]. A nil Option has no effect.
+// Option is an option of [FromHTTP] and [NewServer]. A nil Option has no effect.
 type Option interface{ apply(*handling) }
 
 type optionFunc func(*handling)
 
 func (f optionFunc) apply(hg *handling) { f(hg) }
+
+// DisableGeneralOptionsHandler passes OPTIONS * to the handler, like the field of http.Server. By default it is answered with 200 and
+// without calling the handler.
+func DisableGeneralOptionsHandler() Option {
+	return optionFunc(func(hg *handling) { hg.std.DisableGeneralOptionsHandler = true })
+}
 
 // Gather makes [FromHTTP] leave responses of up to 16 MiB in ctx.Response, instead of streaming those of more than 4 KiB. Use it
 // if something reads or changes the response after the handler has returned, such as gallop.CompressHandler. Responses that
@@ -74,9 +75,19 @@ type handling struct {
 	gathers bool           // nothing is streamed unless it has to be
 }
 
+// with returns hg changed by options.
+func (hg handling) with(options []Option) handling {
+	for _, o := range options {
+		if o != nil {
+			o.apply(&hg)
+		}
+	}
+	return hg
+}
+
 func (hg handling) handler() gallop.RequestHandler {
 	return func(ctx *gallop.RequestCtx) {
-		if ctx.IsOptions() && string(ctx.RequestURI()) == "*" {
+		if !hg.std.DisableGeneralOptionsHandler && ctx.IsOptions() && string(ctx.RequestURI()) == "*" {
 			return
 		}
 		serve(ctx, &hg)
@@ -105,7 +116,7 @@ func serve(ctx *gallop.RequestCtx, hg *handling) {
 		ctx.SetConnectionClose()
 		return
 	}
-	x.resp.init(ctx, &x.ctx, hg)
+	x.resp.init(ctx, x, hg)
 	returned := false
 	defer func() { x.end(returned, recover()) }()
 	hg.std.Handler.ServeHTTP(&x.resp, &x.req)

@@ -28,6 +28,7 @@ var quietLog = log.New(io.Discard, "", 0)
 func TestRequest(t *testing.T) {
 	type facts struct {
 		Method, RequestURI, Host, Proto string
+		ProtoMajor, ProtoMinor          int
 		URL                             url.URL
 		Header                          http.Header
 		ContentLength                   int64
@@ -75,7 +76,7 @@ func TestRequest(t *testing.T) {
 			var got []facts
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				f := facts{
-					Method: r.Method, RequestURI: r.RequestURI, Host: r.Host, Proto: r.Proto, URL: *r.URL,
+					Method: r.Method, RequestURI: r.RequestURI, Host: r.Host, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor, URL: *r.URL,
 					Header: r.Header.Clone(), ContentLength: r.ContentLength, TransferEncoding: r.TransferEncoding,
 					Trailer: r.Trailer.Clone(), Close: r.Close, Pattern: r.Pattern,
 				}
@@ -271,13 +272,23 @@ func TestAnswer(t *testing.T) {
 				t.Errorf("copied %d, %v", n, err)
 			}
 		}},
+		{"by io.ReaderFrom", func(w http.ResponseWriter, r *http.Request) {
+			if n, err := w.(io.ReaderFrom).ReadFrom(strings.NewReader(big)); n != int64(len(big)) || err != nil {
+				t.Errorf("ReadFrom returned %d, %v", n, err)
+			}
+		}},
+		{"by io.StringWriter", func(w http.ResponseWriter, r *http.Request) {
+			if n, err := w.(io.StringWriter).WriteString("text"); n != 4 || err != nil {
+				t.Errorf("WriteString returned %d, %v", n, err)
+			}
+		}},
 		{"an echo", func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }},
 		{"a copied body", func(w http.ResponseWriter, r *http.Request) {
 			b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 			fmt.Fprint(w, len(b), err)
 		}},
 		{"too large a body", func(w http.ResponseWriter, r *http.Request) {
-			_, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 2)) // closes the connection with w, on net/http's server
+			_, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 2)) // with w, net/http's server closes the connection
 			var tooLarge *http.MaxBytesError
 			fmt.Fprint(w, errors.As(err, &tooLarge))
 		}},
@@ -799,16 +810,44 @@ func TestDeadlines(t *testing.T) {
 		if err := rc.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 			t.Error(err)
 		}
+		begun := time.Now()
 		_, err := io.ReadAll(r.Body)
-		fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded))
+		fmt.Fprint(w, errors.Is(err, os.ErrDeadlineExceeded), time.Since(begun) < time.Second)
 	})
 	served(t, h, func(t *testing.T, addr string) {
 		p := dial(t, addr)
 		p.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nab")
-		if got := bodyOf(t, p.answer("POST")); got != "true" {
+		if got := bodyOf(t, p.answer("POST")); got != "true true" {
 			t.Errorf("got %q", got)
 		}
 	}, "gallop, whole bodies", "gallop in net/http")
+}
+
+// A write fails when the time is over and the client has not taken what was written.
+func TestWriteDeadline(t *testing.T) {
+	failed := make(chan error, 1)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+			t.Error(err)
+		}
+		begun := time.Now()
+		_, err := w.Write(make([]byte, 10<<20))
+		if took := time.Since(begun); took > time.Second {
+			err = fmt.Errorf("after %v: %w", took, err)
+		}
+		failed <- err
+	})
+	served(t, h, func(t *testing.T, addr string) {
+		dial(t, addr).say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		select {
+		case err := <-failed:
+			if !errors.Is(err, os.ErrDeadlineExceeded) || strings.HasPrefix(err.Error(), "after") {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("the write goes on")
+		}
+	}, "gallop in net/http")
 }
 
 // A status that the response has before the handler is called is the answer's, unless it sets one.

@@ -3,14 +3,18 @@ package nethttp_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
@@ -131,18 +135,24 @@ func TestTrailerBesideField(t *testing.T) {
 			w.Header().Set(http.TrailerPrefix+"X-Sum", "trailer")
 			w.Header().Add(http.TrailerPrefix+"X-Sum", "more")
 		})
-		served(t, h, func(t *testing.T, addr string) {
-			p := dial(t, addr)
-			p.say("GET / HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n\r\n")
-			resp, err := http.ReadResponse(bufio.NewReader(p), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			io.Copy(io.Discard, resp.Body)
-			if got := fmt.Sprint(resp.Header["X-Sum"], resp.Trailer["X-Sum"]); got != "[head] [trailer more]" && (name == "large" || !strings.HasSuffix(t.Name(), "/net/http")) {
-				t.Errorf("%s: got %s", name, got)
-			}
-		}, "gallop in net/http")
+		without := []string{"gallop in net/http"}
+		if name == "small" {
+			without = append(without, "net/http") // which loses the trailers of small responses
+		}
+		t.Run(name, func(t *testing.T) {
+			served(t, h, func(t *testing.T, addr string) {
+				p := dial(t, addr)
+				p.say("GET / HTTP/1.1\r\nHost: h\r\nTE: trailers\r\n\r\n")
+				resp, err := http.ReadResponse(bufio.NewReader(p), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.Copy(io.Discard, resp.Body)
+				if got := fmt.Sprint(resp.Header["X-Sum"], resp.Trailer["X-Sum"]); got != "[head] [trailer more]" {
+					t.Errorf("got %s", got)
+				}
+			}, without...)
+		})
 	}
 }
 
@@ -165,8 +175,54 @@ func TestPanicNil(t *testing.T) {
 	}
 }
 
-// A write that fails ends the context of the request, whether the body was read or a further request has come.
+// A write that fails ends the context of the request, whether the body was read or a further request has come, and whichever method writes.
 func TestWriteThatFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "large")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<32)); err != nil {
+		t.Fatal(err)
+	}
+	writing := map[string]func(w http.ResponseWriter) error{
+		"Write": func(w http.ResponseWriter) error {
+			_, err := w.Write(make([]byte, 64<<10))
+			return err
+		},
+		"WriteString": func(w http.ResponseWriter) error {
+			_, err := io.WriteString(w, strings.Repeat("x", 64<<10))
+			return err
+		},
+		"Flush": func(w http.ResponseWriter) error {
+			if _, err := w.Write(make([]byte, 100)); err != nil {
+				return fmt.Errorf("%w: Write has failed before Flush", err)
+			}
+			return http.NewResponseController(w).Flush()
+		},
+		"ReadFrom": func(w http.ResponseWriter) error {
+			_, err := w.(io.ReaderFrom).ReadFrom(bytes.NewReader(make([]byte, 1<<20)))
+			return err
+		},
+		"ReadFrom a file": func(w http.ResponseWriter) error {
+			f, err := os.Open(file)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if w.Header().Get("Content-Length") == "" {
+				w.Header().Set("Content-Length", fmt.Sprint(int64(1<<32)))
+			}
+			_, err = w.(io.ReaderFrom).ReadFrom(f)
+			return err
+		},
+	}
+	for name, write := range writing {
+		var without []string
+		if name == "ReadFrom a file" {
+			without = append(without, "net/http") // which goes on if the body was not read
+		}
+		t.Run(name, func(t *testing.T) { testWriteThatFails(t, write, without...) })
+	}
+}
+
+func testWriteThatFails(t *testing.T, write func(w http.ResponseWriter) error, without ...string) {
 	for name, request := range map[string]string{
 		"no body":           "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
 		"body unread":       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 100_000),
@@ -174,8 +230,7 @@ func TestWriteThatFails(t *testing.T) {
 	} {
 		ended := make(chan error, 2)
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for err := error(nil); err == nil; {
-				_, err = w.Write(make([]byte, 64<<10))
+			for write(w) == nil {
 			}
 			select {
 			case <-r.Context().Done():
@@ -193,7 +248,7 @@ func TestWriteThatFails(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-		}, "gallop in net/http", "gallop, whole bodies")
+		}, append(without, "gallop in net/http", "gallop, whole bodies")...)
 	}
 }
 
@@ -222,6 +277,109 @@ func TestErrorLog(t *testing.T) {
 	resp.Body.Close()
 	if first, second := <-lines, <-lines; !strings.Contains(first, "superfluous") || second != "said by the handler" {
 		t.Errorf("logged %q and %q", first, second)
+	}
+}
+
+// A body that is larger than an http.MaxBytesReader allows ends the connection, which the response says.
+func TestMaxBytesReader(t *testing.T) {
+	const limit = 10
+	read := func(body io.Reader) { io.Copy(io.Discard, body) }
+	for name, tt := range map[string]struct {
+		size   int
+		closes bool
+		handle http.HandlerFunc
+	}{
+		"413": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+			w.WriteHeader(413)
+		}},
+		"400": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+			http.Error(w, "", 400)
+		}},
+		"200 with a large body": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+			w.Write(make([]byte, 10_000))
+		}},
+		"a form": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			if r.ParseForm() == nil {
+				t.Error("the form is not too large")
+			}
+		}},
+		"413, not in the request": {1000, true, func(w http.ResponseWriter, r *http.Request) {
+			read(http.MaxBytesReader(w, r.Body, limit))
+			w.WriteHeader(413)
+		}},
+		"as large as allowed": {limit, false, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+			read(r.Body)
+		}},
+		"unread": {limit, false, func(w http.ResponseWriter, r *http.Request) { r.Body = http.MaxBytesReader(w, r.Body, limit) }},
+		"413, read": {limit, false, func(w http.ResponseWriter, r *http.Request) {
+			read(r.Body)
+			w.WriteHeader(413)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			without := []string{"gallop in net/http"}
+			if strings.Contains(name, "not in") {
+				without = append(without, "gallop, whole bodies") // of which nothing is left on the connection
+			}
+			served(t, tt.handle, func(t *testing.T, addr string) {
+				p := dial(t, addr)
+				p.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", tt.size, strings.Repeat("x", tt.size))
+				resp := p.answer("POST")
+				bodyOf(t, resp)
+				if resp.Close != tt.closes {
+					t.Errorf("%d says that the connection ends: %v", resp.StatusCode, resp.Close)
+				}
+				if tt.closes {
+					p.expectEnd()
+				} else {
+					p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+					p.answer("GET")
+				}
+			}, without...)
+		})
+	}
+}
+
+// OPTIONS * is answered without the handler unless that is disabled.
+func TestGeneralOptions(t *testing.T) {
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) })
+	serve := map[string]func(net.Listener, bool) error{
+		"net/http": func(ln net.Listener, disabled bool) error {
+			return (&http.Server{Handler: h, DisableGeneralOptionsHandler: disabled}).Serve(ln)
+		},
+		"NewServer": func(ln net.Listener, disabled bool) error {
+			if disabled {
+				return nethttp.NewServer(h, nethttp.DisableGeneralOptionsHandler(), nil).Serve(ln)
+			}
+			return nethttp.NewServer(h).Serve(ln)
+		},
+		"FromHTTP": func(ln net.Listener, disabled bool) error {
+			if disabled {
+				return gallop.Serve(ln, nethttp.FromHTTP(h, nethttp.DisableGeneralOptionsHandler()))
+			}
+			return gallop.Serve(ln, nethttp.FromHTTP(h))
+		},
+	}
+	for name, serve := range serve {
+		for disabled, want := range map[bool]string{false: "", true: "*"} {
+			ln := listen(t)
+			go serve(ln, disabled)
+			p := dial(t, ln.Addr().String())
+			p.say("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n")
+			resp := p.answer("OPTIONS")
+			if got := bodyOf(t, resp); got != want || resp.StatusCode != 200 {
+				t.Errorf("%s, disabled %v: %d, %q", name, disabled, resp.StatusCode, got)
+			}
+			ln.Close()
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"reflect"
 	"sync"
 
 	"github.com/gallop-http/gallop"
@@ -25,6 +26,31 @@ type body struct {
 	life   *requestContext    // ends if the client turns out to be gone
 	closed bool
 	ended  bool // it was read to its end
+}
+
+// maxBytesReader is the type of what http.MaxBytesReader returns.
+var maxBytesReader = reflect.TypeOf(http.MaxBytesReader(nil, http.NoBody, 0))
+
+// isTooLarge reports whether the handler has found the body too large, so that the connection ends with the response: Request.Body is
+// an http.MaxBytesReader whose limit was exceeded, or the status says so and the body was not read to its end. net/http's server has an
+// unexported method that the reader calls.
+func (x *exchange) isTooLarge(status int) bool {
+	if status == http.StatusRequestEntityTooLarge && x.body.isUnread() {
+		return true
+	}
+	if reflect.TypeOf(x.req.Body) != maxBytesReader || x.resp.ctx.Request.FullDuplex { // with FullDuplex it may be being read
+		return false
+	}
+	_, err := x.req.Body.Read(nil) // reads nothing and returns the error of an earlier Read
+	var tooLarge *http.MaxBytesError
+	return errors.As(err, &tooLarge)
+}
+
+// isUnread reports whether something of the body may still come from the client.
+func (b *body) isUnread() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ctx != nil && b.stream != nil && !b.ended
 }
 
 // readBody sets Body and what is said about it.

@@ -35,7 +35,7 @@ const sniffed = 512
 type response struct {
 	mu       sync.Mutex
 	ctx      *gallop.RequestCtx // nil once the handler has returned
-	life     *requestContext    // of the request
+	x        *exchange          // that it is a part of
 	how      *handling
 	gone     chan bool // made by the first call of CloseNotify
 	stream   *gallop.ResponseStream
@@ -59,8 +59,8 @@ var http10 = []byte("HTTP/1.0")
 
 var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")
 
-func (w *response) init(ctx *gallop.RequestCtx, life *requestContext, how *handling) {
-	w.ctx, w.life, w.length, w.how = ctx, life, -1, how
+func (w *response) init(ctx *gallop.RequestCtx, x *exchange, how *handling) {
+	w.ctx, w.x, w.length, w.how = ctx, x, -1, how
 	if !ctx.Request.Header.IsHTTP11() {
 		ctx.Response.Header.SetProtocol(http10)
 	}
@@ -106,6 +106,9 @@ func (w *response) writeHeader(status int) {
 		w.ctx.Response.Header.SetStatusMessage(fmt.Appendf(nil, "status code %d", status))
 	}
 	w.copyHeader()
+	if w.x.isTooLarge(status) {
+		w.ctx.SetConnectionClose()
+	}
 }
 
 // presetStatus is that of an answer for which the handler has not called WriteHeader: what was
@@ -335,7 +338,7 @@ func (w *response) CloseNotify() <-chan bool {
 	if w.gone == nil {
 		gone := make(chan bool, 1)
 		w.gone = gone
-		context.AfterFunc(w.life, func() { gone <- true })
+		context.AfterFunc(&w.x.ctx, func() { gone <- true })
 	}
 	return w.gone
 }

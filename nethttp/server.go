@@ -14,7 +14,7 @@ import (
 // (StreamRequestBody), TRACE is h's, and answers have no Server field and no Content-Type that h
 // did not set or cause. Its limits are gallop's, which are none in http.Server: see the
 // fields of gallop.Server. It may be changed before it serves.
-func NewServer(h http.Handler) *gallop.Server {
+func NewServer(h http.Handler, options ...Option) *gallop.Server {
 	if h == nil {
 		h = http.DefaultServeMux
 	}
@@ -25,7 +25,8 @@ func NewServer(h http.Handler) *gallop.Server {
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 	}
-	s.Handler = handling{std: &http.Server{Handler: h, ErrorLog: log.New(logOf{s}, "", 0)}, server: s}.handler()
+	hg := handling{std: &http.Server{Handler: h, ErrorLog: log.New(logOf{s}, "", 0)}, server: s}
+	s.Handler = hg.with(options).handler()
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -127,6 +128,13 @@ func TestServerMethods(t *testing.T) {
 				t.Errorf("keep-alives %v: the response is the last one: %v", enabled, resp.Close)
 			}
 		}
+		idle := dial(t, strings.TrimPrefix(url, "http://"))
+		idle.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		idle.answer("GET")
+		time.Sleep(10 * time.Millisecond) // until it waits for another request
+		s.SetKeepAlivesEnabled(false)
+		idle.expectEnd()
+		s.SetKeepAlivesEnabled(true)
 		called := make(chan bool)
 		s.RegisterOnShutdown(func() { called <- true })
 		if err := s.Shutdown(); err != nil {

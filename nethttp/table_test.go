@@ -55,7 +55,7 @@ func namesOf(typ reflect.Type) (names []string) {
 // TestTable compares the table of what is there of net/http with net/http's types and with ours.
 func TestTable(t *testing.T) {
 	rows, tests := readTable(t), testNames(t)
-	want := []string{"Flusher", "Hijacker", "CloseNotifier", "Pusher", "io.ReaderFrom", "io.StringWriter"}
+	want := append(optionalInterfaces(t), "Pusher") // which HTTP/2's ResponseWriter alone has
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[http.Server](), reflect.TypeFor[http.Transport](), reflect.TypeFor[http.Request](),
 		reflect.TypeFor[http.ResponseWriter](), reflect.TypeFor[http.ResponseController](),
@@ -79,6 +79,53 @@ func TestTable(t *testing.T) {
 	for name := range rows {
 		t.Errorf("net/http has no %s", name)
 	}
+}
+
+// behind names the interfaces and the methods of ResponseController that stand for a method of a ResponseWriter.
+var behind = map[string]string{
+	"Flush": "Flusher", "Hijack": "Hijacker", "CloseNotify": "CloseNotifier", "ReadFrom": "io.ReaderFrom", "WriteString": "io.StringWriter", "Push": "Pusher",
+	"FlushError": "ResponseController.Flush()", "SetReadDeadline": "ResponseController.SetReadDeadline()",
+	"SetWriteDeadline": "ResponseController.SetWriteDeadline()", "EnableFullDuplex": "ResponseController.EnableFullDuplex()",
+	"Header": "ResponseWriter.Header()", "Write": "ResponseWriter.Write()", "WriteHeader": "ResponseWriter.WriteHeader()",
+}
+
+// optionalInterfaces returns the interfaces that net/http's own ResponseWriter implements beside http.ResponseWriter. Ours has to have the same
+// methods and no others.
+func optionalInterfaces(t *testing.T) (names []string) {
+	t.Helper()
+	types := map[string]reflect.Type{}
+	for name, start := range map[string]func(*testing.T, http.Handler) string{"net/http": startNetHTTP, "gallop": startGallop} {
+		typ := make(chan reflect.Type, 1)
+		p := dial(t, start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { typ <- reflect.TypeOf(w) })))
+		p.say("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		types[name] = <-typ
+	}
+	theirs, ours := types["net/http"], types["gallop"]
+	for i := range theirs.NumMethod() {
+		name := theirs.Method(i).Name
+		if behind[name] == "" {
+			t.Errorf("net/http's ResponseWriter has the method %s, for which there is no row", name)
+		} else if !strings.Contains(behind[name], "(") {
+			names = append(names, behind[name])
+		}
+		if m, ok := ours.MethodByName(name); !ok {
+			t.Errorf("our ResponseWriter has no %s", name)
+		} else if withoutReceiver(m.Type) != withoutReceiver(theirs.Method(i).Type) {
+			t.Errorf("our %s is %v", name, m.Type)
+		}
+	}
+	for i := range ours.NumMethod() {
+		if _, ok := theirs.MethodByName(ours.Method(i).Name); !ok {
+			t.Errorf("net/http's ResponseWriter has no %s", ours.Method(i).Name)
+		}
+	}
+	return names
+}
+
+// withoutReceiver returns the type of a method as text, without its receiver.
+func withoutReceiver(f reflect.Type) string {
+	_, text, _ := strings.Cut(f.String(), ".response")
+	return strings.TrimPrefix(text, ", ")
 }
 
 // checkThere checks that a row names a test, and that our type has the field or method if it is one of ours.

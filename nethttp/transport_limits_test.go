@@ -78,3 +78,90 @@ func TestTransportDisableCompression(t *testing.T) {
 		})
 	}
 }
+
+// countingConns starts a server, and counts the connections that it has and has had.
+func countingConns(t *testing.T, h http.HandlerFunc) (addr string, open, all *atomic.Int32) {
+	open, all = new(atomic.Int32), new(atomic.Int32)
+	s := &http.Server{Handler: h, ConnState: func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+			all.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}}
+	ln := listen(t)
+	go s.Serve(ln)
+	t.Cleanup(func() { s.Close() })
+	return ln.Addr().String(), open, all
+}
+
+// settles waits until n is the wanted number, and fails if it is not for a while.
+func settles(t *testing.T, n *atomic.Int32, want int32) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Second); n.Load() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%d connections, want %d", n.Load(), want)
+			return
+		}
+	}
+}
+
+// A connection is closed when it was idle for IdleConnTimeout, and stays without it.
+func TestTransportIdleConnTimeout(t *testing.T) {
+	for _, limit := range []time.Duration{50 * time.Millisecond, 0} {
+		setFields(t, map[string]any{"IdleConnTimeout": limit}, func(t *testing.T, client *http.Client) {
+			addr, open, all := countingConns(t, func(http.ResponseWriter, *http.Request) {})
+			get := func() {
+				resp, err := client.Get("http://" + addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			get()
+			if limit > 0 {
+				settles(t, open, 0)
+				return
+			}
+			time.Sleep(200 * time.Millisecond)
+			if get(); all.Load() != 1 {
+				t.Error("the connection was closed")
+			}
+		})
+	}
+}
+
+// Of the connections to a host no more than MaxIdleConnsPerHost stay idle.
+func TestTransportMaxIdleConnsPerHost(t *testing.T) {
+	const calls = 4
+	for _, limit := range []int{1, 3} {
+		setFields(t, map[string]any{"MaxIdleConnsPerHost": limit}, func(t *testing.T, client *http.Client) {
+			var running sync.WaitGroup
+			running.Add(calls)
+			addr, open, all := countingConns(t, func(http.ResponseWriter, *http.Request) {
+				running.Done()
+				running.Wait()
+			})
+			var done sync.WaitGroup
+			for range calls {
+				done.Go(func() {
+					resp, err := client.Get("http://" + addr)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				})
+			}
+			done.Wait()
+			if all.Load() != calls {
+				t.Fatalf("%d connections for %d calls at once", all.Load(), calls)
+			}
+			settles(t, open, int32(limit))
+		})
+	}
+}

@@ -134,6 +134,12 @@ func TestTransportRequest(t *testing.T) {
 		{"basic auth", request("GET", "/", nil, func(r *http.Request) { r.SetBasicAuth("u", "p") })},
 		{"post", request("POST", "/", text("body"))},
 		{"post nothing", request("POST", "/", nil)},
+		{"put nothing", request("PUT", "/", nil)},
+		{"patch nothing", request("PATCH", "/", nil)},
+		{"delete nothing", request("DELETE", "/", nil)},
+		{"delete with a body", request("DELETE", "/", text("x"))},
+		{"a method of its own without a body", request("BREW", "/", nil)},
+		{"a method of its own with an empty body", request("BREW", "/", text(""))},
 		{"post an empty body", request("POST", "/", text(""))},
 		{"big", request("POST", "/", text(big))},
 		{"stream", request("POST", "/", stream("body"))},
@@ -987,6 +993,12 @@ func TestTransportInClient(t *testing.T) {
 		fmt.Fprint(w, r.Method, r.URL.Path, r.FormValue("a"))
 	})
 	sent(t, func(t *testing.T, client *http.Client) {
+		client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+			if r.Response == nil || r.Response.StatusCode != http.StatusTemporaryRedirect {
+				t.Errorf("the redirect came with %v", r.Response)
+			}
+			return nil
+		}
 		resp, err := client.PostForm(s.URL+"/from", url.Values{"a": {"b"}})
 		if err != nil {
 			t.Fatal(err)
@@ -1087,4 +1099,37 @@ func TestTransportSlowBody(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+}
+
+// Request.Cancel ends a call, and the body of its response.
+func TestTransportRequestCancel(t *testing.T) {
+	begun := make(chan bool, 1)
+	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			w.(http.Flusher).Flush()
+		}
+		begun <- true
+		<-r.Context().Done()
+	})
+	for _, path := range []string{"/head", "/body"} {
+		sent(t, func(t *testing.T, client *http.Client) {
+			client.Timeout = 5 * time.Second
+			r := requestTo(t, "GET", s.URL+path, nil)
+			stop := make(chan struct{})
+			//lint:ignore SA1019 programs still set it
+			r.Cancel = stop
+			go func() {
+				<-begun
+				close(stop)
+			}()
+			resp, err := client.Do(r)
+			if err == nil {
+				_, err = io.ReadAll(resp.Body)
+				resp.Body.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "request canceled") {
+				t.Errorf("%s: %v", path, err)
+			}
+		})
+	}
 }

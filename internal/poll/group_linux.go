@@ -73,6 +73,7 @@ type Group struct {
 	dogAsleep atomic.Bool
 	dogBell   chan struct{}
 
+	idleTime  time.Duration // how often workers are ended that have been idle since the last time
 	mu        sync.Mutex
 	idle      []*Worker // the one that worked last is the last one
 	reaper    bool
@@ -99,9 +100,9 @@ func (g *Group) Stats() Stats {
 // NewGroup starts n loops, or, if n is 0, as many as there are processors, and more when
 // there are more, on a kernel, or, if it is nil, on the operating system. Without the means
 // for so many there are fewer. They end when they have had a connection or listener, and have
-// none any more: the caller holds it by Enter meanwhile.
-func NewGroup(h Handler, n int, kernel Kernel) (*Group, error) {
-	g := &Group{h: h, kernel: kernel, fixed: n > 0, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
+// none any more: the caller holds it by Enter meanwhile. A worker ends when it has been idle for idleTime, or up to twice as long.
+func NewGroup(h Handler, n int, kernel Kernel, idleTime time.Duration) (*Group, error) {
+	g := &Group{h: h, kernel: kernel, idleTime: idleTime, fixed: n > 0, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
 	g.loops.Store(new([]*Loop))
 	g.users.Store(1)
 	if !g.fixed {

@@ -227,7 +227,7 @@ func TestListenerEndsBehindWhoAccepts(t *testing.T) {
 func TestGroupsEnd(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 2, h, func(r *rig) {
-		g, err := NewGroup(h, 2, r.k)
+		g, err := NewGroup(h, 2, r.k, 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestGroupsEndWhileTheyGrow(t *testing.T) {
 		runtime.GOMAXPROCS(2)
 		synctest.Test(t, func(t *testing.T) {
 			k := wiretest.NewKernel()
-			g, err := NewGroup(&hooks{}, 0, k)
+			g, err := NewGroup(&hooks{}, 0, k, 10*time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -353,7 +353,7 @@ func TestGroupOnTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer at.Close()
-	g, err := NewGroup(&hooks{idle: time.Hour}, 0, nil)
+	g, err := NewGroup(&hooks{idle: time.Hour}, 0, nil, 10*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func inMemory(t *testing.T, loops int, h *hooks, test func(r *rig)) {
 		r.k.Step = h.step
 		r.at = r.k.Listen()
 		var err error
-		if r.g, err = NewGroup(h, loops, r.k); err != nil {
+		if r.g, err = NewGroup(h, loops, r.k, 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
 		if r.ln, err = r.g.Listen(r.at, nil, nil); err != nil {

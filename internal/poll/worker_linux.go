@@ -44,10 +44,6 @@ type task struct {
 // kick is a connection to be served by a worker off the loops.
 type kick struct{ c *Conn }
 
-// idleWorker is how often workers are ended that have waited for something to do ever since the
-// last time.
-const idleWorker = 10 * time.Second
-
 // Hand has Run called with data by a worker off the loops.
 func (g *Group) Hand(data any) {
 	g.away.Add(1)
@@ -174,7 +170,7 @@ func (w *Worker) rest() bool {
 	g.idle = append(g.idle, w)
 	if !g.reaper {
 		g.reaper = true
-		time.AfterFunc(idleWorker, g.reap)
+		time.AfterFunc(g.idleTime, g.reap)
 	}
 	return true
 }
@@ -192,7 +188,7 @@ func (g *Group) reap() {
 	g.idle = append(g.idle[:0], g.idle[old:]...)
 	clear(g.idle[len(g.idle):cap(g.idle)])
 	if g.reaper = len(g.idle) > 0; g.reaper {
-		time.AfterFunc(idleWorker, g.reap)
+		time.AfterFunc(g.idleTime, g.reap)
 	}
 }
 

@@ -74,13 +74,17 @@ func serverOf(s *http.Server) *server {
 	if v, ok := servers.Load(s); ok {
 		return v.(*server)
 	}
+	var options []nethttp.Option
+	if s.DisableGeneralOptionsHandler {
+		options = append(options, nethttp.DisableGeneralOptionsHandler())
+	}
 	made := &server{std: s, g: nethttp.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := s.Handler
 		if h == nil {
 			h = http.DefaultServeMux
 		}
 		h.ServeHTTP(w, r)
-	}))}
+	}), options...)}
 	v, _ := servers.LoadOrStore(s, made)
 	return v.(*server)
 }
