@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -260,8 +261,8 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	return &state
 }
 
-// Logger returns a logger that writes a line with the request it belongs to, to the
-// Logger of the server. It holds no longer than ctx.
+// Logger returns a logger that adds the request to each message and writes it to the ErrorLog or the Logger of the server. It may be used as
+// long as ctx.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.logFor.ctx = ctx
 	return &ctx.logFor
@@ -270,11 +271,17 @@ func (ctx *RequestCtx) Logger() Logger {
 type ctxLogger struct{ ctx *RequestCtx }
 
 func (l *ctxLogger) Printf(format string, args ...any) {
-	to := l.ctx.log
-	if to == nil {
-		to = l.ctx.config().logger()
+	ctx, to := l.ctx, l.ctx.log
+	if structured := ctx.config().ErrorLog; to == nil && structured != nil {
+		structured.LogAttrs(context.Background(), slog.LevelError, fmt.Sprintf(format, args...),
+			slog.String("remote", ctx.RemoteAddr().String()), slog.Uint64("conn", ctx.ConnID()),
+			slog.String("method", string(ctx.Method())), slog.String("uri", string(ctx.URI().FullURI())))
+		return
 	}
-	to.Printf("%s - %s", l.ctx.String(), fmt.Sprintf(format, args...))
+	if to == nil {
+		to = ctx.config().logger()
+	}
+	to.Printf("%s - %s", ctx.String(), fmt.Sprintf(format, args...))
 }
 
 // String describes the request in one line, for logs. Its URI is escaped, and leaves out a user's

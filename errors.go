@@ -326,6 +326,9 @@ var (
 	// ErrPerIPConnLimit is why a connection beyond Server.MaxConnsPerIP is turned away.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address")
 
+	// ErrRequestLimit is why a request beyond Server.MaxConcurrentRequests is answered 503.
+	ErrRequestLimit = errors.New("gallop: all of Server.MaxConcurrentRequests is in use")
+
 	// ErrGetOnly is the error for a method that Server.GetOnly refuses.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 

@@ -70,6 +70,7 @@ func TestReadmeDefaults(t *testing.T) {
 		"`TLSHandshakeTimeout`":                     set.handshake.String(),
 		"request body that the handler left unread": fmt.Sprintf("%s, %v", kib(drainSize), drainTime),
 		"`Concurrency`":                             fmt.Sprintf("%d connections", DefaultConcurrency),
+		"`MaxConcurrentRequests`":                   none(time.Duration(set.maxAtOnce)),
 		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
 		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
 	}

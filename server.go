@@ -3,6 +3,7 @@ package gallop
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -73,11 +74,12 @@ type Server struct {
 
 	// ErrorHandler builds the response to a request that was refused before Handler
 	// saw it. ctx.Response already has the status that RFC 9110 asks for. The
-	// connection is always closed afterwards.
+	// connection is always closed afterwards, except after ErrRequestLimit.
 	//
 	// The error is the one that fasthttp has: ErrBodyTooLarge, ErrGetOnly, an
 	// *ErrSmallBuffer, an ErrBrokenChunk, or a *net.OpError for a request that came too slowly.
-	// For all but the first two, errors.As finds a *ParseError with the status and the reason.
+	// For all but the first two, errors.As finds a *ParseError with the status and the reason. It is ErrRequestLimit for a request beyond
+	// MaxConcurrentRequests.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
 	// HeaderReceived is called when the head of a request has been read, and sets
@@ -131,7 +133,19 @@ type Server struct {
 	// FormValueFunc replaces how RequestCtx.FormValue looks a key up.
 	FormValueFunc FormValueFunc
 
-	// Logger takes error messages. The default is the standard logger.
+	// ErrorLog takes error messages as structured records. If it is set, Logger is not used. Records are of level slog.LevelWarn for what
+	// clients and the network do, and of slog.LevelError for the rest. They have these attributes where they apply:
+	//
+	//   - remote: address of the client
+	//   - conn: RequestCtx.ConnID of the connection
+	//   - status: status code of the response to a request or connection that was refused
+	//   - err: reason, or the value of a panic
+	//   - stack: stack of a panic
+	//
+	// No record holds bytes of a request, except those written by RequestCtx.Logger, which add the attributes method and uri.
+	ErrorLog *slog.Logger
+
+	// Logger takes error messages if ErrorLog is nil. The default is the standard logger.
 	Logger Logger
 
 	// Name is the value of the Server field. The default is "gallop", also in the place
@@ -146,6 +160,11 @@ type Server struct {
 	// the /64 network of an IPv6 address. One more is answered 429 and closed. The
 	// default is no limit.
 	MaxConnsPerIP int
+
+	// MaxConcurrentRequests is how many requests are handled at once, on all connections together. One more is answered 503 (Service
+	// Unavailable), and its connection goes on. A request counts while Handler runs. The default is no limit other than Concurrency:
+	// an HTTP/1 connection has one request at a time.
+	MaxConcurrentRequests int
 
 	// MaxRequestsPerConn is how many requests are served on a connection before it
 	// is closed. The default is no limit.
@@ -335,6 +354,8 @@ type Server struct {
 	loops   loopGroup
 	branch  predictor
 	counts  [countShards]serverCounts
+	running atomic.Int64  // requests that are being handled, with MaxConcurrentRequests
+	busy    atomic.Uint64 // requests that were refused because of MaxConcurrentRequests
 }
 
 // prepare resolves the settings. Every way into the server calls it first.
@@ -343,7 +364,7 @@ func (s *Server) prepare() {
 		s.set.resolve(s)
 		s.stopped, s.stop = context.WithCancel(context.Background())
 		s.conns.init(s.MaxConnsPerIP)
-		s.log.to = s.logger()
+		s.log.to, s.log.structured = s.logger(), s.ErrorLog
 		s.workers.idle = orDefault(s.MaxIdleWorkerDuration, 10*time.Second)
 		s.workers.serve = s.serveAccepted
 	})
@@ -405,7 +426,7 @@ func (s *Server) serveOne(c net.Conn, of *servedListener) error {
 		s.turnAway(c, StatusServiceUnavailable, err, false)
 		return err
 	}
-	err := s.serveConn(c, of)
+	_, err := s.serveConn(c, of)
 	if answered, ok := err.(answeredError); ok {
 		return answered.error
 	}

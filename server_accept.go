@@ -26,7 +26,7 @@ func (s *Server) acceptLoop(of *servedListener) error {
 			}
 			// Out of descriptors or memory: wait until others have gone.
 			pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
-			s.log.printf("accepting on %s failed, trying again in %v: %v", ln.Addr(), pause, err)
+			s.log.accepting(ln, pause, err)
 			s.sleep(pause)
 			continue
 		}

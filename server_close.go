@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"runtime/debug"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -45,7 +44,7 @@ func (c *serverConn) fail(err error) error {
 	}
 	status := refusalStatus(public)
 	c.counts().refused.Add(1)
-	c.srv.log.refusal(c.nc.RemoteAddr(), status, public)
+	c.srv.log.refusal(c, status, public)
 	c.answerError(status, public)
 	return answeredError{public}
 }
@@ -192,7 +191,7 @@ func (s *Server) allowed() string {
 func (c *serverConn) guard(what string, f func()) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.srv.log.printf("panic in %s: %v\n%s", what, v, debug.Stack())
+			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in "+what, v)
 		}
 	}()
 	f()

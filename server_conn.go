@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -83,21 +82,24 @@ const (
 
 // serveAccepted serves a connection from a listener and logs how it ended.
 func (s *Server) serveAccepted(c acceptedConn) {
-	s.logEnd(c.Conn, s.serveConn(c.Conn, c.of))
+	id, err := s.serveConn(c.Conn, c.of)
+	s.logEnd(c.Conn, id, err)
 }
 
 // logEnd logs how a connection ended, unless that is known already or nobody's business.
-func (s *Server) logEnd(nc net.Conn, err error) {
+func (s *Server) logEnd(nc net.Conn, id uint64, err error) {
 	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler && err != ErrPerIPConnLimit {
-		s.log.connection(nc.RemoteAddr(), err, s.LogAllErrors)
+		s.log.connection(nc.RemoteAddr(), id, err, s.LogAllErrors)
 	}
 }
 
 // serveConn serves nc, which admit has counted, until it ends. It is from a listener, or, if that is nil, ServeConn was given it.
-func (s *Server) serveConn(nc net.Conn, of *servedListener) (err error) {
+// The id is that of the connection.
+func (s *Server) serveConn(nc net.Conn, of *servedListener) (id uint64, err error) {
 	c := s.acquireConn()
 	c.lent = of == nil
-	c.srv, c.set, c.nc, c.id = s, &s.set, nc, s.connIDs.Add(1)
+	id = s.connIDs.Add(1)
+	c.srv, c.set, c.nc, c.id = s, &s.set, nc, id
 	c.look()
 	c.since = c.now
 	c.writeLimit = c.set.write
@@ -111,12 +113,12 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (err error) {
 		} else {
 			nc.Close()
 		}
-		return err
+		return id, err
 	}
 	ended, hijacked := false, false
 	defer func() {
 		if v := recover(); v != nil { // in a hook: handlers are looked after
-			s.log.printf("panic ends a connection: %v\n%s", v, debug.Stack())
+			s.log.panicked(nc.RemoteAddr(), id, "panic ends a connection", v)
 			err = errPanic
 		}
 	}()
@@ -133,20 +135,20 @@ func (s *Server) serveConn(nc net.Conn, of *servedListener) (err error) {
 	c.report(StateNew)
 	if next, err := c.handshake(); next != nil || err != nil {
 		if next != nil {
-			return next(nc)
+			return id, next(nc)
 		}
-		return err
+		return id, err
 	}
 	c.ready = c.now
 	hijack, err := c.serve()
 	if hijack == nil {
 		ended = true
-		return err
+		return id, err
 	}
 	if hijacked = true; !c.taken {
 		c.startHijack(hijack)
 	}
-	return nil
+	return id, nil
 }
 
 func (s *Server) acquireConn() *serverConn {
@@ -389,7 +391,12 @@ func (c *serverConn) takeRequest() error {
 // answerRequest calls the handler, and writes the answer.
 func (c *serverConn) answerRequest() error {
 	ctx := c.ctx
-	panicked, aborted := c.runHandler()
+	var panicked, aborted bool
+	if c.set.maxAtOnce == 0 {
+		panicked, aborted = c.runHandler()
+	} else {
+		panicked, aborted = c.runOneOfMany()
+	}
 	if answer := ctx.LastTimeoutErrorResponse(); answer != nil {
 		if c.detach(answer) {
 			return errTimedOutLate
@@ -442,7 +449,7 @@ func (c *serverConn) runHandler() (panicked, aborted bool) {
 			if panicked, aborted = true, v == ErrAbortHandler; aborted {
 				return
 			}
-			c.srv.log.printf("panic in the handler: %v\n%s", v, debug.Stack())
+			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in the handler", v)
 		}
 	}()
 	if c.loop.conn != nil {
@@ -451,6 +458,22 @@ func (c *serverConn) runHandler() (panicked, aborted bool) {
 		c.srv.Handler(c.ctx)
 	}
 	return false, false
+}
+
+// runOneOfMany is runHandler with MaxConcurrentRequests.
+func (c *serverConn) runOneOfMany() (panicked, aborted bool) {
+	s, ctx := c.srv, c.ctx
+	defer s.running.Add(-1)
+	if s.running.Add(1) <= c.set.maxAtOnce {
+		return c.runHandler()
+	}
+	s.busy.Add(1)
+	s.log.refusal(c, StatusServiceUnavailable, ErrRequestLimit)
+	ctx.Error(StatusMessage(StatusServiceUnavailable), StatusServiceUnavailable)
+	if s.ErrorHandler != nil {
+		panicked = !c.guard("the error handler", func() { s.ErrorHandler(ctx, ErrRequestLimit) })
+	}
+	return panicked, false
 }
 
 // afterHandler settles what the handler left: watchers, an unread body, a panic.
@@ -526,7 +549,7 @@ func (c *serverConn) dropCtx() {
 func (c *serverConn) recycleCtx() (again bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.srv.log.printf("panic in Close of a user value: %v\n%s", v, debug.Stack())
+			c.srv.log.panicked(c.nc.RemoteAddr(), c.id, "panic in Close of a user value", v)
 			c.ctx.letGo(c.set.poison)
 		}
 	}()

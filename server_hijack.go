@@ -45,11 +45,11 @@ func (c *serverConn) reportHijacked() {
 // startHijack runs the handler on a goroutine of its own: the connection does not
 // count any longer and Shutdown does not wait for it.
 func (c *serverConn) startHijack(h *hijack) {
-	keep, logTo := c.srv.KeepHijackedConns, &c.srv.log
+	keep, logTo, id := c.srv.KeepHijackedConns, &c.srv.log, c.id
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {
-				logTo.printf("panic in a hijack handler: %v", v)
+				logTo.panicked(h.conn.RemoteAddr(), id, "panic in a hijack handler", v)
 			}
 			if !keep {
 				h.conn.Close()

@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"runtime/debug"
 	"sync"
 )
 
@@ -55,7 +54,7 @@ func (o *onShutdown) call(log *limitedLog) {
 		go func() {
 			defer func() {
 				if v := recover(); v != nil {
-					log.printf("panic in a function that RegisterOnShutdown was given: %v\n%s", v, debug.Stack())
+					log.panicked(nil, 0, "panic in a function that RegisterOnShutdown was given", v)
 				}
 			}()
 			f()

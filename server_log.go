@@ -1,17 +1,25 @@
 package gallop
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 )
 
 func (s *Server) logger() Logger {
-	if s.Logger != nil {
+	switch {
+	case s.ErrorLog != nil:
+		return LogTo(s.ErrorLog)
+	case s.Logger != nil:
 		return s.Logger
 	}
 	return defaultLogger
@@ -19,11 +27,60 @@ func (s *Server) logger() Logger {
 
 var defaultLogger Logger = log.New(os.Stderr, "gallop: ", log.LstdFlags)
 
+// LogTo returns a Logger that writes to l. Each message becomes a record of level slog.LevelError with the text of the message and without
+// attributes. A nil l stands for slog.Default() at the time of the message. Set Server.ErrorLog instead to get attributes.
+func LogTo(l *slog.Logger) Logger { return slogPrinter{l} }
+
+type slogPrinter struct{ to *slog.Logger }
+
+// Printf implements Logger.
+func (p slogPrinter) Printf(format string, args ...any) {
+	to := p.to
+	if to == nil {
+		to = slog.Default()
+	}
+	if to.Enabled(context.Background(), slog.LevelError) {
+		to.Error(strings.TrimSuffix(fmt.Sprintf(format, args...), "\n"))
+	}
+}
+
+// logEvent is what a message says to an ErrorLog.
+type logEvent struct {
+	level  slog.Level
+	text   string
+	remote net.Addr // of the client; may be nil
+	conn   uint64   // the ConnID, 0 for none
+	status int      // of the response, 0 for none
+	err    any      // what went wrong; may be nil
+	stack  []byte   // of a panic
+}
+
+func (e *logEvent) attrs() []slog.Attr {
+	var attrs []slog.Attr
+	if e.remote != nil {
+		attrs = append(attrs, slog.String("remote", e.remote.String()))
+	}
+	if e.conn != 0 {
+		attrs = append(attrs, slog.Uint64("conn", e.conn))
+	}
+	if e.status != 0 {
+		attrs = append(attrs, slog.Int("status", e.status))
+	}
+	if e.err != nil {
+		attrs = append(attrs, slog.Any("err", e.err))
+	}
+	if e.stack != nil {
+		attrs = append(attrs, slog.String("stack", string(e.stack)))
+	}
+	return attrs
+}
+
 // limitedLog writes messages, but not more than logBurst a second of any kind: who
 // sends rubbish at full speed must not fill disks. It counts what it left out. No
 // message holds bytes of a request.
 type limitedLog struct {
-	to Logger
+	to         Logger
+	structured *slog.Logger // gets the messages instead, if it is not nil
 
 	mu      sync.Mutex
 	since   time.Time
@@ -33,12 +90,22 @@ type limitedLog struct {
 
 const logBurst = 20
 
+// printf writes a message that is about the server, and not about a connection.
 func (l *limitedLog) printf(format string, args ...any) {
+	l.write(nil, format, args...)
+}
+
+// write writes a message: e, or, without an ErrorLog, or if e is nil, the text of the other arguments.
+func (l *limitedLog) write(e *logEvent, format string, args ...any) {
 	ok, dropped := l.take(time.Now())
 	if dropped > 0 {
 		l.to.Printf("%d messages were left out", dropped)
 	}
-	if ok {
+	switch {
+	case !ok:
+	case e != nil && l.structured != nil:
+		l.structured.LogAttrs(context.Background(), e.level, e.text, e.attrs()...)
+	default:
 		l.to.Printf(format, args...)
 	}
 }
@@ -61,17 +128,37 @@ func (l *limitedLog) take(now time.Time) (ok bool, dropped int) {
 }
 
 // refusal logs that a request was refused.
-func (l *limitedLog) refusal(from net.Addr, status int, reason error) {
-	l.printf("request from %v refused with %d: %v", from, status, reason)
+func (l *limitedLog) refusal(c *serverConn, status int, reason error) {
+	from := c.nc.RemoteAddr()
+	l.write(&logEvent{level: slog.LevelWarn, text: "request refused", remote: from, conn: c.id, status: status, err: reason},
+		"request from %v refused with %d: %v", from, status, reason)
+}
+
+// rejection logs that a connection was rejected.
+func (l *limitedLog) rejection(from net.Addr, status int, reason error) {
+	l.write(&logEvent{level: slog.LevelWarn, text: "connection refused", remote: from, status: status, err: reason},
+		"connection from %s refused: %v", from, reason)
+}
+
+// panicked logs a panic with v, while the connection was served that is given by the address of the client and its ID.
+func (l *limitedLog) panicked(from net.Addr, conn uint64, text string, v any) {
+	stack := debug.Stack()
+	l.write(&logEvent{level: slog.LevelError, text: text, remote: from, conn: conn, err: v, stack: stack}, "%s: %v\n%s", text, v, stack)
 }
 
 // connection logs how a connection ended. That clients go away is no news.
-func (l *limitedLog) connection(from net.Addr, err error, all bool) {
+func (l *limitedLog) connection(from net.Addr, conn uint64, err error, all bool) {
 	var broken *streamError
 	if !all && !(errors.As(err, &broken) && !isNetwork(broken.err)) && isNetwork(err) {
 		return
 	}
-	l.printf("connection from %v: %v", from, err)
+	l.write(&logEvent{level: slog.LevelWarn, text: "connection failed", remote: from, conn: conn, err: err}, "connection from %v: %v", from, err)
+}
+
+// accepting logs that no connections can be accepted for now.
+func (l *limitedLog) accepting(ln net.Listener, pause time.Duration, err error) {
+	l.write(&logEvent{level: slog.LevelError, text: "accepting failed, trying again", err: err},
+		"accepting on %s failed, trying again in %v: %v", ln.Addr(), pause, err)
 }
 
 // isNetwork reports whether err is a failure of the network or of the client.

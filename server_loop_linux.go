@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -283,7 +282,7 @@ func (h loopServer) Overdue(what uint32) {
 
 // Failed implements poll.Handler.
 func (h loopServer) Failed(pl *poll.Listener, pause time.Duration, err error) {
-	h.s.log.printf("accepting on %s failed, trying again in %v: %v", pl.Data.(*servedListener).Addr(), pause, err)
+	h.s.log.accepting(pl.Data.(*servedListener), pause, err)
 }
 
 // seat returns the serverConn that w has.
@@ -366,7 +365,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 			return
 		}
 		if v := recover(); v != nil { // in a hook: handlers are looked after
-			s.log.printf("panic ends a connection: %v\n%s", v, debug.Stack())
+			s.log.panicked(lc.RemoteAddr(), lc.id, "panic ends a connection", v)
 		}
 		s.alight(w, c, lc, false, c.taken)
 	}()
@@ -376,7 +375,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 			if over, err := c.handshakeOffLoop(); over {
 				settled = true
 				if err != nil {
-					s.log.connection(lc.RemoteAddr(), err, s.LogAllErrors)
+					s.log.connection(lc.RemoteAddr(), lc.id, err, s.LogAllErrors)
 				}
 				s.alight(w, c, lc, true, false)
 				return
@@ -412,7 +411,7 @@ func (s *Server) ride(w *poll.Worker, c *serverConn, isNew bool) {
 			}
 			return
 		}
-		s.logEnd(lc, err)
+		s.logEnd(lc, lc.id, err)
 		s.alight(w, c, lc, true, false)
 		return
 	}

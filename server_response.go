@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"io"
+	"log/slog"
 	"os"
 	"time"
 
@@ -76,7 +77,8 @@ func (c *serverConn) correct() (replaced bool) {
 			c.close, replaced = true, true
 		case status < StatusOK:
 			// It would go on waiting, RFC 9110 §15.2, or speak another protocol.
-			c.srv.log.printf("the handler answered %d, which is not final", status)
+			c.srv.log.write(&logEvent{level: slog.LevelError, text: "the handler answered with a status that is not final",
+				remote: c.nc.RemoteAddr(), conn: c.id, status: status}, "the handler answered %d, which is not final", status)
 			ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 			c.close, replaced = true, true
 		}
@@ -204,7 +206,7 @@ const headRoom = 256
 // takeBack takes a response of which nothing was sent yet out of the output from mark
 // on, and puts a 500 in its place.
 func (c *serverConn) takeBack(mark int, err error) error {
-	c.srv.log.connection(c.nc.RemoteAddr(), &streamError{err}, true)
+	c.srv.log.connection(c.nc.RemoteAddr(), c.id, &streamError{err}, true)
 	c.output.buf = c.output.buf[:mark]
 	c.ctx.Error(StatusMessage(StatusInternalServerError), StatusInternalServerError)
 	c.ctx.hijackHandler = nil

@@ -21,7 +21,8 @@ type settings struct {
 	progress  time.Duration // of writing, where write is not set
 	bodyRate  int64         // bytes a second
 	maxBody   int64
-	maxArgs   int // in a query or a form
+	maxArgs   int   // in a query or a form
+	maxAtOnce int64 // requests; 0 means no limit
 	readBuf   int
 	writeBuf  int
 	server    string // value of the Server field
@@ -54,6 +55,7 @@ func (c *settings) resolve(s *Server) {
 	c.bodyRate = int64(orNone(s.MinBodyRate, defaultMinBodyRate))
 	c.maxBody = int64(orDefault(s.MaxRequestBodySize, DefaultMaxRequestBodySize))
 	c.unusual = s.DisableHeaderNamesNormalizing || s.NoDefaultContentType || s.BaseContext != nil || s.ConnContext != nil
+	c.maxAtOnce = int64(max(s.MaxConcurrentRequests, 0))
 	c.maxArgs = orNone(s.MaxFormArgs, defaultMaxFormArgs)
 	c.readBuf = orDefault(s.ReadBufferSize, defaultReadBuffer)
 	c.writeBuf = orDefault(s.WriteBufferSize, defaultWriteBuffer)

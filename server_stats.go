@@ -23,7 +23,8 @@ type ServerStats struct {
 	// Requests counts requests whose header was complete. A request that is being handled may not be counted yet.
 	Requests uint64
 
-	Refused uint64 // requests that the server answered with an error instead of calling Handler
+	Refused            uint64 // requests that the server answered with an error instead of calling Handler
+	RefusedConcurrency uint64 // of these, requests refused because of Server.MaxConcurrentRequests
 
 	// BytesRead and BytesWritten count what was read from and written to connections, without the overhead of TLS. They are brought
 	// up to date when a connection waits for its next request, and every 64 KiB. Bytes on hijacked connections are not counted.
@@ -53,6 +54,8 @@ func (s *Server) Stats() ServerStats {
 		RejectedPerIP:       s.conns.rejectedPerIP.Load(),
 		Loop:                s.loopStats(),
 	}
+	stats.RefusedConcurrency = s.busy.Load()
+	stats.Refused = stats.RefusedConcurrency
 	stats.Rejected = stats.RejectedConcurrency + stats.RejectedPerIP
 	for i := range s.counts {
 		n := &s.counts[i]

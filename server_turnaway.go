@@ -25,7 +25,7 @@ func (s *Server) turnAway(c net.Conn, status int, reason error, aside bool) {
 	} else {
 		s.conns.rejectedFull.Add(1)
 	}
-	s.log.printf("connection from %s refused: %v", c.RemoteAddr(), reason)
+	s.log.rejection(c.RemoteAddr(), status, reason)
 	if tc, ok := c.(secured); ok { // the answer would have to wait for a handshake
 		closeWithoutHandshake(tc)
 		return

@@ -29,13 +29,15 @@ func NewServer(h http.Handler) *gallop.Server {
 	return s
 }
 
-// logOf writes to the Logger of a server.
+// logOf writes to the ErrorLog or the Logger of a server.
 type logOf struct{ *gallop.Server }
 
 // Write implements io.Writer.
 func (s logOf) Write(line []byte) (int, error) {
 	text := strings.TrimSuffix(string(line), "\n")
-	if s.Logger != nil {
+	if s.ErrorLog != nil {
+		s.ErrorLog.Error(text)
+	} else if s.Logger != nil {
 		s.Logger.Printf("%s", text)
 	} else {
 		log.Print("gallop: ", text)
