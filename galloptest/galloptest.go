@@ -27,11 +27,11 @@ func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 }
 
 // Start serves with s until t ends, and returns what [Serve] returns. When t and its subtests have ended, connections are closed, and t
-// waits for the handlers that still run. If s has no Logger, Start sets one that writes to the log of t.
+// waits for the handlers that still run. If s has neither an ErrorLog nor a Logger, Start sets one that writes to the log of t.
 func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	t.Helper()
 	logger := &testLogger{t: t}
-	if s.Logger == nil {
+	if s.Logger == nil && s.ErrorLog == nil {
 		s.Logger = logger
 	}
 	c, stop := start(s)

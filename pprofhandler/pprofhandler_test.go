@@ -9,6 +9,7 @@ import (
 	stdpprof "net/http/pprof"
 	"reflect"
 	"regexp"
+	"runtime"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -91,6 +92,13 @@ func TestPost(t *testing.T) {
 	}
 }
 
+// hasBegun reports whether a handler has begun a profile over time, and waits for its end. To begin another one would stop it from
+// beginning.
+func hasBegun() bool {
+	stacks := make([]byte, 1<<20)
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("pprofhandler.wait("))
+}
+
 // A client that goes away ends its profile, so that another one can begin. Two at once are refused.
 func TestClientLeaves(t *testing.T) {
 	for _, over := range []gallop.EngineType{gallop.EngineLoop, gallop.EngineGoroutine} {
@@ -106,11 +114,12 @@ func TestClientLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(c, "GET /debug/pprof/%s?seconds=30 HTTP/1.1\r\nHost: a\r\n\r\n", kind)
-			if kind == "profile" {
-				for pprof.StartCPUProfile(io.Discard) == nil { // until the server has begun
-					pprof.StopCPUProfile()
-					time.Sleep(time.Millisecond)
+			for end := time.Now().Add(10 * time.Second); !hasBegun(); time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("%s: it does not begin", kind)
 				}
+			}
+			if kind == "profile" {
 				resp, err := http.Get("http://" + ln.Addr().String() + "/debug/pprof/profile?seconds=1")
 				if err != nil {
 					t.Fatal(err)

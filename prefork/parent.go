@@ -173,7 +173,7 @@ func (f *family) watch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			logf(f.server, "prefork: process %d has ended: %v. Process %d takes its place", ended.pid, ended, pid)
+			logf(f.server, []any{"pid", ended.pid, "new", pid}, "prefork: process %d has ended: %v. Process %d takes its place", ended.pid, ended, pid)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (f *family) stop() (killed int) {
 				if err := c.command.Process.Kill(); err == nil {
 					killed++
 				} else if !errors.Is(err, os.ErrProcessDone) {
-					logf(f.server, "prefork: process %d cannot be killed: %v", pid, err)
+					logf(f.server, []any{"pid", pid}, "prefork: process %d cannot be killed: %v", pid, err)
 				}
 			}
 		}

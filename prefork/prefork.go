@@ -10,6 +10,7 @@ package prefork
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"net"
 	"os"
@@ -89,7 +90,7 @@ var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1
 // of them shuts down what received it without cutting off requests. The parent replaces a child that was shut down on its own.
 //
 // The standard input of a child is a pipe from the parent, and its standard output and error are the parent's. What the parent logs
-// goes to the Logger of s. Run may be called once in a process. It panics if s is nil.
+// goes to the ErrorLog of s, with the attribute pid of the child, or to its Logger. Run may be called once in a process. It panics if s is nil.
 func Run(ctx context.Context, s *gallop.Server, o Options) error {
 	if s == nil {
 		panic("prefork: Run of a nil Server")
@@ -118,10 +119,14 @@ func (o Options) resolved(s *gallop.Server) Options {
 	return o
 }
 
-func logf(s *gallop.Server, format string, args ...any) {
-	if s.Logger != nil {
+// logf logs a message, which a structured log gets with these attributes.
+func logf(s *gallop.Server, attributes []any, format string, args ...any) {
+	switch {
+	case s.ErrorLog != nil:
+		s.ErrorLog.Warn(fmt.Sprintf(format, args...), attributes...)
+	case s.Logger != nil:
 		s.Logger.Printf(format, args...)
-	} else {
+	default:
 		log.Printf(format, args...)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -267,9 +268,25 @@ func TestDefaultRestarts(t *testing.T) {
 	}
 }
 
+// A structured log gets the process IDs as attributes.
+func TestErrorLog(t *testing.T) {
+	lines := make(lineLog, 10)
+	r := run(t, &gallop.Server{ErrorLog: slog.New(slog.NewTextHandler(lines, nil)), Logger: noLog{}}, prefork.Options{Processes: 1})
+	kill(t, r.pids[0], os.Kill)
+	if line := <-lines; !strings.Contains(line, fmt.Sprintf("level=WARN msg=\"prefork: process %d has ended", r.pids[0])) ||
+		!strings.Contains(line, fmt.Sprintf(" pid=%d new=", r.pids[0])) {
+		t.Error(line)
+	}
+}
+
 type lineLog chan string
 
 func (l lineLog) Printf(format string, args ...any) { l <- fmt.Sprintf(format, args...) }
+
+func (l lineLog) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
 
 // The variable that makes a child is not passed on to what the child starts.
 func TestVariable(t *testing.T) {
