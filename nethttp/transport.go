@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -92,7 +91,7 @@ type Transport struct {
 	IdleConnTimeout time.Duration
 
 	// MaxResponseHeaderBytes is the size of the largest response head that is accepted, in bytes. The default is 256 KiB.
-	MaxResponseHeaderBytes int64
+	MaxResponseHeaderBytes int
 
 	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. That is
 	// HTTP/1 now, and a later version will add HTTP/2 over TLS; see gallop.Protocols. This version supports HTTP/1 only: for a
@@ -225,7 +224,7 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 		MaxIdleConns:             t.maxIdlePerHost(),
 		MaxIdleConnDuration:      orDefault(t.IdleConnTimeout, defaultIdleTimeout),
 		MaxConnWaitTimeout:       -1, // as long as the call may take
-		MaxResponseHeaderBytes:   int(min(orDefault(t.MaxResponseHeaderBytes, defaultMaxResponseHead), math.MaxInt)),
+		MaxResponseHeaderBytes:   orDefault(t.MaxResponseHeaderBytes, defaultMaxResponseHead),
 		Protocols:                protocolsOf(t.Protocols),
 		HTTP2:                    http2Of(t.HTTP2),
 		TLSHandshakeTimeout:      t.TLSHandshakeTimeout,
@@ -271,7 +270,7 @@ func (t *Transport) maxIdlePerHost() int {
 func (t *Transport) keepsNone() bool { return t.DisableKeepAlives || t.MaxIdleConnsPerHost < 0 }
 
 // orDefault is v if it is not zero, else the default.
-func orDefault[T int | int64 | time.Duration](v, d T) T {
+func orDefault[T int | time.Duration](v, d T) T {
 	if v == 0 {
 		return d
 	}
