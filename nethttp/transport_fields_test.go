@@ -35,7 +35,8 @@ func setFields(t *testing.T, fields map[string]any, f func(t *testing.T, client 
 				if cfg, ok := value.(*tls.Config); ok {
 					value = cfg.Clone()
 				}
-				reflect.ValueOf(rt).Elem().FieldByName(name).Set(reflect.ValueOf(value))
+				field := reflect.ValueOf(rt).Elem().FieldByName(name)
+				field.Set(reflect.ValueOf(value).Convert(field.Type())) // a limit is an int64 in net/http
 			}
 			client := &http.Client{Transport: rt}
 			defer client.CloseIdleConnections()
