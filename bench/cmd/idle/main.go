@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command idle says what keep-alive connections cost that idle, in memory of the server's processes, and how soon a
-// thousand of them, picked at random, are answered while the rest idle on.
+// Command idle measures the memory that idle keep-alive connections cost the server's processes. It also measures how soon a
+// thousand random connections get a response while all others stay idle.
 //
 //	go run ./cmd/idle                                    # 19,000 connections to one process of each server
 //	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten that share a port, by fasthttp's package prefork
