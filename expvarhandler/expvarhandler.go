@@ -1,6 +1,7 @@
-// Package expvarhandler serves the variables of package expvar. Importing it also registers them at /debug/vars of
-// http.DefaultServeMux, because importing package expvar does: a program that serves http.DefaultServeMux as well shows its variables
-// there.
+// Package expvarhandler serves the variables of package expvar as JSON.
+//
+// Importing this package imports expvar, which registers /debug/vars with http.DefaultServeMux. A program that also serves
+// http.DefaultServeMux exposes its variables there.
 package expvarhandler
 
 import (
@@ -15,15 +16,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler answers with the variables as a JSON object, whatever the path. The query argument r is a regular expression that selects
-// the variables whose names it matches. An expression that cannot be compiled, or that is larger than 1,024 characters when its
-// repetitions are written out, is answered with 400 and the reason.
+// Handler responds to any path with the variables as a JSON object. The query argument r is a regular expression that selects
+// variables by name. Handler responds with 400 and the reason if the expression does not compile, or if it is larger than 1,024
+// characters when its repetitions are written out.
 //
-// The response is valid JSON whatever was published: a variable whose String method returns something else becomes a JSON string, and
-// one whose String method panics becomes null.
+// The response is always valid JSON. A variable whose String method does not return JSON becomes a JSON string. A variable whose
+// String method panics becomes null.
 //
-// Handler shows what is published to everybody who can reach it, such as the command line of the program. So does
-// http.DefaultServeMux, where package expvar registers a handler of its own as soon as this package is imported.
+// All clients that reach Handler can read the published variables, including the program's command line. Restrict access to it.
 func Handler(ctx *gallop.RequestCtx) {
 	ctx.Response.Reset()
 	expression := ctx.QueryArgs().Peek("r")

@@ -12,12 +12,13 @@ import (
 	"time"
 )
 
-// Certificate returns a new certificate with its private key for a server, and a pool of roots with which a client trusts it: for the
-// Certificates of the server's tls.Config and the RootCAs of the client's. Hosts are names, which may begin with "*.", and IP
-// addresses; without any, the certificate is for localhost, 127.0.0.1, ::1, and example.com, the host of [Serve]. It is also a client
-// certificate.
+// Certificate returns a new certificate with its private key, and a pool of roots that trusts it. Put the certificate into
+// Certificates of the server's tls.Config, and the pool into RootCAs of the client's. It also works as a client certificate.
 //
-// The certificate is valid from 1990 to 2099, and so in bubbles of testing/synctest, where time begins in 2000.
+// Hosts are IP addresses and host names, which may begin with "*.". Without hosts, the certificate is valid for localhost,
+// 127.0.0.1, ::1, and example.com, the host of [Serve].
+//
+// The certificate is valid from 1990 to 2099, so it also works in a testing/synctest bubble, where time starts in 2000.
 func Certificate(hosts ...string) (tls.Certificate, *x509.CertPool) {
 	if len(hosts) == 0 {
 		hosts = []string{"localhost", "127.0.0.1", "::1", "example.com"}
@@ -52,7 +53,7 @@ func Certificate(hosts ...string) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, roots
 }
 
-// must panics for errors that only a host which no certificate can have causes.
+// must panics on errors, which only happen for hosts that no certificate can contain.
 func must(err error) {
 	if err != nil {
 		panic("galloptest: no certificate: " + err.Error())

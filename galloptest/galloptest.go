@@ -1,10 +1,10 @@
-// Package galloptest runs handlers in tests, with a real server and a real client over memory instead of a network.
+// Package galloptest runs handlers in tests. It connects a real server and a real client in memory, without a network.
 //
 // [Do] gets the response to one request. [Serve] and [Start] run a server until a test ends, for tests that need a client, several
-// requests, or a server's settings. All of it works in a bubble of testing/synctest, too.
+// requests, or server settings. All functions also work in a testing/synctest bubble.
 //
 // A RequestCtx that a test makes itself has no server and no connection, so RequestCtx.StreamResponse, HijackConn, EarlyHints,
-// SetReadDeadline and OnDisconnect do nothing or fail. Here they work.
+// SetReadDeadline and OnDisconnect do nothing or fail. With this package they work.
 package galloptest
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// baseURL is where servers are. Every other host leads to them as well.
+// baseURL is the URL that Serve and Start return. Every other host reaches the same server.
 const baseURL = "http://example.com"
 
-// Serve serves h until t ends. It returns a client, which reaches the server under every host and port over http, and a URL to call:
-// http://example.com. Fields of the client may be set before the first call. See [Start] for the rest.
+// Serve serves h until t ends. It returns a client and the base URL http://example.com. The client reaches the server under any
+// host and port over http. You may set the client's fields before its first call. See [Start] for what happens when t ends.
 func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 	t.Helper()
 	return Start(t, &gallop.Server{Handler: h})

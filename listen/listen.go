@@ -1,5 +1,5 @@
-// Package listen makes TCP listeners with socket options that package net has no names for. With them, several processes or
-// several listeners of one process share a port, and connections are accepted once there is something to read.
+// Package listen creates TCP listeners with socket options that package net does not offer. Several processes, or several
+// listeners in one process, can share a port. On Linux, the system can hold back connections until their first bytes arrive.
 package listen
 
 import (
@@ -9,24 +9,24 @@ import (
 	"syscall"
 )
 
-// TCP is a configuration of TCP listeners. The zero value listens like a net.ListenConfig. Its method may be called concurrently
-// and many times, but the fields must not be changed meanwhile.
+// TCP configures TCP listeners. The zero value listens like a net.ListenConfig. Listen may be called concurrently and more than
+// once; do not change the fields while it runs.
 type TCP struct {
 	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same user.
-	// The sockets may be in one process or in several. The system spreads connections over them. Listen returns an error that
-	// is errors.ErrUnsupported to errors.Is on systems without such an option.
+	// The sockets may be in one process or in several. The system spreads connections over them. On systems without such an
+	// option, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
-	// DeferAccept has the system accept a connection when its first bytes have arrived, or after about a second
-	// without any. It has no effect on systems other than Linux.
+	// DeferAccept makes the system hold back a connection until its first bytes arrive, for about a second at most. It has no
+	// effect on systems other than Linux.
 	DeferAccept bool
 
-	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). Such bytes may arrive twice, as RFC 7413
-	// §6 says. It has no effect on systems other than Linux, or if the administrator has not allowed it.
+	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). The server may receive these bytes twice (RFC 7413
+	// §6). FastOpen has no effect on systems other than Linux, or if the administrator has not enabled it.
 	FastOpen bool
 
-	// Backlog is how many connections the system keeps until they are accepted. The system's own maximum caps it. Zero means
-	// that maximum. It has no effect on Windows.
+	// Backlog is the maximum number of connections that wait to be accepted. The system's own maximum caps it. Zero or less
+	// means that maximum. Backlog has no effect on Windows.
 	Backlog int
 
 	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns
@@ -81,7 +81,7 @@ func (c *TCP) setOptions(fd uintptr) error {
 	return nil
 }
 
-// setBacklog listens once more: package net has listened with as much as the system allows.
+// setBacklog calls listen again, because package net has called it with the system's maximum.
 func (c *TCP) setBacklog(ln *net.TCPListener) error {
 	raw, err := ln.SyscallConn()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// tcpFastOpen is TCP_FASTOPEN, and fastOpenQueue how many connections may be open that have sent data and no ACK yet.
+// tcpFastOpen is TCP_FASTOPEN. fastOpenQueue is the maximum number of connections that have sent data but no ACK yet.
 const (
 	tcpFastOpen   = 0x17
 	fastOpenQueue = 1024

@@ -2,8 +2,8 @@ package listen
 
 import "syscall"
 
-// reusePort takes what Windows has: SO_REUSEADDR lets sockets share an address there, but those of other users too, and
-// which of them gets a connection is not said.
+// reusePort sets SO_REUSEADDR, which lets sockets share an address on Windows. Sockets of other users may share it, too, and it
+// is undefined which socket gets a connection.
 func reusePort(fd uintptr) error {
 	return syscall.SetsockoptInt(syscall.Handle(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
 }

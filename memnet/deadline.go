@@ -5,21 +5,19 @@ import (
 	"time"
 )
 
-// deadline is when Read or Write has to give up. All but fire are called with
-// the stream locked.
+// deadline is the time at which Read or Write gives up. All methods except fire are called with the stream locked.
 //
-// Servers set one before every message, each a little later than the last, so a
-// timer that is running is left alone unless it would fire too late: when it
-// fires too early it is wound up again for the rest.
+// Servers set a deadline before every message, each a little later than the previous one. A running timer is therefore reset
+// only if it would fire too late. If it fires too early, fire starts it again for the remaining time.
 type deadline struct {
 	wake    *sync.Cond // its locker is the stream's
 	expired bool
-	at      time.Time // zero: none
+	at      time.Time // zero if there is no deadline
 	timer   *time.Timer
 	fires   time.Time // when timer fires; zero while it does not run
 }
 
-// set makes t the deadline, in place of the one before.
+// set replaces the deadline with t.
 func (d *deadline) set(t time.Time) {
 	d.at, d.expired = t, false
 	if t.IsZero() {
@@ -31,7 +29,7 @@ func (d *deadline) set(t time.Time) {
 		d.expire()
 		return
 	}
-	d.at = now.Add(left) // the same with a monotonic reading, which timers go by
+	d.at = now.Add(left) // the same time with a monotonic clock reading, which timers use
 	if d.fires.IsZero() || d.fires.After(d.at) {
 		d.start(left)
 	}
@@ -46,7 +44,7 @@ func (d *deadline) start(left time.Duration) {
 	d.timer.Reset(left)
 }
 
-// fire runs on the timer's goroutine, and perhaps after set has moved the deadline.
+// fire runs on the timer's goroutine. The deadline may have been moved since the timer was started.
 func (d *deadline) fire() {
 	d.wake.L.Lock()
 	defer d.wake.L.Unlock()

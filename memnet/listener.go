@@ -7,17 +7,15 @@ import (
 	"sync"
 )
 
-// ErrListenerClosed is what Accept and Dial return once the listener is closed.
-// It wraps net.ErrClosed.
+// ErrListenerClosed is the error that Accept and Dial return after the listener was closed. It wraps net.ErrClosed.
 var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.ErrClosed)
 
-// Listener is a net.Listener that is dialed by its own methods. Make one with
-// [NewListener]; its methods may be called concurrently.
+// Listener is a net.Listener whose connections are dialed with its own methods. Create one with [NewListener]; the zero value
+// is not usable. Its methods may be called concurrently.
 //
-// There is no backlog: a dial waits until Accept takes the connection, so a
-// connection that was dialed is always one that the server has.
+// There is no backlog. A dial waits until Accept takes the connection, so the server has every connection that was dialed.
 type Listener struct {
-	dialed chan *Conn    // server ends; without a buffer, so nothing is left in it when closed is
+	dialed chan *Conn    // server ends; unbuffered, so no connection is left in it after Close
 	closed chan struct{} // closed by Close
 	close  sync.Once
 
@@ -30,7 +28,7 @@ func NewListener() *Listener {
 	return &Listener{dialed: make(chan *Conn), closed: make(chan struct{}), addr: Addr{}}
 }
 
-// Accept waits for a dial and returns the server's end of the connection.
+// Accept waits for a dial and returns the server's end of the connection, a *Conn.
 func (ln *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-ln.dialed:
@@ -40,20 +38,20 @@ func (ln *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Dial waits for Accept and returns the client's end of the connection.
+// Dial waits for Accept and returns the client's end of the connection, a *Conn.
 func (ln *Listener) Dial() (net.Conn, error) {
 	return ln.dial(context.Background(), Addr{})
 }
 
-// DialContext is Dial that gives up with the error of ctx if ctx is done first. The connection
-// does not depend on ctx. Network and addr are ignored, so that the method fits the DialContext field of
-// gallop.Client, http.Transport and others.
+// DialContext waits for Accept and returns the client's end of the connection. If ctx is done first, it returns the error of
+// ctx. After that, ctx has no effect on the connection. The network and addr arguments are ignored; they are there so that the
+// method fits the field DialContext of gallop.Client and http.Transport.
 func (ln *Listener) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return ln.dial(ctx, Addr{})
 }
 
-// DialWithLocalAddr is Dial with the client at the address local, which is what
-// the server sees as the remote one. A nil local is [Addr].
+// DialWithLocalAddr dials like [Listener.Dial] and gives the client the address local. The server sees it as the remote
+// address. A nil local means [Addr].
 func (ln *Listener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 	if local == nil {
 		local = Addr{}
@@ -62,7 +60,7 @@ func (ln *Listener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 }
 
 func (ln *Listener) dial(ctx context.Context, local net.Addr) (net.Conn, error) {
-	if err := ctx.Err(); err != nil { // select picks at random among what is ready
+	if err := ctx.Err(); err != nil { // otherwise select might pick Accept even though ctx is done
 		return nil, err
 	}
 	p := newPipe(local, ln.Addr())
@@ -76,8 +74,8 @@ func (ln *Listener) dial(ctx context.Context, local net.Addr) (net.Conn, error) 
 	}
 }
 
-// Close ends every Accept and Dial, begun or to come, with [ErrListenerClosed].
-// Connections stay as they are. Closing again does nothing and returns nil.
+// Close makes all current and future calls of Accept and Dial return [ErrListenerClosed]. Existing connections stay open.
+// Closing again does nothing and returns nil.
 func (ln *Listener) Close() error {
 	ln.close.Do(func() { close(ln.closed) })
 	return nil
@@ -90,8 +88,8 @@ func (ln *Listener) Addr() net.Addr {
 	return ln.addr
 }
 
-// SetLocalAddr makes addr the listener's address, and the address of the server
-// in connections dialed from now on. A nil addr is [Addr].
+// SetLocalAddr sets the listener's address. It is also the server's address in connections that are dialed from now on. A nil
+// addr means [Addr].
 func (ln *Listener) SetLocalAddr(addr net.Addr) {
 	if addr == nil {
 		addr = Addr{}

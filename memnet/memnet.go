@@ -1,20 +1,17 @@
-// Package memnet is a network inside the process: a [Listener] to serve on and to
-// dial, and the [Pipe] that its connections are made of. It is for tests and
-// benchmarks of servers and clients, with no ports, no kernel and no cleaning up:
+// Package memnet provides network connections in memory. A [Listener] accepts connections that its own methods dial, and
+// [Pipe] returns both ends of a connection. Use it to test and benchmark servers and clients without ports and system calls:
 //
 //	ln := memnet.NewListener()
 //	defer ln.Close()
 //	go server.Serve(ln)
 //	conn, err := ln.Dial()
 //
-// Connections behave as those of TCP do where a program can tell: writes are
-// buffered up to a bound and block behind it, deadlines work, either direction
-// can be closed alone, and all methods may be called concurrently. Buffers grow
-// with the bytes that arrive, so connections that carry little cost little.
+// Connections behave like TCP connections. Writes are buffered, and block when the buffer is full. Deadlines work, each
+// direction can be closed separately, and all methods may be called concurrently. Buffers grow on demand, so a connection that
+// carries little data uses little memory.
 //
-// Everything works in virtual time. A goroutine that waits in Read, Write, Accept
-// or Dial is durably blocked in the sense of testing/synctest, and deadlines
-// follow the clock of the bubble, if the listener or pipe was made inside it.
+// The package works with testing/synctest. A goroutine that waits in Read, Write, Accept or Dial is durably blocked. Deadlines
+// follow the bubble's clock if the listener or pipe was created inside the bubble.
 package memnet
 
 import (
@@ -23,11 +20,11 @@ import (
 	"time"
 )
 
-// BufferSize is how many bytes a connection buffers in each direction, unless it is one of
-// PipeSize. A Write blocks while that many are unread.
+// BufferSize is the number of bytes that a connection buffers in each direction, unless [PipeSize] set another size. A Write
+// blocks while that many bytes are unread.
 const BufferSize = 64 << 10
 
-// Addr is the address of everything in this network, unless it was given another.
+// Addr is the default address of listeners and connections. Its network and its text are both "memory".
 type Addr struct{}
 
 // Network returns "memory".
@@ -36,22 +33,22 @@ func (Addr) Network() string { return "memory" }
 // String returns "memory".
 func (Addr) String() string { return "memory" }
 
-// Pipe returns the two ends of a connection. What is written to one is read from
-// the other. Both ends are alike; the names only help the reader.
+// Pipe returns the two ends of a connection. Bytes that are written to one end are read from the other. Both ends behave the
+// same; the names of the results are only for readability.
 func Pipe() (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	return &p.client, &p.server
 }
 
-// PipeSize is Pipe with room for size bytes in each direction. It is for programs that write a
-// lot before anybody reads.
+// PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use it instead of [Pipe] if a
+// program writes more than BufferSize bytes before the other end reads. A size of 0 or less means BufferSize.
 func PipeSize(size int) (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size
 	return &p.client, &p.server
 }
 
-// pipe is a connection, both ends and both directions in one allocation.
+// pipe holds both ends and both directions of a connection, so that one allocation is enough.
 type pipe struct {
 	client, server     Conn
 	toClient, toServer stream
@@ -69,36 +66,34 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 // Conn is one end of a connection in memory. It is a net.Conn whose methods may be called
 // concurrently. Get one from [Pipe], [PipeSize] or a [Listener]; the zero value is not usable.
 //
-// After CloseWrite or Close the peer reads what was written and then io.EOF. After Close,
+// After CloseWrite or Close, the peer reads the bytes that were written before and then gets io.EOF. After Close:
 //
-//   - a Read or a Write of the closed end fails with net.ErrClosed, also one that waits already;
-//   - a Write of the other end fails with io.ErrClosedPipe;
-//   - closing again does nothing and returns nil.
+//   - Read and Write on the closed end fail with net.ErrClosed. Calls that are already waiting fail, too.
+//   - Write on the other end fails with io.ErrClosedPipe.
+//   - Closing again does nothing and returns nil.
 //
-// A deadline that has passed fails with os.ErrDeadlineExceeded, which is a net.Error,
-// until a later one is set. The bytes of one Write are never mixed with those of
-// another. Read and Write allocate nothing once the buffers have grown to their use.
+// When a deadline has passed, calls fail with os.ErrDeadlineExceeded, which is a net.Error, until another deadline is set. The
+// bytes of one Write are never mixed with those of another. Read and Write allocate memory only when a buffer has to grow.
 type Conn struct {
 	in, out       *stream
 	local, remote net.Addr
 }
 
-// Stale reports, without waiting, whether a Read would return at once: because there are bytes, because
-// the peer has closed, or because this end is closed. A client asks before it uses an idle
-// connection again; see gallop.StaleConn.
+// Stale reports whether an idle connection can no longer be reused: bytes have arrived, or one of the ends has been closed. It
+// does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
-// LocalAddr returns the address of this end: [Addr], unless the listener or the dial set another.
+// LocalAddr returns the address of this end. It is [Addr], unless Listener.SetLocalAddr or Listener.DialWithLocalAddr set another.
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr returns the address of the other end.
 func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
-// CloseWrite ends what this end writes, as *net.TCPConn's does: the peer reads what was written and
-// then io.EOF, while the other direction stays open. A Write after it fails with io.ErrClosedPipe.
+// CloseWrite closes the sending direction, like the method of *net.TCPConn. The peer reads the bytes that were written before
+// and then gets io.EOF. The other direction stays open. A later Write fails with io.ErrClosedPipe.
 func (c *Conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
 
-// Close ends both directions. It returns nil.
+// Close closes both directions. It returns nil.
 func (c *Conn) Close() error {
 	if c.out.closeWrite(net.ErrClosed) == nil {
 		c.in.closeRead()
@@ -106,7 +101,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the read and the write deadline. The zero time means none.
+// SetDeadline sets the read and the write deadline. The zero time removes both. It returns net.ErrClosed after Close.
 func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
@@ -114,8 +109,8 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// SetReadDeadline sets the time after which Read fails. The zero time means never.
+// SetReadDeadline sets the time after which Read fails. The zero time removes the deadline.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.in.setReadDeadline(t) }
 
-// SetWriteDeadline sets the time after which Write fails. The zero time means never.
+// SetWriteDeadline sets the time after which Write fails. The zero time removes the deadline.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.out.setWriteDeadline(t) }

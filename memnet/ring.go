@@ -1,9 +1,9 @@
 package memnet
 
-// firstBuffer is the least that a ring allocates; every ring is a power of two.
+// firstBuffer is the size of a ring's first buffer, in bytes. Buffers grow by doubling.
 const firstBuffer = 512
 
-// ring is a queue of at most bound bytes, or BufferSize if that is 0. It allocates as they arrive:
+// ring is a queue of at most bound bytes, or BufferSize if bound is 0 or less. Its buffer grows as bytes arrive:
 //
 //	buf:  [ ... third part | free | first part, second part ... ]
 //	                              ^ start
@@ -22,8 +22,7 @@ func (r *ring) size() int {
 	return BufferSize
 }
 
-// write puts as much of p behind the queued bytes as there is room for and
-// returns how much that was.
+// write appends p to the queue, up to the bound, and returns the number of bytes that it appended.
 func (r *ring) write(p []byte) int {
 	p = p[:min(len(p), r.size()-r.n)]
 	if r.n+len(p) > len(r.buf) {
@@ -39,7 +38,7 @@ func (r *ring) write(p []byte) int {
 	return len(p)
 }
 
-// read takes bytes out of the queue, up to len(p), and returns how many.
+// read moves up to len(p) bytes from the queue into p and returns their number.
 func (r *ring) read(p []byte) int {
 	head := r.buf[r.start:min(r.start+r.n, len(r.buf))]
 	n := copy(p, head)
@@ -55,7 +54,7 @@ func (r *ring) read(p []byte) int {
 	return n
 }
 
-// grow moves the queue to a buffer for that many bytes.
+// grow moves the queue to a buffer of at least size bytes.
 func (r *ring) grow(size int) {
 	capacity := max(firstBuffer, len(r.buf))
 	for capacity < size {

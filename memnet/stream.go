@@ -8,27 +8,25 @@ import (
 	"time"
 )
 
-// stream is one direction of a connection. Waiting is done on condition
-// variables only, never on the mutex, so that a bubble of testing/synctest sees
-// its goroutines as durably blocked.
+// stream is one direction of a connection. Goroutines wait on condition variables only, never on the mutex, so that
+// testing/synctest sees them as durably blocked.
 //
-// Bytes that come while a Read waits go where it wants them, and only what is over
-// is queued: into is nil, or the queue was empty when it was set, and
-// 0 ≤ handed ≤ len(into).
+// While a Read waits, Write copies bytes directly into the reader's buffer, and queues only those that do not fit. Either into
+// is nil, or the queue was empty when into was set. 0 ≤ handed ≤ len(into).
 type stream struct {
 	mu       sync.Mutex
-	readable sync.Cond // something that Read waits for may have happened
-	writable sync.Cond // the same for Write
+	readable sync.Cond // signaled when a waiting Read may be able to continue
+	writable sync.Cond // signaled when a waiting Write may be able to continue
 
-	into    []byte // of the first Read that waits
-	handed  int    // bytes that were put there, for that Read alone
+	into    []byte // the buffer of the first Read that waits
+	handed  int    // bytes that were copied into that buffer
 	bytes   ring
 	readBy  deadline
 	writeBy deadline
 
-	writing    bool  // a Write has put some of its bytes here and waits to put the rest
+	writing    bool  // a Write has delivered some of its bytes and waits for room for the rest
 	writeErr   error // what Write returns; once set, EOF follows the bytes in the ring
-	readClosed bool  // the reading end is closed: bytes have nowhere to go
+	readClosed bool  // the reading end is closed
 }
 
 func (s *stream) init() {
@@ -36,11 +34,11 @@ func (s *stream) init() {
 	s.readBy.wake, s.writeBy.wake = &s.readable, &s.writable
 }
 
-// Read and Write are not passed on to the streams: behind a wait every return from a
-// call costs more than the call, since the processor has forgotten where to.
+// Read and Write do their work here instead of calling methods of stream. After a wait, each return from a function is slow,
+// because the processor no longer predicts its target.
 
-// Read reads what the peer has written, and waits if that is nothing. It returns io.EOF once the
-// peer has closed and all is read.
+// Read reads bytes that the peer has written, and waits if there are none. It returns io.EOF after the peer has closed its end
+// and all bytes have been read.
 func (c *Conn) Read(p []byte) (n int, err error) {
 	s := c.in
 	s.mu.Lock()
@@ -90,8 +88,8 @@ func (s *stream) stale() bool {
 	return stale
 }
 
-// Write writes p for the peer to read. It waits while the peer has as many bytes unread as the
-// connection buffers.
+// Write writes p for the peer to read. It blocks while the buffer is full of bytes that the peer has not read. Write keeps no
+// reference to p.
 func (c *Conn) Write(p []byte) (n int, err error) {
 	s := c.out
 	s.mu.Lock()
@@ -104,12 +102,12 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 		}
 	}
 	s.mu.Unlock()
-	s.readable.Broadcast() // whoever wakes up finds the stream unlocked
+	s.readable.Broadcast() // after Unlock, so that woken readers need not wait for the lock
 	return n, err
 }
 
-// putRest puts what of p is behind its first n bytes, for which there was no room. It
-// returns how much of p was put in all.
+// putRest delivers p[n:], for which there was no room, and waits for the peer to read. It returns the number of bytes of p
+// that were delivered in total.
 func (s *stream) putRest(p []byte, n int) (_ int, err error) {
 	s.writing = true
 	for n < len(p) && err == nil {
@@ -124,7 +122,7 @@ func (s *stream) putRest(p []byte, n int) (_ int, err error) {
 	return n, err
 }
 
-// put hands over or queues as much of p as there is room for and returns how much that was.
+// put copies p to a waiting Read, queues the rest up to the bound, and returns the number of bytes that were delivered.
 func (s *stream) put(p []byte) (n int) {
 	if s.into != nil && s.handed == 0 {
 		n = copy(s.into, p)
@@ -136,7 +134,7 @@ func (s *stream) put(p []byte) (n int) {
 	return n
 }
 
-// cannotWrite returns why no byte may be written now, full buffers aside.
+// cannotWrite returns the reason why Write must fail now, or nil. A full buffer is not such a reason.
 func (s *stream) cannotWrite() error {
 	switch {
 	case s.writeErr != nil:
@@ -149,8 +147,8 @@ func (s *stream) cannotWrite() error {
 	return nil
 }
 
-// closeWrite ends the stream; from now on Write returns err. If that is
-// net.ErrClosed the end is closed for good, which only the first call does.
+// closeWrite ends the stream. From now on, Write returns err. With net.ErrClosed the writing end is closed completely; all
+// later calls return net.ErrClosed and change nothing.
 func (s *stream) closeWrite(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +164,7 @@ func (s *stream) closeWrite(err error) error {
 	return nil
 }
 
-// closeRead throws away what was not read and frees the buffer.
+// closeRead discards unread bytes and frees the buffer.
 func (s *stream) closeRead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

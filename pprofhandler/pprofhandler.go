@@ -1,13 +1,15 @@
 // Package pprofhandler serves profiles of the running program over HTTP, with the URLs and formats of net/http/pprof, for
 // `go tool pprof` and `go tool trace`. Unlike net/http/pprof, it does not register anything with http.DefaultServeMux: profiles are
 // served only where a program calls [Handler].
-//
-//	pprofhandler.go  which path gets which response
-//	timed.go         profiles that take a while: profile, trace, and the change of a profile
-//	delta.go         the difference between two profiles
-//	symbol.go        names of program counters
-//	index.go         the list of profiles
 package pprofhandler
+
+// Source files:
+//
+//	pprofhandler.go  routes paths to profiles
+//	timed.go         profiles over a period: CPU profile, trace, and changes of a profile
+//	delta.go         the difference between two profiles
+//	symbol.go        function names for program counters
+//	index.go         the page that lists the profiles
 
 import (
 	"fmt"
@@ -41,10 +43,10 @@ const usualPrefix = "/debug/pprof/"
 //   - /debug/pprof/symbol has the names of functions for program counters in the query or the body.
 //   - /debug/pprof/cmdline is the command line. NUL bytes separate its arguments.
 //
-// Any other path is answered with 404. A profile that takes a while ends early if the client disconnects. More than a day is
-// refused with 400, and a second CPU profile or trace at the same time with 500.
+// Any other path gets 404. A profile over a period ends early if the client disconnects. A period of more than a day gets 400. A
+// second CPU profile or trace at the same time gets 500.
 //
-// Profiles show internals of a program and take CPU time, so do not serve them to everybody.
+// Profiles reveal a program's internals and cost CPU time, so do not serve them to the public.
 func Handler(prefix string) gallop.RequestHandler {
 	if prefix == "" {
 		prefix = usualPrefix
@@ -116,7 +118,7 @@ func serveProfile(w http.ResponseWriter, r *http.Request, name string) {
 	profile.WriteTo(w, debug)
 }
 
-// numberOf returns an argument that is a number, 0 if it is none.
+// numberOf returns the value of a numeric argument, or 0 if it is missing or not a number.
 func numberOf(r *http.Request, argument string) int {
 	n, _ := strconv.Atoi(r.FormValue(argument))
 	return n

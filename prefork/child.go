@@ -17,7 +17,7 @@ import (
 // inherited is the descriptor of the first of a command's ExtraFiles.
 const inherited = 3
 
-// Why a process that has the variable of a child cannot be one: it has inherited the variable, and no parent has started it.
+// These errors mean that the process has inherited the variable of a child, but was not started by a parent.
 var (
 	errNoParent   = errors.New("prefork: " + childVariable + " is set, but the standard input is no pipe from a parent")
 	errNoListener = errors.New("prefork: " + childVariable + " is set, but descriptor 3 is not a listening socket")
@@ -50,7 +50,7 @@ func runChild(ctx context.Context, s *gallop.Server, o Options) error {
 	select {
 	case err := <-served:
 		return err
-	case <-time.After(o.GracePeriod): // nobody kills an orphan
+	case <-time.After(o.GracePeriod): // if the parent has died, it cannot kill this child
 		return fmt.Errorf("prefork: requests are still in flight after %v: %w", o.GracePeriod, context.DeadlineExceeded)
 	}
 }

@@ -22,7 +22,7 @@ const restartPeriod = time.Minute
 // of them.
 const signalSkew = 20 * time.Millisecond
 
-// family is what the parent knows about its children. One goroutine waits for each child; all else is done by Run's goroutine.
+// family is the parent's state. One goroutine per child waits for it to end; Run's goroutine does everything else.
 type family struct {
 	Options
 	server    *gallop.Server
@@ -33,8 +33,8 @@ type family struct {
 	restarted []time.Time // within the last restartPeriod
 }
 
-// child is a child that runs. It shuts down when its lifeline is closed, which is the parent's end of its standard input: also if that
-// happens because the parent has died.
+// child is a running child process. The lifeline is the parent's end of the child's standard input. The child shuts down when it
+// is closed, including when the parent dies.
 type child struct {
 	command  *exec.Cmd
 	lifeline *os.File

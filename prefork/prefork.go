@@ -1,11 +1,15 @@
-// Package prefork serves one address with several processes that share no memory. A parent process starts children, which serve, and
-// starts another child when one ends. There is rarely a reason to do so in Go, because a gallop.Server uses all processors. The
-// reasons are programs that must go on serving when a process crashes, and garbage collections of very large heaps.
+// Package prefork serves one address with several processes that share no memory. A parent process starts children, which
+// serve requests, and replaces a child that ends.
+//
+// Most Go programs do not need this, because a gallop.Server uses all processors. Use it if the program must keep serving when a
+// process crashes, or if a single very large heap makes garbage collection too slow.
+package prefork
+
+// Source files:
 //
 //	prefork.go   Run and its options
-//	parent.go    the process that starts and watches the others
+//	parent.go    the process that starts and watches the children
 //	child.go     the processes that serve
-package prefork
 
 import (
 	"context"
@@ -23,15 +27,15 @@ import (
 
 // Options says where and how [Run] serves. The zero value of each field but Addr is a useful default.
 type Options struct {
-	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0 the system chooses a port, which
-	// OnReady is told.
+	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0 the system chooses a free port and
+	// Run passes it to OnReady.
 	Addr string
 
 	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp".
 	Network string
 
-	// CertFile and KeyFile are PEM files with a certificate and its key. With them, the server serves TLS. The certificate is the
-	// first and the key the second one, as in Server.ListenAndServeTLS.
+	// CertFile and KeyFile are the paths of PEM files with a certificate and its key. If one of them is set, the server serves
+	// TLS.
 	CertFile, KeyFile string
 
 	// TLS makes the server serve TLS without CertFile and KeyFile, with the certificates of its TLSConfig.
@@ -49,7 +53,7 @@ type Options struct {
 	// server's LameDuck and ShutdownTimeout together.
 	GracePeriod time.Duration
 
-	// ReusePort makes each child listen on its own, see listen.TCP, instead of sharing a socket that the parent listens on. The
+	// ReusePort gives each child a listening socket of its own (see listen.TCP) instead of one socket that the parent opens. The
 	// system then spreads connections evenly. Addr must have a port other than 0. Windows requires ReusePort.
 	ReusePort bool
 
@@ -66,9 +70,9 @@ var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 // childVariable is the environment variable that makes a process a child.
 const childVariable = "GALLOP_PREFORK_CHILD"
 
-// IsChild reports whether this process is a child that [Run] has started in another process: whether the environment variable
-// GALLOP_PREFORK_CHILD was "1" when IsChild or Run was called first. A child's Run removes the variable from the environment, so that
-// programs which the child starts are no children.
+// IsChild reports whether this process is a child that [Run] in another process has started. It checks whether the environment
+// variable GALLOP_PREFORK_CHILD was "1" at the first call of IsChild or Run. In a child, Run removes the variable, so that
+// programs that the child starts are not mistaken for children.
 func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })

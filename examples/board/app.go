@@ -59,7 +59,7 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	b.app.Get("/", b.showPage)
 	b.app.Get("/assets/{file...}", middleware.Static{FS: assets, Root: "assets", CacheControl: "public, max-age=3600"}.Endpoint())
 	b.app.Get("/files/{file...}", middleware.Static{Root: files, CacheControl: "private, no-cache"}.Endpoint())
-	b.app.Get("/events", b.sendEvents) // for as long as it takes
+	b.app.Get("/events", b.sendEvents) // outside the group: an event stream must not time out
 
 	api := b.app.Group("/api", middleware.Timeout{After: 5 * time.Second})
 	small := api.Group("", middleware.BodyLimit{Size: maxJSON})
@@ -70,12 +70,12 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	small.Post("/notes", b.signedIn, b.addNote)
 	small.Delete("/notes/{id<int>}", b.signedIn, b.removeNote)
 
-	// Uploads take longer than other requests may, but not for ever: the server wants them to go on.
+	// Uploads are outside the group, because they may take longer than 5 seconds. The server closes uploads that stall.
 	b.app.Post("/api/files", middleware.BodyLimit{Size: maxFile + 64<<10}.Handler(), b.signedIn, b.upload)
 	return b, nil
 }
 
-// secure sets what browsers want to be told.
+// secure sets security headers for browsers.
 func secure(c *web.Ctx) error {
 	c.SetHeader("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'")
 	c.SetHeader("X-Content-Type-Options", "nosniff")
@@ -83,12 +83,12 @@ func secure(c *web.Ctx) error {
 	return c.Next()
 }
 
-// isQuiet keeps what balancers ask out of the log.
+// isQuiet keeps the health checks of load balancers out of the log.
 func isQuiet(c *web.Ctx) bool { return c.Path() == "/livez" || c.Path() == "/readyz" }
 
-// answerError answers programs in JSON, and people in text.
+// answerError sends errors as JSON to clients that prefer it, and as plain text to all others.
 func answerError(c *web.Ctx, err error) {
-	web.DefaultErrorHandler(c, err) // which knows status, text, and what to keep to itself
+	web.DefaultErrorHandler(c, err) // sets status and text, and hides internal errors
 	if c.Accepts("text/plain", "application/json") == "application/json" {
 		status := c.RequestCtx().Response.StatusCode()
 		text := string(c.RequestCtx().Response.Body())
@@ -98,7 +98,7 @@ func answerError(c *web.Ctx, err error) {
 	}
 }
 
-// showPage sends the page, with what is on the board already, so that it can be read without scripts.
+// showPage renders the page with all notes, so that it is readable without JavaScript.
 func (b *board) showPage(c *web.Ctx) error {
 	who, err := b.session(c)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// event is something that has happened.
+// event is a change of the board.
 type event struct {
 	name string
 	data any
 }
 
-// events passes on what happens to those who listen.
+// events sends each event to all listeners.
 type events struct {
 	mu        sync.Mutex
 	listeners map[chan event]struct{}
 }
 
-// publish tells all that listen. Who is too slow to take it is told nothing any more: a browser connects again, and
-// gets the page anew.
+// publish sends an event to all listeners. It drops a listener whose queue is full; its stream ends and the browser
+// reconnects.
 func (e *events) publish(name string, data any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -48,7 +48,7 @@ func (e *events) listen() (l chan event, stop func()) {
 	}
 }
 
-// sendEvents sends events until the client goes away, or the server stops.
+// sendEvents streams events until the client disconnects or the server shuts down.
 func (b *board) sendEvents(c *web.Ctx) error {
 	happens, stop := b.events.listen()
 	defer stop()

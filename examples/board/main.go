@@ -1,13 +1,13 @@
 // Command board is a notice board: a page, a JSON API with sessions, uploads and events, in one program on package web.
 // README.md has commands to try it with.
 //
-//	main.go      flags, start, end
+//	main.go      flags, start, shutdown
 //	app.go       routes, middleware, the page
-//	session.go   who is who
-//	notes.go     what is on the board, and the API for it
-//	events.go    what happens on the board, as it happens
-//	upload.go    files
-//	pages/, assets/   what browsers get
+//	session.go   signing in and out
+//	notes.go     the notes and their API
+//	events.go    server-sent events
+//	upload.go    file uploads
+//	pages/, assets/   the page's template, script and styles
 package main
 
 import (

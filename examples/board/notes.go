@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// note is one on the board.
+// note is a note on the board.
 type note struct {
 	ID   int       `json:"id"`
 	By   string    `json:"by"`
@@ -19,10 +19,10 @@ type note struct {
 	At   time.Time `json:"at"`
 }
 
-// maxNotes is how many there are room for: the oldest go.
+// maxNotes is how many notes the board keeps. A new note then replaces the oldest one.
 const maxNotes = 100
 
-// notes are those on the board.
+// notes holds all notes on the board.
 type notes struct {
 	mu   sync.Mutex
 	last int // ID
@@ -48,7 +48,7 @@ func (n *notes) add(new note) note {
 	return new
 }
 
-// remove takes a note down if it is this author's.
+// remove deletes a note if the user called by wrote it.
 func (n *notes) remove(id int, by string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,7 +63,7 @@ func (n *notes) remove(id int, by string) error {
 	return nil
 }
 
-// listNotes answers in JSON, or in text with a line for each.
+// listNotes sends all notes as JSON, or as text with one line per note.
 func (b *board) listNotes(c *web.Ctx) error {
 	all := b.notes.all()
 	return c.Format(

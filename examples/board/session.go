@@ -10,19 +10,19 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// A session is kept in the store, under a name that nobody can guess and which only the cookie has.
+// A session is kept in the store under a random ID, which only the cookie contains.
 const (
 	sessionCookie = "session"
 	sessionTime   = 24 * time.Hour
 )
 
-// account is who is signed in. There are no passwords: it is a board among friends.
+// account is a user who is signed in. There are no passwords: this is a board among friends.
 type account struct {
 	Name  string    `json:"name"`
 	Since time.Time `json:"since"`
 }
 
-// login begins a session, under a new name: one that somebody has slipped in is worth nothing.
+// login starts a session. It always makes a new session ID, which prevents session fixation.
 func (b *board) login(c *web.Ctx) error {
 	var in struct {
 		Name string `json:"name"`
@@ -60,7 +60,7 @@ func (b *board) logout(c *web.Ctx) error {
 	return c.SendStatus(gallop.StatusNoContent)
 }
 
-// endSession forgets the session that the client has, if it has one.
+// endSession deletes the client's session, if it has one.
 func (b *board) endSession(c *web.Ctx) error {
 	if id := c.Cookies(sessionCookie); id != "" {
 		return b.store.Delete(c, sessionCookie+":"+id)
@@ -68,7 +68,7 @@ func (b *board) endSession(c *web.Ctx) error {
 	return nil
 }
 
-// session returns who is signed in, nil if nobody is.
+// session returns the account that is signed in, or nil.
 func (b *board) session(c *web.Ctx) (*account, error) {
 	id := c.Cookies(sessionCookie)
 	if id == "" {
@@ -82,10 +82,10 @@ func (b *board) session(c *web.Ctx) (*account, error) {
 	return who, json.Unmarshal(value, who)
 }
 
-// whoIsSignedIn is the account that a request belongs to.
+// whoIsSignedIn is the key for the account of the current request.
 var whoIsSignedIn = web.NewKey[*account]()
 
-// signedIn lets those pass who are signed in.
+// signedIn rejects requests without a session.
 func (b *board) signedIn(c *web.Ctx) error {
 	who, err := b.session(c)
 	switch {
@@ -97,7 +97,7 @@ func (b *board) signedIn(c *web.Ctx) error {
 	return whoIsSignedIn.Set(c, who).Next()
 }
 
-// user returns who is signed in, behind signedIn.
+// user returns the account that is signed in. It may only be called after signedIn.
 func user(c *web.Ctx) *account {
 	who, _ := whoIsSignedIn.Get(c)
 	return who

@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// upload writes the file of a form to disk as it arrives, and puts a note about it on the board.
+// upload streams the file of a multipart form to disk and adds a note about it to the board.
 func (b *board) upload(c *web.Ctx) error {
 	parts, err := c.RequestCtx().Request.MultipartReader()
 	if err != nil {
@@ -39,11 +39,11 @@ func (b *board) upload(c *web.Ctx) error {
 	}
 }
 
-// allowed are the kinds of files that may be uploaded: none that a browser would run.
+// allowed lists the extensions of files that may be uploaded. None of them makes a browser run scripts.
 var allowed = map[string]bool{".txt": true, ".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true, ".pdf": true}
 
-// save writes a file under a name of its own, of which only the extension is the client's. What is too large, or breaks
-// off, leaves nothing behind.
+// save writes a file under a random name with the client's extension. It removes the file if the upload is too large or
+// breaks off.
 func (b *board) save(r io.Reader, called string) (name string, err error) {
 	ext := strings.ToLower(path.Ext(called))
 	if !allowed[ext] {

@@ -1,5 +1,5 @@
-// Command github shows what a package for an API looks like on rest: a typed client for a few
-// of GitHub's resources, and a program that uses it.
+// Command github shows how to write an API client with package rest. It has a typed client for a few of GitHub's resources and a
+// program that uses the client.
 //
 //	go run ./github repo golang/go
 //	go run ./github issues golang/go 20
@@ -25,14 +25,14 @@ import (
 // GitHub is a client for GitHub's REST API.
 type GitHub struct{ api *rest.Client }
 
-// NewGitHub returns a client for the API at base that says who it is by token, unless that is empty.
+// NewGitHub returns a client for the API at base. It authenticates with token, unless token is empty.
 func NewGitHub(base, token string, options ...rest.Option) (*GitHub, error) {
 	options = append([]rest.Option{
 		rest.WithUserAgent("gallop-example"),
 		rest.WithHeader("Accept", "application/vnd.github+json"),
 		rest.WithHeader("X-GitHub-Api-Version", "2022-11-28"),
 		rest.WithTimeout(time.Minute),
-		rest.WithCache(8 << 20), // what has not changed does not count against the rate limit
+		rest.WithCache(8 << 20), // unchanged resources do not count against the rate limit
 	}, options...)
 	if token != "" {
 		options = append(options, rest.WithAuth(rest.Bearer(token)))
@@ -58,7 +58,7 @@ func (r Repo) in(request *rest.Request) {
 	request.SetPathValue("owner", r.Owner).SetPathValue("repo", r.Name)
 }
 
-// Repository is what GitHub says of a repository.
+// Repository describes a repository.
 type Repository struct {
 	FullName    string    `json:"full_name"`
 	Description string    `json:"description"`
@@ -66,12 +66,12 @@ type Repository struct {
 	PushedAt    time.Time `json:"pushed_at"`
 }
 
-// Repository returns what GitHub says of r.
+// Repository returns the description of r.
 func (g *GitHub) Repository(ctx context.Context, r Repo) (Repository, error) {
 	return rest.Get[Repository](ctx, g.api, "repos/{owner}/{repo}", r.in)
 }
 
-// User is somebody.
+// User is a GitHub account.
 type User struct {
 	Login string `json:"login"`
 }
@@ -102,7 +102,7 @@ func (g *GitHub) AddComment(ctx context.Context, r Repo, issue int, text string)
 		r.in, rest.SetPathValue("issue", strconv.Itoa(issue)))
 }
 
-// CopyFile writes a file of the default branch to w, as it comes.
+// CopyFile streams a file of the default branch to w.
 func (g *GitHub) CopyFile(ctx context.Context, r Repo, path string, w io.Writer) error {
 	request := g.api.Request().SetContext(ctx).SetHeader("Accept", "application/vnd.github.raw+json").SetPathValue("path", path)
 	r.in(request)
@@ -110,7 +110,7 @@ func (g *GitHub) CopyFile(ctx context.Context, r Repo, path string, w io.Writer)
 	return err
 }
 
-// explain says what can be done about an error.
+// explain returns a message that says what the user can do about an error.
 func explain(err error) string {
 	var limited *rest.RateLimitError
 	var auth *rest.AuthError

@@ -7,17 +7,19 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// BodyLimit refuses requests whose body is larger than handlers want to have: with 413 and without reading it if the
-// length is announced, and where it comes in chunks to a server with StreamRequestBody, as soon as it proves to be
-// too large. Handlers then read gallop.ErrBodyTooLarge, and what they answer is replaced by 413 unless it
-// has begun to be sent.
+// BodyLimit rejects requests whose body is larger than Size with status 413. If Content-Length announces a larger body, it
+// rejects the request before the handler runs.
 //
-// Bodies that the server reads before handlers run are limited by its MaxRequestBodySize as well, and only
-// by that while they are read. What is limited is what is received: decompressing has its own limits.
+// A chunked body has no announced length. If the server streams request bodies (StreamRequestBody), the handler's Read returns
+// gallop.ErrBodyTooLarge once the limit is exceeded. The handler's response is replaced by a 413, unless the response is
+// already being sent.
+//
+// Without StreamRequestBody, the server reads the body before any handler runs. Then only Server.MaxRequestBodySize limits how
+// much is read, and BodyLimit checks the size afterwards. BodyLimit counts bytes as received; decompression has separate limits.
 //
 // The zero value allows 1 MiB.
 type BodyLimit struct {
-	// Size is the largest one, in bytes. The default is 1 MiB, a negative one allows no body.
+	// Size is the maximum body size in bytes. Zero means 1 MiB. A negative value allows no body at all.
 	Size int64
 }
 
@@ -38,7 +40,7 @@ func (o BodyLimit) Handler() web.Handler {
 			if int64(len(request.Body())) > o.Size {
 				return tooLarge()
 			}
-		case request.Header.ContentLength() < 0: // of others the server cuts off what is too much
+		case request.Header.ContentLength() < 0: // the server never reads more than an announced length
 			body := &limitedBody{from: request.BodyStream(), left: o.Size}
 			request.SetBodyStream(body, -1)
 			err := c.Next()
@@ -56,19 +58,19 @@ func tooLarge() error {
 	return &web.Error{Status: gallop.StatusRequestEntityTooLarge, Err: gallop.ErrBodyTooLarge}
 }
 
-// limitedBody is a body up to a limit.
+// limitedBody reads a body up to a limit.
 type limitedBody struct {
 	from     io.Reader
-	left     int64 // how many bytes may come
+	left     int64 // bytes that may still be read
 	exceeded bool
 }
 
-// Read implements io.Reader. It reads one byte more than may come, to see whether that is there.
+// Read implements io.Reader. It asks for one byte more than the limit to find out whether the body exceeds it.
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.exceeded {
 		return 0, gallop.ErrBodyTooLarge
 	}
-	if int64(len(p))-1 > b.left { // b.left may be the largest number there is
+	if int64(len(p))-1 > b.left { // b.left may be math.MaxInt64, so b.left+1 could overflow
 		p = p[:b.left+1]
 	}
 	n, err := b.from.Read(p)

@@ -5,26 +5,26 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Compress compresses answers with what the client prefers of br, gzip, zstd and deflate (RFC 9110
-// §12.5.3). What is left as it is, and what happens to Vary, ETag and ranges, is said at gallop.CompressHandler:
-// streams pass on what they are flushed, events arrive one by one, and Cache-Control: no-transform
-// holds. Errors are not compressed.
+// Compress compresses responses with br, gzip, zstd or deflate, whichever the client prefers (RFC 9110 §12.5.3).
+// Streams are flushed through the compressor, so server-sent events still arrive one by one. Responses with
+// Cache-Control: no-transform and error responses are not compressed. gallop.CompressHandler lists the other exceptions and
+// describes the effect on Vary, ETag and ranges.
 //
-// A page that has a secret in it beside text from the request must not be compressed. An attacker who sees how long responses
-// are could guess the secret bit by bit (BREACH). Leave such pages out with Skip, by groups, or by setting
-// Content-Encoding: identity in the handler.
+// Do not compress a page that contains both a secret and text from the request. An attacker who can observe the length of
+// responses could recover the secret (the BREACH attack). Exclude such pages with Skip, leave their routes out of the group
+// that uses Compress, or set Content-Encoding: identity in the handler.
 //
-// The zero value has the levels that cost little.
+// The zero value uses the default levels, which need little CPU time.
 type Compress struct {
-	// Level is that of gzip, 1 to 9, and zstd gets the one of its own that costs about as much. The
-	// default is gallop.CompressDefaultCompression.
+	// Level is the gzip level, 1 to 9. zstd uses the level of its own that costs about as much. Zero means
+	// gallop.CompressDefaultCompression.
 	Level int
 
-	// Brotli is the level of br, 1 to 11. The default is gallop.CompressBrotliDefaultCompression.
+	// Brotli is the br level, 1 to 11. Zero means gallop.CompressBrotliDefaultCompression.
 	Brotli int
 
-	// Skip reports whether to leave a response as it is. It is called when the handlers have returned without an error. To
-	// leave out responses to clients that are logged in:
+	// Skip reports whether to send a response uncompressed. It is called after the handlers have returned without an error.
+	// For example, to exclude clients that send cookies:
 	//
 	//	Skip: func(c *web.Ctx) bool { return c.ReqHeader("Cookie") != "" }
 	//

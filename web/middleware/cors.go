@@ -12,44 +12,45 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// CORS lets pages of other origins read answers, by the protocol of the Fetch standard. It answers preflight requests
-// itself. It has to be used on the App for that: there are no routes for their method in a group.
+// CORS lets pages from other origins read responses, following the CORS protocol of the Fetch standard. It responds to
+// preflight requests itself. Use it on the App for that, because a group has no routes for the OPTIONS method.
 //
-// CORS does not keep anybody from sending requests: who is not allowed may not read what comes of them.
+// CORS does not block requests from other origins. It only controls whether their pages may read the responses.
 //
-// The zero value lets pages of any origin read, without cookies and the like. That is what a public API wants, and not
-// what one wants that is protected by being within reach of few.
+// The zero value lets pages from any origin read responses to requests without credentials. That suits a public API. It is
+// unsafe for a server whose only protection is that few clients can reach it, such as one in an internal network.
 type CORS struct {
-	// Origins are who may read: "https://example.com", with its port unless that is the scheme's own, or
-	// "https://*.example.com" for all hosts below one. The default, and "*", is anybody. "null" is refused: every
-	// page can have it.
+	// Origins lists the origins whose pages may read responses. Write "https://example.com", with the port unless it is the
+	// scheme's default, or "https://*.example.com" for all subdomains. "*" allows any origin; so does leaving both Origins and
+	// Allow unset. Handler panics on "null", because any page can send that origin.
 	Origins []string
 
-	// Allow says whether an origin that is not in Origins may read; with Allow, no Origins are none.
+	// Allow decides about origins that are not in Origins. If Allow is set and Origins is empty, Allow decides alone. It may
+	// be called concurrently.
 	Allow func(c *web.Ctx, origin string) bool
 
-	// Methods are those that may be used; GET, HEAD, POST, PUT, PATCH and DELETE by default.
+	// Methods lists the request methods that are allowed. Nil means GET, HEAD, POST, PUT, PATCH and DELETE.
 	Methods []string
 
-	// Headers are the request's fields that may be sent; those that are asked for by default.
+	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for.
 	Headers []string
 
-	// Expose are the answer's fields that may be read besides those that always may.
+	// Expose lists the response headers that pages may read in addition to those that browsers always expose.
 	Expose []string
 
-	// Credentials allows cookies, Authorization and client certificates. Then there have to be Origins, or
-	// Allow.
+	// Credentials allows requests with cookies, an Authorization header or a client certificate. It requires Origins or Allow.
 	Credentials bool
 
-	// MaxAge is how long a preflight holds, in whole seconds. 0 leaves that to the browser, negative is not at
-	// all.
+	// MaxAge is how long browsers may cache a preflight response. It is rounded down to whole seconds. Zero leaves the
+	// duration to the browser. A negative value disables caching.
 	MaxAge time.Duration
 
-	// PrivateNetwork lets pages of public sites ask a server in a private network.
+	// PrivateNetwork lets pages of public sites send requests to a server in a private network.
 	PrivateNetwork bool
 }
 
-// Handler returns the middleware. It panics if Credentials are allowed to anybody, and if an origin is none.
+// Handler returns the middleware. It panics if Credentials is set while any origin is allowed, and if an entry of Origins is
+// not a valid origin.
 func (o CORS) Handler() web.Handler {
 	h := &cors{CORS: o, methods: strings.Join(o.Methods, ", "), headers: strings.Join(o.Headers, ", "), expose: strings.Join(o.Expose, ", ")}
 	if o.Methods == nil {
@@ -67,7 +68,7 @@ func (o CORS) Handler() web.Handler {
 	return h.serve
 }
 
-// cors is a CORS in use.
+// cors is a CORS with its settings parsed.
 type cors struct {
 	CORS
 	anybody                  bool
@@ -76,7 +77,7 @@ type cors struct {
 	methods, headers, expose string
 }
 
-// add adds an origin. It panics if that is none.
+// add adds an origin. It panics if the origin is not valid.
 func (h *cors) add(origin string) {
 	origin = strings.ToLower(origin)
 	plain := strings.Replace(origin, "://*.", "://", 1)
@@ -96,7 +97,7 @@ func (h *cors) serve(c *web.Ctx) error {
 	origins := request.PeekAll(gallop.HeaderOrigin)
 	preflight := c.RequestCtx().IsOptions() && len(origins) > 0 && len(request.Peek(gallop.HeaderAccessControlRequestMethod)) > 0
 	if !h.anybody {
-		c.Vary(gallop.HeaderOrigin) // also without one: another request would be answered otherwise
+		c.Vary(gallop.HeaderOrigin) // even without Origin: the response depends on it
 	}
 	if preflight {
 		c.Vary(gallop.HeaderAccessControlRequestMethod, gallop.HeaderAccessControlRequestHeaders)
@@ -117,7 +118,7 @@ func (h *cors) serve(c *web.Ctx) error {
 	return c.Next()
 }
 
-// admit says who may read the answer, and reports whether it is the one who asks.
+// admit sets the headers that let an allowed origin read the response, and reports whether the request's origin is allowed.
 func (h *cors) admit(c *web.Ctx, origins [][]byte) bool {
 	switch {
 	case h.anybody:
@@ -146,7 +147,7 @@ func (h *cors) allows(c *web.Ctx, origin string) bool {
 	return h.Allow != nil && h.Allow(c, origin)
 }
 
-// isHostText reports whether s are labels of a host's name, and nothing that ends it.
+// isHostText reports whether s consists of host name labels only, without a character that would end the host name.
 func isHostText(s string) bool {
 	for i := range len(s) {
 		if b := s[i]; b-'a' >= 26 && b-'0' >= 10 && b != '-' && b != '.' && b != '_' {
@@ -161,7 +162,7 @@ const (
 	allowPrivateNetwork   = "Access-Control-Allow-Private-Network"
 )
 
-// preflight says what may be sent.
+// preflight sets the headers that list the allowed methods and headers.
 func (h *cors) preflight(c *web.Ctx) {
 	c.SetHeader(gallop.HeaderAccessControlAllowMethods, h.methods)
 	headers := h.headers
@@ -179,7 +180,7 @@ func (h *cors) preflight(c *web.Ctx) {
 	}
 }
 
-// joinNames returns the names of fields in some lines that a client has sent, "" if something else is among them.
+// joinNames joins the header names in lines, which a client has sent. It returns "" if one of them is not a header name.
 func joinNames(lines [][]byte) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -197,7 +198,7 @@ func joinNames(lines [][]byte) string {
 	return b.String()
 }
 
-// isNotOfName reports whether a character is in no field's name that anybody uses.
+// isNotOfName reports whether r does not occur in the header names that are used in practice.
 func isNotOfName(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':

@@ -1,25 +1,41 @@
-// Package middleware is a first handful of middleware for web, each of it a struct whose zero
-// value is useful, in a file of its own:
+// Package middleware provides middleware for package web. Each middleware is a struct whose zero value is useful:
 //
 //	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
+//	app.Use(middleware.CORS{Origins: []string{"https://example.com"}})
+//	app.Post("/upload", middleware.BodyLimit{Size: 8 << 20}.Handler(), upload)
 //
-// Each is a web.Middleware. Its method Handler, which web.Router.Use calls, reads the struct once and returns a handler that
-// serves any number of requests at once. For a single route, call Handler yourself. It panics if the settings contradict
-// each other, as web does for routes.
+// # Using middleware
 //
-// Middleware of an App also sees requests that match no route; that of a group only those that match
-// one of the group's. Those that come first are around the others, so that an order which works is:
-// RequestID, Logger, Recover, CORS, Compress, ETag, Timeout, BodyLimit.
+// Each struct is a web.Middleware. web.Router.Use calls its method Handler, which reads the struct once and returns a handler
+// that may be called concurrently. For a single route, call Handler yourself. Handler panics if the settings contradict each
+// other.
 //
-//	recover.go     panics become errors
-//	requestid.go   a name for each request
-//	logger.go      a line for each request
-//	compress.go    codings
-//	etag.go        entity tags and 304
-//	cors.go        other origins
-//	bodylimit.go   how much is read
-//	timeout.go     for how long
-//	static.go      files
-//	health.go      alive, ready
-//	store.go       the interfaces of stores; MemoryStore is in memory*.go, token buckets are in store_take.go and store_bucket.go
+// Middleware on an App also runs for requests that match no route. Middleware on a group runs only for requests that match
+// one of the group's routes.
+//
+// # Order
+//
+// Middleware that is registered first wraps middleware that is registered later. This order works: RequestID, Logger,
+// Recover, CORS, Compress, ETag, Timeout, BodyLimit.
+//
+// # Health checks and stores
+//
+// [Health] provides handlers for liveness and readiness checks. [Store] is an interface for sessions and other data with a
+// limited lifetime, and [MemoryStore] implements it in memory.
 package middleware
+
+// Source files:
+//
+//	recover.go     turns panics into errors
+//	requestid.go   request IDs
+//	logger.go      one log record per request
+//	compress.go    content codings
+//	etag.go        entity tags and 304
+//	cors.go        cross-origin requests
+//	bodylimit.go   the maximum size of request bodies
+//	timeout.go     deadlines for handlers
+//	static.go      files
+//	health.go      liveness and readiness
+//	store.go       the interfaces of stores
+//	store_*.go     token buckets
+//	memory*.go     MemoryStore

@@ -9,14 +9,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// PanicError is the error into which Recover turns a panic. It is the cause in the web.Error that goes to the error handler.
+// PanicError is the error that Recover makes from a panic. The error handler finds it as the cause of a web.Error.
 type PanicError = gallop.PanicError
 
-// TimeoutError reports a handler that gave up because its time was over. Timeout returns it as the cause in a web.Error.
-// To errors.Is it is also context.DeadlineExceeded.
+// TimeoutError reports that a handler returned an error because its deadline had passed. The middleware Timeout returns it as
+// the cause of a web.Error. errors.Is also matches it with context.DeadlineExceeded.
 type TimeoutError struct {
-	After time.Duration // the time that the handler had
-	Err   error         // the error that the handler returned
+	After time.Duration // After is the time limit that the handler had.
+	Err   error         // Err is the error that the handler returned.
 }
 
 // Error implements error.
@@ -27,7 +27,7 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns context.DeadlineExceeded and Err.
 func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
-// Timeout returns true, as net.Error has it.
+// Timeout returns true, like the method of the same name of a net.Error that was caused by a deadline.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // ErrValueTooLarge is returned by a Store for a value that is too large to keep.

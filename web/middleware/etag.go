@@ -8,16 +8,16 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// ETag gives answers to GET and HEAD with status 200 an entity tag made of their body, and answers with 304 where
-// If-None-Match has it (RFC 9110 §8.8.3, §13.1.2). A tag that is there already is kept, also that of a stream; other
-// streams, empty bodies and errors get none.
+// ETag adds an entity tag, computed from the body, to responses to GET and HEAD that have status 200. It responds with 304 if
+// the request's If-None-Match matches the tag (RFC 9110 §8.8.3, §13.1.2). A tag that the handler has set is kept. Streams
+// without such a tag, empty bodies and errors get no tag.
 //
-// Behind Compress, which is nearer to the client then, tags are of what is not compressed, and Compress makes
-// them weak. Before it each coding has a strong tag of its own.
+// If ETag is used after Compress, tags are computed from the uncompressed body, and Compress makes them weak. If ETag is used
+// before Compress, each content coding gets a strong tag of its own.
 //
-// The zero value makes strong tags: the same one means the same bytes.
+// The zero value makes strong tags: equal tags mean equal bytes.
 type ETag struct {
-	// Weak makes weak tags, for bodies that another one nearer to the client may change.
+	// Weak makes the tags weak. Set it if middleware or a proxy closer to the client may change the body.
 	Weak bool
 }
 
@@ -47,7 +47,7 @@ func (o ETag) tag(r *gallop.RequestCtx) {
 	}
 }
 
-// of returns the tag of a body.
+// of returns the entity tag for a body.
 func (o ETag) of(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	tag := make([]byte, 0, 32)
@@ -59,8 +59,8 @@ func (o ETag) of(body []byte) []byte {
 	return append(tag, '"')
 }
 
-// notModified makes the answer a 304. What describes a body that is not sent goes, but for what a cache may
-// use to choose among those it has (RFC 9110 §15.4.5).
+// notModified turns the response into a 304. It removes the headers that describe the body, and keeps those that a cache uses
+// to choose among its stored responses (RFC 9110 §15.4.5).
 func notModified(r *gallop.RequestCtx) {
 	r.ResetBody()
 	r.SetStatusCode(gallop.StatusNotModified)

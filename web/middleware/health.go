@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Health answers those who ask whether the application lives, and whether it should get requests:
+// Health provides liveness and readiness endpoints for load balancers and orchestrators:
 //
 //	health := &middleware.Health{Checks: map[string]func(context.Context) error{"database": db.PingContext}}
 //	app.Get("/livez", health.Live)
@@ -20,28 +20,28 @@ import (
 //	...
 //	health.Shutdown(ctx, app)
 //
-// It must not be copied or changed once it is in use. The zero value has no checks: it is ready until it is shut down.
+// Do not copy or change a Health once it is in use. The zero value has no checks: it is ready until Drain or Shutdown is called.
 type Health struct {
-	// Checks say by their error that something is missing without which requests cannot be served. They
-	// run at the same time, for each request to Ready. Their context has none of its values, since they may
+	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each
+	// request to Ready runs all checks concurrently. Their context carries no values of the request, because a check may
 	// outlive it.
 	Checks map[string]func(ctx context.Context) error
 
-	// Timeout is the time for the checks together; 2 seconds by default. Those that do not look at their
-	// context are not waited for, but run on.
+	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. Ready does not wait any longer for
+	// checks that ignore their context; they keep running.
 	Timeout time.Duration
 
 	draining atomic.Bool
 }
 
-// Live answers 200: whatever is wrong, it would not be mended by starting the process again. It is a web.Handler.
+// Live responds with 200 and runs no checks: restarting the process would not repair a database. It is a web.Handler.
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
 }
 
-// Ready answers 200 if all checks pass, and otherwise, or behind Drain, 503 with the names of those that
-// do not, whose errors go to the server's Logger. It is a web.Handler.
+// Ready responds with 200 if all checks pass. Otherwise it responds with 503 and the names of the failed checks, and logs their
+// errors to the server's Logger. After Drain it always responds with 503. It is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	if h.draining.Load() {
@@ -74,7 +74,7 @@ func (h *Health) failed() map[string]error {
 		name string
 		err  error
 	}
-	results := make(chan result, len(h.Checks)) // late ones find room
+	results := make(chan result, len(h.Checks)) // so that late checks do not block
 	failed := map[string]error{}
 	for name, check := range h.Checks {
 		failed[name] = context.DeadlineExceeded // until it has passed
@@ -93,7 +93,7 @@ func (h *Health) failed() map[string]error {
 	return failed
 }
 
-// guarded runs a check that may panic: nobody else would notice on its goroutine.
+// guarded runs a check and turns a panic into an error. Without it, a panic on the check's goroutine would end the program.
 func guarded(ctx context.Context, check func(context.Context) error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -103,11 +103,10 @@ func guarded(ctx context.Context, check func(context.Context) error) (err error)
 	return check(ctx)
 }
 
-// Drain has Ready answer 503 from now on, so that balancers send their requests elsewhere.
+// Drain makes Ready respond with 503 from now on, so that load balancers send requests to other servers.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Shutdown drains, and shuts the application down. The LameDuck time of its server should be as long as
-// balancers need to notice.
+// Shutdown calls Drain and then app.Shutdown. Set Server.LameDuck to the time that load balancers need to notice that Ready fails.
 func (h *Health) Shutdown(ctx context.Context, app *web.App) error {
 	h.Drain()
 	return app.Shutdown(ctx)

@@ -9,18 +9,18 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Logger writes a line for each request when it is over: when the answer was written, whatever it was that
-// made it: a handler, the error handler, the server after a panic. An answer that is streamed, or
-// a connection that was taken over, is logged when that is done, or handed over.
+// Logger logs each request after its response has been written, whether a handler, the error handler or, after a panic, the
+// server made the response. A streamed response is logged when the stream ends. A hijacked connection is logged when it is
+// handed over.
 //
-// The level is Info, for status 500 and above Error. Attributes are method, path, status, duration, and
-// where there are such: client (Ctx.IP), route, bytes of the body, id, error. The query is not logged, since it has secrets at
-// times. The path is the client's: a slog.Handler that is used with Logger has to escape what it writes, as those of
-// log/slog do.
+// The level is Error for status 500 and above, and Info for all other statuses. The attributes are method, path, status and
+// duration. If known, client (Ctx.IP), route, id, bytes (the size of the body) and error are added. The query is not logged,
+// because it may contain secrets. The path is logged as the client sent it, so use a slog.Handler that escapes its output,
+// such as those of log/slog.
 //
-// The zero value writes to slog.Default.
+// The zero value logs to slog.Default.
 type Logger struct {
-	// Log is where to write; slog.Default, as it is then, by default.
+	// Log receives the log records. Nil means slog.Default at the time of each request.
 	Log *slog.Logger
 
 	// Skip reports whether to leave a request out of the log. It is called when the handlers have returned without an error,
@@ -28,8 +28,8 @@ type Logger struct {
 	// logged: its response does not exist yet. By default no request is skipped.
 	Skip func(c *web.Ctx) bool
 
-	// Attrs returns further attributes. It is called when the handlers have returned, and not if they
-	// panic.
+	// Attrs returns attributes to add to the record. It is called after the handlers have returned, but not if they
+	// panicked. Nil adds none.
 	Attrs func(c *web.Ctx) []slog.Attr
 }
 
@@ -58,7 +58,7 @@ func (l Logger) Handler() web.Handler {
 
 type logLineKey struct{}
 
-// logLine is the line of a request, of which the server closes the values when it is over.
+// logLine is the log record of a request. It is stored as a local, which the server closes when the request is over.
 type logLine struct {
 	how          *Logger
 	request      *gallop.RequestCtx
@@ -74,7 +74,7 @@ type logLine struct {
 	streamed     bool // so that the size of the body is not known
 }
 
-// Close writes the line. The request still is what it was, but the Ctx is somebody else's.
+// Close writes the record. The RequestCtx is still valid then, but the web.Ctx may already serve another request.
 func (l *logLine) Close() error {
 	if l.skip {
 		return nil
@@ -84,7 +84,7 @@ func (l *logLine) Close() error {
 		log = slog.Default()
 	}
 	status, level := l.request.Response.StatusCode(), slog.LevelInfo
-	if l.panicked && status < 500 { // an aborted answer, of which nothing is known
+	if l.panicked && status < 500 { // an aborted response, whose status is unknown
 		status = gallop.StatusInternalServerError
 	}
 	if status >= 500 {
@@ -97,8 +97,8 @@ func (l *logLine) Close() error {
 	return nil
 }
 
-// size returns how many bytes of a body were sent, if that is known: not of a stream, which may be the error handler's, nor
-// to HEAD.
+// size returns the size of the body that was sent. It is not known for streams, including those of the error handler, and for
+// responses to HEAD.
 func (l *logLine) size() (n int, known bool) {
 	r := &l.request.Response
 	if l.streamed || l.method == gallop.MethodHead || r.IsBodyStream() {

@@ -9,13 +9,13 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Recover makes errors of panics, so that the application's error handler answers, and the connection
-// goes on. Without it the server answers 500 and closes the connection.
+// Recover turns panics into errors, so that the application's error handler responds and the connection stays open. Without
+// Recover, the server responds with 500 and closes the connection.
 //
-// Panics with gallop.ErrAbortHandler, or net/http's, pass. So do those of handlers that have begun to stream
-// their answer or have taken the connection over: whoever reads there has to see that it broke.
+// Recover re-panics with gallop.ErrAbortHandler and http.ErrAbortHandler. It also re-panics if the handler has started to
+// stream its response or has hijacked the connection, because the client must notice that the response is incomplete.
 //
-// The zero value writes panics with their stack to the server's Logger.
+// The zero value logs panics with their stack to the server's Logger.
 type Recover struct {
 	// OnPanic is called for each panic, on the goroutine that panicked. If it is set, nothing is written to the Logger.
 	OnPanic func(c *web.Ctx, err *PanicError)

@@ -12,14 +12,13 @@ import (
 // The zero value keeps the ID that the client sends if it has 1 to 128 letters, digits and characters of "-_.=+/:@", and
 // replaces other IDs. The ID is therefore safe to log and to send on, but a client may use the same ID twice.
 type RequestID struct {
-	// Header is the name of the header in requests and responses; X-Request-Id by default.
+	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string
 
-	// IgnoreClient gives each request a new ID.
+	// IgnoreClient makes RequestID ignore the client's ID and give each request a new one.
 	IgnoreClient bool
 
-	// New returns a new ID; rand.Text by default, which has 130 random bits. It may be called by any number of goroutines at
-	// once.
+	// New returns a new ID. It may be called concurrently. The default is rand.Text, whose results have 130 random bits.
 	New func() string
 }
 

@@ -12,34 +12,35 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Static serves the files of a directory, or of an fs.FS, as gallop.FS does: nothing outside of it, also not
-// through symbolic links, with conditions and ranges (RFC 9110 §13, §14), and in the coding that the client prefers: of
-// a file with the name and ".gz", ".br" or ".zst" behind it if there is one that is not older, or compressed in
-// memory.
+// Static serves the files of a directory or of an fs.FS, using gallop.FS. It supports conditional requests and ranges (RFC 9110
+// §13, §14), and never serves a file outside the directory, even through a symbolic link.
 //
-// Files and directories whose name begins with a dot are not there, but for .well-known (RFC 8615). A
-// directory is its index.html, and without one it is not there.
+// Static serves each file in the content coding that the client prefers. It uses a file with the suffix ".gz", ".br" or ".zst"
+// if one exists and is not older than the original. If not, it compresses the file in memory.
 //
-// A Static is middleware that passes on requests for files that it does not have. Endpoint makes it the end of a route instead.
+// Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves its index.html; a directory without one
+// counts as missing.
+//
+// As middleware, Static passes requests for missing files on to the next handler. Use Endpoint to serve files from a route.
 //
 // The zero value serves the working directory.
 type Static struct {
-	// Root is the directory, in FS if that is set.
+	// Root is the directory to serve. If FS is set, Root is a path in FS.
 	Root string
 
-	// FS is where files come from, for example an embed.FS; the system by default.
+	// FS is the file system that files are read from, such as an embed.FS. Nil means the operating system's files.
 	FS fs.FS
 
-	// CacheControl is set on files, for example "public, max-age=31536000, immutable". The default is not to say
-	// anything: then clients ask again.
+	// CacheControl is the Cache-Control header of files, such as "public, max-age=31536000, immutable". If it is empty, the
+	// header is not set.
 	CacheControl string
 
-	// Fallback is a file that is served instead of those that are not there, for applications whose pages
-	// are made in the browser. Only whoever prefers HTML gets it, for a path without a dot in its last
-	// segment, and with Cache-Control: no-cache. A name with an empty segment ("a//b") names no file.
+	// Fallback is a file to serve instead of missing ones, for single-page applications. It is served only to clients that
+	// prefer HTML, for paths without a dot in the last segment, and with Cache-Control: no-cache. If it contains an empty
+	// segment ("a//b"), it has no effect. By default, there is no fallback.
 	Fallback string
 
-	// Dotfiles serves names that begin with a dot, too.
+	// Dotfiles also serves files and directories whose name begins with a dot.
 	Dotfiles bool
 }
 
@@ -75,7 +76,7 @@ func (s Static) Handler() web.Handler {
 	}
 }
 
-// files returns the handler of the files. It leaves the status 404 where there is none.
+// files returns the handler that serves files. If a file is missing, the handler sets the status 404 and no body.
 func (s Static) files() gallop.RequestHandler {
 	server := &gallop.FS{
 		FS: s.FS, Root: s.Root, AcceptByteRange: true,
@@ -108,8 +109,8 @@ func (s Static) serve(c *web.Ctx, files gallop.RequestHandler, name []byte) (fou
 	return found, err
 }
 
-// try has a file served, and reports whether it is there. A directory that has an index.html is redirected to its path with a
-// slash at the end. Where nothing is served, or there is an error, the answer is what it was before but for its body.
+// try serves a file and reports whether it exists. It redirects a directory with an index.html to its path with a trailing
+// slash. If no file is served, try restores the response's headers and empties its body.
 func try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err error) {
 	r := c.RequestCtx()
 	if len(name) == 0 || name[len(name)-1] == '/' {
@@ -126,7 +127,7 @@ func try(c *web.Ctx, files gallop.RequestHandler, name []byte) (found bool, err 
 		if exists(files, append(bytes.Clone(name), "/index.html"...)) {
 			return true, nil
 		}
-	case gallop.StatusNotFound, gallop.StatusForbidden, gallop.StatusBadRequest: // which are not to be told apart from outside
+	case gallop.StatusNotFound, gallop.StatusForbidden, gallop.StatusBadRequest: // clients must not be able to tell these apart
 	case gallop.StatusMethodNotAllowed:
 		before.Header.SetBytesV(gallop.HeaderAllow, r.Response.Header.Peek(gallop.HeaderAllow))
 		err = web.ErrMethodNotAllowed
@@ -150,7 +151,7 @@ func exists(files gallop.RequestHandler, name []byte) bool {
 	return probe.Response.StatusCode() == gallop.StatusOK
 }
 
-// setCache sets Cache-Control if what is answered is a file.
+// setCache sets Cache-Control if the response is a file.
 func (s Static) setCache(c *web.Ctx, value string) {
 	switch c.RequestCtx().Response.StatusCode() {
 	case gallop.StatusOK, gallop.StatusPartialContent, gallop.StatusNotModified:
@@ -186,7 +187,7 @@ func lastParam(c *web.Ctx) []byte {
 	return c.PathBytes()
 }
 
-// nameAtEnd returns the name of the parameter that a pattern ends in, "" if that is text.
+// nameAtEnd returns the name of the parameter that a pattern ends in, or "" if it ends in text.
 func nameAtEnd(pattern string) string {
 	if inside, ok := strings.CutSuffix(pattern, "}"); ok && !strings.HasSuffix(inside, `\`) { // {name}
 		inside = withoutConstraints(strings.TrimSuffix(inside, "..."))

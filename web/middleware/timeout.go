@@ -9,21 +9,19 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Timeout gives handlers a deadline: that of Ctx.Context, and of the Ctx itself. A handler that passes the context on, to
-// a database or to another server, is told when the time is over, and the error that it returns because of that
-// is answered with 503.
+// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass that context to databases and other servers; their calls
+// fail when the deadline passes. If the handler returns such an error, Timeout turns it into status 503.
 //
-// Handlers stay on their goroutine, and the middleware never responds in their place. A handler that ignores the context
-// takes as long as it takes, and its response is sent. No handler can therefore use a request that has ended.
-// [gallop.TimeoutHandler] makes the other choice: it responds with 408 as soon as the time is over, and leaves the handler
-// running on a goroutine of its own. Use it for handlers that cannot watch a context.
+// Timeout does not interrupt a handler. A handler that ignores the context runs to its end, and its response is sent. No
+// handler can therefore use a request that has ended. [gallop.TimeoutHandler] responds with 408 as soon as the time is over,
+// and leaves the handler running on another goroutine. Use it for handlers that cannot watch a context.
 //
-// The zero value gives 30 seconds.
+// The zero value allows 30 seconds.
 type Timeout struct {
-	// After is the time; 30 seconds by default.
+	// After is the time limit. Zero or less means 30 seconds.
 	After time.Duration
 
-	// Status is that of the answer: 503 by default, 504 for gateways (RFC 9110 §15.6.4, §15.6.5).
+	// Status is the status of the error. Zero means 503; gateways use 504 (RFC 9110 §15.6.4, §15.6.5).
 	Status int
 }
 
@@ -51,8 +49,8 @@ func (o Timeout) Handler() web.Handler {
 	}
 }
 
-// isTimeout reports whether err says that time was over: also as the network says it, which learns of the deadline by
-// one of its own.
+// isTimeout reports whether err is a timeout. Network calls return timeout errors of their own instead of
+// context.DeadlineExceeded.
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()

@@ -1,14 +1,14 @@
 //go:build linux
 
-// Command idle says what keep-alive connections cost that idle, in memory of the server's processes, and how soon a
-// thousand of them, picked at random, are answered while the rest idle on.
+// Command idle measures the memory that idle keep-alive connections cost the server's processes. It also measures how soon a
+// thousand random connections get a response while all others stay idle.
 //
 //	go run ./cmd/idle                                    # 19,000 connections to one process of each server
 //	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten that share a port, by fasthttp's package prefork
 //
-// Each connection is used once. Connections are made in steps; before each look at the memory the server collects
-// garbage and gives free memory back. The cost of one is the slope of the resident memory, so that what a server takes
-// anyway does not count; nor do the kernel's sockets. Servers are interleaved round by round.
+// Each connection is used once. Connections are opened in steps. Before each measurement the server collects garbage and returns
+// free memory to the system. The cost of a connection is the slope of the resident memory, which excludes the server's base
+// memory and the kernel's sockets. Servers are interleaved round by round.
 package main
 
 import (

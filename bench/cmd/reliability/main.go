@@ -1,7 +1,7 @@
 //go:build linux
 
-// Reliability attacks an HTTP/1 server and says whether it held: slow clients, floods of bad input, restarts under
-// load, panics, exhausted descriptors and memory.
+// Command reliability attacks an HTTP/1 server and reports whether it met its goals. The attacks are slow clients, floods of
+// bad input, restarts under load, panics, and exhausted descriptors and memory.
 //
 //	go run ./cmd/reliability                          # every scenario in its short form, against gallop
 //	go run ./cmd/reliability -server fasthttp R9 R14  # two of them against a peer

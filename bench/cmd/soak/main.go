@@ -1,14 +1,12 @@
-// Command soak shows that a server keeps its requests apart. Every request
-// carries an id of its own, the length of its body and a checksum, in its
-// path, in a field and in the body; the handler holds the three against each
-// other and sends id and body back; the client holds the answer against what
-// it asked. Nothing may be mixed up, cut short, lost or handled twice.
+// Command soak checks that a server never mixes up requests. Every request carries a unique ID, the length of its body and a
+// checksum in its path, in a header and in its body. The handler compares the three and echoes ID and body. The client compares
+// the response with its request. No request may be mixed up, cut short, lost or handled twice.
 //
 // The clients are raw sockets, TCP and unix, that keep connections alive,
 // pipeline up to 16 deep, send chunked bodies with extensions and trailers,
 // HEAD, conditional requests, HTTP/1.0, requests in pieces, and requests that
-// end or are reset in the middle. All choices follow from the seed, which is
-// printed; the last line is the verdict, and the exit status agrees with it.
+// end or are reset in the middle. All choices are derived from a seed, which is
+// printed. The last line and the exit status give the verdict.
 package main
 
 import (
