@@ -117,7 +117,7 @@ func appendReference(dst []byte, u *URI) []byte {
 	return dst
 }
 
-// RedirectBytes is Redirect for bytes.
+// RedirectBytes does the same as [RequestCtx.Redirect], but takes a []byte.
 func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 	ctx.Redirect(string(uri), statusCode)
 }

@@ -55,7 +55,7 @@ func (h *RequestHeader) Method() []byte {
 // refused. The empty one stands for GET.
 func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(UnsafeBytes(method)) }
 
-// SetMethodBytes is SetMethod for bytes.
+// SetMethodBytes does the same as [RequestHeader.SetMethod], but takes a []byte.
 func (h *RequestHeader) SetMethodBytes(method []byte) {
 	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
 		return
@@ -118,7 +118,7 @@ func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(UnsafeBytes(requestURI))
 }
 
-// SetRequestURIBytes is SetRequestURI for bytes.
+// SetRequestURIBytes does the same as [RequestHeader.SetRequestURI], but takes a []byte.
 func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
 	if ascii.IndexControl(requestURI) < len(requestURI) || bytes.IndexByte(requestURI, '\t') >= 0 {
 		return
@@ -173,7 +173,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // such a name is sent as HTTP/1.1. Over HTTP/2 the version that was set has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
-// SetProtocolBytes is SetProtocol for bytes.
+// SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
 func (h *RequestHeader) SetProtocolBytes(protocol []byte) { h.setProtocol(protocol) }
 
 // setProtocol keeps the name of a protocol that is no version in the place of the reason, which a request has none of.
@@ -319,7 +319,7 @@ func (h *RequestHeader) SetMultipartFormBoundary(boundary string) {
 	h.SetMultipartFormBoundaryBytes(UnsafeBytes(boundary))
 }
 
-// SetMultipartFormBoundaryBytes is SetMultipartFormBoundary for bytes.
+// SetMultipartFormBoundaryBytes does the same as [RequestHeader.SetMultipartFormBoundary], but takes a []byte.
 func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 	b := append(h.scratch[:0], multipartForm+"; boundary="...)
 	if ascii.IsToken(boundary) {
@@ -340,7 +340,7 @@ func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
 }
 
-// HasAcceptEncodingBytes is HasAcceptEncoding for bytes.
+// HasAcceptEncodingBytes does the same as [RequestHeader.HasAcceptEncoding], but takes a []byte.
 func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	l := &h.head.Fields
 	listed, accepted, others := false, true, false
