@@ -10,8 +10,8 @@ import (
 // Parse sets u to uri. It does not change DisablePathNormalizing.
 //
 // If uri has no host, u gets the argument host, which may be nil. If uri begins with "//", a host follows if the
-// argument host is empty; otherwise the whole of uri is a path. Whitespace other than line ends and tabs is accepted
-// in path, query and fragment, and so are bytes above 0x7F.
+// argument host is empty; otherwise the whole of uri is a path. Spaces and bytes above 0x7F are accepted in path,
+// query and fragment.
 //
 // The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
