@@ -12,26 +12,23 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Args is an ordered list of names (keys) and values, as in a query or in a body of type
-// application/x-www-form-urlencoded. A key may be in it several times; keys are
-// compared byte by byte.
+// Args is an ordered list of keys and values, such as a query or a body of type application/x-www-form-urlencoded. A
+// key may occur several times. Keys are case sensitive.
 //
-// The zero value is an empty list, ready to use. Args must not be copied (CopyTo
-// does it) and not be used by several goroutines at once. Peek, Has, the Get methods and All
-// only read, and may be called from several.
-// Slices that its methods return are views, valid until the next call of a method
-// that changes the list and until it is released.
+// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. It must not be used by several
+// goroutines at once, but Peek, Has, the Get methods and All only read and may be called concurrently.
+//
+// Slices that its methods return are views. They are valid until the list is changed or released.
 type Args struct {
 	_ noCopy
 
-	// All keys and values, decoded. Bytes that no element of list refers to any
-	// more are counted in garbage.
+	// arena holds all keys and values, decoded. garbage counts the bytes that no element of list refers to any more.
 	arena   []byte
 	list    []arg
 	garbage int
 
 	query   []byte // what QueryString returns
-	changed bool   // since somebody set it to false
+	changed bool   // the list was changed since this was last set to false
 	tooMany bool   // Parse stopped at its limit
 }
 
@@ -56,8 +53,8 @@ var argsPool = sync.Pool{New: func() any { return new(Args) }}
 // AcquireArgs returns an empty Args from a pool.
 func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 
-// ReleaseArgs resets a and returns it to the pool. Neither a nor anything its
-// methods returned may be used afterwards; race builds overwrite what views refer to.
+// ReleaseArgs resets a and returns it to the pool. Do not use a or anything that its methods returned afterwards.
+// Race builds overwrite the memory that views refer to.
 func ReleaseArgs(a *Args) {
 	if raceEnabled {
 		a.poison()
@@ -76,7 +73,7 @@ func (a *Args) Reset() {
 	a.list, a.garbage, a.tooMany = a.list[:0], 0, false
 }
 
-// poison overwrites what views of a refer to. What a says does not count any more: Reset it.
+// poison overwrites what views of a refer to. The contents of a are invalid afterwards, so call Reset.
 func (a *Args) poison() {
 	bufpool.PoisonBytes(a.arena)
 	bufpool.PoisonBytes(a.query)
@@ -93,11 +90,10 @@ func (a *Args) CopyTo(dst *Args) {
 	dst.garbage, dst.tooMany = a.garbage, a.tooMany
 }
 
-// Len returns the number of keys, repeated ones included.
+// Len returns the number of arguments. A key that occurs twice counts twice.
 func (a *Args) Len() int { return len(a.list) }
 
-// All returns an iterator over keys and values in their order. The list must not
-// be changed meanwhile.
+// All returns an iterator over keys and values in order. Do not change the list in the loop.
 func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for i := range a.list {
@@ -108,12 +104,11 @@ func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Parse sets a to the arguments that s holds, '&' between them. '+' and escapes
-// are decoded; what looks like an escape and is none stays as it is. Arguments without key
-// and value are left out.
+// Parse replaces the list with the arguments in s, which are separated by '&'. It decodes '+' and percent escapes,
+// and keeps malformed escapes unchanged. It skips arguments that have neither a key nor a value.
 func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
 
-// ParseBytes is Parse for bytes.
+// ParseBytes does the same as [Args.Parse], but takes a []byte.
 func (a *Args) ParseBytes(b []byte) {
 	if uint64(len(b)) > math.MaxUint32 {
 		panic("gallop: Args of more than 4 GiB")
@@ -137,8 +132,8 @@ func (a *Args) ParseBytes(b []byte) {
 	a.parsed(start, equals, len(a.arena), coded)
 }
 
-// ParseAtMost is ParseBytes that stops after n arguments. If b holds more, a has the first n, and the
-// error is ErrTooManyArgs, which Err returns as well. If n is zero or negative there is no limit.
+// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b holds more, a has the first n, and the
+// error is ErrTooManyArgs, which Err returns too. There is no limit if n is zero or negative.
 func (a *Args) ParseAtMost(b []byte, n int) error {
 	if n <= 0 || len(b) <= 2*n { // each argument has a byte at least, and a separator
 		a.ParseBytes(b)
@@ -153,7 +148,7 @@ func (a *Args) ParseAtMost(b []byte, n int) error {
 	return a.Err()
 }
 
-// endOfArgs returns where the first n arguments in b end if more follow, and else len(b).
+// endOfArgs returns the offset where the first n arguments in b end. It returns len(b) if there are no more than n.
 func endOfArgs(b []byte, n int) int {
 	start := 0
 	for i := 0; i <= len(b); i++ {
@@ -170,8 +165,8 @@ func endOfArgs(b []byte, n int) int {
 	return len(b)
 }
 
-// Err returns ErrTooManyArgs if the query or form that a was parsed from holds more arguments than
-// Server.MaxFormArgs allows, or ParseAtMost was told. a then has those before the limit.
+// Err returns ErrTooManyArgs if the parsed query or form had more arguments than Server.MaxFormArgs or ParseAtMost
+// allows. The list then holds only the arguments before the limit.
 func (a *Args) Err() error {
 	if a.tooMany {
 		return ErrTooManyArgs
@@ -179,8 +174,8 @@ func (a *Args) Err() error {
 	return nil
 }
 
-// parsed adds the argument that lies in the arena from start to end, with its first equals sign at
-// equals if that is not negative. If it is coded it is decoded where it lies.
+// parsed adds the argument at arena[start:end]. equals is the index of its first equals sign, or negative without
+// one. If coded is true, the argument is decoded in place.
 func (a *Args) parsed(start, equals, end int, coded bool) {
 	last := arg{key: span{uint32(start), uint32(end - start)}, noValue: true}
 	if equals >= 0 {
@@ -206,7 +201,7 @@ func cutByte(b []byte, sep byte) (before, after []byte) {
 	return b, nil
 }
 
-// decode decodes what lies at s, which it writes no further than it has read.
+// decode decodes the text at s in place. The result is never longer than the text.
 func (a *Args) decode(s *span) {
 	text := a.bytes(*s)
 	s.length = uint32(len(target.AppendUnescapeArgument(text[:0], text)))
@@ -226,7 +221,7 @@ func (a *Args) spanFrom(start int) span {
 	return span{uint32(start), uint32(len(a.arena) - start)}
 }
 
-// index returns where key is first, or -1.
+// index returns the index of the first argument with this key, or -1.
 func (a *Args) index(key []byte) int {
 	for i := range a.list {
 		if bytes.Equal(a.key(i), key) {
@@ -286,29 +281,30 @@ func (a *Args) compact() {
 // Add appends key=value.
 func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(value), false) }
 
-// AddNoValue appends key, without an equals sign.
+// AddNoValue appends key without an equals sign.
 func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 
-// Set gives the first argument of that key the value, or appends key=value.
+// Set sets the value of the first argument with this key, or appends key=value if there is none. Further arguments
+// with the key stay.
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
-// SetNoValue takes the value and the equals sign off the first argument of that
-// key, or appends key without them.
+// SetNoValue removes the value and the equals sign of the first argument with this key, or appends key if there is
+// none.
 func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
 
-// SetUint is Set with value in decimal. It panics if value is negative.
+// SetUint sets the value of key to a decimal number. See [Args.Set]. It panics if value is negative.
 func (a *Args) SetUint(key string, value int) {
 	var buf [20]byte
 	a.set(UnsafeBytes(key), AppendUint(buf[:0], value), false)
 }
 
-// Del removes all arguments of that key.
+// Del removes all arguments with this key.
 func (a *Args) Del(key string) { a.del(UnsafeBytes(key)) }
 
-// Has reports whether there is an argument of that key.
+// Has reports whether there is an argument with this key.
 func (a *Args) Has(key string) bool { return a.index(UnsafeBytes(key)) >= 0 }
 
-// Peek returns the first value of key, empty if it has none, nil without such a key.
+// Peek returns the first value of key. It is empty if the argument has no value, and nil if there is no such key.
 func (a *Args) Peek(key string) []byte { return a.peek(UnsafeBytes(key)) }
 
 func (a *Args) peek(key []byte) []byte {
@@ -318,8 +314,7 @@ func (a *Args) peek(key []byte) []byte {
 	return nil
 }
 
-// PeekMulti returns all values of key in a new slice, nil without such a key. In it
-// empty values are nil.
+// PeekMulti returns all values of key in a new slice, or nil if there is no such key. Empty values are nil.
 func (a *Args) PeekMulti(key string) [][]byte { return a.peekMulti(UnsafeBytes(key)) }
 
 func (a *Args) peekMulti(key []byte) (values [][]byte) {
@@ -335,8 +330,8 @@ func (a *Args) peekMulti(key []byte) (values [][]byte) {
 	return values
 }
 
-// GetUint returns the first value of key as a decimal number. Without such a key, or
-// with an empty value, the error is ErrNoArgValue, and after an error the number is -1.
+// GetUint returns the first value of key as a decimal number. If the key is missing or its value is empty, the error
+// is ErrNoArgValue. On every error the number is -1.
 func (a *Args) GetUint(key string) (int, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -345,7 +340,7 @@ func (a *Args) GetUint(key string) (int, error) {
 	return ParseUint(value)
 }
 
-// GetUintOrZero is GetUint with 0 for an error.
+// GetUintOrZero returns the first value of key as a decimal number, or 0 if [Args.GetUint] would return an error.
 func (a *Args) GetUintOrZero(key string) int {
 	n, err := a.GetUint(key)
 	if err != nil {
@@ -354,8 +349,8 @@ func (a *Args) GetUintOrZero(key string) int {
 	return n
 }
 
-// GetUfloat returns the first value of key as a number that is not negative. Without such a
-// key, or with an empty value, the error is ErrNoArgValue, and after an error the number is -1.
+// GetUfloat returns the first value of key as a non-negative number. If the key is missing or its value is empty, the
+// error is ErrNoArgValue. On every error the number is -1.
 func (a *Args) GetUfloat(key string) (float64, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -364,7 +359,8 @@ func (a *Args) GetUfloat(key string) (float64, error) {
 	return ParseUfloat(value)
 }
 
-// GetUfloatOrZero is GetUfloat with 0 for an error.
+// GetUfloatOrZero returns the first value of key as a non-negative number, or 0 if [Args.GetUfloat] would return an
+// error.
 func (a *Args) GetUfloatOrZero(key string) float64 {
 	f, err := a.GetUfloat(key)
 	if err != nil {
@@ -383,7 +379,7 @@ func (a *Args) GetBool(key string) bool {
 	return false
 }
 
-// Sort sorts by key, and then by value. f compares as bytes.Compare does.
+// Sort sorts the arguments by key, then by value. f compares two of them in the manner of bytes.Compare.
 func (a *Args) Sort(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int {
@@ -394,14 +390,14 @@ func (a *Args) Sort(f func(x, y []byte) int) {
 	})
 }
 
-// SortKeys sorts by key; arguments of one key stay in their order. f compares as
-// bytes.Compare does.
+// SortKeys sorts the arguments by key; arguments with the same key keep their order. f compares two keys in the
+// manner of bytes.Compare.
 func (a *Args) SortKeys(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int { return f(a.bytes(x.key), a.bytes(y.key)) })
 }
 
-// AppendBytes appends the arguments to dst as a query, encoded.
+// AppendBytes appends the arguments to dst as an encoded query.
 func (a *Args) AppendBytes(dst []byte) []byte {
 	for i := range a.list {
 		if i > 0 {
@@ -415,16 +411,16 @@ func (a *Args) AppendBytes(dst []byte) []byte {
 	return dst
 }
 
-// QueryString returns the arguments as a query, encoded.
+// QueryString returns the arguments as an encoded query.
 func (a *Args) QueryString() []byte {
 	a.query = a.AppendBytes(a.query[:0])
 	return a.query
 }
 
-// String returns the arguments as a query, encoded.
+// String returns the arguments as an encoded query.
 func (a *Args) String() string { return string(a.QueryString()) }
 
-// WriteTo writes the arguments to w as a query, encoded.
+// WriteTo writes the arguments to w as an encoded query.
 func (a *Args) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(a.QueryString())
 	return int64(n), err

@@ -1,47 +1,47 @@
 package gallop
 
-// VisitAll calls f for each argument. Use All: it can be left, and reads better.
+// VisitAll calls f for each argument. New code should loop over [Args.All] instead.
 func (a *Args) VisitAll(f func(key, value []byte)) {
 	for key, value := range a.All() {
 		f(key, value)
 	}
 }
 
-// AddBytesK is Add with a key of bytes.
+// AddBytesK does the same as [Args.Add], but takes a key of type []byte.
 func (a *Args) AddBytesK(key []byte, value string) { a.add(key, UnsafeBytes(value), false) }
 
-// AddBytesV is Add with a value of bytes.
+// AddBytesV does the same as [Args.Add], but takes a value of type []byte.
 func (a *Args) AddBytesV(key string, value []byte) { a.add(UnsafeBytes(key), value, false) }
 
-// AddBytesKV is Add for bytes.
+// AddBytesKV does the same as [Args.Add], but takes a key and a value of type []byte.
 func (a *Args) AddBytesKV(key, value []byte) { a.add(key, value, false) }
 
-// AddBytesKNoValue is AddNoValue for bytes.
+// AddBytesKNoValue does the same as [Args.AddNoValue], but takes a key of type []byte.
 func (a *Args) AddBytesKNoValue(key []byte) { a.add(key, nil, true) }
 
-// SetBytesK is Set with a key of bytes.
+// SetBytesK does the same as [Args.Set], but takes a key of type []byte.
 func (a *Args) SetBytesK(key []byte, value string) { a.set(key, UnsafeBytes(value), false) }
 
-// SetBytesV is Set with a value of bytes.
+// SetBytesV does the same as [Args.Set], but takes a value of type []byte.
 func (a *Args) SetBytesV(key string, value []byte) { a.set(UnsafeBytes(key), value, false) }
 
-// SetBytesKV is Set for bytes.
+// SetBytesKV does the same as [Args.Set], but takes a key and a value of type []byte.
 func (a *Args) SetBytesKV(key, value []byte) { a.set(key, value, false) }
 
-// SetBytesKNoValue is SetNoValue for bytes.
+// SetBytesKNoValue does the same as [Args.SetNoValue], but takes a key of type []byte.
 func (a *Args) SetBytesKNoValue(key []byte) { a.set(key, nil, true) }
 
-// SetUintBytes is SetUint with a key of bytes.
+// SetUintBytes does the same as [Args.SetUint], but takes a key of type []byte.
 func (a *Args) SetUintBytes(key []byte, value int) { a.SetUint(UnsafeString(key), value) }
 
-// DelBytes is Del for bytes.
+// DelBytes does the same as [Args.Del], but takes a key of type []byte.
 func (a *Args) DelBytes(key []byte) { a.del(key) }
 
-// HasBytes is Has for bytes.
+// HasBytes does the same as [Args.Has], but takes a key of type []byte.
 func (a *Args) HasBytes(key []byte) bool { return a.index(key) >= 0 }
 
-// PeekBytes is Peek for bytes.
+// PeekBytes does the same as [Args.Peek], but takes a key of type []byte.
 func (a *Args) PeekBytes(key []byte) []byte { return a.peek(key) }
 
-// PeekMultiBytes is PeekMulti for bytes.
+// PeekMultiBytes does the same as [Args.PeekMulti], but takes a key of type []byte.
 func (a *Args) PeekMultiBytes(key []byte) [][]byte { return a.peekMulti(key) }

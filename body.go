@@ -17,7 +17,7 @@ const maxDrainedBody = 64 << 20
 // says why.
 type body struct {
 	buf    []byte       // owned, from bufpool, grown by what arrives
-	view   []byte       // bytes of somebody else, never written to, never given back
+	view   []byte       // borrowed bytes, never written to and never put into a pool
 	stream io.Reader    // read, and closed if it can be, exactly once
 	size   int          // of stream in bytes; negative if it is not known
 	whole  int64        // how many bytes of stream Body reads; 0 is maxDrainedBody
@@ -38,12 +38,12 @@ type bodySource interface {
 	readAll(dst []byte) ([]byte, error)
 }
 
-// Body returns the body. It is a view, valid until the message is changed, reset or
-// released, or the request handler returns; it must not be written to.
+// Body returns the body. It is a view, valid until the message is changed, reset or released, or the handler returns.
+// Do not write to it.
 //
-// A body that is a stream is read to its end and kept, at most 64 MiB of it, or, if it was set
-// in place of a request's that a server had not read, what that might have had, and the
-// stream closed. If that fails, Body returns nil and BodyErr what went wrong.
+// If the body is a stream, Body reads it to its end, keeps the bytes and closes it. It reads at most 64 MiB, or less
+// if the stream replaced a request body that the server had not read yet: then the limit of that body applies. If
+// reading fails, Body returns nil, and BodyErr returns the error.
 func (b *body) Body() []byte {
 	if b.view != nil {
 		return b.view
@@ -62,12 +62,11 @@ func (b *body) bytes() []byte {
 	return b.buf
 }
 
-// poison overwrites what views of the body may point to. What belongs to somebody
-// else is theirs to poison.
+// poison overwrites what views of the body may refer to. Borrowed bytes are poisoned by their owner.
 func (b *body) poison() { bufpool.PoisonBytes(b.buf[:cap(b.buf)]) }
 
-// BodyErr returns why the body could not be read, nil if it could. It stays until
-// the message gets another body.
+// BodyErr returns the error that prevented the body from being read, or nil. It stays until the message gets another
+// body.
 func (b *body) BodyErr() error { return b.err }
 
 // load reads the stream, of whatever kind, into buf.
@@ -105,33 +104,33 @@ func (b *body) fail(err error) {
 	}
 }
 
-// SetBody makes a copy of p the body. p may be part of the body there was.
+// SetBody sets the body to a copy of p. p may be a part of the current body.
 func (b *body) SetBody(p []byte) {
 	b.drop()
 	b.buf = appendBody(b.buf[:0], p)
 }
 
-// SetBodyString makes a copy of s the body.
+// SetBodyString sets the body to a copy of s.
 func (b *body) SetBodyString(s string) { b.SetBody(UnsafeBytes(s)) }
 
-// SetBodyRaw makes p itself the body, without copying it. p must not change until
-// the message is written, reset or released. nil is the empty body.
+// SetBodyRaw sets the body to p without copying it. p must not change until the message is written, reset or
+// released. nil means an empty body.
 func (b *body) SetBodyRaw(p []byte) {
 	b.ResetBody()
 	b.view = p
 }
 
-// AppendBody appends a copy of p to the body. A stream is read first, as by Body.
+// AppendBody appends a copy of p to the body. A stream is read into memory first; see Body.
 func (b *body) AppendBody(p []byte) {
 	b.own()
 	b.buf = appendBody(b.buf, p)
 }
 
-// AppendBodyString appends a copy of s to the body, like AppendBody.
+// AppendBodyString appends a copy of s to the body. A stream is read into memory first; see Body.
 func (b *body) AppendBodyString(s string) { b.AppendBody(UnsafeBytes(s)) }
 
-// BodyWriter returns a writer that appends to the body, as AppendBody does. It is
-// also an io.StringWriter, and may be used as long as the message.
+// BodyWriter returns a writer that appends to the body. It also implements io.StringWriter. It stays valid as long as
+// the message.
 func (b *body) BodyWriter() io.Writer { return (*bodyWriter)(b) }
 
 type bodyWriter body
@@ -143,9 +142,8 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(UnsafeBytes(s)) }
 
-// SwapBody makes p the body and returns the body there was, read into memory if it
-// was a stream. p belongs to the message from then on, and what is returned to
-// the caller.
+// SwapBody sets the body to p and returns the previous body, which it reads into memory if it was a stream. p then
+// belongs to the message, and the result belongs to the caller.
 func (b *body) SwapBody(p []byte) []byte {
 	b.own()
 	old := b.buf
@@ -153,14 +151,13 @@ func (b *body) SwapBody(p []byte) []byte {
 	return old
 }
 
-// ResetBody makes the body empty and closes the stream, if it was one.
+// ResetBody makes the body empty, and closes it if it is a stream.
 func (b *body) ResetBody() {
 	b.drop()
 	b.buf = b.buf[:0]
 }
 
-// ReleaseBody drops the buffer of the body, and with it what is in it, if its
-// capacity is over size bytes.
+// ReleaseBody drops the buffer of the body, including its contents, if its capacity exceeds size bytes.
 func (b *body) ReleaseBody(size int) {
 	if cap(b.buf) > size {
 		b.buf = nil

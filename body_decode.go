@@ -7,71 +7,69 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// BodyGunzip returns the body, which is in gzip coding, decoded: at most 32 MiB, and
-// at most 100 times the size of the body once it is over 1 MiB. What is beyond is
-// ErrBodyTooLarge. The result is the caller's.
+// BodyGunzip returns the gzipped body, decompressed. The result may have at most 32 MiB, and once it exceeds 1 MiB,
+// at most 100 times the size of the body. Beyond that the error is ErrBodyTooLarge. The result belongs to the caller.
 func (b *body) BodyGunzip() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
-// BodyGunzipWithLimit is BodyGunzip with a limit of maxBodySize bytes instead,
-// or without any if that is not positive: which is to be used only on what one
-// has encoded oneself.
+// BodyGunzipWithLimit returns the gzipped body, decompressed to at most maxBodySize bytes. If maxBodySize is not
+// positive there is no limit; use that only for data that you compressed yourself. The result belongs to the caller.
 func (b *body) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), decodeLimits(maxBodySize))
 }
 
-// BodyInflate is BodyGunzip for the deflate coding.
+// BodyInflate returns the body, decompressed from the deflate coding. Its limits are those of BodyGunzip.
 func (b *body) BodyInflate() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Deflate), coding.Limits{})
 }
 
-// BodyInflateWithLimit is BodyGunzipWithLimit for the deflate coding.
+// BodyInflateWithLimit returns the body, decompressed from the deflate coding. For the limit see BodyGunzipWithLimit.
 func (b *body) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Deflate), decodeLimits(maxBodySize))
 }
 
-// BodyUnbrotli is BodyGunzip for the br coding.
+// BodyUnbrotli returns the body, decompressed from the br coding. Its limits are those of BodyGunzip.
 func (b *body) BodyUnbrotli() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Brotli), coding.Limits{})
 }
 
-// BodyUnbrotliWithLimit is BodyGunzipWithLimit for the br coding.
+// BodyUnbrotliWithLimit returns the body, decompressed from the br coding. For the limit see BodyGunzipWithLimit.
 func (b *body) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Brotli), decodeLimits(maxBodySize))
 }
 
-// BodyUnzstd is BodyGunzip for the zstd coding.
+// BodyUnzstd returns the body, decompressed from the zstd coding. Its limits are those of BodyGunzip.
 func (b *body) BodyUnzstd() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
-// BodyUnzstdWithLimit is BodyGunzipWithLimit for the zstd coding.
+// BodyUnzstdWithLimit returns the body, decompressed from the zstd coding. For the limit see BodyGunzipWithLimit.
 func (b *body) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), decodeLimits(maxBodySize))
 }
 
-// BodyUncompressed returns the body with the codings of Content-Encoding undone,
-// within the limits of BodyGunzip. Without any it is Body. The error is
-// ErrContentEncodingUnsupported for codings that are not known.
+// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
+// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
 func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(&req.Header.header, coding.Limits{})
 }
 
-// BodyUncompressedWithLimit is BodyUncompressed with the limit of BodyGunzipWithLimit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
 }
 
-// BodyUncompressed returns the body with the codings of Content-Encoding undone,
-// within the limits of BodyGunzip. Without any it is Body. The error is
-// ErrContentEncodingUnsupported for codings that are not known. An answer that can have no
-// body, to HEAD or with the status 304, say, has none, whatever Content-Encoding says of another.
+// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
+// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
+//
+// A response that cannot have a body, such as one to HEAD or with status 304, has an empty one, regardless of
+// Content-Encoding.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressedAnswer(coding.Limits{})
 }
 
-// BodyUncompressedWithLimit is BodyUncompressed with the limit of BodyGunzipWithLimit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
 }

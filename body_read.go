@@ -103,12 +103,12 @@ func (b *bufferedBody) nextChunk() error {
 	}
 }
 
-// ErrBrokenChunk is returned for a body in the chunked coding that is malformed, too
-// expensive, or cut off, or whose trailers, or a chunk line, do not fit the buffer of the reader:
-// then it is an *ErrSmallBuffer as well.
+// ErrBrokenChunk is returned for a chunked body that is malformed, too expensive to parse, or cut off. It is also
+// returned if a chunk line or the trailers do not fit the buffer of the reader; then errors.As also finds an
+// *ErrSmallBuffer.
 type ErrBrokenChunk struct{ error }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the underlying error.
 func (e ErrBrokenChunk) Unwrap() error { return e.error }
 
 // appendAll appends what is left of the body to dst, at most limit bytes if that is
@@ -140,8 +140,8 @@ func (b *bufferedBody) appendAll(dst []byte, limit int) ([]byte, error) {
 // maxCloseDrain is how many bytes of a body Close reads to find its end.
 const maxCloseDrain = 256 << 10
 
-// Close reads what is left of the body, if that is little, so that the next message
-// can be read from r. If it is not, Close returns an error: nothing can.
+// Close skips the rest of the body, up to 256 KiB, so that the next message can be read from r. If more is left, it
+// returns an error, and r cannot be used for another message.
 func (b *bufferedBody) Close() error {
 	var skipped int64
 	for b.err == nil && skipped <= maxCloseDrain {

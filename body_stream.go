@@ -14,37 +14,35 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamWriter writes a body to w. What it wrote goes out when w's buffer is full and
-// when it calls w.Flush. It must return as soon as w returns an error, which is how it
-// learns that nobody reads any more.
+// StreamWriter writes a body to w. The data is sent when w's buffer is full and when it calls w.Flush. It must return
+// as soon as w returns an error, which means that the reader is gone.
 type StreamWriter func(w *bufio.Writer)
 
-// BodyWriterTo is a body stream that is consumed through WriteTo rather than Read if
-// SupportsBodyWriteTo says so, and never otherwise. Of an io.WriterTo that has no such
-// method, either may be used; in chunks it is Read.
+// BodyWriterTo is a body stream that may be consumed through WriteTo instead of Read. SupportsBodyWriteTo says
+// whether to use WriteTo. For an io.WriterTo without this method either may be used, except that chunked bodies use
+// Read.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
 }
 
-// ReadCloserWithError is a body stream that wants to know why it is closed: nil
-// when it was read to its end or is not needed. If it has a Close as well, that is
-// not called.
+// ReadCloserWithError is a body stream that is told why it is closed. The error is nil if the stream was read to its
+// end or is not needed. Its Close method, if it has one, is not called.
 type ReadCloserWithError interface {
 	io.Reader
 	CloseWithError(err error) error
 }
 
-// IsBodyStream reports whether the body is a stream: one that was set, or one that
-// still comes from the connection.
+// IsBodyStream reports whether the body is a stream, either one that was set or one that still arrives on the
+// connection.
 func (b *body) IsBodyStream() bool {
 	return b.stream != nil || b.source != nil || b.writer != nil
 }
 
-// BodyStream returns the stream that the body is, nil if it is none. It is closed
-// with CloseBodyStream, and by whatever ends the life of the body.
+// BodyStream returns the body as a stream, or nil if it is not one. CloseBodyStream closes the stream, and so does
+// replacing, resetting or releasing the body.
 //
-// If the body is a StreamWriter, that runs on a goroutine of its own from now on.
+// If the body is a StreamWriter, it starts to run on a goroutine of its own.
 func (b *body) BodyStream() io.Reader {
 	if b.source != nil {
 		if h, ok := b.source.(*bodyHandle); ok {
@@ -58,10 +56,10 @@ func (b *body) BodyStream() io.Reader {
 	return b.stream
 }
 
-// TakeBodyStream returns the stream that the body is, which is the caller's to read and to
-// close from now on, and how many bytes of it are the body, -1 for all. The body is
-// empty then. It returns nil if the body is no stream. Trailers that have not come yet
-// are dropped: the response may be another one when they do.
+// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes
+// that belong to the body, or -1 for all. The body is empty afterwards. It returns nil if the body is not a stream.
+//
+// Trailers that arrive later are dropped, because the response may be in use for another message by then.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	r = resp.BodyStream()
 	switch s := r.(type) {
@@ -78,7 +76,7 @@ func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	return r, size
 }
 
-// CloseBodyStream closes the stream, if the body is one; the body is then empty.
+// CloseBodyStream closes the body if it is a stream. The body is empty afterwards.
 func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 
 // setStream makes r the body. A negative size is one that is not known. In place of a body that is still on its connection,
@@ -116,8 +114,8 @@ func (b *body) dropStream(cause error) (err error) {
 	return nil
 }
 
-// BodyWriteTo writes the body to w. A stream is consumed by it and closed, but not the
-// form of a request, which may be written again.
+// BodyWriteTo writes the body to w. It consumes and closes a stream, except for the form of a request, which can be
+// written again.
 func (b *body) BodyWriteTo(w io.Writer) error {
 	if s, ok := b.stream.(*writtenStream); ok && s.repeats && s.pipe == nil {
 		return copyStream(w, s, b.size)
@@ -281,14 +279,14 @@ func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
 	return bw.Flush()
 }
 
-// ErrBodyStreamWritePanic is returned when a StreamWriter, or a body stream's reader,
-// panicked. Its text has the value of the panic.
+// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream panicked. Its text contains
+// the panic value.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack []byte
 }
 
-// Unwrap returns the value of the panic if that was an error.
+// Unwrap returns the panic value if it is an error.
 func (e *ErrBodyStreamWritePanic) Unwrap() error { return errors.Unwrap(e.error) }
 
 // recoverStream, deferred, makes a panic of somebody's stream an error.

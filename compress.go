@@ -9,6 +9,7 @@ import (
 // Levels of gzip and deflate. A level that is none of -2 to 9 is
 // CompressDefaultCompression.
 const (
+	// Levels of gzip and deflate. Values outside of -2 to 9 mean CompressDefaultCompression.
 	CompressNoCompression      = 0
 	CompressBestSpeed          = 1
 	CompressBestCompression    = 9

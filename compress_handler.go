@@ -9,24 +9,25 @@ func CompressHandler(h RequestHandler) RequestHandler {
 	return CompressHandlerLevel(h, CompressDefaultCompression)
 }
 
-// CompressHandlerLevel returns a handler that calls h and compresses the response
-// with what the client prefers of gzip, zstd and deflate, or with the first of them
-// where it has no preference (RFC 9110 §12.5.3). The level is one of gzip's; zstd
-// gets the one of its own that costs about as much.
+// CompressHandlerLevel returns a handler that calls h and compresses the response with gzip, zstd or deflate. It uses
+// the coding that the client prefers, or the first acceptable one if the client has no preference (RFC 9110 §12.5.3).
+// level is a gzip level; zstd uses a level of about the same cost.
 //
-// Left as they are: responses that have a Content-Encoding already ("identity" is one
-// to say so with), are under 200 bytes, have a type that does not get smaller, are
-// part of something (206), carry a digest of their bytes or Cache-Control:
-// no-transform, and bodies that do not get smaller.
+// A response stays uncompressed if one of these applies:
 //
-// Compressed or not, what could have been gets Vary: Accept-Encoding, and so do its parts and a 304,
-// which may stand for it. Compression makes a strong ETag weak, also in a 304 for who has the weak
-// one, and removes Content-Length and Accept-Ranges. A stream is compressed as it goes out,
-// and what it passes on piece by piece, or flushes, arrives piece by piece. The answer to HEAD
-// gets the same fields, and no length.
+//   - It already has a Content-Encoding. Set "identity" to opt out.
+//   - Its body has fewer than 200 bytes, or compression does not make it smaller.
+//   - Its type does not compress well.
+//   - It is partial content (206).
+//   - It has a digest of its body, or Cache-Control: no-transform.
 //
-// A response that has a secret in it beside text from the request must not be compressed. An attacker who sees how long responses
-// are could guess the secret bit by bit (BREACH). Set Cache-Control to "no-transform" in such a response.
+// Every response that could be compressed gets Vary: Accept-Encoding, even if it is sent uncompressed. So do parts of
+// such a response and a 304. Compression makes a strong ETag weak, and removes Content-Length and Accept-Ranges. A
+// 304 gets the weak ETag if the client sent it. A stream is compressed while it is sent, and what it flushes reaches
+// the client at once. The response to HEAD gets the same headers, but no length.
+//
+// Do not compress a response that contains both a secret and text from the request. An attacker who sees the length
+// of responses could guess the secret bit by bit (BREACH). Set Cache-Control to "no-transform" in such a response.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Gzip, coding.Zstd, coding.Deflate},
@@ -34,8 +35,8 @@ func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	})
 }
 
-// CompressHandlerBrotliLevel compresses with br, too, and prefers it. brotliLevel is the level of br, and otherLevel that of the
-// other codings. See [CompressHandlerLevel].
+// CompressHandlerBrotliLevel returns a handler that calls h and compresses the response, preferably with br.
+// brotliLevel is the level of br, and otherLevel that of the other codings. See [CompressHandlerLevel].
 func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},

@@ -12,19 +12,18 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestCtx is a request, the response to it, and what both belong to. It is also
-// the context.Context of the request.
+// RequestCtx holds a request and the response to it. It is also the context.Context of the request.
 //
-// It is the server's. Neither it nor a byte slice that comes from it may be used once
-// the handler has returned, nor may it be copied; strings may be kept. The methods of
-// context.Context may be called by many goroutines at once, all others by one.
+// It belongs to the server. Do not use it, or a byte slice that comes from it, after the handler has returned, and do
+// not copy it. Strings may be kept. The methods of context.Context may be called concurrently; all other methods must
+// be called by one goroutine at a time.
 type RequestCtx struct {
 	noCopy noCopy
 
-	// Request is what the client asked for.
+	// Request is the request that the client sent.
 	Request Request
 
-	// Response is what it will be answered.
+	// Response is the response that the server sends after the handler has returned.
 	Response Response
 
 	server *Server
@@ -118,8 +117,7 @@ func (ctx *RequestCtx) config() *Server {
 
 var noServer Server
 
-// Init makes ctx a RequestCtx for a copy of req that no server serves, for tests.
-// remoteAddr and logger may be nil.
+// Init prepares ctx for a copy of req that no server serves, for tests. remoteAddr and logger may be nil.
 func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	ctx.Init2(nil, logger, true)
 	ctx.fakeRemote = remoteAddr
@@ -128,9 +126,8 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	}
 }
 
-// Init2 makes ctx an empty RequestCtx that takes its addresses from conn, for those
-// who serve requests themselves. conn and logger may be nil. The last argument is
-// without effect.
+// Init2 prepares an empty ctx that takes its addresses from conn, for programs that serve requests themselves. conn
+// and logger may be nil. The last argument has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	if !ctx.recycle(false) {
 		ctx.Request.ResetUserValues()
@@ -142,9 +139,8 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.time = time.Now()
 }
 
-// InitContext makes what parent says hold for ctx, for those who serve requests themselves:
-// ctx.Done is closed when parent's is, its deadline is ctx's, and its values are found
-// behind the user values.
+// InitContext makes parent the parent context of ctx, for programs that serve requests themselves. ctx is done when
+// parent is, has the deadline of parent, and finds the values of parent after its own user values.
 func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -153,9 +149,9 @@ func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l.parent = parent
 }
 
-// Parent returns the context that ctx descends from, which Server.ConnContext or Server.BaseContext returned, or InitContext
-// was given: context.Background if there is none. It lives on behind the request, so that what goes on after the handler has
-// returned can use it in the place of ctx.
+// Parent returns the parent context of ctx: the one that Server.ConnContext or Server.BaseContext returned, or that
+// InitContext was given, or else context.Background. It outlives the request, so work that continues after the
+// handler has returned can use it instead of ctx.
 func (ctx *RequestCtx) Parent() context.Context {
 	l := &ctx.life
 	l.mu.Lock()
@@ -184,7 +180,7 @@ func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
 // an HTTP/2 stream.
 func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
-// ConnTime returns when the connection began to be served.
+// ConnTime returns the time at which the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.conn != nil {
 		began, _ := ctx.conn.begun()
@@ -196,10 +192,10 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 // ID returns a number that identifies the request. It is unique for the life of the Server. Programs must not rely on how it is composed.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
-// Time returns when the last bytes of the request arrived, before the handler was called.
+// Time returns the time at which the last bytes of the request arrived before the handler was called.
 func (ctx *RequestCtx) Time() time.Time { return ctx.time }
 
-// LocalAddr returns the address the client is connected to, never nil.
+// LocalAddr returns the local address of the connection. It is never nil.
 func (ctx *RequestCtx) LocalAddr() net.Addr {
 	if c := ctx.Conn(); c != nil {
 		if a := c.LocalAddr(); a != nil {
@@ -209,7 +205,7 @@ func (ctx *RequestCtx) LocalAddr() net.Addr {
 	return zeroAddr
 }
 
-// RemoteAddr returns the address of the client, or what SetRemoteAddr said. Never nil.
+// RemoteAddr returns the address of the client, or the one that SetRemoteAddr set. It is never nil.
 func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.fakeRemote != nil {
 		return ctx.fakeRemote
@@ -224,14 +220,14 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 
 var zeroAddr = &net.TCPAddr{IP: net.IPv4zero}
 
-// SetRemoteAddr makes a the address that RemoteAddr and RemoteIP return for this
-// request, for example after a proxy in front told it.
+// SetRemoteAddr sets the address that RemoteAddr and RemoteIP return for this request, for example to the client
+// address that a proxy reported.
 func (ctx *RequestCtx) SetRemoteAddr(a net.Addr) { ctx.fakeRemote = a }
 
-// LocalIP returns the IP address of LocalAddr, 0.0.0.0 if it has none.
+// LocalIP returns the IP address of LocalAddr, or 0.0.0.0 if it has none.
 func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
 
-// RemoteIP returns the IP address of RemoteAddr, 0.0.0.0 if it has none.
+// RemoteIP returns the IP address of RemoteAddr, or 0.0.0.0 if it has none.
 func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
 
 func addrIP(a net.Addr) net.IP {
@@ -251,7 +247,7 @@ func (ctx *RequestCtx) IsTLS() bool {
 	return ok
 }
 
-// TLSConnectionState returns the state of the TLS connection, nil without TLS.
+// TLSConnectionState returns a copy of the TLS state of the connection, or nil without TLS.
 func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	tc, ok := ctx.Conn().(tlsStater)
 	if !ok {
@@ -284,15 +280,13 @@ func (l *ctxLogger) Printf(format string, args ...any) {
 	to.Printf("%s - %s", ctx.String(), fmt.Sprintf(format, args...))
 }
 
-// String describes the request in one line, for logs. Its URI is escaped, and leaves out a user's
-// name and password.
+// String describes the request in one line, for logs. The URI is escaped and does not include user name and password.
 func (ctx *RequestCtx) String() string {
 	return fmt.Sprintf("#%016X - %v<->%v - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
 }
 
-// EarlyHints sends the response's Link fields ahead as 103 (RFC 8297), so that the
-// client can load what they name while the handler works. It does nothing for an
-// HTTP/1.0 client or without a Link.
+// EarlyHints sends the Link headers of the response in a 103 response (RFC 8297), so that the client can load what
+// they name while the handler works. It does nothing for an HTTP/1.0 client or without a Link header.
 func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.Response.Header.head.Fields.Has(field.Link) {
 		return nil
@@ -300,10 +294,11 @@ func (ctx *RequestCtx) EarlyHints() error {
 	return ctx.WriteInterim(StatusEarlyHints)
 }
 
-// WriteInterim sends an interim response (RFC 9110 §15.2) with this status, 102 or
-// 103 to 199, and the fields that the response has so far. The final response
-// follows it and has them too. An HTTP/1.0 client is sent nothing. With 100 it lets a
-// client that waits for that send the body; reading the body does so as well.
+// WriteInterim sends an interim response (RFC 9110 §15.2) with the headers that the response has so far. status is
+// 100, or from 102 to 199. The final response follows and has the headers too. HTTP/1.0 clients get no interim
+// response.
+//
+// Status 100 makes a client that waits for it send the body. Reading the body does the same.
 func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus

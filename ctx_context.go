@@ -30,12 +30,13 @@ type lifetime struct {
 	users int  // handlers of TimeoutHandler that run
 }
 
-// Done returns a channel that is closed when the client goes away, the deadline of the
-// request passes, the server is shut down, or the handler has returned.
+// Done returns a channel that is closed when the client goes away, the deadline of the request passes, the server
+// shuts down, or the handler has returned.
 //
-// A client goes away when it closes its side of the connection (see Server.AllowHalfClose and ServeConn for exceptions),
-// resets the connection, or does not take what is written to it. To notice the first two, the connection is watched from the first
-// call on, but not before the body has been read. Behind a further request of the client's only a reset is noticed.
+// A client goes away when it closes its side of the connection (see Server.AllowHalfClose and ServeConn for
+// exceptions), resets the connection, or stops reading the response. To notice the first two, the connection is
+// watched from the first call of Done on, but only once the body has been read. If the client has sent a further
+// request, only a reset is noticed.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -115,8 +116,7 @@ type disconnect struct {
 	next *disconnect // of the call before
 }
 
-// Err returns nil as long as Done is not closed, and then context.Canceled, or
-// context.DeadlineExceeded.
+// Err returns nil until Done is closed, and then context.Canceled or context.DeadlineExceeded.
 func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()
@@ -130,7 +130,7 @@ func (ctx *RequestCtx) Err() error {
 	return l.err
 }
 
-// Deadline returns when the time that TimeoutHandler gives the request is over.
+// Deadline returns the deadline that TimeoutHandler set or the one of the parent context, whichever is earlier.
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -144,7 +144,7 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	return deadline, !deadline.IsZero()
 }
 
-// Value returns the user value with this key, as UserValue does.
+// Value returns the user value with this key. If there is none, it returns the value of the parent context.
 func (ctx *RequestCtx) Value(key any) (v any) {
 	if key != cancelKey {
 		v = ctx.UserValue(key)

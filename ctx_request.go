@@ -48,52 +48,50 @@ func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestUR
 // URI returns the target as a URI, with the host from the target or from Host.
 func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 
-// Path returns the path of the target as routers, guards and FS have to see it:
-// percent-decoded, without dot segments and with one slash for several. See [URI.Path].
+// Path returns the normalized path of the target: percent-decoded, without dot segments, and with a single slash
+// where there were several. Use it for routing and access checks. See [URI.Path].
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
-// Host returns the host that is asked for, in lower case, with the port if there is
-// one: that of the target, if it has one, else Host (RFC 9112 §3.2.2).
+// Host returns the requested host in lower case, including the port if there is one. It comes from the target if that
+// has a host, else from the Host header (RFC 9112 §3.2.2).
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
 // QueryArgs returns the arguments in the query of the target.
 func (ctx *RequestCtx) QueryArgs() *Args { return ctx.URI().QueryArgs() }
 
-// PostArgs returns the arguments of a form in the body, none if the body is none.
+// PostArgs returns the arguments of a form in the body. It is empty if the body is not a form.
 func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
 
-// Referer returns the Referer field.
+// Referer returns the value of the Referer header.
 func (ctx *RequestCtx) Referer() []byte { return ctx.Request.Header.Referer() }
 
-// UserAgent returns the User-Agent field.
+// UserAgent returns the value of the User-Agent header.
 func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent() }
 
-// PostBody returns the body of the request, read into memory if that has not been
-// done. If it cannot be read it is empty, and the server answers what is wrong.
+// PostBody returns the body of the request and reads it into memory if needed. If reading fails, the result is empty,
+// and the server responds with the error.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
-// RequestBodyStream returns the body as a stream with Server.StreamRequestBody, and
-// also for a request that expects 100 (Continue), which the first Read sends. It is nil
-// without a body, which is not one of zero bytes, and if that is in memory already: see
-// PostBody.
+// RequestBodyStream returns the body as a stream if Server.StreamRequestBody is set. It also does for a request that
+// expects 100 (Continue), which the first Read sends. It returns nil if the request has no body, or if the body is
+// already in memory; see PostBody. A body of zero bytes that was announced is a body.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
 func (ctx *RequestCtx) IsBodyStream() bool { return ctx.Response.IsBodyStream() }
 
-// IfModifiedSince reports whether lastModified is later than If-Modified-Since says,
-// or that says nothing, or nothing valid (RFC 9110 §13.1.3).
+// IfModifiedSince reports whether lastModified is later than the time in If-Modified-Since. It also returns true if
+// the header is missing or invalid (RFC 9110 §13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	since, err := ParseHTTPDate(ctx.Request.Header.Peek(HeaderIfModifiedSince))
 	return err != nil || lastModified.Truncate(time.Second).After(since)
 }
 
-// FormValueFunc looks a key up in the forms of a request.
+// FormValueFunc returns the value of key in the query or the forms of a request.
 type FormValueFunc func(ctx *RequestCtx, key string) []byte
 
-// FormValue returns the first value that the request has for key: in the query of
-// the target, in a form in the body, in a multipart form, in this order, or as
-// Server.FormValueFunc says. It is nil if there is none.
+// FormValue returns the first value for key, or nil. It looks in the query, then in a form in the body, then in a
+// multipart form. Server.FormValueFunc replaces this order.
 func (ctx *RequestCtx) FormValue(key string) []byte {
 	if f := ctx.config().FormValueFunc; f != nil {
 		return f(ctx, key)
@@ -132,8 +130,7 @@ func (ctx *RequestCtx) multipartValue(key string) []byte {
 	return []byte(form.Value[key][0])
 }
 
-// FormFile returns the uploaded file of a multipart form. The error is ErrMissingFile
-// if there is none.
+// FormFile returns the first uploaded file for key in a multipart form. The error is ErrMissingFile if there is none.
 func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	form, err := ctx.MultipartForm()
 	if err != nil {
@@ -145,29 +142,29 @@ func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	return nil, ErrMissingFile
 }
 
-// MultipartForm returns the multipart form in the body. Its files are removed when
-// the handler has returned. The error is ErrNoMultipartForm for another body.
+// MultipartForm returns the multipart form in the body. Its files are removed when the handler has returned. The
+// error is ErrNoMultipartForm if the body has another type.
 func (ctx *RequestCtx) MultipartForm() (*multipart.Form, error) {
 	return ctx.Request.MultipartForm()
 }
 
-// MultipartFormWithLimit is MultipartForm for a body of at most maxBodySize bytes after
-// decompression.
+// MultipartFormWithLimit returns the multipart form of a body that has at most maxBodySize bytes after decompression.
+// See [Request.MultipartFormWithLimit].
 func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	return ctx.Request.MultipartFormWithLimit(maxBodySize)
 }
 
-// SetUserValue keeps value under key with the request, for other handlers. A value
-// that is an io.Closer is closed when the handler has returned.
+// SetUserValue stores value under key for other handlers of this request. A value that is an io.Closer is closed when
+// the handler has returned.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
-// UserValue returns what SetUserValue has kept under key, nil if nothing.
+// UserValue returns the value that SetUserValue stored under key, or nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
-// RemoveUserValue forgets what is kept under key.
+// RemoveUserValue removes the value stored under key without closing it.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 
-// ResetUserValues forgets all user values, and closes those that can be.
+// ResetUserValues removes all user values and closes those that are an io.Closer.
 func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }
 
 // VisitUserValues calls visitor for each user value whose key is a string.

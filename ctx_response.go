@@ -18,10 +18,10 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 // when the streams that it has have ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
-// SetBody makes a copy of body the response body.
+// SetBody sets the response body to a copy of body.
 func (ctx *RequestCtx) SetBody(body []byte) { ctx.Response.SetBody(body) }
 
-// SetBodyString makes body the response body.
+// SetBodyString sets the response body to a copy of body.
 func (ctx *RequestCtx) SetBodyString(body string) { ctx.Response.SetBodyString(body) }
 
 // ResetBody makes the response body empty.
@@ -39,19 +39,17 @@ func (ctx *RequestCtx) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// SetBodyStream makes what bodyStream yields the response body: bodySize bytes of it,
-// or all if that is negative. It is read after the handler has returned, and closed
-// then if it is an io.Closer.
+// SetBodyStream sets the response body to bodySize bytes of what bodyStream yields, or to all of it if bodySize is
+// negative. It is read after the handler has returned, and closed then if it is an io.Closer.
 func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	ctx.Response.SetBodyStream(bodyStream, bodySize)
 }
 
-// SetBodyStreamWriter makes what sw writes the response body. sw is called after the
-// handler has returned, and must not use ctx. What it flushes reaches the client
-// at once.
+// SetBodyStreamWriter sets the response body to what sw writes. sw runs after the handler has returned, and must not
+// use ctx. Data that it flushes is sent at once.
 func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) { ctx.Response.SetBodyStreamWriter(sw) }
 
-// Success sets the Content-Type and the body of the response, to a copy.
+// Success sets the Content-Type of the response, and its body to a copy of body.
 func (ctx *RequestCtx) Success(contentType string, body []byte) {
 	ctx.SetContentType(contentType)
 	ctx.SetBody(body)
@@ -63,8 +61,7 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error makes the response one with this status and msg as plain text, and nothing
-// of what it was before.
+// Error replaces the whole response with msg as plain text and this status.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(statusCode)
@@ -72,12 +69,11 @@ func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.SetBodyString(msg)
 }
 
-// NotFound makes the response a 404 (Not Found).
+// NotFound replaces the whole response with a 404 (Not Found).
 func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
 
-// NotModified makes the response a 304 (Not Modified) without a body. Fields that
-// describe the cached answer stay: Cache-Control, Content-Location, Date, ETag,
-// Expires and Vary (RFC 9110 §15.4.5).
+// NotModified turns the response into a 304 (Not Modified) without a body. Headers about the cached response stay:
+// Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
 func (ctx *RequestCtx) NotModified() {
 	ctx.Response.ResetBody()
 	h := &ctx.Response.Header
@@ -88,9 +84,8 @@ func (ctx *RequestCtx) NotModified() {
 	ctx.SetStatusCode(StatusNotModified)
 }
 
-// Redirect makes the response a redirection to uri, which is resolved against the
-// URI of the request. The status is 302 (Found) if statusCode is none of 301, 302,
-// 303, 307 and 308.
+// Redirect turns the response into a redirect to uri, which is resolved against the URI of the request. The status
+// becomes 302 (Found) unless statusCode is 301, 302, 303, 307 or 308.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	u := AcquireURI()
 	defer ReleaseURI(u)
@@ -117,7 +112,7 @@ func appendReference(dst []byte, u *URI) []byte {
 	return dst
 }
 
-// RedirectBytes is Redirect for bytes.
+// RedirectBytes does the same as [RequestCtx.Redirect], but takes a []byte.
 func (ctx *RequestCtx) RedirectBytes(uri []byte, statusCode int) {
 	ctx.Redirect(string(uri), statusCode)
 }

@@ -11,27 +11,26 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamResponse sends the head of ctx.Response, and returns the body for the handler
-// to write while it runs. What the response's body holds already comes first. It
-// leaves with what is written next, or at once with Flush.
+// StreamResponse sends the head of ctx.Response and returns a stream to which the handler writes the body while it
+// runs. Bytes that the response body already holds are sent first. The head is sent with the first data or at once by
+// Flush. Another call returns the same stream.
 //
-// With a Content-Length that was set in the header, exactly so many bytes have to be
-// written; otherwise the body goes out in chunks, or, to an HTTP/1.0 client or after
-// Header.SetContentLength(LengthUntilClose), up to the end of the connection. Trailers are those that
-// the header has when the handler returns; ResponseHeader.AddTrailer may announce them
-// up to then. All else in ctx.Response counts no longer. A handler that panics, or
-// writes less than it announced, ends the connection. If the body goes up to the end of the
-// connection, that is a TCP reset, so that the client does not take a part for the whole.
+// If the header has a Content-Length, the handler must write exactly that many bytes. Otherwise the body is sent in
+// chunks. For an HTTP/1.0 client, or after Header.SetContentLength(LengthUntilClose), it ends when the connection is
+// closed. Trailers are those that the header has when the handler returns; ResponseHeader.AddTrailer may announce
+// them until then. Other changes to ctx.Response have no effect.
 //
-// The request's body can be read on, also while another goroutine writes. A client that
-// waits for 100 (Continue) will not get it any more. If more than 256 KiB of the body are
-// left, the response says that the connection is going to be closed. To learn how much of
-// a chunked body is left, up to 256 KiB are read ahead, which takes one second at most. A
-// handler that is going to read the body while it writes sets ctx.Request.FullDuplex
-// before: then nothing is read ahead, and the connection goes on if the body is read.
+// If the handler panics or writes less than announced, the connection is closed. If the body would end with the
+// connection, the connection is reset, so that the client does not take a part for the whole.
 //
-// Called again it returns the same stream. It fails without a server, with an error that is errors.ErrUnsupported; after Hijack, or if
-// the body is a stream already; and when the request has timed out.
+// The request body can still be read, even while another goroutine writes. A client that waits for 100 (Continue)
+// does not get it any more. If more than 256 KiB of the body are left, the response announces that the connection
+// will be closed. To find out for a chunked body, up to 256 KiB are read ahead, for one second at most. A handler
+// that reads the body while it writes sets ctx.Request.FullDuplex first. Then nothing is read ahead, and the
+// connection stays open if the body is read.
+//
+// StreamResponse fails after Hijack, if the body is already a stream, and if the request has timed out. Without a
+// server the error is errors.ErrUnsupported.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
 	s.mu.Lock()
@@ -50,7 +49,7 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
-// Streaming reports whether StreamResponse was called, and has written the head.
+// Streaming reports whether StreamResponse was called and has written the head.
 func (ctx *RequestCtx) Streaming() bool {
 	ctx.stream.mu.Lock()
 	defer ctx.stream.mu.Unlock()
@@ -73,9 +72,9 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 	return ctx.conn, nil
 }
 
-// ResponseStream is the body of a response that a handler writes while it runs, see
-// RequestCtx.StreamResponse. It is the server's: it may not be used once the handler has
-// returned. Its methods may be called by one goroutine at a time.
+// ResponseStream is the body of a response that a handler writes while it runs. See RequestCtx.StreamResponse. It
+// belongs to the server; do not use it after the handler has returned. Its methods must be called by one goroutine at
+// a time.
 type ResponseStream struct {
 	mu   sync.Mutex  // held by whoever is at the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end
@@ -135,8 +134,7 @@ func (c *serverConn) streamedLength(none bool) int64 {
 	return lengthUntilClose
 }
 
-// Write writes p to the body. Where there is none on the wire, as in the answer to HEAD,
-// p is dropped.
+// Write writes p to the body. It drops p if the response has no body, such as one to HEAD.
 func (s *ResponseStream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +144,7 @@ func (s *ResponseStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteString is Write for a string.
+// WriteString writes p to the body. See [ResponseStream.Write].
 func (s *ResponseStream) WriteString(p string) (int, error) { return s.Write(UnsafeBytes(p)) }
 
 func (s *ResponseStream) put(p []byte) error {
@@ -183,7 +181,7 @@ func (s *ResponseStream) emit() error {
 	return err
 }
 
-// Flush sends what was written so far, and the head if that was not sent.
+// Flush sends everything written so far, including the head.
 func (s *ResponseStream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,8 +194,8 @@ func (s *ResponseStream) Flush() error {
 	return s.sink.o.flush()
 }
 
-// ReadFrom writes what r yields, up to its end. A file that goes into a body of known
-// length to a socket is not copied through this process.
+// ReadFrom writes everything that r yields. Where the system allows it, a file is sent to a socket without being
+// copied through this process, if the length of the body is known.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

@@ -1,42 +1,46 @@
-// Package gallop is an HTTP server and client on one engine: as correct and as
-// easy as net/http, and made to be fast.
+// Package gallop is an HTTP server and client for Go. Both share one engine, which parses strictly, allocates little
+// and sets a limit on everything a peer can send.
 //
-// A handler gets one context, which holds the request that came and the response
-// that will go:
+// A server calls a handler for each request. The handler gets a [RequestCtx] with the request and the response:
 //
 //	func hello(ctx *gallop.RequestCtx) {
 //		ctx.WriteString("hello, " + string(ctx.Path()))
 //	}
 //
-// # Who owns the bytes
+//	func main() {
+//		log.Fatal(gallop.ListenAndServe("localhost:8080", hello))
+//	}
 //
-// A string is yours for ever. A []byte that a method returns is a view of memory
-// that is used again: it is good until the handler returns (in a client, until
-// the message is released), and what is to live longer has to be copied. The same
-// holds for the context and everything that hangs from it.
+// A [Client] keeps a pool of connections per host. It sends a [Request] and fills a [Response].
 //
-// A view kept too long shows: in race builds, and wherever Server.PoisonReleased
-// is set, that memory is overwritten with 0xDB as soon as it is given back.
+// # Ownership of bytes
 //
-// # What is strict
+// You may keep a string forever. A []byte that a method returns is a view of memory that will be reused. In a handler it
+// is valid until the handler returns; in a client, until the message is released. Copy what has to live longer. The same
+// rule applies to the RequestCtx and to everything you get from it.
 //
-// A message whose end two readers could see in two places is refused: both
-// Content-Length and Transfer-Encoding, differing lengths, bare CR or LF, blanks
-// before a colon (RFC 9112 §2.2, §5.1, §6.3). Setters refuse what would break a
-// message in two. Every limit has a default, and every default is documented at
-// the field that changes it; zero means the default and a negative value none.
+// Race builds overwrite released memory with 0xDB, so a view that was kept too long shows up in tests.
+// Server.PoisonReleased turns this on in other builds.
 //
-// # What is global
+// # Strict parsing
 //
-// All packages of a program share the exported variables, which no lock protects. Errors,
-// [DefaultTransport] and the times of cookies must not be changed at all. [FSCompressedFileSuffixes]
-// must not be changed once anything is served. [FlushDNSCache] and [SetBodySizePoolLimit] may be called
-// at any time, and affect the whole process.
+// Two parsers must never disagree about where a message ends, because request smuggling relies on that. Ambiguous messages
+// are therefore refused: both Content-Length and Transfer-Encoding, differing lengths, bare CR or LF, and whitespace before
+// a colon (RFC 9112 §2.2, §5.1, §6.3). Setters refuse values that would split a message in two.
+//
+// Every limit has a default, which is documented at the field that changes it. Zero means the default. A negative value
+// turns a limit off, unless the documentation of the field says that it cannot be negative.
+//
+// # Global state
+//
+// All packages of a program share the exported variables, which no lock protects. Do not change the errors,
+// [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the program serves files.
+// You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time; they affect the whole process.
 //
 // # Names for programs that come from fasthttp
 //
-// A program can move from fasthttp to this package by changing an import. For that, the package has
-// names that new programs do not need:
+// A program can move from fasthttp to this package by changing an import. The package therefore has names that new
+// programs do not need:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout],
 //     [GetDeadline], [Post], and the methods of clients with these names. Use [Client.DoContext], with
@@ -65,6 +69,5 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names without any effect are marked Deprecated. The module compat/fasthttp lets a program keep its
-// imports instead.
+// Names that have no effect are marked Deprecated. With the module compat/fasthttp a program can keep its imports instead.
 package gallop

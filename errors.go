@@ -14,46 +14,43 @@ import (
 
 // Errors of Args.
 var (
-	// ErrNoArgValue is returned by Args.GetUint and Args.GetUfloat for a key that
-	// is missing or has an empty value.
+	// ErrNoArgValue is returned by Args.GetUint and Args.GetUfloat if the key is missing or its value is empty.
 	ErrNoArgValue = errors.New("gallop: no args value for the given key")
 )
 
 // Errors of decompression.
 var (
-	// ErrDecompressedTooLarge is the error for a body that decompresses to more than
-	// its limit.
+	// ErrDecompressedTooLarge is returned for a body that decompresses to more bytes than the limit allows.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is the error for a body that expands so much that it has
-	// to be a decompression bomb.
+	// ErrDecompressionRatio is returned for a body that expands so much that it must be a decompression bomb.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
 // Errors of Cookie.
 var (
-	// ErrInvalidCookieValue is returned for a Set-Cookie value that holds control
-	// characters, or bytes where no cookie may have them.
+	// ErrInvalidCookieValue is returned for a Set-Cookie value that contains control characters or other bytes that
+	// cookies must not contain.
 	ErrInvalidCookieValue = errors.New("gallop: invalid cookie value")
 
-	// ErrNoCookies is returned for a Set-Cookie value without a name and a value.
+	// ErrNoCookies is returned for a Set-Cookie value that has neither a name nor a value.
 	ErrNoCookies = errors.New("gallop: no cookies found")
 )
 
 // Errors of URI.
 var (
-	// ErrInvalidURI is returned by URI.Parse and URI.Resolve for a URI with control characters, an invalid scheme or an invalid
-	// authority. EscapeError and InvalidHostError are ErrInvalidURI to errors.Is.
+	// ErrInvalidURI is returned by URI.Parse and URI.Resolve for a URI with control characters, an invalid scheme or
+	// an invalid authority. errors.Is also reports it for EscapeError and InvalidHostError.
 	ErrInvalidURI = errors.New("gallop: invalid uri")
 
-	// ErrorInvalidURI is ErrInvalidURI.
+	// ErrorInvalidURI is another name for ErrInvalidURI.
 	//
 	// Deprecated: use ErrInvalidURI.
 	ErrorInvalidURI = ErrInvalidURI
 )
 
-// EscapeError is returned by URI.Parse and URI.Resolve for an escape in the host that is not
-// one, or that hides an ASCII character. Its text is the escape, at most three bytes.
+// EscapeError is returned by URI.Parse and URI.Resolve if an escape in the host is malformed or encodes an ASCII
+// character. Its value is the escape, at most three bytes.
 type EscapeError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -64,8 +61,8 @@ func (e EscapeError) Error() string {
 	return "invalid url escape " + strconv.Quote(string(e))
 }
 
-// InvalidHostError is returned by URI.Parse and URI.Resolve for a host with a character that no
-// host has. Its text is that character.
+// InvalidHostError is returned by URI.Parse and URI.Resolve if the host contains a character that is not allowed
+// there. Its value is that character.
 type InvalidHostError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -78,18 +75,19 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
-	// ErrInvalidHeader is returned by TrySet and TryAdd for a header field that they refuse. The text of the returned error says why.
+	// ErrInvalidHeader is wrapped by the errors of TrySet and TryAdd when they refuse a header. The text of the
+	// returned error says why.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned for the name of a trailer that is none, or that must
-	// not stand behind a body (RFC 9110 §6.5.1).
+	// ErrBadTrailer is returned for a trailer name that is malformed, or that must not be sent as a trailer (RFC 9110
+	// §6.5.1).
 	ErrBadTrailer = errors.New("gallop: field must not be a trailer")
 
-	// ErrSmallReadBuffer is an *ErrSmallBuffer to errors.Is.
+	// ErrSmallReadBuffer is what errors.Is reports for every *ErrSmallBuffer.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
-	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned, together
-	// with the reason, if the connection breaks off in the middle.
+	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned if the connection fails in the middle of
+	// the response head or of the trailers. They come together with the cause.
 	ErrReadingResponseHeaders = errors.New("gallop: response head breaks off")
 	ErrReadingResponseTrailer = errors.New("gallop: trailer section breaks off")
 	errReadingRequest         = errors.New("gallop: request head breaks off")
@@ -97,6 +95,8 @@ var (
 
 // What a ParseError is, to errors.Is, besides itself. New code asks for its StatusCode.
 var (
+	// ErrMissingRequestMethod and the errors below are the ones that fasthttp programs compare. errors.Is finds them
+	// in a ParseError. New code checks ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -108,43 +108,42 @@ var (
 	ErrUnsupportedTransferEncoding   = errors.New("gallop: transfer coding is not supported")
 )
 
-// ErrSmallBuffer is the error for a head, a request target or a trailer section that is larger
-// than its limit, or has more lines. Code for fasthttp finds it with a type assertion. To errors.Is
-// it is ErrSmallReadBuffer, and where a Server refuses a request, errors.As finds a *ParseError
-// with the status.
+// ErrSmallBuffer is returned for a head, a request target or a trailer section that is larger than its limit or has
+// too many lines. Programs written for fasthttp find it with a type assertion. errors.Is reports it as
+// ErrSmallReadBuffer. If a Server refuses a request for this reason, errors.As also finds a *ParseError with the
+// status.
 type ErrSmallBuffer struct{ error }
 
-// Unwrap returns the reason.
+// Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrNothingRead says that reading failed before the first byte of a message, as it
-// does on a connection that was kept for another one and timed out. An end at that
-// place is io.EOF instead.
+// ErrNothingRead is returned if reading failed before the first byte of a message. A keep-alive connection that timed
+// out while idle fails this way. If the connection was closed instead, the error is io.EOF.
 type ErrNothingRead struct{ error }
 
-// Unwrap returns what the connection said.
+// Unwrap returns the error of the connection.
 func (e ErrNothingRead) Unwrap() error { return e.error }
 
-// ParseError says why a message is refused. It holds no bytes of it.
+// ParseError says why a message was refused. It contains no bytes of the message.
 type ParseError struct {
-	StatusCode int    // what a server answers: 400, 413, 414, 431, 501 or 505
-	Reason     string // what was wrong, and the RFC that says so
+	StatusCode int    // status of the response that a server sends: 400, 413, 414, 431, 501 or 505
+	Reason     string // what is wrong with the message, and the RFC that forbids it
 
-	also []error // what else it is
+	also []error // further errors that errors.Is and errors.As find in it
 }
 
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
-// HTTPStatus returns StatusCode. It fits the sender of the refused message. A program that received the message as a client must
-// not pass the status on: its own client has done nothing wrong.
+// HTTPStatus returns StatusCode, the status to send to the peer that sent the refused message. If a client gets a
+// ParseError for a response, do not pass the status on: the program's own client did nothing wrong.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns the errors that fasthttp has for this reason, such as ErrDuplicateContentLength.
 func (e *ParseError) Unwrap() []error { return e.also }
 
-// parseError turns an *http1.Error into a *ParseError, which is in an *ErrSmallBuffer if something
-// was too large. It returns other errors unchanged.
+// parseError converts an *http1.Error into a *ParseError, and wraps it in an *ErrSmallBuffer if something was too
+// large. It returns other errors unchanged.
 func parseError(err error) error {
 	e, ok := err.(*http1.Error)
 	if !ok {
@@ -157,8 +156,8 @@ func parseError(err error) error {
 	return p
 }
 
-// slowError is the *ParseError of a request that came too slowly. Its Timeout method makes the
-// *net.OpError around it a timeout.
+// slowError is the *ParseError of a request that arrived too slowly. Its Timeout method makes the *net.OpError around
+// it report a timeout.
 type slowError struct{ *ParseError }
 
 func (e slowError) Timeout() bool   { return true }
@@ -184,12 +183,11 @@ var otherNames = map[*http1.Error][]error{
 
 // Errors of bodies.
 var (
-	// ErrBodyTooLarge is returned for a body, as received or decoded, that is over
-	// the limit there is for it.
+	// ErrBodyTooLarge is returned for a body that is larger than its limit, either as received or after decoding.
 	ErrBodyTooLarge = errors.New("gallop: body is over the size limit")
 
-	// ErrTooManyArgs is returned for a query or form with more arguments than Server.MaxFormArgs
-	// allows. A handler that sees it answers 400 (Bad Request).
+	// ErrTooManyArgs is returned for a query or form with more arguments than Server.MaxFormArgs allows. Handlers
+	// should respond with 400 (Bad Request).
 	ErrTooManyArgs = errors.New("gallop: query or form has too many arguments (see Server.MaxFormArgs)")
 
 	errBodyShort = errors.New("gallop: body stream ended before the announced size")
@@ -203,8 +201,8 @@ var (
 
 // Errors of multipart bodies.
 var (
-	// ErrNoMultipartForm is returned for a request whose Content-Type is not
-	// multipart/form-data with one valid boundary.
+	// ErrNoMultipartForm is returned if the Content-Type of a request is not multipart/form-data with exactly one
+	// valid boundary.
 	ErrNoMultipartForm = errors.New("gallop: Content-Type is not multipart/form-data with a valid boundary")
 
 	errMultipartDelimiter = errors.New("gallop: multipart boundary is missing or not followed by a line end (RFC 2046 §5.1.1)")
@@ -215,37 +213,36 @@ var (
 
 // Errors of redirects.
 var (
-	// ErrTooManyRedirects is returned when one more redirect came than was allowed.
+	// ErrTooManyRedirects is returned if the server redirects more often than the limit allows.
 	ErrTooManyRedirects = errors.New("gallop: too many redirects")
 
-	// ErrMissingLocation is returned for a redirect without Location.
+	// ErrMissingLocation is returned for a redirect without a Location header.
 	ErrMissingLocation = errors.New("gallop: redirect without Location")
 
-	// ErrInvalidLocation is returned for a redirect whose Location is not a
-	// reference to something on http or https, or that has two that differ.
+	// ErrInvalidLocation is returned for a redirect whose Location does not lead to an http or https URI, or that has
+	// two different Location headers.
 	ErrInvalidLocation = errors.New("gallop: Location is no http or https URI, or not only one (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned for a redirect that asks for the body again
-	// when that was a stream. Give the request a body in bytes.
+	// ErrRedirectBodyStream is returned if a redirect requires the body to be sent again and the body was a stream.
+	// Set the request body as bytes instead.
 	ErrRedirectBodyStream = errors.New("gallop: redirect asks for a body again that was a stream")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http")
 
-	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient for a request,
-	// often one that follows a redirect, for https if it speaks plain text, and for http
-	// if it speaks TLS. A Client can do both.
+	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
+	// its IsTLS setting, often after a redirect. A Client handles both schemes.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 
-	// ErrHostClientRedirectToDifferentHost is returned for a redirect to a host other
-	// than that of the request: a HostClient has connections to one only.
+	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
+	// connects to one host only.
 	ErrHostClientRedirectToDifferentHost = errors.New("gallop: HostClient follows no redirect to another host")
 )
 
 // Errors of PipelineClient.
 var (
-	// ErrPipelineOverflow is returned by PipelineClient.Do if there are as many calls as
-	// MaxConns and MaxPendingRequests allow. Raise them, or give the call a deadline.
+	// ErrPipelineOverflow is returned by PipelineClient.Do if as many calls are in flight as MaxConns and
+	// MaxPendingRequests allow. Raise these limits, or give the call a deadline.
 	ErrPipelineOverflow = errors.New("gallop: too many calls for MaxConns and MaxPendingRequests")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined")
@@ -262,19 +259,19 @@ var (
 
 // Errors of content codings.
 var (
-	// ErrContentEncodingUnsupported is returned for a body with a content coding that
-	// is not known, or with more of them than anybody honest uses.
+	// ErrContentEncodingUnsupported is returned for a body with an unknown content coding, or with more content
+	// codings than are accepted.
 	ErrContentEncodingUnsupported = errors.New("gallop: unsupported content encoding")
 )
 
 // Errors of dialing.
 var (
-	// ErrDialTimeout is why a dial failed for which there was no more time. It is also
-	// a context.DeadlineExceeded, and its Timeout method reports true.
+	// ErrDialTimeout is returned if dialing took too long. errors.Is also reports it as context.DeadlineExceeded, and
+	// its Timeout method returns true.
 	ErrDialTimeout error = &dialTimeout{"gallop: dialing timed out"}
 
-	// ErrTLSHandshakeTimeout is why a connection failed whose TLS handshake took too
-	// long. It is also what ErrDialTimeout is also.
+	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. errors.Is also reports it as
+	// context.DeadlineExceeded, and its Timeout method returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
 	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
@@ -293,21 +290,21 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream says which address could not be dialed. Unwrap returns why.
+// ErrDialWithUpstream says which address could not be dialed. Unwrap returns the cause.
 type ErrDialWithUpstream struct {
 	wrapErr  error
-	Upstream string // as given to the dialer
+	Upstream string // the address, as it was passed to the dialer
 }
 
-// Error names the address and the reason.
+// Error returns a text with the address and the cause.
 func (e *ErrDialWithUpstream) Error() string {
 	return "gallop: dialing " + strconv.Quote(e.Upstream) + ": " + e.wrapErr.Error()
 }
 
-// Unwrap returns why the dial failed.
+// Unwrap returns the cause.
 func (e *ErrDialWithUpstream) Unwrap() error { return e.wrapErr }
 
-// dialTimeout is a net.Error.
+// dialTimeout implements net.Error.
 type dialTimeout struct{ text string }
 
 func (e *dialTimeout) Error() string        { return e.text }
@@ -317,40 +314,41 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is returned by the Serve and Listen methods of Server, and by calls of clients, if their Protocols
-	// field contains a protocol that this version does not support, or does not contain HTTP/1. The text of the returned
-	// error has the set. To errors.Is it is also errors.ErrUnsupported.
+	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls, if the Protocols field
+	// contains a protocol that this version does not support, or lacks HTTP/1. The text of the returned error names
+	// the protocols. errors.Is also reports it as errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
 var (
-	// ErrConcurrencyLimit is why a connection beyond Server.Concurrency is turned away.
+	// ErrConcurrencyLimit is the reason why a connection is refused once Server.Concurrency connections are open.
 	ErrConcurrencyLimit = errors.New("gallop: all of Server.Concurrency is in use")
 
-	// ErrPerIPConnLimit is why a connection beyond Server.MaxConnsPerIP is turned away.
+	// ErrPerIPConnLimit is the reason why a connection is refused once its address has Server.MaxConnsPerIP
+	// connections.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address")
 
-	// ErrRequestLimit is why a request beyond Server.MaxConcurrentRequests is answered 503.
+	// ErrRequestLimit is the reason why a request gets a 503 response once Server.MaxConcurrentRequests requests are
+	// in flight.
 	ErrRequestLimit = errors.New("gallop: all of Server.MaxConcurrentRequests is in use")
 
-	// ErrGetOnly is the error for a method that Server.GetOnly refuses.
+	// ErrGetOnly is the error for a request whose method is not GET or HEAD while Server.GetOnly is set.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 
-	// ErrMissingFile is returned by RequestCtx.FormFile for a form without that file.
+	// ErrMissingFile is returned by RequestCtx.FormFile if the form has no file with that key.
 	ErrMissingFile = errors.New("gallop: the form has no such file")
 
-	// ErrBodyClosed is returned for reads from a request body after its handler has
-	// returned.
+	// ErrBodyClosed is returned by reads from a request body after the handler has returned.
 	ErrBodyClosed = errors.New("gallop: the request whose body is read is over")
 
 	// ErrAlreadyServing is never returned.
 	//
-	// Deprecated: a Server may serve several listeners.
+	// Deprecated: one Server can serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
-	// ErrAbortHandler is what a handler panics with to end its connection without an
-	// answer, or in the middle of one, and without a line in the log.
+	// ErrAbortHandler is the value to panic with in a handler that wants to close its connection without a log line.
+	// The response is cut off where it is, or not sent at all.
 	ErrAbortHandler = errors.New("gallop: the handler has aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -366,21 +364,20 @@ var (
 
 // Errors of Client and HostClient.
 var (
-	// ErrTimeout is returned when a call took too long: because of its deadline, that of its
-	// context, ReadTimeout or WriteTimeout. To errors.Is it is also context.DeadlineExceeded
-	// and os.ErrDeadlineExceeded.
+	// ErrTimeout is returned when a call took too long, because of its deadline, its context's deadline, ReadTimeout
+	// or WriteTimeout. errors.Is also reports it as context.DeadlineExceeded and os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned for a call that did not get a connection, since all
-	// that are allowed to a host were in use for too long.
+	// ErrNoFreeConns is returned if all connections that are allowed to a host stayed in use for longer than the call
+	// could wait.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use")
 
-	// ErrConnectionClosed is returned for a call whose connection the server closed before the first byte of
-	// the response. With DetailedErrors it is a *ClosedError instead, which is ErrConnectionClosed to errors.Is.
+	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. With
+	// DetailedErrors the call returns a *ClosedError instead, which errors.Is reports as ErrConnectionClosed.
 	ErrConnectionClosed = errors.New("gallop: the connection ended before the first byte of the answer")
 
-	// ErrConnPoolStrategyNotImpl is returned by calls that find an idle connection when
-	// ConnPoolStrategy is neither LIFO nor FIFO.
+	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy is neither LIFO nor FIFO and a call finds an idle
+	// connection.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the Host of the request is none (RFC 9112 §3.2)")
@@ -392,26 +389,24 @@ var (
 	errNoAddr      = errors.New("gallop: HostClient.Addr is empty")
 )
 
-// ClosedError says that a connection ended, or could not be written to, before the
-// first byte of an answer came: the server closed it, or was not there any more. To
-// errors.Is it is ErrConnectionClosed.
+// ClosedError says that a connection failed before the first byte of the response arrived: the server closed it, or
+// it could not be written to. errors.Is reports it as ErrConnectionClosed.
 //
-// Calls return it if the client has DetailedErrors. Calls also return it if the request could not be written, and from a
-// PipelineClient if other responses were due first.
+// Calls return it if the client has DetailedErrors. Calls also return it if the request could not be written, and
+// from a PipelineClient if other responses were due first.
 //
-// NotProcessed reports whether the server has certainly not acted on the request. If it
-// returns false and Reused is set, the server most likely closed the idle connection at the
-// moment when it was used again.
+// If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as it was
+// reused.
 type ClosedError struct {
-	Addr    string // of the server, as it was dialed
+	Addr    string // address of the server, as it was dialed
 	Reused  bool   // whether the connection had been used for another request before
 	Written int64  // how many bytes of the request were written to the connection
-	Err     error  // what the connection said: io.EOF, a reset, a broken pipe
+	Err     error  // error of the connection: io.EOF, a reset, a broken pipe
 
 	writing bool // Err is from writing
 }
 
-// Error says how the connection had been used.
+// Error returns a text that says whether the connection was new or reused, and why it failed.
 func (e *ClosedError) Error() string {
 	which := "a new connection"
 	if e.Reused {
@@ -420,8 +415,8 @@ func (e *ClosedError) Error() string {
 	return "gallop: " + e.Addr + " ended " + which + " before the first byte of the answer: " + e.Err.Error()
 }
 
-// NotProcessed reports whether the server has certainly not acted on the request, so that any
-// request may be sent again. False means that nobody knows. See [SafeToRetry].
+// NotProcessed reports whether the server has certainly not acted on the request, so that any request may be sent
+// again. False means that it is unknown. See [SafeToRetry].
 func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
 
 // Unwrap returns ErrConnectionClosed and Err.
@@ -431,10 +426,10 @@ type timeoutError struct{}
 
 func (e *timeoutError) Error() string { return "gallop: timeout" }
 
-// Timeout returns true, as of a net.Error.
+// Timeout returns true. It implements net.Error.
 func (e *timeoutError) Timeout() bool { return true }
 
-// Temporary returns true, as of a net.Error.
+// Temporary returns true. It implements net.Error.
 func (e *timeoutError) Temporary() bool { return true }
 
 func (e *timeoutError) Is(target error) bool {

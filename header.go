@@ -18,14 +18,12 @@ import (
 // Cookie and Set-Cookie, header_refused.go names that setters refuse, header_iter.go loops, header_shown.go the names that they show, header_read.go and header_write.go
 // the ways in and out, header_compat.go the spellings in bytes.
 
-// header is what RequestHeader and ResponseHeader share: field lines in order,
-// spelled as they were given, and what they mean for the connection.
+// header is what RequestHeader and ResponseHeader share: the header lines in order, spelled as they were given, and
+// their meaning for the connection.
 //
-// The text is head.Fields; what it says about framing and connection is
-// head.Body, head.Length and head.Flags. A parser fills both, and the setters of
-// this type, which are the only way to change either, keep them in step. Nothing
-// else is held twice: Host, Content-Type or Cookie are fields like any other,
-// found by their id.
+// The text is in head.Fields. What it says about framing and the connection is in head.Body, head.Length and
+// head.Flags. A parser fills both. The setters of this type, the only way to change either, keep them in sync.
+// Nothing else is stored twice: Host, Content-Type or Cookie are ordinary fields, found by their ID.
 type header struct {
 	head      http1.Head
 	trailers  field.List // received behind a chunked body, or to be sent there
@@ -57,9 +55,9 @@ const (
 	keepPeeked = 512      // values and names for which Reset keeps room
 )
 
-// outgoing is what a connection knows about the head that it is about to send, and
-// decides. What the head says about the same, in ContentLength or ConnectionClose,
-// is a wish that whoever fills this in may follow: appendHead looks here alone.
+// outgoing is what the connection knows and decides about the head that it is about to send. ContentLength and
+// ConnectionClose of the head express wishes, which the code that fills this in may follow. appendHead looks only
+// here.
 type outgoing struct {
 	server             string    // Server field of a response if none is set; "" for none
 	agent              string    // User-Agent field of a request if none is set; "" for none
@@ -89,7 +87,7 @@ func (h *header) reset() {
 	}
 }
 
-// emptiedViews returns views without its elements, or nil if there is too much room.
+// emptiedViews returns views without its elements, or nil if its capacity is too large to keep.
 func emptiedViews(views [][]byte) [][]byte {
 	if cap(views) > keepPeeked {
 		return nil
@@ -107,8 +105,8 @@ func (h *header) copyTo(dst *header) {
 	dst.flags, dst.compactAt = h.flags, h.compactAt
 }
 
-// poison overwrites what views of the header's own storage refer to, so that those
-// kept for too long show. What the header borrowed is the lender's to poison.
+// poison overwrites the header's own storage, so that a view that was kept too long shows. Borrowed bytes are
+// poisoned by their owner.
 func (h *header) poison() {
 	const dead = 0xDB
 	h.head.Fields.Poison(dead)
@@ -120,9 +118,8 @@ func (h *header) poison() {
 	bufpool.PoisonBytes(h.names.text)
 }
 
-// Peek returns the value of the first field with this name, whatever the case of
-// its letters, nil without one. A field that was announced by SetTrailer and set is
-// found as well; a trailer that was received is not (see PeekTrailer).
+// Peek returns the value of the first header with this name, or nil. The case of the name does not matter. Peek also
+// finds a trailer that was announced with SetTrailer and set, but not one that was received (see PeekTrailer).
 func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *header) peek(name []byte) []byte {
@@ -142,8 +139,7 @@ func peekIn(l *field.List, name []byte) []byte {
 	return nil
 }
 
-// PeekAll returns the values of all fields with this name, in order. The slice is
-// used again by the next call of PeekAll.
+// PeekAll returns the values of all headers with this name, in order. The next call of PeekAll reuses the slice.
 func (h *header) PeekAll(key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
@@ -161,9 +157,8 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 	return dst
 }
 
-// PeekKeys returns the names of all fields, in order and spelled as All spells them, a name as
-// often as there are lines of it. The slice is used again by the next call of PeekKeys or
-// PeekTrailerKeys.
+// PeekKeys returns the names of all headers in order, spelled the same as by All. A name occurs once for each of its
+// lines. The next call of PeekKeys or PeekTrailerKeys reuses the slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.All() {
@@ -172,22 +167,23 @@ func (h *header) PeekKeys() [][]byte {
 	return h.keys
 }
 
-// Len returns the number of field lines.
+// Len returns the number of header lines.
 func (h *header) Len() int { return h.head.Fields.Len() }
 
-// Add adds a field behind the others, which may have the same name. A field of
-// which a message has one only is set: Host, Content-Length, Content-Type,
-// Transfer-Encoding, User-Agent, Server and Date. Cookies go into the one Cookie
-// field of a request (RFC 6265 §5.4), except those with a value that SetCookie refuses.
+// Add adds a header after those already there, including ones with the same name. Headers that a message can have
+// only once are replaced instead: Host, Content-Length, Content-Type, Transfer-Encoding, User-Agent, Server and Date.
+// Cookies are appended to the one Cookie header of a request (RFC 6265 §5.4), except those with a value that
+// SetCookie refuses.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
 
-// TryAdd does what Add does, but returns an error that wraps ErrInvalidHeader if it refuses the field. Unlike Add it also refuses a value
-// with a control character, which Add replaces by a blank. After an error the header is unchanged.
+// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Add,
+// it also refuses a value with a control character, which Add replaces with a space. After an error the header is
+// unchanged.
 func (h *header) TryAdd(key, value string) error { return h.try(key, value, true) }
 
-// try is put for a field that must be stored as it is given, but for blanks around the value.
+// try calls put for a field whose value must be stored as given, apart from surrounding whitespace.
 func (h *header) try(key, value string, add bool) error {
 	name, text := UnsafeBytes(key), ascii.TrimOWS(UnsafeBytes(value))
 	id := field.Lookup(name)
@@ -202,7 +198,7 @@ func (h *header) try(key, value string, add bool) error {
 	return nil
 }
 
-// Del removes all fields with this name.
+// Del removes all headers with this name. The case of the name does not matter.
 func (h *header) Del(key string) { h.del(UnsafeBytes(key)) }
 
 // put sets a field, or adds it if add is true. It reports whether the field was accepted.
@@ -228,7 +224,7 @@ func (h *header) put(id field.ID, name, value []byte, add bool) bool {
 	return true
 }
 
-// usualName returns name in the usual spelling, which may be in h.scratch.
+// usualName returns name in its usual spelling, which may be stored in h.scratch.
 func (h *header) usualName(id field.ID, name []byte) []byte {
 	switch {
 	case id != field.Unknown:
@@ -248,9 +244,9 @@ func store(l *field.List, id field.ID, name, value []byte, add bool) {
 	}
 }
 
-// cleanValue returns value without blanks around it, and with a blank for each control
-// character in it (RFC 9110 §5.5), for which it allocates. Those in fields that others
-// go by stay, for accepts to refuse.
+// cleanValue trims value and replaces each control character in it with a space (RFC 9110 §5.5), for which it
+// allocates. In headers that decide about routing, framing or cookies, control characters stay, and accepts refuses
+// the value.
 func cleanValue(id field.ID, value []byte) []byte {
 	value = ascii.TrimOWS(value)
 	switch id {
@@ -261,13 +257,12 @@ func cleanValue(id field.ID, value []byte) []byte {
 	return ascii.TrimOWS(withoutControls(value))
 }
 
-// isClean reports whether value may be sent as it is, in any field.
+// isClean reports whether value can be sent unchanged in any header.
 func isClean(value []byte) bool {
 	return len(value) > 0 && value[0] > ' ' && value[len(value)-1] > ' ' && ascii.IndexControl(value) == len(value)
 }
 
-// withoutControls returns text with a blank for each control character in it, for which it
-// allocates.
+// withoutControls returns text with each control character replaced by a space. It allocates only if there are any.
 func withoutControls(text []byte) []byte {
 	i := ascii.IndexControl(text)
 	if i == len(text) {
@@ -280,8 +275,8 @@ func withoutControls(text []byte) []byte {
 	return text
 }
 
-// accepts reports whether a field may be stored. What it lets pass is one field
-// line on the wire, whatever name and value are (RFC 9110 §5.1 and §5.5).
+// accepts reports whether a field may be stored. A field that passes is exactly one line on the wire, whatever its
+// name and value are (RFC 9110 §5.1 and §5.5).
 func (h *header) accepts(id field.ID, name, value []byte) bool {
 	if id == field.Unknown && !isFieldName(name) {
 		return false
@@ -293,14 +288,13 @@ func isFieldName(name []byte) bool {
 	return len(name) <= field.MaxNameLen && ascii.IsToken(name)
 }
 
-// room reports whether n more bytes can be stored, and makes sure that a header
-// that is changed again and again without Reset does not grow for ever: storage
-// is only appended to, so that views hold, and now and then moved.
+// room reports whether n more bytes can be stored. Storage is only appended to, so that views stay valid. room
+// compacts it now and then, so that a header that is changed again and again without Reset does not grow forever.
 func (h *header) room(n int) bool {
 	return n >= 0 && h.stored()+n <= minCompact || h.makeRoom(n)
 }
 
-// stored returns how many bytes of storage there are.
+// stored returns the number of bytes of storage in use.
 func (h *header) stored() int { return h.head.Fields.Size() + h.trailers.Size() }
 
 func (h *header) makeRoom(n int) bool {
@@ -312,7 +306,7 @@ func (h *header) makeRoom(n int) bool {
 	return n < maxStored && h.stored() < maxStored-n
 }
 
-// listFor returns the list in which a field of that name belongs.
+// listFor returns the list that holds the fields with this name.
 func (h *header) listFor(name []byte) *field.List {
 	if h.flags&announced != 0 && h.announces(name) {
 		return &h.trailers
@@ -320,8 +314,8 @@ func (h *header) listFor(name []byte) *field.List {
 	return &h.head.Fields
 }
 
-// setKnown sets the field with the known id, or removes it if the value is empty.
-// It reports whether the value was accepted.
+// setKnown sets the field with this known id, or removes it if the value is empty. It reports whether the value was
+// accepted.
 func (h *header) setKnown(id field.ID, value []byte) bool {
 	if !isClean(value) { // as hardly any is
 		if value = cleanValue(id, value); ascii.IndexControl(value) != len(value) {
@@ -360,16 +354,15 @@ func (h *header) del(name []byte) {
 	}
 }
 
-// EnableNormalizing undoes DisableNormalizing. It reports whether normalizing was
-// enabled already.
+// EnableNormalizing undoes DisableNormalizing. It reports whether normalizing was already enabled.
 func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, false) }
 
-// DisableNormalizing makes setters keep names as they are given, and loops show names as they
-// were given or received. By default setters spell a known name as in the document that defines
-// it ("ETag"), and all other names as AppendNormalizedHeaderKey does, which is also how loops show
-// every name ("Etag"). Names that were received are forwarded as they came in either case, and
-// finding a field never depends on the spelling. DisableNormalizing reports whether normalizing
-// was enabled, as it is by default.
+// DisableNormalizing makes setters keep names as they are given, and makes loops show names as they were given or
+// received. It reports whether normalizing was enabled, which is the default.
+//
+// By default, setters spell a known name as its RFC does ("ETag") and all other names as AppendNormalizedHeaderKey
+// does. Loops show every name in the latter spelling ("Etag"). In either mode, received names are forwarded as they
+// arrived, and lookups ignore case.
 func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.
@@ -381,8 +374,8 @@ func (h *header) changeFlag(f headerFlags, set bool) (wasClear bool) {
 	return wasClear
 }
 
-// SetNoDefaultContentType says whether a message with a body goes out without
-// Content-Type if none is set (true), or with a default one (false).
+// SetNoDefaultContentType says whether to omit the default Content-Type. It applies to a message that has a body but
+// no Content-Type.
 func (h *header) SetNoDefaultContentType(noDefault bool) {
 	h.changeFlag(noDefaultContentType, noDefault)
 }
@@ -404,7 +397,7 @@ const versions = "HTTP/1.0HTTP/1.1HTTP/1.2HTTP/1.3HTTP/1.4HTTP/1.5HTTP/1.6HTTP/1
 
 var versionBytes = []byte(versions)
 
-// minor returns the minor version: as received, as set, or else 1.
+// minor returns the minor version that was received or set, or 1.
 func (h *header) minor() uint8 {
 	if h.flags&protocolSet != 0 || h.head.Parsed() {
 		return h.head.Minor
@@ -412,8 +405,8 @@ func (h *header) minor() uint8 {
 	return 1
 }
 
-// sentMinor is the minor version that goes out. A received head is forwarded with
-// the version of the sender, which is 1.1, not with the one it had (RFC 9112 §2.3).
+// sentMinor returns the minor version to send. A received head is forwarded with this program's version, 1.1, instead
+// of the one it arrived with (RFC 9112 §2.3).
 func (h *header) sentMinor() uint8 {
 	if h.flags&protocolSet != 0 {
 		return h.head.Minor
@@ -421,10 +414,12 @@ func (h *header) sentMinor() uint8 {
 	return 1
 }
 
-// IsHTTP11 reports whether the version is HTTP/1.1 or a later one, including HTTP/2. Use RequestHeader.ProtoAtLeast to tell them apart.
+// IsHTTP11 reports whether the version is HTTP/1.1 or later, which includes HTTP/2. Use RequestHeader.ProtoAtLeast to
+// tell versions apart.
 func (h *header) IsHTTP11() bool { return h.minor() > 0 }
 
-// Protocol returns the version, for example "HTTP/1.1" or "HTTP/1.0". It is "HTTP/2.0" for a message that came over HTTP/2.
+// Protocol returns the version, for example "HTTP/1.1" or "HTTP/1.0". It is "HTTP/2.0" for a message that came over
+// HTTP/2.
 func (h *header) Protocol() []byte {
 	i := int(h.minor()) * len("HTTP/1.1")
 	return versionBytes[i : i+8 : i+8]

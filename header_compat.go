@@ -7,77 +7,77 @@ import (
 // The methods of this file are others under a second name, or for bytes. They are
 // here for those who come from fasthttp; new code has no need for them.
 
-// PeekBytes is Peek for bytes.
+// PeekBytes does the same as [RequestHeader.Peek], but takes a key of type []byte.
 func (h *header) PeekBytes(key []byte) []byte { return h.peek(key) }
 
-// PeekCanonical is Peek for bytes.
+// PeekCanonical does the same as [RequestHeader.Peek], but takes a key of type []byte.
 func (h *header) PeekCanonical(key []byte) []byte { return h.peek(key) }
 
-// PeekBytes is Peek for bytes.
+// PeekBytes does the same as [ResponseHeader.Peek], but takes a key of type []byte.
 func (h *ResponseHeader) PeekBytes(key []byte) []byte { return h.peek(key) }
 
-// PeekCanonical is Peek for bytes.
+// PeekCanonical does the same as [ResponseHeader.Peek], but takes a key of type []byte.
 func (h *ResponseHeader) PeekCanonical(key []byte) []byte { return h.peek(key) }
 
-// SetBytesK is Set for a key in bytes.
+// SetBytesK does the same as [RequestHeader.Set], but takes a key of type []byte.
 func (h *RequestHeader) SetBytesK(key []byte, value string) { h.set(key, UnsafeBytes(value)) }
 
-// SetBytesK is Set for a key in bytes.
+// SetBytesK does the same as [ResponseHeader.Set], but takes a key of type []byte.
 func (h *ResponseHeader) SetBytesK(key []byte, value string) { h.set(key, UnsafeBytes(value)) }
 
-// SetBytesV is Set for a value in bytes.
+// SetBytesV does the same as [RequestHeader.Set], but takes a value of type []byte.
 func (h *RequestHeader) SetBytesV(key string, value []byte) { h.set(UnsafeBytes(key), value) }
 
-// SetBytesV is Set for a value in bytes.
+// SetBytesV does the same as [ResponseHeader.Set], but takes a value of type []byte.
 func (h *ResponseHeader) SetBytesV(key string, value []byte) { h.set(UnsafeBytes(key), value) }
 
-// SetBytesKV is Set for bytes.
+// SetBytesKV does the same as [RequestHeader.Set], but takes a key and a value of type []byte.
 func (h *RequestHeader) SetBytesKV(key, value []byte) { h.set(key, value) }
 
-// SetBytesKV is Set for bytes.
+// SetBytesKV does the same as [ResponseHeader.Set], but takes a key and a value of type []byte.
 func (h *ResponseHeader) SetBytesKV(key, value []byte) { h.set(key, value) }
 
-// SetCanonical is Set for bytes, with the name spelled as it is.
+// SetCanonical sets a header whose name keeps the given spelling. See [RequestHeader.Set].
 func (h *RequestHeader) SetCanonical(key, value []byte) {
 	normalizes := h.DisableNormalizing()
 	h.set(key, value)
 	h.changeFlag(namesAsGiven, !normalizes)
 }
 
-// SetCanonical is Set for bytes, with the name spelled as it is.
+// SetCanonical sets a header whose name keeps the given spelling. See [ResponseHeader.Set].
 func (h *ResponseHeader) SetCanonical(key, value []byte) {
 	normalizes := h.DisableNormalizing()
 	h.set(key, value)
 	h.changeFlag(namesAsGiven, !normalizes)
 }
 
-// AddBytesK is Add for a key in bytes.
+// AddBytesK does the same as [RequestHeader.Add], but takes a key of type []byte.
 func (h *header) AddBytesK(key []byte, value string) { h.add(key, UnsafeBytes(value)) }
 
-// AddBytesV is Add for a value in bytes.
+// AddBytesV does the same as [RequestHeader.Add], but takes a value of type []byte.
 func (h *header) AddBytesV(key string, value []byte) { h.add(UnsafeBytes(key), value) }
 
-// AddBytesKV is Add for bytes.
+// AddBytesKV does the same as [RequestHeader.Add], but takes a key and a value of type []byte.
 func (h *header) AddBytesKV(key, value []byte) { h.add(key, value) }
 
-// DelBytes is Del for bytes.
+// DelBytes does the same as [RequestHeader.Del], but takes a key of type []byte.
 func (h *header) DelBytes(key []byte) { h.del(key) }
 
-// SetContentTypeBytes is SetContentType for bytes.
+// SetContentTypeBytes does the same as [RequestHeader.SetContentType], but takes a []byte.
 func (h *header) SetContentTypeBytes(contentType []byte) { h.setKnown(field.ContentType, contentType) }
 
-// SetContentEncodingBytes is SetContentEncoding for bytes.
+// SetContentEncodingBytes does the same as [RequestHeader.SetContentEncoding], but takes a []byte.
 func (h *header) SetContentEncodingBytes(contentEncoding []byte) {
 	h.setKnown(field.ContentEncoding, contentEncoding)
 }
 
-// SetTrailerBytes is SetTrailer for bytes.
+// SetTrailerBytes does the same as [RequestHeader.SetTrailer], but takes a []byte.
 func (h *header) SetTrailerBytes(trailer []byte) error { return h.announce(trailer, false) }
 
-// AddTrailerBytes is AddTrailer for bytes.
+// AddTrailerBytes does the same as [RequestHeader.AddTrailer], but takes a []byte.
 func (h *header) AddTrailerBytes(trailer []byte) error { return h.announce(trailer, true) }
 
-// VisitAll calls f for each field, in order. All is the loop to write.
+// VisitAll calls f for each header, in order. New code should loop over [RequestHeader.All] instead.
 func (h *header) VisitAll(f func(key, value []byte)) {
 	for name, value := range h.All() {
 		f(name, value)
@@ -96,35 +96,34 @@ func (h *header) VisitAllTrailer(f func(value []byte)) {
 // Deprecated: use All.
 func (h *RequestHeader) VisitAllInOrder(f func(key, value []byte)) { h.VisitAll(f) }
 
-// VisitAllCookie calls f for each cookie that the request carries. Cookies is the
-// loop to write.
+// VisitAllCookie calls f for each cookie of the request. New code should loop over [RequestHeader.Cookies] instead.
 func (h *RequestHeader) VisitAllCookie(f func(key, value []byte)) {
 	for name, value := range h.Cookies() {
 		f(name, value)
 	}
 }
 
-// VisitAllCookie calls f for each cookie that the response sets, with its name and
-// the whole value of Set-Cookie. Cookies is the loop to write.
+// VisitAllCookie calls f for each cookie that the response sets, with its name and the whole Set-Cookie value. New
+// code should loop over [ResponseHeader.Cookies] instead.
 func (h *ResponseHeader) VisitAllCookie(f func(key, value []byte)) {
 	for name, value := range h.Cookies() {
 		f(name, value)
 	}
 }
 
-// SetCookieBytesK is SetCookie for a key in bytes.
+// SetCookieBytesK does the same as [RequestHeader.SetCookie], but takes a key of type []byte.
 func (h *RequestHeader) SetCookieBytesK(key []byte, value string) {
 	h.SetCookieBytesKV(key, UnsafeBytes(value))
 }
 
-// SetHostBytes is SetHost for bytes.
+// SetHostBytes does the same as [RequestHeader.SetHost], but takes a []byte.
 func (h *RequestHeader) SetHostBytes(host []byte) { h.setKnown(field.Host, host) }
 
-// SetUserAgentBytes is SetUserAgent for bytes.
+// SetUserAgentBytes does the same as [RequestHeader.SetUserAgent], but takes a []byte.
 func (h *RequestHeader) SetUserAgentBytes(userAgent []byte) { h.setKnown(field.UserAgent, userAgent) }
 
-// SetRefererBytes is SetReferer for bytes.
+// SetRefererBytes does the same as [RequestHeader.SetReferer], but takes a []byte.
 func (h *RequestHeader) SetRefererBytes(referer []byte) { h.setKnown(field.Referer, referer) }
 
-// SetServerBytes is SetServer for bytes.
+// SetServerBytes does the same as [ResponseHeader.SetServer], but takes a []byte.
 func (h *ResponseHeader) SetServerBytes(server []byte) { h.setKnown(field.Server, server) }

@@ -7,12 +7,11 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Cookie returns the value of the first cookie with this name, nil without one.
-// Names of cookies are case sensitive. A cookie whose value has a backslash or a quote,
-// other than quotes around it, is not found, see RFC 6265 §4.1.1.
+// Cookie returns the value of the first cookie with this name, or nil. Cookie names are case sensitive. It does not
+// find a cookie whose value contains a backslash or a quote, apart from quotes around the value (RFC 6265 §4.1.1).
 func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeBytes(key)) }
 
-// CookieBytes is Cookie for bytes.
+// CookieBytes does the same as [RequestHeader.Cookie], but takes a key of type []byte.
 func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	l := &h.head.Fields
 	for i := l.FindID(field.Cookie); i >= 0; i = field.Next(l, i, field.Cookie, "") {
@@ -23,13 +22,13 @@ func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	return nil
 }
 
-// SetCookie puts a cookie behind the others, in place of those with this name. A
-// name that is no token, and a value that Cookie.SetValue refuses, change nothing.
+// SetCookie adds a cookie after the others and removes those with the same name. It does nothing if the name is not a
+// token or if Cookie.SetValue refuses the value.
 func (h *RequestHeader) SetCookie(key, value string) {
 	h.SetCookieBytesKV(UnsafeBytes(key), UnsafeBytes(value))
 }
 
-// SetCookieBytesKV is SetCookie for bytes.
+// SetCookieBytesKV does the same as [RequestHeader.SetCookie], but takes a key and a value of type []byte.
 func (h *RequestHeader) SetCookieBytesKV(key, value []byte) {
 	old := len(h.cookiesWithout(key))
 	h.scratch = appendCookie(h.scratch, key, value)
@@ -38,10 +37,10 @@ func (h *RequestHeader) SetCookieBytesKV(key, value []byte) {
 	}
 }
 
-// DelCookie removes the cookies with this name.
+// DelCookie removes all cookies with this name.
 func (h *RequestHeader) DelCookie(key string) { h.DelCookieBytes(UnsafeBytes(key)) }
 
-// DelCookieBytes is DelCookie for bytes.
+// DelCookieBytes does the same as [RequestHeader.DelCookie], but takes a key of type []byte.
 func (h *RequestHeader) DelCookieBytes(key []byte) {
 	if h.CookieBytes(key) == nil {
 		return
@@ -56,7 +55,7 @@ func (h *RequestHeader) DelCookieBytes(key []byte) {
 // DelAllCookies removes all cookies.
 func (h *RequestHeader) DelAllCookies() { field.Del(&h.head.Fields, field.Cookie, "Cookie") }
 
-// cookiesWithout puts the cookies without those of that name into h.scratch, and returns it.
+// cookiesWithout puts all cookies except those with that name into h.scratch, and returns it.
 func (h *RequestHeader) cookiesWithout(name []byte) []byte {
 	h.scratch = deleteCookie(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), name)
 	return h.scratch
@@ -69,8 +68,8 @@ func (h *header) addCookies(value []byte) bool {
 	return h.setKnown(field.Cookie, h.scratch)
 }
 
-// joinCookies appends value to the Cookie field as it is: a client returns the cookies that it was
-// sent, also those that no server may send (RFC 6265 §5.4).
+// joinCookies appends value unchanged to the Cookie header. A client returns the cookies that it received, even those
+// that a server must not send (RFC 6265 §5.4).
 func (h *header) joinCookies(value []byte) {
 	h.scratch = append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...)
 	if len(h.scratch) > 0 {
@@ -101,8 +100,7 @@ func (h *ResponseHeader) peekSetCookies() []byte {
 	return all
 }
 
-// findSetCookie returns the index of the first field at or behind i that sets the
-// cookie with this name, -1 without one.
+// findSetCookie returns the index of the first field from i on that sets the cookie with this name, or -1.
 func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	l := &h.head.Fields
 	for i = field.Next(l, i-1, field.SetCookie, ""); i >= 0; i = field.Next(l, i, field.SetCookie, "") {
@@ -113,15 +111,15 @@ func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	return -1
 }
 
-// Cookie sets cookie to the one of its own name that the response sets. It reports
+// Cookie looks for the cookie that the response sets under cookie's own key, and parses it into cookie. It reports
 // whether there is one that Cookie.ParseBytes accepts.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	i := h.findSetCookie(0, cookie.Key())
 	return i >= 0 && cookie.ParseBytes(h.head.Fields.Value(i)) == nil
 }
 
-// PeekCookie returns the value of the first Set-Cookie field that sets the cookie
-// with this name, attributes and all, nil without one.
+// PeekCookie returns the value of the first Set-Cookie header for the cookie with this name, including its
+// attributes, or nil.
 func (h *ResponseHeader) PeekCookie(key string) []byte {
 	if i := h.findSetCookie(0, UnsafeBytes(key)); i >= 0 {
 		return h.head.Fields.Value(i)
@@ -129,8 +127,8 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 	return nil
 }
 
-// SetCookie sets a cookie, in place of one with its name. A cookie without a key
-// changes nothing. cookie may be used again.
+// SetCookie adds a Set-Cookie header, which replaces one for a cookie with the same name. A cookie without a key
+// changes nothing. You may reuse cookie afterwards.
 func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	value := cookie.Cookie()
 	if len(value) == 0 || !h.accepts(field.SetCookie, nil, value) {
@@ -148,11 +146,11 @@ func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	}
 }
 
-// DelCookie removes the Set-Cookie fields for the cookie with this name. The client
-// keeps what it has: see DelClientCookie.
+// DelCookie removes the Set-Cookie headers for the cookie with this name. It does not delete the cookie in the
+// client; DelClientCookie does.
 func (h *ResponseHeader) DelCookie(key string) { h.DelCookieBytes(UnsafeBytes(key)) }
 
-// DelCookieBytes is DelCookie for bytes.
+// DelCookieBytes does the same as [ResponseHeader.DelCookie], but takes a key of type []byte.
 func (h *ResponseHeader) DelCookieBytes(key []byte) {
 	for i := h.findSetCookie(0, key); i >= 0; i = h.findSetCookie(i, key) {
 		h.head.Fields.DelAt(i)
@@ -162,11 +160,11 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) {
 // DelAllCookies removes all Set-Cookie fields.
 func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
 
-// DelClientCookie makes the client forget a cookie that has neither a domain nor a
-// path. For others set a cookie with these and CookieExpireDelete.
+// DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete one that has, set
+// a cookie with the same domain and path and with CookieExpireDelete.
 func (h *ResponseHeader) DelClientCookie(key string) { h.DelClientCookieBytes(UnsafeBytes(key)) }
 
-// DelClientCookieBytes is DelClientCookie for bytes.
+// DelClientCookieBytes does the same as [ResponseHeader.DelClientCookie], but takes a key of type []byte.
 func (h *ResponseHeader) DelClientCookieBytes(key []byte) {
 	h.DelCookieBytes(key)
 	c := AcquireCookie()

@@ -13,8 +13,7 @@ import (
 // Content-Length and Transfer-Encoding is left out and made anew from what is
 // really sent.
 
-// putSteering sets, or adds, a field that steers the connection. The value is free
-// of control characters.
+// putSteering sets or adds a field that controls the connection. The value has no control characters.
 func (h *header) putSteering(id field.ID, name, value []byte, add bool) bool {
 	switch id {
 	case field.ContentLength:
@@ -40,8 +39,7 @@ func (h *header) putSteering(id field.ID, name, value []byte, add bool) bool {
 	return true
 }
 
-// isTokenList reports whether list is a comma-separated list of tokens, in which
-// empty members are allowed (RFC 9110 §5.6.1).
+// isTokenList reports whether list is a comma-separated list of tokens. Empty members are allowed (RFC 9110 §5.6.1).
 func isTokenList(list []byte) bool {
 	for len(list) > 0 {
 		var member []byte
@@ -53,8 +51,8 @@ func isTokenList(list []byte) bool {
 	return true
 }
 
-// frame says where the body ends, in text and meaning. n is the length of a Fixed
-// one, and else -1.
+// frame sets where the body ends, both as text and in head. n is the length of a Fixed body, and -1 for the other
+// kinds.
 func (h *header) frame(kind http1.BodyKind, n int64) {
 	l := &h.head.Fields
 	if !h.room(len("Transfer-Encoding: chunked")) {
@@ -76,7 +74,7 @@ func (h *header) frame(kind http1.BodyKind, n int64) {
 	h.head.Body, h.head.Length = kind, n
 }
 
-// noteUnframed follows the removal of Content-Length or Transfer-Encoding.
+// noteUnframed updates head after Content-Length or Transfer-Encoding was removed.
 func (h *header) noteUnframed(id field.ID) {
 	if id == field.ContentLength {
 		h.head.Length = -1
@@ -87,8 +85,8 @@ func (h *header) noteUnframed(id field.ID) {
 	}
 }
 
-// hasLength reports whether the head says how many bytes a body has, or, in an
-// answer to HEAD or a 304, would have.
+// hasLength reports whether the head gives the length of the body, or of the body that it would have in a response to
+// HEAD or a 304.
 func (h *header) hasLength() bool {
 	return h.head.Body == http1.Fixed || h.head.Length > 0 || h.head.Fields.Has(field.ContentLength) ||
 		h.head.Body == http1.UntilClose && h.head.Length == 0
@@ -96,18 +94,20 @@ func (h *header) hasLength() bool {
 
 // Lengths of a body that are not a number of bytes. ContentLength returns them and SetContentLength takes them.
 const (
-	// LengthUnknown is the length of a body that ends by itself: in chunks over HTTP/1.1, and with the stream over HTTP/2.
+	// LengthUnknown is the length of a body that marks its own end: with the last chunk over HTTP/1.1, and with the
+	// end of the stream over HTTP/2.
 	LengthUnknown = -1
 
-	// LengthUntilClose is the length of a body that ends with the connection, which is closed behind it (RFC 9112 §6.3). Over HTTP/2 it
-	// means LengthUnknown.
+	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2
+	// it means LengthUnknown.
 	LengthUntilClose = -2
 )
 
-// ContentLength returns the number of bytes of the body. It is LengthUnknown for a chunked
-// one. It is LengthUntilClose for a received message without Content-Length and
-// Transfer-Encoding, which has no body, or, being a response, one that ends with
-// the connection and has not been read; in a header that was not received that is 0.
+// ContentLength returns the number of bytes of the body. It is LengthUnknown for a chunked body.
+//
+// A received message without Content-Length and Transfer-Encoding has the length LengthUntilClose. It either has no
+// body, or it is a response whose body ends with the connection and has not been read. In a header that was not
+// received, the length is 0 then.
 func (h *header) ContentLength() int {
 	switch {
 	case h.head.Body == http1.Chunked:
@@ -120,7 +120,7 @@ func (h *header) ContentLength() int {
 	return 0
 }
 
-// sentLength is the length that the header itself asks to be sent.
+// sentLength returns the length that the header asks to be sent.
 func (h *header) sentLength() int64 {
 	switch {
 	case h.head.Body == http1.Chunked:
@@ -131,36 +131,38 @@ func (h *header) sentLength() int64 {
 	return lengthNone
 }
 
-// ConnectionClose reports whether the connection ends with this message: its
-// Connection fields say close, or it is of HTTP/1.0 and they do not say keep-alive,
-// or its body ends with the connection (RFC 9112 §9.3). It is false for a message that came over HTTP/2.
+// ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). That is so if its
+// Connection header says close, if it is HTTP/1.0 without keep-alive, or if its body ends with the connection. It is
+// false for a message that came over HTTP/2.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
-// saysClose is ConnectionClose, or if keepAlive is set, that of the message with keep-alive added to Connection.
+// saysClose returns ConnectionClose, or, if keepAlive is set, what it would be with keep-alive added to Connection.
 func (h *header) saysClose(keepAlive bool) bool {
 	flags := h.head.Flags
 	return flags&http1.ConnectionClose != 0 || h.head.Body == http1.UntilClose ||
 		h.minor() == 0 && flags&http1.ConnectionKeepAlive == 0 && !keepAlive
 }
 
-// hasToSayClose reports whether Connection says close if the connection ends with this message. HTTP/1.0 says that without words.
+// hasToSayClose reports whether Connection has to say close for the connection to end with this message. In HTTP/1.0
+// that is the default.
 func (h *header) hasToSayClose() bool {
 	return h.sentMinor() > 0 || h.head.Flags&http1.ConnectionClose != 0
 }
 
-// ConnectionUpgrade reports whether Connection says upgrade (RFC 9110 §7.8). In HTTP/1.0 it has
-// to say keep-alive as well: by default there is no connection left to upgrade.
+// ConnectionUpgrade reports whether the Connection header says upgrade (RFC 9110 §7.8). In HTTP/1.0 it must say
+// keep-alive as well, because the connection would be closed otherwise.
 func (h *header) ConnectionUpgrade() bool {
 	flags := h.head.Flags
 	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
 }
 
-// SetConnectionClose makes Connection say close, and keeps what else it says but
-// for keep-alive. Over HTTP/2 a server closes the connection with GOAWAY once the response is sent. Connection, Keep-Alive, Upgrade and
-// Transfer-Encoding are not sent there, whoever sets them (RFC 9113 §8.2.2).
+// SetConnectionClose makes the Connection header say close. It removes keep-alive and keeps the other options.
+//
+// Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
+// Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).
 func (h *header) SetConnectionClose() { h.setConnection("close") }
 
-// ResetConnectionClose takes close out of Connection.
+// ResetConnectionClose removes close from the Connection header.
 func (h *header) ResetConnectionClose() {
 	if !h.ConnectionClose() {
 		return
@@ -172,8 +174,7 @@ func (h *header) ResetConnectionClose() {
 	}
 }
 
-// setConnection replaces what Connection says about the end of the connection by
-// option, "" for nothing.
+// setConnection replaces close and keep-alive in Connection with option, which may be empty.
 func (h *header) setConnection(option string) {
 	h.scratch = h.appendOptions(h.scratch[:0], option)
 	if l := &h.head.Fields; len(h.scratch) == 0 {
@@ -184,10 +185,9 @@ func (h *header) setConnection(option string) {
 	h.head.NoteFlags()
 }
 
-// appendOptions appends option, unless it is empty, and the members of all
-// Connection fields but close and keep-alive, with commas between. An upgrade that
-// does not count where it comes from, HTTP/1.0, is left out: in the HTTP/1.1 that we
-// send it would.
+// appendOptions appends option, unless it is empty, and the members of all Connection headers except close and
+// keep-alive, separated by commas. It drops an upgrade option from HTTP/1.0 that has no effect there, because it
+// would take effect in the HTTP/1.1 that we send.
 func (h *header) appendOptions(dst []byte, option string) []byte {
 	start := len(dst)
 	dst = append(dst, option...)

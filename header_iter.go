@@ -6,18 +6,19 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// All returns an iterator over names and values of the fields, in order. Names are spelled as
-// AppendNormalizedHeaderKey and net/textproto spell them, whatever case they arrived in: "Etag",
-// "X-Request-Id". After DisableNormalizing they are spelled as they came. Names
-// and values are views and must not be written to. The header must not be changed in the loop. Several
-// goroutines may loop over one header at once.
+// All returns an iterator over the names and values of the headers, in order. Names are spelled as
+// AppendNormalizedHeaderKey and net/textproto spell them, regardless of the case in which they arrived: "Etag",
+// "X-Request-Id". After DisableNormalizing they keep the received spelling.
+//
+// Names and values are views; do not write to them. Do not change the header in the loop. Several goroutines may loop
+// over one header at once.
 func (h *header) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.head.Fields, yield) }
 }
 
 // AllInOrder does the same as All.
 //
-// Deprecated: use All, which yields the fields in the order in which they are sent.
+// Deprecated: use All, which yields the headers in the order in which they are sent.
 func (h *RequestHeader) AllInOrder() iter.Seq2[[]byte, []byte] { return h.All() }
 
 func (h *header) eachField(l *field.List, yield func(name, value []byte) bool) {
@@ -29,8 +30,8 @@ func (h *header) eachField(l *field.List, yield func(name, value []byte) bool) {
 	}
 }
 
-// Cookies returns an iterator over names and values of the cookies that the request
-// carries. What it yields are views. The header must not be changed in the loop.
+// Cookies returns an iterator over the names and values of the cookies of the request. They are views. Do not change
+// the header in the loop.
 func (h *RequestHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachCookie(&h.head.Fields, yield) }
 }
@@ -50,9 +51,8 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 	}
 }
 
-// Cookies returns an iterator over the cookies that the response sets: the name,
-// and the whole value of Set-Cookie, which Cookie.ParseBytes reads. What it yields
-// are views. The header must not be changed in the loop.
+// Cookies returns an iterator over the cookies that the response sets. It yields the name and the whole Set-Cookie
+// value, which Cookie.ParseBytes parses. Both are views. Do not change the header in the loop.
 func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachSetCookie(&h.head.Fields, yield) }
 }

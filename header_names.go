@@ -1,6 +1,6 @@
 package gallop
 
-// Names of fields, in the spelling of the registry.
+// Header names, spelled as in the IANA registry.
 const (
 	HeaderAccept                          = "Accept"
 	HeaderAcceptCH                        = "Accept-CH"

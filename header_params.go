@@ -2,9 +2,9 @@ package gallop
 
 import "github.com/gallop-http/gallop/internal/ascii"
 
-// AppendNormalizedHeaderKey appends key to dst in the usual spelling of field names: a
-// capital at the start and behind each dash, and small letters elsewhere, as in
-// "Content-Type". A key that is not a token (RFC 9110 §5.6.2) is appended as it is.
+// AppendNormalizedHeaderKey appends key to dst in the usual spelling of header names. The first letter and each
+// letter after a dash become upper case and all others lower case, as in "Content-Type". A key that is not a token
+// (RFC 9110 §5.6.2) is appended unchanged.
 func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	start := len(dst)
 	dst = append(dst, key...)
@@ -23,8 +23,7 @@ func AppendNormalizedHeaderKey(dst []byte, key string) []byte {
 	return dst
 }
 
-// isNormalizedHeaderKey reports whether AppendNormalizedHeaderKey leaves key, which is a
-// token, as it is.
+// isNormalizedHeaderKey reports whether AppendNormalizedHeaderKey would leave key unchanged. key must be a token.
 func isNormalizedHeaderKey(key []byte) bool {
 	upper := true
 	for _, c := range key {
@@ -36,15 +35,14 @@ func isNormalizedHeaderKey(key []byte) bool {
 	return true
 }
 
-// AppendNormalizedHeaderKeyBytes is AppendNormalizedHeaderKey for bytes.
+// AppendNormalizedHeaderKeyBytes does the same as [AppendNormalizedHeaderKey], but takes a key of type []byte.
 func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 	return AppendNormalizedHeaderKey(dst, UnsafeString(key))
 }
 
-// VisitHeaderParams calls f for each parameter, ";" name "=" value, of the field value b
-// (RFC 9110 §5.6.6), until f returns false or something else than a parameter follows.
-// A quoted value is passed without its quotes, with the backslashes that are in it.
-// f must not keep key and value, which are views of b.
+// VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110
+// §5.6.6). It stops when f returns false or at the first thing that is not a parameter. A quoted value is passed
+// without its quotes, but with its backslashes. key and value are views of b, so f must not keep them.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	_, b = ascii.Cut(b, ';')
 	for {
@@ -83,7 +81,7 @@ func tokenLength(b []byte) int {
 	return n
 }
 
-// cutParamValue cuts the token or quoted-string off the start of b.
+// cutParamValue cuts a token or quoted string off the start of b.
 func cutParamValue(b []byte) (value, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '"' {
 		n := tokenLength(b)

@@ -16,24 +16,26 @@ var (
 	trailerLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: 256}
 )
 
-// Read reads a head from r, and nothing behind it. What h was before is lost.
+// Read reads a request head from r and replaces h with it. It reads nothing beyond the head.
 //
-// The error is io.EOF if r ends before the first byte, empty lines aside, ErrNothingRead if
-// it fails there, *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError
-// for a head that is refused; h is empty then.
+// The error is io.EOF if r ends before the first byte, not counting empty lines, and ErrNothingRead if r fails there.
+// It is *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError if the head is refused. After an
+// error h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
 		return http1.ParseRequest(&h.head, b, &readLimits)
 	})
 }
 
-// Read reads a head from r, and nothing behind it, as RequestHeader.Read does. An
-// interim response (1xx) is one like any other. That the response could be one to
-// HEAD or CONNECT, and have no body, is not known here. If no byte comes, the error is
-// ErrTimeout after the deadline of the connection, and io.EOF for any other reason, as in fasthttp.
+// Read reads a response head from r and replaces h with it. It reads nothing beyond the head. Interim responses (1xx)
+// are returned too. Read cannot know whether the response answers a HEAD or CONNECT request and therefore has no
+// body.
+//
+// If no byte arrives, the error is ErrTimeout after the deadline of the connection, and io.EOF for any other reason,
+// as in fasthttp. Other errors are those of [RequestHeader.Read].
 func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
 
-// readAnswer is Read of the answer to a request with this method.
+// readAnswer reads the head of a response to a request with this method.
 func (h *ResponseHeader) readAnswer(r *bufio.Reader, request http1.Method) error {
 	return h.read(r, ErrReadingResponseHeaders, func(b []byte) (int, error) {
 		n, err := http1.ParseResponse(&h.head, b, &readLimits)
@@ -56,9 +58,8 @@ func (h *header) read(r *bufio.Reader, broken error, parse func(b []byte) (int, 
 	return err
 }
 
-// readWhole lets parse look at the bytes that r has, more each time, until it finds
-// the end and returns its length, or an error. That is broken, and why, if r breaks
-// off before.
+// readWhole calls parse with the bytes that r has, with more of them each time, until parse finds the end and returns
+// its length, or fails. If r fails first, the error is broken together with the cause.
 func readWhole(r *bufio.Reader, broken error, parse func(b []byte) (int, error)) (int, error) {
 	for have := 0; ; {
 		_, readErr := r.Peek(have + 1)
@@ -78,7 +79,7 @@ func readWhole(r *bufio.Reader, broken error, parse func(b []byte) (int, error))
 	}
 }
 
-// readError says why there are no more bytes. begun is whether there were some.
+// readError returns the error for a reader that has no more bytes. begun says whether there were any.
 func readError(err, broken error, begun bool) error {
 	switch {
 	case err == bufio.ErrBufferFull:
@@ -97,12 +98,11 @@ func readError(err, broken error, begun bool) error {
 	return fmt.Errorf("%w: %w", broken, err)
 }
 
-// ReadTrailer reads a trailer section from r: what stands behind the last chunk of a
-// body, up to and with the empty line. See PeekTrailer. Fields that may not stand
-// there are dropped (RFC 9110 §6.5.1).
+// ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty
+// line. PeekTrailer returns them. Headers that must not be sent as trailers are dropped (RFC 9110 §6.5.1).
 //
-// If no byte comes, the error is ErrTimeout or io.EOF, see [ResponseHeader.Read]. After an
-// error there are no trailers.
+// If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error there are no
+// trailers.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	h.trailers.Reset()
 	var chunks http1.ChunkReader

@@ -16,14 +16,14 @@ var refusedNames struct {
 }
 
 const (
-	// maxRefusedNames is how many names are logged: a program may make names of what its clients send.
+	// maxRefusedNames is how many names are logged. A program may make header names from data that clients send.
 	maxRefusedNames = 64
 
-	// maxRefusedName is how much of a name is logged.
+	// maxRefusedName is how many bytes of a name are logged.
 	maxRefusedName = 64
 )
 
-// noteRefused logs that a setter has refused a field, if its name is the reason.
+// noteRefused logs that a setter refused a field because of its name.
 func noteRefused(id field.ID, name []byte) {
 	if id != field.Unknown || isFieldName(name) {
 		return

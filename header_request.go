@@ -8,22 +8,18 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestHeader is the head of a request: method, target, version and fields.
+// RequestHeader is the head of a request: method, target, version and headers.
 //
-// The zero value is that of a GET request for "/" without any field, ready to use.
-// A RequestHeader must not be copied (CopyTo does it) and not be used by several
-// goroutines at once.
+// The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo. It
+// must not be used by several goroutines at once.
 //
-// Fields are kept in order and spelled as they came; looking for one ignores the
-// case of its name. Slices that methods return are views: they hold until the
-// handler returns or, in a header that is not the server's, until Reset, and show
-// what was there when they were made even if the header is changed later.
+// Headers keep their order and their spelling; lookups ignore the case of the name. Slices that methods return are
+// views. They are valid until the handler returns or, in a header that does not belong to a server, until Reset. They
+// keep their contents even if the header is changed later.
 //
-// No setter lets a value break out of its place. A name that is no token, a value
-// with a control character other than HTAB (RFC 9110 §5.5), a length that is no
-// number: what a setter refuses leaves the header as it was. Blanks around values
-// are taken off. SetHost, SetContentType and others named for a field remove it if
-// they are given nothing, where Set stores an empty value.
+// Setters never let a value break out of its place. They refuse a name that is not a token, and they trim values. See
+// Set for control characters. SetHost, SetContentType and the other setters named after a header remove it if the
+// value is empty, while Set stores an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -37,13 +33,13 @@ var (
 // maxMethodLen is the length of the longest method that servers read.
 const maxMethodLen = 64
 
-// Reset makes h the zero value again, but keeps its storage for the next use.
+// Reset makes h the zero value again, but keeps its memory for reuse.
 func (h *RequestHeader) Reset() { h.reset() }
 
 // CopyTo makes dst a copy of h that shares no memory with it.
 func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 
-// Method returns the method, which is case sensitive.
+// Method returns the method, "GET" if none is set. Methods are case sensitive.
 func (h *RequestHeader) Method() []byte {
 	if h.head.Method.Len == 0 {
 		return defaultMethod
@@ -51,11 +47,11 @@ func (h *RequestHeader) Method() []byte {
 	return h.head.Fields.Bytes(h.head.Method)
 }
 
-// SetMethod sets the method. One that is no token, or is longer than 64 bytes, is
-// refused. The empty one stands for GET.
+// SetMethod sets the method. It refuses a method that is not a token or is longer than 64 bytes. The empty method
+// means GET.
 func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(UnsafeBytes(method)) }
 
-// SetMethodBytes is SetMethod for bytes.
+// SetMethodBytes does the same as [RequestHeader.SetMethod], but takes a []byte.
 func (h *RequestHeader) SetMethodBytes(method []byte) {
 	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
 		return
@@ -102,8 +98,7 @@ func (h *RequestHeader) IsPatch() bool { return h.methodID() == http1.Patch }
 // IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
 
-// RequestURI returns the request target as it is on the wire (RFC 9112 §3.2): a
-// path and a query, or one of the rarer forms.
+// RequestURI returns the request target as it is on the wire (RFC 9112 §3.2): usually a path and a query.
 func (h *RequestHeader) RequestURI() []byte {
 	if h.head.Target.Len == 0 {
 		return defaultTarget
@@ -111,14 +106,13 @@ func (h *RequestHeader) RequestURI() []byte {
 	return h.head.Fields.Bytes(h.head.Target)
 }
 
-// SetRequestURI sets the request target, which is sent as it is but for blanks:
-// they become %20. One with a control character is refused. The empty one stands
-// for "/", and a query alone gets that in front (RFC 9112 §3.2.1).
+// SetRequestURI sets the request target. It is sent unchanged, except that spaces become %20. A target with a control
+// character is refused. An empty target means "/", and a query without a path gets "/" in front (RFC 9112 §3.2.1).
 func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(UnsafeBytes(requestURI))
 }
 
-// SetRequestURIBytes is SetRequestURI for bytes.
+// SetRequestURIBytes does the same as [RequestHeader.SetRequestURI], but takes a []byte.
 func (h *RequestHeader) SetRequestURIBytes(requestURI []byte) {
 	if ascii.IndexControl(requestURI) < len(requestURI) || bytes.IndexByte(requestURI, '\t') >= 0 {
 		return
@@ -147,8 +141,8 @@ func appendWithoutBlanks(dst, target []byte) []byte {
 	return dst
 }
 
-// Protocol returns what SetProtocol was given, and otherwise the version of the request, for example "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0".
-// Use ProtoAtLeast to compare versions.
+// Protocol returns the value that was passed to SetProtocol, or else the version of the request, for example
+// "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". Use ProtoAtLeast to compare versions.
 func (h *RequestHeader) Protocol() []byte {
 	if name := h.head.Reason; name.Len > 0 {
 		return h.head.Fields.Bytes(name)
@@ -173,7 +167,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // such a name is sent as HTTP/1.1. Over HTTP/2 the version that was set has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
-// SetProtocolBytes is SetProtocol for bytes.
+// SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
 func (h *RequestHeader) SetProtocolBytes(protocol []byte) { h.setProtocol(protocol) }
 
 // setProtocol keeps the name of a protocol that is no version in the place of the reason, which a request has none of.
@@ -188,9 +182,8 @@ func (h *RequestHeader) setProtocol(protocol []byte) {
 	}
 }
 
-// RawHeaders returns the field lines as they were received, with the empty line
-// behind them; nil for a header without fields, or one that was not received.
-// Changes to the header do not show.
+// RawHeaders returns the header lines as they were received, including the empty line after them. It returns nil for
+// a header without lines or one that was not received. Later changes to the header do not show.
 func (h *RequestHeader) RawHeaders() []byte {
 	if h.head.Lines.Len <= 2 {
 		return nil
@@ -198,8 +191,8 @@ func (h *RequestHeader) RawHeaders() []byte {
 	return h.head.Fields.Bytes(h.head.Lines)
 }
 
-// ContentLength returns the number of bytes of the body. It is LengthUnknown for a body of unknown length, -2 for a received GET or HEAD
-// without a body, and 0 for other requests without one.
+// ContentLength returns the number of bytes of the body. It is LengthUnknown for a body of unknown length, -2 for a
+// received GET or HEAD request without a body, and 0 for other requests without one.
 func (h *RequestHeader) ContentLength() int {
 	n := h.header.ContentLength()
 	if n == -2 && !h.IsGet() && !h.IsHead() {
@@ -208,7 +201,8 @@ func (h *RequestHeader) ContentLength() int {
 	return n
 }
 
-// SetContentLength sets the length of the body in bytes. A negative length, such as LengthUnknown, stands for a body of unknown length.
+// SetContentLength sets the length of the body in bytes. A negative length, such as LengthUnknown, means that it is
+// unknown.
 func (h *RequestHeader) SetContentLength(contentLength int) {
 	if contentLength >= 0 {
 		h.frame(http1.Fixed, int64(contentLength))
@@ -217,22 +211,24 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	}
 }
 
-// Set gives the first field with this name that value and removes the others; without one it
-// adds it. The first keeps its place. Cookie is added as Add does it, as in fasthttp: call Del or
-// DelAllCookies first to replace cookies, or DisableSpecialHeader.
+// Set sets the value of the first header with this name and removes the others. If there is none, it adds one. Cookie
+// is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or DelAllCookies
+// first, or use DisableSpecialHeader.
 //
-// Content-Length must be a number and Transfer-Encoding can only be chunked, which
-// is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
-// that Trailer announces go behind the body.
+// Some headers have rules of their own:
 //
-// A control character in a value, such as the end of a line, becomes a blank. In Host, in cookies and
-// in the headers above, Set refuses the value, and it refuses an invalid name. It changes nothing then.
+//   - Content-Length must be a number.
+//   - Transfer-Encoding can only be chunked, which does the same as SetContentLength(LengthUnknown).
+//   - Connection must be a list of tokens.
+//   - Trailer does the same as SetTrailer. Headers that it announces are sent after the body.
 //
-// TrySet returns an error instead.
+// Set replaces a control character in a value, such as a line end, with a space. In Host, in cookies and in the
+// headers above it refuses such a value. It also refuses an invalid name. A refused header changes nothing; TrySet
+// returns an error in that case.
 func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
-// TrySet does what Set does, but returns an error that wraps ErrInvalidHeader if it refuses the field. Unlike Set it also refuses a value with
-// a control character. After an error the header is unchanged.
+// TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
+// it also refuses a value with a control character. After an error the header is unchanged.
 func (h *RequestHeader) TrySet(key, value string) error {
 	return h.try(key, value, h.flags&plainFields == 0 && field.Lookup(UnsafeBytes(key)) == field.Cookie)
 }
@@ -242,13 +238,12 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader makes h go out with the fields that were set, in that order,
-// and no others but those that frame the body: Host is not moved to the front
-// (RFC 9110 §7.2 wants it there), no User-Agent and no Content-Type is added. Set
-// replaces cookies instead of adding them. It reports whether this was so already.
+// DisableSpecialHeader sends exactly the headers that were set, in that order, plus those that frame the body. Host
+// is not moved to the front, where RFC 9110 §7.2 wants it, and no User-Agent or Content-Type is added. Set then
+// replaces cookies instead of adding them. It reports whether this mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
-// EnableSpecialHeader undoes DisableSpecialHeader. It reports whether that was in force.
+// EnableSpecialHeader undoes DisableSpecialHeader. It reports whether special headers were already enabled.
 func (h *RequestHeader) EnableSpecialHeader() bool { return !h.changeFlag(plainFields, false) }
 
 // Host returns the value of Host.
@@ -274,9 +269,8 @@ func (h *RequestHeader) SetReferer(referer string) { h.setKnown(field.Referer, U
 // ContentType returns the value of Content-Type.
 func (h *RequestHeader) ContentType() []byte { return h.head.Fields.PeekID(field.ContentType) }
 
-// SetByteRange sets Range to the bytes from startPos to endPos, both included
-// (RFC 9110 §14.1.2): to the end if endPos is negative, and the last -startPos
-// bytes if startPos is.
+// SetByteRange sets Range to the bytes from startPos to endPos, both included (RFC 9110 §14.1.2). A negative endPos
+// means to the end. A negative startPos means the last -startPos bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var room [64]byte
 	b := append(room[:0], "bytes="...)
@@ -295,8 +289,8 @@ func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 
 const multipartForm = "multipart/form-data"
 
-// MultipartFormBoundary returns the boundary of a Content-Type multipart/form-data,
-// nil if it is another or has none.
+// MultipartFormBoundary returns the boundary of a Content-Type multipart/form-data, or nil if the type is another one
+// or has no boundary.
 func (h *RequestHeader) MultipartFormBoundary() []byte {
 	contentType := h.ContentType()
 	media, _ := ascii.Cut(contentType, ';')
@@ -319,7 +313,7 @@ func (h *RequestHeader) SetMultipartFormBoundary(boundary string) {
 	h.SetMultipartFormBoundaryBytes(UnsafeBytes(boundary))
 }
 
-// SetMultipartFormBoundaryBytes is SetMultipartFormBoundary for bytes.
+// SetMultipartFormBoundaryBytes does the same as [RequestHeader.SetMultipartFormBoundary], but takes a []byte.
 func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 	b := append(h.scratch[:0], multipartForm+"; boundary="...)
 	if ascii.IsToken(boundary) {
@@ -333,14 +327,14 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 	h.setKnown(field.ContentType, b)
 }
 
-// HasAcceptEncoding reports whether Accept-Encoding accepts the coding: it names
-// it, or "*" and not it, with a weight above zero (RFC 9110 §12.5.3). A weight that is none
-// is zero, and of several for one coding the lowest counts.
+// HasAcceptEncoding reports whether Accept-Encoding accepts this content coding: by its name or else by "*", with a
+// weight above zero (RFC 9110 §12.5.3). A malformed weight counts as zero. If a coding occurs several times, the
+// lowest weight counts.
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
 }
 
-// HasAcceptEncodingBytes is HasAcceptEncoding for bytes.
+// HasAcceptEncodingBytes does the same as [RequestHeader.HasAcceptEncoding], but takes a []byte.
 func (h *RequestHeader) HasAcceptEncodingBytes(acceptEncoding []byte) bool {
 	l := &h.head.Fields
 	listed, accepted, others := false, true, false

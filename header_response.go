@@ -9,16 +9,14 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// ResponseHeader is the head of a response: version, status and fields.
+// ResponseHeader is the head of a response: version, status and headers.
 //
-// The zero value is that of a 200 without any field, ready to use. Everything else
-// that RequestHeader says about copies, views, names, and what setters refuse,
-// holds here too.
+// The zero value is a 200 response without headers, ready to use. The rules of RequestHeader about copies, views,
+// names and refused values apply here too.
 //
-// What a server adds on the way out — Server, Date, Content-Type, the fields that
-// frame the body — is not in the header, and gives way to what is. A response goes
-// out as HTTP/1.1, whatever version it was received with, unless SetProtocol says
-// otherwise.
+// A server adds Server, Date, Content-Type and the headers that frame the body when it sends the response. They are
+// not stored here, and headers that are set take precedence. A response is sent as HTTP/1.1, regardless of the
+// version it was received with, unless SetProtocol changes that.
 type ResponseHeader struct {
 	_ noCopy
 	header
@@ -26,13 +24,13 @@ type ResponseHeader struct {
 
 var defaultContentType = []byte("text/plain; charset=utf-8")
 
-// Reset makes h the zero value again, but keeps its storage for the next use.
+// Reset makes h the zero value again, but keeps its memory for reuse.
 func (h *ResponseHeader) Reset() { h.reset() }
 
 // CopyTo makes dst a copy of h that shares no memory with it.
 func (h *ResponseHeader) CopyTo(dst *ResponseHeader) { h.copyTo(&dst.header) }
 
-// StatusCode returns the status code, 200 if none is set.
+// StatusCode returns the status code. The default is 200.
 func (h *ResponseHeader) StatusCode() int {
 	if h.head.Status == 0 {
 		return StatusOK
@@ -40,9 +38,9 @@ func (h *ResponseHeader) StatusCode() int {
 	return h.head.Status
 }
 
-// SetStatusCode sets the status code, three digits (RFC 9110 §15); 0 stands for 200.
-// It panics if statusCode is less than 100 or more than 999. The reason phrase is that of
-// the code unless SetStatusMessage set another one.
+// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15); 0 means 200. It panics if statusCode
+// is less than 100 or more than 999. The response gets the usual reason phrase of the code unless SetStatusMessage
+// sets another one.
 func (h *ResponseHeader) SetStatusCode(statusCode int) {
 	if (statusCode < 100 || statusCode > 999) && statusCode != 0 {
 		panicStatusCode(statusCode)
@@ -58,12 +56,13 @@ func panicStatusCode(statusCode int) {
 	panic(fmt.Sprintf("gallop: status code %d does not have three digits", statusCode))
 }
 
-// StatusMessage returns the reason phrase that was received or set, nil without
-// one. What goes out then is the usual phrase of the status code: see the function StatusMessage.
+// StatusMessage returns the reason phrase that was received or set, or nil. Without one, the usual phrase of the
+// status code is sent; see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
-// SetStatusMessage sets the reason phrase, with a blank for each control character in
-// it; the empty one undoes it. HTTP/2 has no reason phrases: there it is not sent, and StatusMessage returns nil for what was received.
+// SetStatusMessage sets the reason phrase. Control characters in it become spaces. An empty phrase restores the usual
+// one. HTTP/2 has no reason phrases: the phrase is not sent there, and StatusMessage returns nil for a received
+// response.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
 		return
@@ -72,14 +71,14 @@ func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	h.changeFlag(reasonSet, len(statusMessage) > 0)
 }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Others are refused. Over HTTP/2 it has no effect.
+// SetProtocol sets the version to HTTP/1.1 or HTTP/1.0 and refuses all others. It has no effect over HTTP/2.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) }
 
-// SetContentLength sets the length of the body in bytes, or to LengthUnknown or LengthUntilClose. Any other negative number means
-// LengthUntilClose.
+// SetContentLength sets the length of the body in bytes, or to LengthUnknown or LengthUntilClose. Any other negative
+// number means LengthUntilClose.
 //
-// A server frames the body that it sends by what it knows of it; this is for those
-// who write the head themselves.
+// Handlers rarely need it, since a server frames the body according to what it knows about it. Use it if you write
+// the head yourself.
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
@@ -91,9 +90,9 @@ func (h *ResponseHeader) SetContentLength(contentLength int) {
 	}
 }
 
-// ContentType returns the value of Content-Type. Without one, it is what goes out
-// with a body: "text/plain; charset=utf-8", or nil after
-// SetNoDefaultContentType(true) or if the response was received.
+// ContentType returns the value of Content-Type. If none is set, it returns the default that is sent with a body,
+// "text/plain; charset=utf-8". It returns nil instead after SetNoDefaultContentType(true), or if the response was
+// received.
 func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
@@ -104,26 +103,28 @@ func (h *ResponseHeader) ContentType() []byte {
 	return defaultContentType
 }
 
-// SetNoDefaultDate says whether the response goes out without Date if none is set
-// (true), or with the time at which it is sent (false).
+// SetNoDefaultDate says whether to omit the Date header that a server adds if none is set.
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
-// Set gives the first field with this name that value and removes the others; without one it
-// adds it. The first keeps its place. Set-Cookie is added as Add does it, as in fasthttp: call Del or
-// DelAllCookies first to replace cookies.
+// Set sets the value of the first header with this name and removes the others. If there is none, it adds one.
+// Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or
+// DelAllCookies first.
 //
-// Content-Length must be a number and Transfer-Encoding can only be chunked, which
-// is SetContentLength; Connection is a list of tokens; Trailer is SetTrailer. Names
-// that Trailer announces go behind the body.
+// Some headers have rules of their own:
 //
-// A control character in a value, such as the end of a line, becomes a blank. In Host, in cookies and
-// in the headers above, Set refuses the value, and it refuses an invalid name. It changes nothing then.
+//   - Content-Length must be a number.
+//   - Transfer-Encoding can only be chunked, which does the same as SetContentLength(LengthUnknown).
+//   - Connection must be a list of tokens.
+//   - Trailer does the same as SetTrailer. Headers that it announces are sent after the body.
 //
-// TrySet returns an error instead.
+// Set replaces a control character in a value, such as a line end, with a space. In Host, in cookies and in the
+// headers above it refuses such a value. It also refuses an invalid name. A refused header changes nothing; TrySet
+// returns an error in that case.
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
-// TrySet does what Set does, but returns an error that wraps ErrInvalidHeader if it refuses the field. Unlike Set it also refuses a value with
-// a control character. Use it for headers that must not go missing, such as those for security. After an error the header is unchanged.
+// TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
+// it also refuses a value with a control character. Use it for headers that must not go missing, such as security
+// headers. After an error the header is unchanged.
 func (h *ResponseHeader) TrySet(key, value string) error {
 	return h.try(key, value, field.Lookup(UnsafeBytes(key)) == field.SetCookie)
 }
@@ -133,11 +134,10 @@ func (h *ResponseHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.SetCookie)
 }
 
-// Peek returns the value of the first field with this name, whatever the case of its
-// letters, nil without one. For Content-Type it returns what ContentType does. It joins several
-// Set-Cookie with "; ", as fasthttp does; PeekAll and Cookies keep them apart. A field that
-// was announced by SetTrailer and set is found as well; a trailer that was received is not
-// (see PeekTrailer).
+// Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
+// Content-Type it returns what ContentType returns. It joins several Set-Cookie headers with "; ", as fasthttp does;
+// PeekAll and Cookies keep them apart. Peek also finds a trailer that was announced with SetTrailer and set, but not
+// one that was received (see PeekTrailer).
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {
@@ -151,8 +151,8 @@ func (h *ResponseHeader) peek(name []byte) []byte {
 	return v
 }
 
-// PeekAll returns the values of all fields with this name, in order, and for Content-Type
-// what ContentType returns. The slice is used again by the next call of PeekAll.
+// PeekAll returns the values of all headers with this name, in order. For Content-Type it returns what ContentType
+// returns. The next call of PeekAll reuses the slice.
 func (h *ResponseHeader) PeekAll(key string) [][]byte {
 	values := h.header.PeekAll(key)
 	if len(values) > 0 || field.Lookup(UnsafeBytes(key)) != field.ContentType {
@@ -176,10 +176,9 @@ func (h *ResponseHeader) SetLastModified(t time.Time) {
 	h.setKnown(field.LastModified, AppendHTTPDate(room[:0], t))
 }
 
-// SetContentRange sets Content-Range to the bytes from startPos to endPos, both
-// included, of contentLength ones (RFC 9110 §14.4). A negative contentLength is
-// written as "*", for unknown, and a negative startPos as a range that cannot be
-// satisfied.
+// SetContentRange sets Content-Range to the bytes from startPos to endPos, both included, out of contentLength bytes
+// (RFC 9110 §14.4). A negative contentLength is written as "*", for unknown. A negative startPos means a range that
+// cannot be satisfied.
 func (h *ResponseHeader) SetContentRange(startPos, endPos, contentLength int) {
 	var room [80]byte
 	b := append(room[:0], "bytes "...)

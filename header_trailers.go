@@ -12,17 +12,16 @@ import (
 // their own, never merged with the fields of the head: who wrote them knew more,
 // and proxies checked less.
 
-// SetTrailer announces, in the field Trailer, the comma-separated names of fields
-// that follow a chunked body. What Set and Add are given under one of these names,
-// before or after, goes there and not into the head; with a body that is not
-// chunked it is not sent at all.
+// SetTrailer announces trailers in the Trailer header: a comma-separated list of headers that follow a chunked body.
+// Headers set under these names, before or after the call, are sent as trailers instead of in the head. They are not
+// sent at all if the body is not chunked.
 //
-// A name that is no token or must not stand there is left out, and the error is
-// ErrBadTrailer then: what frames, routes or modifies the message, authenticates
-// somebody or describes the body (RFC 9110 §6.5.1). If no name is left nothing is changed.
+// Names that are malformed or must not be trailers are skipped, and the error is then ErrBadTrailer. That applies to
+// headers for framing, routing, request modifiers, authentication and the description of the body (RFC 9110 §6.5.1).
+// If no name is left, nothing changes.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
-// AddTrailer announces more names. See SetTrailer.
+// AddTrailer announces more trailers. See [RequestHeader.SetTrailer].
 func (h *header) AddTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), true) }
 
 func (h *header) announce(names []byte, add bool) error {
@@ -106,22 +105,20 @@ func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 	}
 }
 
-// PeekTrailer returns the value of the first trailer with this name, whatever the
-// case of its letters, nil without one. Received trailers are there once the body
-// has been read to its end.
+// PeekTrailer returns the value of the first trailer with this name, or nil. The case of the name does not matter.
+// Received trailers are available once the body has been read to its end.
 func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, UnsafeBytes(key)) }
 
-// TrailerHeader returns the trailers as they are sent: field lines and an empty
-// line. It is valid until the header is changed or the next call of TrailerHeader
-// or Header.
+// TrailerHeader returns the trailers as they are sent: header lines and an empty line. The slice is valid until the
+// header is changed or the next call of TrailerHeader or Header.
 func (h *header) TrailerHeader() []byte {
 	h.scratch = http1.AppendFields(h.scratch[:0], &h.trailers)
 	h.scratch = append(h.scratch, "\r\n"...)
 	return h.scratch
 }
 
-// PeekTrailerKeys returns the names that Trailers yields. The slice is used again
-// by the next call of PeekKeys or PeekTrailerKeys.
+// PeekTrailerKeys returns the names that Trailers yields. The next call of PeekKeys or PeekTrailerKeys reuses the
+// slice.
 func (h *header) PeekTrailerKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.Trailers() {
@@ -130,9 +127,8 @@ func (h *header) PeekTrailerKeys() [][]byte {
 	return h.keys
 }
 
-// Trailers returns an iterator over the names of trailers: those that Trailer
-// announces, and then those that were received without that. They are spelled as All spells names. The header must not be
-// changed in the loop.
+// Trailers returns an iterator over the names of the trailers: first those that the Trailer header announces, then
+// those that were received unannounced. Names are spelled the same as by All. Do not change the header in the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
 }
@@ -156,8 +152,8 @@ func (h *header) eachTrailerName(yield func([]byte) bool) {
 	}
 }
 
-// AllTrailers returns an iterator over names and values of the trailers that were
-// received, or that were set to be sent. Names are spelled as All spells them. The header must not be changed in the loop.
+// AllTrailers returns an iterator over the names and values of the trailers that were received or set. Names are
+// spelled the same as by All. Do not change the header in the loop.
 func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.trailers, yield) }
 }

@@ -214,8 +214,8 @@ func (h *header) asStored() outgoing {
 	return o
 }
 
-// AppendBytes appends the head to dst as it goes over the wire: what was set or
-// received, with an empty line behind. Trailers are not part of it.
+// AppendBytes appends the head to dst as it is sent: everything that was set or received, and an empty line. It does
+// not include trailers.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)
@@ -243,10 +243,9 @@ func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// AppendBytes appends the head to dst as it goes over the wire: what was set or
-// received, with an empty line behind, and a Content-Type if there is a body and
-// none is set. What only a server knows, such as Date, is left out, and trailers
-// are not part of it.
+// AppendBytes appends the head to dst as it is sent: everything that was set or received, and an empty line. It adds
+// a Content-Type if there is a body and none is set. It does not include headers that only a server can add, such as
+// Date, or trailers.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)

@@ -17,11 +17,11 @@ var requestBodyKeep, responseBodyKeep atomic.Int64
 
 func init() { SetBodySizePoolLimit(maxKeptBuffer, maxKeptBuffer) }
 
-// SetBodySizePoolLimit sets the capacity, in bytes, up to which requests and responses keep the
-// buffers of their bodies when they are reset: 64 KiB by default, and any capacity if it is
-// negative. Larger buffers go back to pools that shrink when they are not needed, so the gain is
-// small. SetBodySizePoolLimit may be called at any time, but it affects all packages of the program:
-// leave it to package main.
+// SetBodySizePoolLimit sets up to which capacity, in bytes, requests and responses keep their body buffers when they
+// are reset. The default is 64 KiB; a negative value means any capacity. Larger buffers go back to shared pools, so
+// raising the limit gains little.
+//
+// It may be called at any time, but it affects all packages of the program. Call it only from package main.
 func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
 	requestBodyKeep.Store(int64(reqBodyLimit))
 	responseBodyKeep.Store(int64(respBodyLimit))
@@ -30,8 +30,8 @@ func SetBodySizePoolLimit(reqBodyLimit, respBodyLimit int) {
 // AcquireRequest returns an empty request from a pool.
 func AcquireRequest() *Request { return requests.Get().(*Request) }
 
-// ReleaseRequest resets req and returns it to the pool. Neither req nor any view of it
-// may be used afterwards; race builds overwrite what views refer to.
+// ReleaseRequest resets req and returns it to the pool. Do not use req or any view of it afterwards. Race builds
+// overwrite the memory that views refer to.
 func ReleaseRequest(req *Request) {
 	if bufpool.Poisons {
 		req.values.reset() // what is closed may look at the request
@@ -46,8 +46,8 @@ func ReleaseRequest(req *Request) {
 // AcquireResponse returns an empty response from a pool.
 func AcquireResponse() *Response { return responses.Get().(*Response) }
 
-// ReleaseResponse resets resp and returns it to the pool. Neither resp nor any view
-// of it may be used afterwards; race builds overwrite what views refer to.
+// ReleaseResponse resets resp and returns it to the pool. Do not use resp or any view of it afterwards. Race builds
+// overwrite the memory that views refer to.
 func ReleaseResponse(resp *Response) {
 	resp.Reset()
 	resp.retire(&resp.Header.header)

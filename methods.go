@@ -1,6 +1,6 @@
 package gallop
 
-// Request methods: RFC 9110 §9.3, and RFC 5789 for PATCH.
+// Request methods. They are defined in RFC 9110 §9.3, and PATCH in RFC 5789.
 const (
 	MethodGet     = "GET"
 	MethodHead    = "HEAD"

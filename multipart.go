@@ -24,10 +24,9 @@ const (
 	maxFormSize = 256 << 20
 )
 
-// MultipartReader returns a reader of the parts of a multipart/form-data body, which
-// holds none of them in memory or on disk. It consumes the body if that is a stream; a
-// content coding is not undone. The error is ErrNoMultipartForm if the body is not of
-// that type.
+// MultipartReader returns a reader for the parts of a multipart/form-data body. It does not buffer parts in memory or
+// on disk. It consumes the body if that is a stream, and does not undo a content coding. The error is
+// ErrNoMultipartForm if the body has another type.
 func (req *Request) MultipartReader() (*MultipartReader, error) {
 	boundary := req.boundary()
 	if boundary == "" {
@@ -63,24 +62,24 @@ func (req *Request) boundary() string {
 	return string(boundary)
 }
 
-// MultipartForm is MultipartFormWithLimit with a limit of 256 MiB.
+// MultipartForm returns the form in a multipart/form-data body of at most 256 MiB. See
+// [Request.MultipartFormWithLimit].
 func (req *Request) MultipartForm() (*multipart.Form, error) {
 	return req.MultipartFormWithLimit(maxFormSize)
 }
 
-// MultipartFormWithLimit returns the form in a multipart/form-data body, parsed once
-// and kept as long as the body is. A body in a content coding is decoded.
+// MultipartFormWithLimit returns the form in a multipart/form-data body. It parses the form once and keeps it as long
+// as the body. It decodes a body that has a content coding. The error is ErrNoMultipartForm if the body has another
+// type.
 //
-// A form over maxBodySize bytes, if that is positive, is ErrBodyTooLarge. Whatever the
-// limit, at most 2 MiB of its files stay in memory and 12 MiB of it in all; the rest
-// of the files goes to temporary files, which RemoveMultipartFormFiles and Reset
-// remove. Nothing stays behind after an error. There may be 1000 parts with 8 KiB of
-// header each. A form that a server received with more parts than Server.MaxFormArgs is
-// ErrTooManyArgs.
+// If maxBodySize is positive, a larger form is refused with ErrBodyTooLarge. At most 2 MiB of its files and 12 MiB in
+// all stay in memory. The rest of the files goes to temporary files, which RemoveMultipartFormFiles and Reset remove.
+// After an error no files are left behind.
 //
-// A stream is consumed by this; Body and BodyWriteTo put the form together again if they
-// are asked for it.
-// The error is ErrNoMultipartForm if the body is not of that type.
+// A form may have 1000 parts, each with 8 KiB of header. On a server, the error for a form with more parts than
+// Server.MaxFormArgs is ErrTooManyArgs.
+//
+// It consumes a stream. Body and BodyWriteTo rebuild the body from the form if needed.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form != nil && !req.formed { // it is that of another body
 		req.dropForm()
@@ -225,7 +224,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// RemoveMultipartFormFiles removes the temporary files of the form, and the form.
+// RemoveMultipartFormFiles removes the form and its temporary files.
 func (req *Request) RemoveMultipartFormFiles() {
 	if req.form != nil {
 		req.dropForm()
@@ -240,9 +239,8 @@ func (req *Request) dropForm() {
 	req.form = nil
 }
 
-// WriteMultipartForm writes form to w as a multipart/form-data body with this
-// boundary: values first, then files, each sorted by name. Files are copied piece by
-// piece.
+// WriteMultipartForm writes form to w as a multipart/form-data body with this boundary. It writes values first, then
+// files, each sorted by name. It does not load files into memory.
 func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
 	if !isBoundary(boundary) {
 		return ErrNoMultipartForm
@@ -301,9 +299,8 @@ func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
 	return errors.Join(err, content.Close())
 }
 
-// SaveMultipartFile writes an uploaded file to path, which must not be made of the
-// name that the client gave it. What is there is overwritten. After an error, a full
-// disk included, no part of the file is left.
+// SaveMultipartFile writes an uploaded file to path and overwrites an existing file. Never build path from the file
+// name that the client sent. After an error, such as a full disk, no partial file is left.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
 	content, err := fh.Open()
 	if err != nil {

@@ -19,14 +19,11 @@ const (
 	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
 )
 
-// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they
-// arrive, without ever holding one of them: it holds 16 KiB of the body. It stops
-// at the closing boundary; what follows, and was not read by then, is left to the
-// owner of the body.
+// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. It buffers only 16 KiB of the
+// body. It stops at the closing boundary and leaves unread data after it to the owner of the body.
 //
-// A body has at most 1000 parts, and a part at most 8 KiB of header. Lines have to end
-// in CRLF, and the body to begin with its boundary. A MultipartReader belongs to one
-// goroutine.
+// A body may have at most 1000 parts, each with at most 8 KiB of header. Lines must end with CRLF, and the body must
+// begin with its boundary. A MultipartReader must be used by one goroutine only.
 type MultipartReader struct {
 	r     io.Reader
 	buf   []byte // buf[pos:] is what was read and not used; taken from bufpool
@@ -38,8 +35,8 @@ type MultipartReader struct {
 	err   error
 }
 
-// NewMultipartReader returns a reader of the parts of the body that r yields. The
-// error is ErrNoMultipartForm if boundary is none.
+// NewMultipartReader returns a MultipartReader for the body that r yields. The error is ErrNoMultipartForm if
+// boundary is invalid.
 func NewMultipartReader(r io.Reader, boundary string) (*MultipartReader, error) {
 	if !isBoundary(boundary) {
 		return nil, ErrNoMultipartForm
@@ -62,8 +59,7 @@ func isBoundary[S ascii.Text](b S) bool {
 	return true
 }
 
-// Parts returns an iterator over the parts. The last pair has a nil part if there
-// was an error.
+// Parts returns an iterator over the parts. If an error occurs, the last pair has a nil part.
 func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		for {
@@ -75,9 +71,8 @@ func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 	}
 }
 
-// NextPart returns the next part, io.EOF if there was none after the last one, and
-// io.ErrUnexpectedEOF if the body ends without its closing boundary. What was not
-// read of the part before is skipped; that part may not be used any more.
+// NextPart returns the next part. It returns io.EOF after the last one, and io.ErrUnexpectedEOF if the body ends
+// without its closing boundary. It skips the unread rest of the previous part, which must not be used any more.
 func (m *MultipartReader) NextPart() (*Part, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -275,9 +270,8 @@ func checkPartHeader(head string) error {
 	return nil
 }
 
-// Part is one part of a multipart body: its header, and its content as an
-// io.Reader. It may be read until the next part is asked for. Strings are the
-// caller's for good.
+// Part is one part of a multipart body. It has a header, and it reads its content as an io.Reader until the next part
+// is requested. Strings that its methods return may be kept.
 type Part struct {
 	m        *MultipartReader // nil when the next part was asked for
 	head     string           // field lines, each with its CRLF
@@ -307,16 +301,14 @@ func (p *Part) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FormName returns the name of the form field that the part is the value of, "" if
-// it is none (RFC 7578 §4.2).
+// FormName returns the name of the form field that the part belongs to, or "" (RFC 7578 §4.2).
 func (p *Part) FormName() string { return p.formName }
 
-// FileName returns the name of the file that the part holds, without directories,
-// and "" if it is none. It is the client's choice and not to be trusted.
+// FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client
+// chose the name, so do not trust it.
 func (p *Part) FileName() string { return p.fileName }
 
-// Header returns the value of the first field called name, "" without one. Names
-// have no case.
+// Header returns the value of the first header with this name, or "". The case of the name does not matter.
 func (p *Part) Header(name string) string {
 	for key, value := range p.Fields() {
 		if ascii.EqualFold(key, name) {
@@ -326,7 +318,7 @@ func (p *Part) Header(name string) string {
 	return ""
 }
 
-// Fields returns an iterator over the header of the part.
+// Fields returns an iterator over the names and values of the part's headers.
 func (p *Part) Fields() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for head := p.head; head != ""; {

@@ -21,8 +21,8 @@ func AppendUint(dst []byte, n int) []byte {
 	return ascii.AppendUint(dst, uint64(n))
 }
 
-// ParseUint reads buf as decimal digits and nothing else. After an error, which
-// includes a number that does not fit an int, the number is -1.
+// ParseUint parses buf as a decimal number that consists of digits only. It returns -1 and an error if buf is
+// malformed or the number does not fit an int.
 func ParseUint(buf []byte) (int, error) {
 	n, ok := ascii.ParseUint(buf)
 	if !ok || n > math.MaxInt {
@@ -31,8 +31,8 @@ func ParseUint(buf []byte) (int, error) {
 	return int(n), nil
 }
 
-// ParseUfloat reads buf as a number that is not negative, in the syntax of
-// strconv.ParseFloat. After an error, which includes NaN, the number is -1.
+// ParseUfloat parses buf as a non-negative number in the syntax of strconv.ParseFloat. It returns -1 and an error if
+// buf is malformed, negative or NaN.
 func ParseUfloat(buf []byte) (float64, error) {
 	f, err := strconv.ParseFloat(UnsafeString(buf), 64)
 	if err != nil || !(f >= 0) || math.Signbit(f) {

@@ -15,14 +15,13 @@ import (
 
 // Request is an HTTP request.
 //
-// The zero value is a GET request for "/", ready to use. A Request must not be copied
-// (CopyTo does it), and belongs to one goroutine at a time. Slices that its methods
-// return are views: they hold until the request is changed, reset or released, or the
-// handler that got it returns.
+// The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. It belongs to one
+// goroutine at a time. Slices that its methods return are views. They are valid until the request is changed, reset
+// or released, or until the handler that got it returns.
 type Request struct {
 	_ noCopy
 
-	// Header is the request line and the fields.
+	// Header is the request line and the headers.
 	Header RequestHeader
 
 	body
@@ -46,25 +45,23 @@ type Request struct {
 	isTLS   bool
 	maxArgs int // in the query and in a form; 0: no limit
 
-	// UseHostHeader makes Write send the Host field as it is in Header, even if the
-	// URI has another host.
+	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has another host.
 	UseHostHeader bool
 
-	// FullDuplex makes a client go on sending a body that is a stream while the caller
-	// reads the answer, if that is one as well. Until that is read to its end or closed the
-	// request is in use.
+	// FullDuplex lets a client keep sending a streamed request body while the caller reads a streamed response. The
+	// request stays in use until the response is read to its end or closed.
 	//
-	// On a server, a handler sets it before it streams a response to say that it reads the
-	// rest of the request body meanwhile. See [RequestCtx.StreamResponse].
+	// On a server, a handler sets it before StreamResponse if it reads the rest of the request body while it writes
+	// the response. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
-	// DisableRedirectPathNormalizing makes DoRedirects take the paths in Location as
-	// they are. By default dot segments are left out and special characters escaped.
+	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default dot segments
+	// are removed and special characters are escaped.
 	DisableRedirectPathNormalizing bool
 }
 
-// Reset makes the request empty, closes its stream and its user values, and removes
-// the temporary files of its form.
+// Reset makes the request empty. It closes the body stream and the user values, and removes the temporary files of
+// the form.
 func (req *Request) Reset() {
 	req.values.reset() // first: what is closed may look at the request
 	req.resetButValues()
@@ -108,8 +105,7 @@ func (req *Request) resetParsed() {
 	req.UseHostHeader, req.DisableRedirectPathNormalizing, req.FullDuplex = false, false, false
 }
 
-// CopyTo makes dst a copy of the request, except for a stream, a parsed form and the
-// user values.
+// CopyTo makes dst a copy of the request, without its body stream, its parsed form and its user values.
 func (req *Request) CopyTo(dst *Request) {
 	if req == dst {
 		return
@@ -128,8 +124,8 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 }
 
-// URI returns the URI of the request: its target, and Host if that has none. What is
-// changed in it is what Write sends. A target that is no URI is an empty one.
+// URI returns the URI of the request, made from its target and, if that has no host, from the Host header. Changes to
+// the URI are sent by Write. If the target is not a valid URI, the result is empty.
 func (req *Request) URI() *URI {
 	req.parseURI()
 	req.uriShown, req.uriProof = true, uriUnproven
@@ -137,8 +133,7 @@ func (req *Request) URI() *URI {
 	return &req.uri
 }
 
-// SetURI sets the URI of the request to a copy of uri; nil stands for what the
-// header says.
+// SetURI sets the URI of the request to a copy of uri. With nil, the request uses the URI in its header again.
 func (req *Request) SetURI(uri *URI) {
 	req.uriParsed, req.uriErr, req.uriProof = uri != nil, nil, uriUnproven
 	if uri == nil {
@@ -193,7 +188,7 @@ func (req *Request) RequestURI() []byte {
 	return req.Header.RequestURI()
 }
 
-// Host returns the host of the URI, in lower case, with the port if there is one.
+// Host returns the host of the URI in lower case, including the port if there is one.
 func (req *Request) Host() []byte { return req.URI().Host() }
 
 // SetHost sets the host of the URI.
@@ -291,9 +286,9 @@ func (req *Request) setBasicAuth() {
 
 const mediaTypeForm = "application/x-www-form-urlencoded"
 
-// PostArgs returns the arguments in a body of type application/x-www-form-urlencoded.
-// If the body is empty, Write sends what was added to them. On a server, Args.Err says whether the
-// form has more arguments than Server.MaxFormArgs.
+// PostArgs returns the arguments of a body of type application/x-www-form-urlencoded. If the body is empty, Write
+// sends the arguments that were added here. On a server, Args.Err says whether the form has more arguments than
+// Server.MaxFormArgs.
 func (req *Request) PostArgs() *Args {
 	if !req.postArgsParsed {
 		req.postArgsParsed = true
@@ -305,46 +300,44 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in
-// Content-Length, and r has to yield exactly that many bytes; a negative one sends the
-// body in chunks as they come. If r is an io.Closer it is closed exactly once, when it
-// is not needed any more.
+// SetBodyStream sets the body to what r yields. A size of 0 or more is sent as Content-Length, and r must yield
+// exactly that many bytes. With a negative size the body is sent in chunks as it comes. If r is an io.Closer, it is
+// closed exactly once, when it is no longer needed.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.setStream(r, size)
 	req.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter makes what sw writes the body, sent in chunks. sw runs when the
-// request is written, on the goroutine that writes it.
+// SetBodyStreamWriter sets the body to what sw writes. It is sent in chunks. sw runs on the goroutine that writes the
+// request.
 func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.setStreamWriter(sw)
 	req.Header.SetContentLength(-1)
 }
 
-// ConnectionClose reports whether the connection ends with this request.
+// ConnectionClose reports whether the connection is closed after this request.
 func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose() }
 
-// SetConnectionClose makes this request the last on its connection.
+// SetConnectionClose makes this request the last one on its connection.
 func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 
-// MayContinue reports whether the client waits for a 100 (Continue) before it sends
-// the body, RFC 9110 §10.1.1. Answer it, with 100 or otherwise, or close the connection. One of
-// HTTP/1.0, which knows no 100, does not wait whatever it says.
+// MayContinue reports whether the client waits for 100 (Continue) before it sends the body (RFC 9110 §10.1.1). Send
+// 100 or a final response, or close the connection. HTTP/1.0 has no 100, so such a request never waits.
 func (req *Request) MayContinue() bool {
 	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
 
-// SetTimeout sets how long a client may take for the request, until the end of
-// the response body. Zero means that only the client's own limits hold.
+// SetTimeout limits how long a client may take for the request, up to the end of the response body. Zero means that
+// only the limits of the client apply.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// Context returns the context of the call that req is sent with: the argument of DoContext, in a
-// RoundTripper, in RetryIfErr, and in LBClient.HealthCheck. It is context.Background if DoContext
-// was not used, if no call is in flight, and on a server, where RequestCtx is the context. It is
-// never nil.
+// Context returns the context of the call that is sending the request: the argument of DoContext. Use it in a
+// RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
 //
-// The deadline of a call may be earlier than that of its context: a RoundTripper also respects
-// GetTimeOut.
+// It is context.Background if DoContext was not used, if no call is in flight, and on a server, where the RequestCtx
+// is the context. It is never nil.
+//
+// A call may have an earlier deadline than its context, so a RoundTripper also respects GetTimeOut.
 func (req *Request) Context() context.Context {
 	if req.ctx == nil {
 		return context.Background()
@@ -352,23 +345,22 @@ func (req *Request) Context() context.Context {
 	return req.ctx
 }
 
-// GetTimeOut returns what SetTimeout set. In a RoundTripper it returns how much time is left for
-// the attempt, or 0 if there is no limit.
+// GetTimeOut returns the limit that SetTimeout set. In a RoundTripper it returns the time left for the attempt, or 0
+// if there is no limit.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// SetUserValue keeps value under key, which must be comparable, for as long as the
-// request lives. A []byte is the same key as the string. When the values are reset,
-// those that are an io.Closer are closed.
+// SetUserValue stores value under key until the request is reset. key must be comparable; a []byte is the same key as
+// the equal string. Values that are an io.Closer are closed when the values are reset.
 func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
 
-// UserValue returns the value kept under key, or nil.
+// UserValue returns the value stored under key, or nil.
 func (req *Request) UserValue(key any) any { return req.values.get(key) }
 
-// RemoveUserValue removes the value kept under key, without closing it.
+// RemoveUserValue removes the value stored under key without closing it.
 func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.index(textKey(key))) }
 
 // ResetUserValues removes all values and closes those that are an io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
-// VisitUserValuesAll calls visitor for each value, in the order they were first set.
+// VisitUserValuesAll calls visitor for each value, in the order in which the keys were first set.
 func (req *Request) VisitUserValuesAll(visitor func(key, value any)) { req.values.visit(visitor) }

@@ -3,12 +3,12 @@ package gallop
 // Spellings that programs written for fasthttp use. In new ones, UnsafeString of the
 // bytes, or the method without Bytes, does the same.
 
-// SetRequestURIBytes is SetRequestURI for bytes.
+// SetRequestURIBytes does the same as [Request.SetRequestURI], but takes a []byte.
 func (req *Request) SetRequestURIBytes(requestURI []byte) {
 	req.SetRequestURI(UnsafeString(requestURI))
 }
 
-// SetHostBytes is SetHost for bytes.
+// SetHostBytes does the same as [Request.SetHost], but takes a []byte.
 func (req *Request) SetHostBytes(host []byte) { req.URI().SetHostBytes(host) }
 
 // SetUserValueBytes is SetUserValue for the key that the bytes spell.

@@ -6,16 +6,15 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Read reads a whole request from r, without a limit on the body. The limits of heads
-// are those of RequestHeader.Read. Of what req was before, its user values stay.
+// Read reads a whole request from r, without a limit on the body. The head has the limits of RequestHeader.Read. The
+// user values of req stay. The error is io.EOF if r ends before the first byte.
 //
-// If MayContinue reports true afterwards, the body is not read yet: answer 100, and
-// call ContinueReadBody. io.EOF says that r ended before the first byte.
+// If MayContinue returns true afterwards, the body has not been read: send 100, then call ContinueReadBody.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
-// ReadLimitBody is Read with a limit of maxBodySize bytes for the body if that is
-// positive. A larger body is ErrBodyTooLarge; memory is used for what arrives and not for
-// what is announced. After an error the rest of the body is left in r.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes if that is positive. The error for a
+// larger body is ErrBodyTooLarge. Memory is allocated for what arrives, not for what is announced. After an error the
+// rest of the body is left in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
@@ -27,12 +26,12 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	return req.ContinueReadBody(r, maxBodySize)
 }
 
-// ContinueReadBody reads the body of the request whose header has been read, as
-// ReadLimitBody does, with its trailers.
+// ContinueReadBody reads the body and the trailers of a request whose header has been read. See
+// [Request.ReadLimitBody] for maxBodySize.
 //
-// A form (multipart/form-data without a content coding) of known length is parsed as
-// it is read, its larger files to disk, unless preParseMultipartForm is false;
-// MultipartForm then returns it, and Reset removes the files.
+// A multipart/form-data body of known length without a content coding is parsed while it is read, and its larger
+// files go to disk. MultipartForm then returns the form, and Reset removes the files. Pass false for
+// preParseMultipartForm to turn this off.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
@@ -45,10 +44,9 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.readBody(&from, maxBodySize)
 }
 
-// ContinueReadBodyStream makes the body, of the request whose header has been read, a
-// stream that BodyStream returns, and which is not limited. r must not be used
-// before the stream has ended, or has been closed without an error. maxBodySize is of
-// no effect. Forms are parsed as by ContinueReadBody.
+// ContinueReadBodyStream makes the body of a request whose header has been read a stream, which BodyStream returns.
+// It has no size limit; maxBodySize has no effect. Do not use r until the stream has ended or was closed without an
+// error. Forms are parsed the same way as by ContinueReadBody.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
@@ -62,8 +60,8 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body from r: of contentLength bytes, or chunked, with its trailers,
-// if that is -1, or else up to the end of r. maxBodySize is as for ReadLimitBody.
+// ReadBody reads a body from r. It reads contentLength bytes, or a chunked body with its trailers if contentLength is
+// -1, or up to the end of r if it is less. See [Request.ReadLimitBody] for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
 	kind := http1.Fixed
 	switch {

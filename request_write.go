@@ -7,9 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Write writes the request to w, and does not flush it. A body whose size is not known
-// is sent in chunks; a stream that turns out shorter or longer than announced is an
-// error. After an error w's connection cannot be used for another request.
+// Write writes the request to w without flushing it. A body of unknown size is sent in chunks. A stream that turns
+// out shorter or longer than announced is an error. After an error, do not use w's connection for another request.
 func (req *Request) Write(w *bufio.Writer) error {
 	out := req.Header.asStored()
 	return req.write(w, &out)
@@ -98,6 +97,6 @@ func (req *Request) isBodiless() bool {
 // WriteTo writes the request to w. It implements io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(req, w) }
 
-// String returns the request as Write would write it, or the text of the error. It
-// consumes a stream, and is for debugging.
+// String returns the request as Write would write it, or the text of the error. It consumes a stream; use it for
+// debugging only.
 func (req *Request) String() string { return messageText(req) }

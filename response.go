@@ -11,28 +11,25 @@ import (
 
 // Response is an HTTP response.
 //
-// The zero value is an empty 200, ready to use. A Response must not be copied
-// (CopyTo does it), and belongs to one goroutine at a time. Slices that its methods
-// return are views: they hold until the response is changed, reset or released, or the
-// handler that got it returns.
+// The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. It belongs to one
+// goroutine at a time. Slices that its methods return are views. They are valid until the response is changed, reset
+// or released, or until the handler that got it returns.
 type Response struct {
 	_ noCopy
 
-	// Header is the status line and the fields.
+	// Header is the status line and the headers.
 	Header ResponseHeader
 
 	body
 
-	// ImmediateHeaderFlush makes Write send the head of a response with a stream
-	// before the stream has yielded anything.
+	// ImmediateHeaderFlush makes Write send the head of a streamed response before the stream has yielded anything.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read, and a client, return when the head is there; the body is
-	// then a stream, and reading it is where its errors show.
+	// StreamBody makes Read and clients return as soon as the head has arrived. The body is then a stream, and
+	// reading it returns its errors.
 	StreamBody bool
 
-	// SkipBody says that the response is the answer to a HEAD request: Read reads no
-	// body, and Write writes none.
+	// SkipBody marks the response to a HEAD request: Read reads no body, and Write writes none.
 	SkipBody bool
 
 	readWhole     bool // whoever reads it wants no stream, whatever the client does
@@ -55,8 +52,7 @@ func (resp *Response) resetSkipHeader() {
 	resp.remote, resp.local, resp.tls = nil, nil, nil
 }
 
-// CopyTo makes dst a copy of the response, except for a stream. Call Body first to
-// have a stream copied as well.
+// CopyTo makes dst a copy of the response, without its body stream. To copy a stream too, call Body first.
 func (resp *Response) CopyTo(dst *Response) {
 	if resp == dst {
 		return
@@ -68,36 +64,35 @@ func (resp *Response) CopyTo(dst *Response) {
 	dst.remote, dst.local, dst.tls = resp.remote, resp.local, resp.tls
 }
 
-// StatusCode returns the status code, 200 by default.
+// StatusCode returns the status code. The default is 200.
 func (resp *Response) StatusCode() int { return resp.Header.StatusCode() }
 
 // SetStatusCode sets the status code. See [ResponseHeader.SetStatusCode].
 func (resp *Response) SetStatusCode(statusCode int) { resp.Header.SetStatusCode(statusCode) }
 
-// ConnectionClose reports whether the connection ends with this response.
+// ConnectionClose reports whether the connection is closed after this response.
 func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClose() }
 
-// SetConnectionClose makes this response the last on its connection.
+// SetConnectionClose makes this response the last one on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream makes what r yields the body. A size ≥ 0 is announced in
-// Content-Length, and r has to yield exactly that many bytes; a negative one sends the
-// body in chunks as they come. If r is an io.Closer it is closed exactly once, when it
-// is not needed any more.
+// SetBodyStream sets the body to what r yields. A size of 0 or more is sent as Content-Length, and r must yield
+// exactly that many bytes. With a negative size the body is sent in chunks as it comes. If r is an io.Closer, it is
+// closed exactly once, when it is no longer needed.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.setStream(r, size)
 	resp.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter makes what sw writes the body, sent in chunks. sw runs when the
-// response is written, after the handler has returned; what it flushes is sent at once.
+// SetBodyStreamWriter sets the body to what sw writes. It is sent in chunks. sw runs when the response is written,
+// after the handler has returned. Data that it flushes is sent at once.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)
 }
 
-// SendFile makes the file at path the body, and sets Last-Modified. It does not set
-// Content-Type. The path is used as it is: never take it from a request.
+// SendFile sets the body to the file at path, and sets Last-Modified. It does not set Content-Type. The path is used
+// unchanged, so never take it from a request.
 func (resp *Response) SendFile(path string) error {
 	info, err := os.Stat(path) // first: opening a pipe would wait
 	if err == nil && !info.Mode().IsRegular() {
@@ -120,22 +115,19 @@ func (resp *Response) SendFile(path string) error {
 	return nil
 }
 
-// ParseNetConn keeps the addresses of conn for RemoteAddr and LocalAddr.
+// ParseNetConn stores the addresses of conn, which RemoteAddr and LocalAddr then return.
 func (resp *Response) ParseNetConn(conn net.Conn) {
 	resp.remote, resp.local = conn.RemoteAddr(), conn.LocalAddr()
 }
 
-// RemoteAddr returns the address of the server that sent the response, nil if that is
-// not known.
+// RemoteAddr returns the address of the server that sent the response, or nil if it is unknown.
 func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 
-// LocalAddr returns the address that the response was received at, nil if that is not
-// known.
+// LocalAddr returns the local address of the connection that the response arrived on, or nil if it is unknown.
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
 
-// TLSConnectionState returns the state of the TLS connection that the response was
-// received on, nil without TLS. It is shared by all responses on that connection, and not
-// to be changed.
+// TLSConnectionState returns the TLS state of the connection that the response arrived on, or nil without TLS. All
+// responses of a connection share it, so do not change it.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
 // mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1). That of a 205,

@@ -8,26 +8,31 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// WriteGzip writes the response like Write, its body in gzip coding. See WriteGzipLevel.
+// WriteGzip writes the response with its body compressed by gzip at the default level. See [Response.WriteGzipLevel].
 func (resp *Response) WriteGzip(w *bufio.Writer) error {
 	return resp.WriteGzipLevel(w, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes the response like Write, its body in gzip coding at this
-// level, and sets Content-Encoding and Vary. A body is left as it is if it has a
-// coding already, is part of a larger one, is under 200 bytes, has a type that does
-// not compress, a digest or Cache-Control: no-transform, or does not get smaller.
+// WriteGzipLevel does the same as Write with the body compressed by gzip at this level. It sets Content-Encoding and
+// Vary. The body stays uncompressed if one of these applies:
+//
+//   - It already has a content coding, or is a part of a larger body.
+//   - It has fewer than 200 bytes, or compression does not make it smaller.
+//   - Its type does not compress well.
+//   - The response has a digest of the body, or Cache-Control: no-transform.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	resp.encode(coding.Gzip, level)
 	return resp.Write(w)
 }
 
-// WriteDeflate is WriteGzip for the deflate coding.
+// WriteDeflate writes the response with its body compressed by deflate at the default level. See
+// [Response.WriteGzipLevel].
 func (resp *Response) WriteDeflate(w *bufio.Writer) error {
 	return resp.WriteDeflateLevel(w, CompressDefaultCompression)
 }
 
-// WriteDeflateLevel is WriteGzipLevel for the deflate coding.
+// WriteDeflateLevel writes the response with its body compressed by deflate at this level. See
+// [Response.WriteGzipLevel].
 func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
 	resp.encode(coding.Deflate, level)
 	return resp.Write(w)

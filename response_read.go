@@ -9,17 +9,16 @@ import (
 // maxInterim is how many interim (1xx) responses may come before the final one.
 const maxInterim = 16
 
-// Read reads a whole response from r, without a limit on the body. Interim responses
-// (1xx, but 101) are skipped, 16 of them at most. io.EOF says that r ended before the
-// first byte.
+// Read reads a whole response from r, without a limit on the body. It skips interim responses (1xx except 101), at
+// most 16 of them. The error is io.EOF if r ends before the first byte.
 //
-// If StreamBody is true the body is left to be read from BodyStream; r must not be
-// used before that has ended, or has been closed without an error.
+// If StreamBody is true, the body is left for BodyStream. Do not use r until the stream has ended or was closed
+// without an error.
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
-// ReadLimitBody is Read with a limit of maxBodySize bytes for the body if that is
-// positive. A larger body is ErrBodyTooLarge; memory is used for what arrives and not for
-// what is announced. The limit is of no effect on a stream.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes if that is positive. The error for a
+// larger body is ErrBodyTooLarge. Memory is allocated for what arrives, not for what is announced. The limit does not
+// apply to a stream.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.resetSkipHeader()
 	for range maxInterim + 1 {
@@ -33,8 +32,8 @@ func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	return errInterim
 }
 
-// ReadBody reads the body of the response whose header has been read, with its
-// trailers, as ReadLimitBody does.
+// ReadBody reads the body and the trailers of a response whose header has been read. See [Response.ReadLimitBody] for
+// maxBodySize.
 func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	head := &resp.Header.head
 	if head.Parsed() {

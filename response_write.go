@@ -5,12 +5,11 @@ import (
 	"io"
 )
 
-// Write writes the response to w, and does not flush it. A body whose size is not
-// known is sent in chunks; a stream that turns out shorter or longer than announced is
-// an error. After an error w's connection cannot be used for another response.
+// Write writes the response to w without flushing it. A body of unknown size is sent in chunks. A stream that turns
+// out shorter or longer than announced is an error. After an error, do not use w's connection for another response.
 //
-// Where a status has no body, or with SkipBody, only the head is written, with the
-// Content-Length that the body would have if that is known.
+// If the status allows no body, or with SkipBody, Write sends only the head. It includes the Content-Length that the
+// body would have, if that is known.
 func (resp *Response) Write(w *bufio.Writer) error {
 	out := resp.Header.asStored()
 	return resp.write(w, &out, resp.Header.sentMinor() == 0)
@@ -97,6 +96,6 @@ func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
 // WriteTo writes the response to w. It implements io.WriterTo.
 func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(resp, w) }
 
-// String returns the response as Write would write it, or the text of the error. It
-// consumes a stream, and is for debugging.
+// String returns the response as Write would write it, or the text of the error. It consumes a stream; use it for
+// debugging only.
 func (resp *Response) String() string { return messageText(resp) }

@@ -1,6 +1,6 @@
 package gallop
 
-// Status codes: RFC 9110 §15, where nothing else is said.
+// Status codes. They are defined in RFC 9110 §15 unless a comment names another RFC.
 const (
 	StatusContinue           = 100
 	StatusSwitchingProtocols = 101
@@ -69,8 +69,7 @@ const (
 	StatusNetworkAuthenticationRequired = 511 // RFC 6585 §6
 )
 
-// StatusMessage returns the reason phrase of statusCode, "Unknown Status Code" for
-// a code without one.
+// StatusMessage returns the reason phrase of statusCode, or "Unknown Status Code" if it has none.
 func StatusMessage(statusCode int) string {
 	if statusCode >= 0 && statusCode < len(statusMessages) && statusMessages[statusCode] != "" {
 		return statusMessages[statusCode]
@@ -78,8 +77,8 @@ func StatusMessage(statusCode int) string {
 	return "Unknown Status Code"
 }
 
-// StatusCodeIsRedirect reports whether statusCode sends the client to the Location
-// of the response: 301, 302, 303, 307 or 308.
+// StatusCodeIsRedirect reports whether statusCode redirects the client to the Location header of the response. That
+// is so for 301, 302, 303, 307 and 308.
 func StatusCodeIsRedirect(statusCode int) bool {
 	switch statusCode {
 	case StatusMovedPermanently, StatusFound, StatusSeeOther, StatusTemporaryRedirect, StatusPermanentRedirect:

@@ -4,13 +4,12 @@ import (
 	"io"
 )
 
-// NewStreamReader returns a reader of what sw writes. sw runs on a goroutine of its
-// own, from now until it returns; Close makes its writes fail, so that it
-// does. A panic in sw is what Read returns, as an *ErrBodyStreamWritePanic. After Close,
-// Read returns io.EOF.
+// NewStreamReader returns a reader of the data that sw writes. sw runs on a goroutine of its own, which starts at
+// once. Close makes the writes of sw fail, so that it returns. If sw panics, Read returns an
+// *ErrBodyStreamWritePanic. After Close, Read returns io.EOF.
 //
-// Close must be called even if everything was read. The reader suits SetBodyStream;
-// SetBodyStreamWriter does the same without a goroutine.
+// Always call Close, even after reading everything. You can pass the reader to SetBodyStream; SetBodyStreamWriter
+// does the same without a goroutine.
 func NewStreamReader(sw StreamWriter) io.ReadCloser {
 	return streamReader{pipeFrom(func(w io.Writer) error { return runStreamWriter(sw, w) })}
 }

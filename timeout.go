@@ -12,14 +12,13 @@ import (
 // has timed out. Handler and server may both be at it.
 type timeoutAnswer = atomic.Pointer[Response]
 
-// TimeoutError answers the request with msg and 408 (Request Timeout), whatever
-// ctx.Response becomes. ctx may then be used on, also when the handler has returned:
-// the server leaves it to whoever holds it. The connection is closed.
+// TimeoutError sends msg with status 408 (Request Timeout) instead of ctx.Response, and closes the connection. The
+// server then no longer uses ctx, so goroutines that hold it may go on using it after the handler has returned.
 func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
 
-// TimeoutErrorWithCode is TimeoutError with another status.
+// TimeoutErrorWithCode sends msg with another status. See [RequestCtx.TimeoutError].
 func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	var resp Response
 	resp.SetStatusCode(statusCode)
@@ -27,7 +26,7 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	ctx.TimeoutErrorWithResponse(&resp)
 }
 
-// TimeoutErrorWithResponse is TimeoutError with a copy of resp for an answer.
+// TimeoutErrorWithResponse sends a copy of resp. See [RequestCtx.TimeoutError].
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
@@ -38,8 +37,8 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeout.Store(kept)
 }
 
-// LastTimeoutErrorResponse returns the answer that TimeoutError and its kin have set,
-// nil if none.
+// LastTimeoutErrorResponse returns the response that one of the TimeoutError methods or TimeoutHandler has set, or
+// nil.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
 
 // detach leaves ctx, and the bytes it shows, to a handler that may still run, and
@@ -78,20 +77,20 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	return begun
 }
 
-// TimeoutHandler returns a handler that calls h on a goroutine of its own and responds with 408 (Request Timeout) and
-// msg if h has not returned in time. ctx, as a context.Context, has this deadline and is done when it passes. Nothing else
-// stops h, and what h does to ctx afterwards has no effect.
+// TimeoutHandler returns a handler that calls h on a goroutine of its own. If h does not return in time, the response
+// is msg with status 408 (Request Timeout). ctx, as a context.Context, has this deadline and is done when it passes.
+// Nothing else stops h, and what h does to ctx afterwards has no effect.
 //
-// While as many calls as the server's Concurrency have timed out and are still running, further requests get 429.
+// If as many timed-out calls as the server's Concurrency are still running, further requests get 429.
 //
-// Handlers that watch their context do not need the goroutine. In package web, middleware.Timeout sets the deadline, leaves
-// the handler on its goroutine, and responds with 503 if the handler gives up.
+// Handlers that watch their context do not need the goroutine. In package web, middleware.Timeout sets the deadline,
+// leaves the handler on its goroutine, and responds with 503 if the handler gives up.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
 
-// TimeoutWithCodeHandler is TimeoutHandler with another status. It panics if statusCode
-// cannot be one, see [ResponseHeader.SetStatusCode].
+// TimeoutWithCodeHandler returns a handler that limits the time of h and responds with statusCode if h is too slow.
+// See [TimeoutHandler]. It panics if statusCode is invalid; see [ResponseHeader.SetStatusCode].
 func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string, statusCode int) RequestHandler {
 	new(Response).SetStatusCode(statusCode) // not when it is too late for a handler to panic
 	var running atomic.Int64

@@ -10,17 +10,15 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// URI is an http or https URI in its parts (RFC 3986).
+// URI is an http or https URI, split into its parts (RFC 3986).
 //
-// The zero value is an empty URI, ready to use. A URI must not be copied (CopyTo
-// does it) and not be used by several goroutines at once. Slices that its methods
-// return are views, valid until the next call of a method that changes the URI and
-// until it is released. docs/design/0002-paths.md says what paths go through.
+// The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. It must not be used by several
+// goroutines at once. Slices that its methods return are views. They are valid until the URI is changed or released.
+// docs/design/0002-paths.md describes how paths are normalized.
 //
-// Whatever the setters are given, FullURI, RequestURI and the other methods that write
-// the URI write one without blanks and control characters: what may not stand in
-// a path, query or fragment is percent-encoded. A host that is none is refused: SetHost
-// then leaves the URI without one.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters: they
+// percent-encode whatever is not allowed in a path, query or fragment. SetHost refuses an invalid host and leaves the
+// URI without one.
 type URI struct {
 	_ noCopy
 
@@ -28,7 +26,7 @@ type URI struct {
 	username, password []byte
 	pathOriginal       []byte
 	queryString        []byte
-	emptyQuery         bool // a question mark stands there, and nothing behind it
+	emptyQuery         bool // there is a question mark with nothing after it
 	hash               []byte
 
 	path      []byte // from pathOriginal when pathState is pathMerged or pathWhole
@@ -40,10 +38,9 @@ type URI struct {
 
 	fullURI, requestURI []byte // what the methods of these names return
 
-	// DisablePathNormalizing makes RequestURI and FullURI write the path as it was
-	// given: PathOriginal, in which only what would end the path (blanks, control
-	// characters, '?' and '#') is percent-encoded. By default they leave out dot segments.
-	// It also makes Path keep empty segments, which it merges by default.
+	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. They
+	// then percent-encode only whitespace, control characters, '?' and '#'. By default they remove dot segments. It
+	// also makes Path keep empty segments, which it merges by default.
 	DisablePathNormalizing bool
 }
 
@@ -61,8 +58,8 @@ var uriPool = sync.Pool{New: func() any { return new(URI) }}
 // AcquireURI returns an empty URI from a pool.
 func AcquireURI() *URI { return uriPool.Get().(*URI) }
 
-// ReleaseURI resets u and returns it to the pool. Neither u nor anything its
-// methods returned may be used afterwards; race builds overwrite what views refer to.
+// ReleaseURI resets u and returns it to the pool. Do not use u or anything that its methods returned afterwards. Race
+// builds overwrite the memory that views refer to.
 func ReleaseURI(u *URI) {
 	if raceEnabled {
 		u.poison()
@@ -87,7 +84,7 @@ func (u *URI) Reset() {
 	u.maxArgs = 0
 }
 
-// poison overwrites what views of u refer to. What u says does not count any more: Reset it.
+// poison overwrites what views of u refer to. The contents of u are invalid afterwards, so call Reset.
 func (u *URI) poison() {
 	for _, b := range u.buffers() {
 		bufpool.PoisonBytes(*b)
@@ -120,7 +117,7 @@ func (u *URI) CopyTo(dst *URI) {
 	dst.DisablePathNormalizing, dst.maxArgs = u.DisablePathNormalizing, u.maxArgs
 }
 
-// Scheme returns the scheme in lower case, "http" by default.
+// Scheme returns the scheme in lower case. The default is "http".
 func (u *URI) Scheme() []byte {
 	if len(u.scheme) == 0 {
 		return schemeHTTP
@@ -135,7 +132,7 @@ var (
 
 func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
 
-// SetScheme sets the scheme. Bytes that no scheme has are left out, as in "https://".
+// SetScheme sets the scheme. It drops characters that a scheme cannot contain, such as the end of "https://".
 func (u *URI) SetScheme(scheme string) { u.setScheme(UnsafeBytes(scheme)) }
 
 func (u *URI) setScheme(scheme []byte) {
@@ -148,40 +145,36 @@ func (u *URI) setScheme(scheme []byte) {
 	u.scheme = dst
 }
 
-// schemeByte returns c in lower case if it may stand at that place of a scheme.
+// schemeByte returns c in lower case, and whether it is allowed at that position of a scheme.
 func schemeByte(c byte, first bool) (byte, bool) {
 	c = ascii.Lower(c)
 	letter := c-'a' <= 'z'-'a'
 	return c, letter || !first && (ascii.IsDigit(c) || c == '+' || c == '-' || c == '.')
 }
 
-// Host returns the host in lower case, with the port if there is one.
+// Host returns the host in lower case, including the port if there is one.
 func (u *URI) Host() []byte { return u.host }
 
-// SetHost sets the host and port. A value that is none (RFC 3986 §3.2.2) leaves
-// the URI without a host.
+// SetHost sets the host and the optional port. An invalid host (RFC 3986 §3.2.2) leaves the URI without one.
 func (u *URI) SetHost(host string) { u.setHost(UnsafeBytes(host)) }
 
 func (u *URI) setHost(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
 
-// Username returns the user name as it is spelled in the URI. It is never part
-// of what FullURI and RequestURI return.
+// Username returns the user name as it is spelled in the URI. FullURI and RequestURI never include it.
 func (u *URI) Username() []byte { return u.username }
 
 // SetUsername sets the user name.
 func (u *URI) SetUsername(username string) { u.username = append(u.username[:0], username...) }
 
-// Password returns the password as it is spelled in the URI. It is never part
-// of what FullURI and RequestURI return.
+// Password returns the password as it is spelled in the URI. FullURI and RequestURI never include it.
 func (u *URI) Password() []byte { return u.password }
 
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the path: with one slash for several, without dot segments,
-// percent-decoded but for %2F, and "/" by default. It is the path to compare in routers
-// and guards, and the one that FS serves. With DisablePathNormalizing it keeps empty
-// segments: "/a//b" then is not "/a/b".
+// Path returns the normalized path, "/" by default. It is percent-decoded except for %2F, has no dot segments, and
+// has a single slash where there were several. Compare this path in routers and access checks; FS serves it. With
+// DisablePathNormalizing it keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
 	case u.pathState == pathPlain:
@@ -197,7 +190,7 @@ func (u *URI) Path() []byte {
 // PathOriginal returns the path as it was received or set.
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
-// SetPath sets the path. Escapes in it count as such: "/a%20b" is "/a b".
+// SetPath sets the path. Percent escapes in it are decoded by Path: "/a%20b" means "/a b".
 func (u *URI) SetPath(path string) { u.setPathOriginal(UnsafeBytes(path)) }
 
 func (u *URI) setPathOriginal(path []byte) {
@@ -208,20 +201,20 @@ func (u *URI) setPathOriginal(path []byte) {
 	}
 }
 
-// LastPathSegment returns what follows the last slash of Path.
+// LastPathSegment returns the part of Path after the last slash.
 func (u *URI) LastPathSegment() []byte {
 	path := u.Path()
 	return path[bytes.LastIndexByte(path, '/')+1:]
 }
 
-// QueryString returns the query, without its question mark, as it was received or set.
-// If the Args that QueryArgs returned were changed, it is made from them.
+// QueryString returns the query without its question mark, as it was received or set. If the Args that QueryArgs
+// returned were changed, the query is made from them.
 func (u *URI) QueryString() []byte {
 	u.refreshQuery()
 	return u.queryString
 }
 
-// SetQueryString sets the query, which follows the question mark.
+// SetQueryString sets the query, without its question mark.
 func (u *URI) SetQueryString(queryString string) { u.setQueryString(UnsafeBytes(queryString)) }
 
 func (u *URI) setQueryString(queryString []byte) {
@@ -229,9 +222,9 @@ func (u *URI) setQueryString(queryString []byte) {
 	u.argsParsed, u.emptyQuery = false, false
 }
 
-// QueryArgs returns the arguments of the query. Changing them changes the URI's query;
-// as long as they are only read, the query stays as it was, byte for byte. In the URI of a request
-// that a server received, Args.Err says whether there are more of them than Server.MaxFormArgs.
+// QueryArgs returns the arguments of the query. Changing them changes the query of the URI; reading them leaves it
+// unchanged, byte for byte. In the URI of a request that a server received, Args.Err says whether there are more of
+// them than Server.MaxFormArgs.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		_ = u.queryArgs.ParseAtMost(u.queryString, u.maxArgs) // Err returns it
@@ -248,25 +241,25 @@ func (u *URI) refreshQuery() {
 	}
 }
 
-// Hash returns the fragment, without its number sign, as it was received or set.
+// Hash returns the fragment without its number sign, as it was received or set.
 func (u *URI) Hash() []byte { return u.hash }
 
-// SetHash sets the fragment, which follows the number sign.
+// SetHash sets the fragment, without its number sign.
 func (u *URI) SetHash(hash string) { u.hash = append(u.hash[:0], hash...) }
 
-// FullURI returns the URI: scheme, host, path, query and fragment.
+// FullURI returns the whole URI: scheme, host, path, query and fragment.
 func (u *URI) FullURI() []byte {
 	u.fullURI = u.AppendBytes(u.fullURI[:0])
 	return u.fullURI
 }
 
-// RequestURI returns path and query, as they are sent to an origin server.
+// RequestURI returns the path and query as they are sent to an origin server.
 func (u *URI) RequestURI() []byte {
 	u.requestURI = u.appendRequestURI(u.requestURI[:0])
 	return u.requestURI
 }
 
-// String returns FullURI as a string of its own.
+// String returns FullURI as a string.
 func (u *URI) String() string { return string(u.FullURI()) }
 
 // WriteTo writes FullURI to w.

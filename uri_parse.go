@@ -7,13 +7,13 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Parse sets u to uri. DisablePathNormalizing stays as it is.
+// Parse sets u to uri. It does not change DisablePathNormalizing.
 //
-// If uri has no host of its own, host is the host; host may be nil. A
-// uri that begins with "//" is a host followed by a path if host is empty, and else a path.
-// Blanks and characters above 0x7F are accepted in path, query and fragment.
+// If uri has no host, u gets the argument host, which may be nil. If uri begins with "//", a host follows if the
+// argument host is empty; otherwise the whole of uri is a path. Spaces and bytes above 0x7F are accepted in path,
+// query and fragment.
 //
-// After an error, which is ErrInvalidURI, an EscapeError or an InvalidHostError, u is empty.
+// The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	ref := target.SplitReference(uri)
 	if len(host) > 0 && !ref.HasScheme {
@@ -51,7 +51,7 @@ func checkReference(ref *target.Reference, uri []byte) error {
 	return nil
 }
 
-// clear empties all but DisablePathNormalizing.
+// clear empties everything except DisablePathNormalizing.
 func (u *URI) clear() {
 	keep := u.DisablePathNormalizing
 	u.Reset()
@@ -82,8 +82,8 @@ func (u *URI) setAuthority(authority []byte) (err error) {
 	return nil
 }
 
-// setTarget sets u to the URI of a request with the target t (RFC 9112 §3.3). host is
-// what its Host field says, https whether it came over TLS. Both were checked.
+// setTarget sets u to the URI of a request with the target t (RFC 9112 §3.3). host is the value of its Host header,
+// and https says whether the request came over TLS. The caller has validated both.
 func (u *URI) setTarget(t *target.Target, host []byte, https bool) {
 	if t.Form == target.Absolute || t.Form == target.Authority {
 		host = t.Authority
@@ -101,27 +101,28 @@ func (u *URI) setTarget(t *target.Target, host []byte, https bool) {
 	u.username, u.password, u.hash = u.username[:0], u.password[:0], u.hash[:0]
 }
 
-// setQuery sets the query to what was received. "/a?" and "/a" are two URIs (RFC 3986 §6.2.3).
+// setQuery sets the query as received. "/a?" and "/a" are two different URIs (RFC 3986 §6.2.3).
 func (u *URI) setQuery(query []byte, has bool) {
 	u.setQueryString(query)
 	u.emptyQuery = has && len(query) == 0
 }
 
-// Update resolves newURI, a URI or a relative reference, against u and sets u to
-// the result (RFC 3986 §5.2). The empty reference changes nothing. If Parse would refuse newURI,
-// u is empty afterwards, and Parse refuses what FullURI then returns: a program that checks where
-// a redirect leads sees a URI without a host, and not the one that it came from. Resolve returns an error instead.
+// Update resolves newURI, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). The
+// empty reference changes nothing.
+//
+// If Parse would refuse newURI, u becomes empty. A program that checks where a redirect leads then sees a URI without
+// a host instead of the one it came from. Use Resolve to get an error.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
-// UpdateBytes is Update for bytes.
+// UpdateBytes does the same as [URI.Update], but takes a []byte.
 func (u *URI) UpdateBytes(newURI []byte) {
 	if u.update(newURI) != nil {
 		u.clear()
 	}
 }
 
-// Resolve resolves ref, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). The empty reference changes
-// nothing. If Parse would refuse ref, Resolve returns the error of Parse and u stays as it was.
+// Resolve resolves ref, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). The empty
+// reference changes nothing. If Parse would refuse ref, Resolve returns the error of Parse and does not change u.
 func (u *URI) Resolve(ref string) error { return u.update(UnsafeBytes(ref)) }
 
 func (u *URI) update(newURI []byte) error {
@@ -143,7 +144,7 @@ func (u *URI) update(newURI []byte) error {
 	return nil
 }
 
-// resolve is RFC 3986 §5.2.2 with u as the base.
+// resolve implements RFC 3986 §5.2.2 with u as the base.
 func (u *URI) resolve(ref *target.Reference) error {
 	switch {
 	case ref.HasAuthority:
@@ -167,7 +168,7 @@ func (u *URI) resolve(ref *target.Reference) error {
 	return nil
 }
 
-// mergePath is RFC 3986 §5.2.3 and §5.2.4.
+// mergePath implements RFC 3986 §5.2.3 and §5.2.4.
 func (u *URI) mergePath(path []byte) {
 	merged := path
 	if path[0] != '/' {
