@@ -8,21 +8,30 @@ import (
 	"time"
 )
 
-// Rate is what a server says about a limit.
+// Rate is a rate limit, as the server describes it in the headers of a response.
 type Rate struct {
-	Limit     int       // how many requests there may be in a window; 0 if it is not said
-	Remaining int       // how many are left of them
-	Reset     time.Time // when the next window begins; zero if it is not said
-	Resource  string    // what the limit is for, if it has a name
-	known     bool
+	// Limit is how many requests are allowed per window. It is 0 if unknown.
+	Limit int
+
+	// Remaining is how many requests are left in this window. See Known.
+	Remaining int
+
+	// Reset is when the next window begins. It is zero if unknown.
+	Reset time.Time
+
+	// Resource is the server's name for what the limit applies to. It is empty if the limit has no name.
+	Resource string
+
+	known bool
 }
 
-// Known reports whether the server said how much is left.
+// Known reports whether the server said how many requests are left.
 func (r Rate) Known() bool { return r.known }
 
-// Rate returns what the answer says about a limit: fields RateLimit (draft-ietf-httpapi-ratelimit-headers, the
-// list and the earlier forms), RateLimit-Remaining and its kin, X-RateLimit-Remaining and its kin. If it is
-// about several the one with the least left is returned.
+// Rate returns the rate limit in the headers of the response. It reads RateLimit, in the form of the current and
+// earlier drafts (draft-ietf-httpapi-ratelimit-headers), and then RateLimit-Remaining, X-RateLimit-Remaining and
+// X-Rate-Limit-Remaining with their related headers. If RateLimit lists several limits, it returns the one with the
+// fewest requests left.
 func (r *Response) Rate() Rate { return rateOf(&r.headers, time.Now()) }
 
 func rateOf(f *fields, now time.Time) (rate Rate) {

@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// RateLimit says what a client does about limits of the server. The zero value is the default: it
-// remembers what the server said, and refuses what the server would, with a RateLimitError and
-// without asking.
+// RateLimit sets how a client deals with rate limits of the server. By default, the client remembers the limits and
+// returns a RateLimitError, without sending the request, if the server would refuse it.
 type RateLimit struct {
-	// Ignore makes the client neither remember nor refuse.
+	// Ignore makes the client neither remember limits nor refuse requests.
 	Ignore bool
 
-	// Wait makes calls wait instead, as long as their context allows, and sends a request that was
-	// refused once more if its body can be.
+	// Wait makes calls wait for the limit, as long as their context allows. A request that the server refused is
+	// sent once more if its body can be.
 	Wait bool
 
-	// MaxPause is the longest time for which an answer makes the client refuse requests. It bounds Retry-After and
-	// the time at which a limit is reset. 0 means no bound.
+	// MaxPause limits how long a response can make the client refuse requests. It caps Retry-After and the time of
+	// the next window. 0 means no limit.
 	MaxPause time.Duration
 }
 
@@ -33,13 +32,13 @@ const (
 	rateIgnore
 )
 
-// WaitForRate returns a context with which calls wait, as with RateLimit.Wait.
+// WaitForRate returns a context whose calls wait for rate limits. See RateLimit.Wait.
 func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }
 
-// IgnoreRate returns a context with which requests are sent although the server is known to
-// refuse them. What it says is remembered.
+// IgnoreRate returns a context whose requests are sent even if the server is expected to refuse them. The client
+// still remembers the limits in the responses.
 func IgnoreRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateIgnore)
 }
