@@ -22,8 +22,8 @@
 //
 // A response whose status is not 2xx is an error. [APIError] holds the status, the body and the message that the
 // server sent. [RateLimitError], [AuthError] and [RedirectError] stand for special cases. [RequestError] means that
-// no complete response arrived, and [DecodeError] that the body could not be decoded. [StatusOf] returns the status
-// in any of them.
+// no complete response arrived, and [DecodeError] that the body could not be decoded. [StatusOf] returns the HTTP
+// status behind an error, or 0 if there is none.
 //
 // # What a client does by itself
 //

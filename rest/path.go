@@ -37,9 +37,9 @@ func originOf(u *url.URL) (string, error) {
 	case scheme != "http" && scheme != "https" || u.Opaque != "":
 		return "", fmt.Errorf("%w: want http:// or https://", ErrURL)
 	case host == "":
-		return "", fmt.Errorf("%w: there is no host", ErrURL)
+		return "", fmt.Errorf("%w: it has no host", ErrURL)
 	case u.User != nil:
-		return "", fmt.Errorf("%w: credentials do not belong there, but into WithAuth", ErrURL)
+		return "", fmt.Errorf("%w: credentials belong in WithAuth", ErrURL)
 	}
 	if port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
 		return scheme + "://" + net.JoinHostPort(host, port), nil
@@ -64,7 +64,7 @@ func parseBase(base string) (target, error) {
 		return target{}, err
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return target{}, fmt.Errorf("%w: a base has no query and no fragment", ErrURL)
+		return target{}, fmt.Errorf("%w: a base URL must not have a query or a fragment", ErrURL)
 	}
 	return target{origin: origin, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/"}, nil
 }
@@ -131,7 +131,7 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 		}
 	}
 	if used < len(params.names) {
-		return target{}, fmt.Errorf("%w: it has not all of the parameters that have a value", ErrPath)
+		return target{}, fmt.Errorf("%w: a value belongs to no parameter of the path", ErrPath)
 	}
 	if climbs(path) {
 		return target{}, ErrPathForbidden
@@ -234,7 +234,7 @@ func expand(template string, params, defaults *fields) (path string, used int, e
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", 0, fmt.Errorf("%w: a { without its }", ErrPath)
+			return "", 0, fmt.Errorf("%w: { without }", ErrPath)
 		}
 		name, many := strings.CutSuffix(name, "...")
 		value, ok := params.get(name, sameName)

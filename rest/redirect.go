@@ -26,7 +26,7 @@ func (c *Client) redirected(next stage) stage {
 	}
 }
 
-// isRedirect reports whether an answer says where to go. A 304 does not.
+// isRedirect reports whether a response redirects to a Location. A 304 does not.
 func isRedirect(status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
@@ -42,19 +42,19 @@ func (x *exchange) mostRedirects() int {
 	return x.client.maxRedirects
 }
 
-// redirect makes x the exchange that resp asks for.
+// redirect turns x into the request that resp redirects to.
 func (x *exchange) redirect(resp *Response, followed int) error {
 	to, location, reason := x.location(resp)
 	switch {
 	case reason != "":
 	case followed >= x.mostRedirects():
-		reason = "it is one too many"
+		reason = "it is one too many for WithRedirects"
 	case strings.HasPrefix(x.to.origin, "https:") && !strings.HasPrefix(to.origin, "https:"):
 		reason = "it leads from https to http"
 	}
 	method, keeps := redirectMethod(resp.StatusCode, x.method)
 	if reason == "" && keeps && !x.body.replayable() {
-		reason = "the body was read, and cannot be sent again"
+		reason = "the body can be read only once, so it cannot be sent again"
 	}
 	if reason != "" {
 		return &RedirectError{
@@ -79,9 +79,9 @@ func (x *exchange) redirect(resp *Response, followed int) error {
 func (x *exchange) location(resp *Response) (to target, location, reason string) {
 	switch all := resp.headers.lines("Location"); {
 	case len(all) == 0 || all[0] == "":
-		return to, "", "it does not say where to"
+		return to, "", "it has no Location"
 	case len(all) > 1:
-		return to, "", "it leads to several places"
+		return to, "", "it has several Location headers"
 	default:
 		location = resp.absolute(all[0])
 	}
