@@ -61,14 +61,14 @@ func rateOf(f *fields, now time.Time) (rate Rate) {
 	return Rate{}
 }
 
-// rateFields are the names of fields for one number each, as servers have them.
+// rateFields are the groups of headers, with one number each, that servers use.
 var rateFields = []struct{ remaining, limit, reset, resource string }{
 	{"RateLimit-Remaining", "RateLimit-Limit", "RateLimit-Reset", "RateLimit-Resource"},
 	{"X-RateLimit-Remaining", "X-RateLimit-Limit", "X-RateLimit-Reset", "X-RateLimit-Resource"},
 	{"X-Rate-Limit-Remaining", "X-Rate-Limit-Limit", "X-Rate-Limit-Reset", "X-Rate-Limit-Resource"},
 }
 
-// count returns the number that a field begins with: the drafts allow a policy behind it.
+// count returns the number at the start of a header. The drafts allow a policy after it.
 func count(f *fields, name string) (n int64, ok bool) {
 	value, ok := f.get(name, foldName)
 	if !ok {
@@ -79,7 +79,7 @@ func count(f *fields, name string) (n int64, ok bool) {
 	return number(strings.TrimSpace(value))
 }
 
-// number reads digits, of which a fraction is cut off, as some servers have one.
+// number parses digits and cuts off a fraction, which some servers send.
 func number(s string) (n int64, ok bool) {
 	s, _, _ = strings.Cut(s, ".")
 	if s == "" {
@@ -97,11 +97,11 @@ func number(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// clipped returns n as an int, which may be a short one.
+// clipped converts n to an int, which may have 32 bits.
 func clipped(n int64) int { return int(min(n, math.MaxInt)) }
 
-// resetAt returns the time that a number stands for: seconds from now, or since 1970, or
-// milliseconds since then.
+// resetAt interprets a number as seconds from now, as seconds since 1970, or as milliseconds since 1970, by its
+// size.
 func resetAt(t int64, now time.Time) time.Time {
 	const longAgo, inMillis = 1e8, 1e11
 	switch {
@@ -115,8 +115,8 @@ func resetAt(t int64, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// rateList reads the field RateLimit: a list of items with parameters, "name";r=50;t=30, or the dictionary of
-// earlier drafts, limit=100, remaining=50, reset=5.
+// rateList parses the RateLimit header: a list of items with parameters, such as "name";r=50;t=30, or the dictionary
+// of earlier drafts, such as limit=100, remaining=50, reset=5.
 func rateList(value string, now time.Time) (least Rate) {
 	var old Rate
 	for member := range strings.SplitSeq(value, ",") {
@@ -157,8 +157,8 @@ func (r *Rate) set(key, text string, now time.Time) {
 	}
 }
 
-// retryAfter returns how long to wait: seconds or a date (RFC 9110 §10.2.3); negative if it
-// does not say.
+// retryAfter returns how long Retry-After asks to wait, by seconds or a date (RFC 9110 §10.2.3). It is negative if
+// the header is missing or malformed.
 func retryAfter(f *fields, now time.Time) time.Duration {
 	value, ok := f.get("Retry-After", foldName)
 	if !ok {

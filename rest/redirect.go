@@ -54,7 +54,7 @@ func (x *exchange) redirect(resp *Response, followed int) error {
 	}
 	method, keeps := redirectMethod(resp.StatusCode, x.method)
 	if reason == "" && keeps && !x.body.replayable() {
-		reason = "the body can be read only once, so it cannot be sent again"
+		reason = "the body was read, and cannot be sent again"
 	}
 	if reason != "" {
 		return &RedirectError{
@@ -75,11 +75,11 @@ func (x *exchange) redirect(resp *Response, followed int) error {
 	return nil
 }
 
-// location returns where resp leads, and why that is nowhere.
+// location returns the target that resp redirects to. If it cannot be followed, it returns the reason.
 func (x *exchange) location(resp *Response) (to target, location, reason string) {
 	switch all := resp.headers.lines("Location"); {
 	case len(all) == 0 || all[0] == "":
-		return to, "", "it has no Location"
+		return to, "", "it does not say where to"
 	case len(all) > 1:
 		return to, "", "it has several Location headers"
 	default:
@@ -98,7 +98,7 @@ func (x *exchange) location(resp *Response) (to target, location, reason string)
 	return to, location, ""
 }
 
-// targetOf returns what is asked for at a URL that a server has named: all that is written differently for the same is the same.
+// targetOf returns the target for a URL from a server, normalized so that equal targets compare equal.
 func targetOf(u *url.URL) (to target, err error) {
 	u.User = nil
 	if to.origin, err = originOf(u); err != nil {
@@ -111,8 +111,8 @@ func targetOf(u *url.URL) (to target, err error) {
 	return to, nil
 }
 
-// redirectMethod returns the method of the request that follows, and whether it has the
-// body of the one before (RFC 9110 §15.4.2 to §15.4.9).
+// redirectMethod returns the method of the next request, and whether that keeps the body (RFC 9110 §15.4.2 to
+// §15.4.9).
 func redirectMethod(status int, method string) (next string, keepsBody bool) {
 	switch {
 	case status == 303 && method != "GET" && method != "HEAD":
@@ -123,7 +123,7 @@ func redirectMethod(status int, method string) (next string, keepsBody bool) {
 	return method, true
 }
 
-// keepHeaders removes the header fields that keep does not want.
+// keepHeaders removes the headers for which keep returns false.
 func (x *exchange) keepHeaders(keep func(name string) bool) {
 	var kept fields
 	for i, name := range x.headers.names {
@@ -140,8 +140,8 @@ func isAboutContent(name string) bool {
 		foldName(name, "digest") || foldName(name, "repr-digest") || foldName(name, "last-modified")
 }
 
-// harmless are the header fields that may go to anybody. All others may be, or tell, what is meant for one server
-// only: keys have many names.
+// harmless are the headers that may go to any origin. Any other header may hold a secret, because API keys are sent
+// in headers of many names.
 var harmless = []string{
 	"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "user-agent", "range", "if-none-match", "if-modified-since",
 	"content-type", "content-encoding", "content-language", "prefer", "traceparent", "tracestate", "x-request-id", "idempotency-key",
