@@ -1,6 +1,7 @@
-// Package codec encodes Go values as bodies of HTTP messages and decodes them. Packages web and rest take the same codecs.
+// Package codec encodes and decodes the bodies of HTTP messages. Packages web and rest use the same codecs.
 //
-// [JSON] does exactly what encoding/json does, in less time. [XML] uses encoding/xml. For another format, implement [Codec]:
+// [JSON] gives the same results as encoding/json in less time. [XML] uses encoding/xml. For another format,
+// implement [Codec]:
 //
 //	type CBOR struct{}
 //
@@ -8,7 +9,8 @@
 //	func (CBOR) Encode(w io.Writer, v any) error    { return cbor.NewEncoder(w).Encode(v) }
 //	func (CBOR) Decode(data []byte, v any) error    { return cbor.Unmarshal(data, v) }
 //
-// The interfaces [StreamDecoder] and [Appender] are optional. They save memory and copies.
+// A codec may also implement [StreamDecoder], to decode large bodies in little memory, and [Appender], to save a
+// copy.
 package codec
 
 import "io"

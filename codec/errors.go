@@ -2,14 +2,17 @@ package codec
 
 import "strconv"
 
-// Error says where in a text an error is. A StreamDecoder returns it if it knows the place.
+// Error is an error with its place in a text. A [StreamDecoder] returns it if it knows the place.
 type Error struct {
-	Offset int64  // number of bytes that were read before the error was found
-	Path   string // path to the value, such as "[3].name"; empty if unknown
-	Err    error  // the error itself
+	// Offset is how many bytes had been read when the error was found.
+	Offset int64
+	// Path is the path to the value, such as "[3].name". It is empty if unknown.
+	Path string
+	// Err is the cause.
+	Err error
 }
 
-// Error returns the text of Err with the place in front.
+// Error returns the place, followed by the text of Err.
 func (e *Error) Error() string {
 	place := "offset " + strconv.FormatInt(e.Offset, 10)
 	if e.Path != "" {

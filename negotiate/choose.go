@@ -1,43 +1,42 @@
 package negotiate
 
-// Kind is what is negotiated, and by which rules.
+// Kind is the kind of header to negotiate with, and the rules for it.
 type Kind uint8
 
-// The kinds, each with the function that chooses by its rules.
+// These are the kinds of negotiation. Each has a function that follows the same rules.
 const (
-	MediaTypes        Kind = iota // MediaType
-	Charsets                      // Charset
-	Encodings                     // Encoding
-	Languages                     // Language
-	LanguagesExtended             // LanguageExtended
-	LanguagesByLookup             // LanguageLookup
+	MediaTypes        Kind = iota // Accept, by the rules of MediaType
+	Charsets                      // Accept-Charset, by the rules of Charset
+	Encodings                     // Accept-Encoding, by the rules of Encoding
+	Languages                     // Accept-Language with basic filtering, by the rules of Language
+	LanguagesExtended             // Accept-Language with extended filtering, by the rules of LanguageExtended
+	LanguagesByLookup             // Accept-Language with lookup, by the rules of LanguageLookup
 )
 
-// candidate is an offer, and what the members of the header read so far say of it.
+// candidate is an offer with the verdict of the header members that were read so far.
 type candidate struct {
-	name       string // without parameters; the type that a short name stands for; "" is no offer
-	parameters string // what is behind the first semicolon of a media type
+	name       string // without parameters; short names are expanded; "" for no offer
+	parameters string // what follows the first semicolon of a media type
 	verdict
-	exact bool // it is matched by wildcards and by what is equal to it, and by nothing else
+	exact bool // only wildcards and equal names match it
 }
 
-// verdict is what a header says of an offer. The zero value is that it is not acceptable.
+// verdict is what a header says about an offer. The zero value means not acceptable.
 type verdict struct {
 	quality     int16       // 0 to 1000
-	specificity specificity // of the member that says so
-	order       int32       // where in the header that member is
+	specificity specificity // of the member that decided
+	order       int32       // position of that member in the header
 }
 
-// specificity grows the more a member says about what it matches. 0 is no match.
+// specificity says how specific a match is. A larger value is more specific, and 0 means no match.
 type specificity int32
 
 const (
 	wildcard specificity = 1 // "*" and "*/*" match anything
-	named    specificity = 2 // others are this at least
+	named    specificity = 2 // minimum for a match by name
 )
 
-// beats reports whether an offer with verdict v is to be taken rather than one with w that
-// the server lists before it.
+// beats reports whether an offer with verdict v wins over one with w that the server lists before it.
 func (v *verdict) beats(w *verdict) bool {
 	if v.quality != w.quality {
 		return v.quality > w.quality
@@ -48,8 +47,8 @@ func (v *verdict) beats(w *verdict) bool {
 	return v.order < w.order
 }
 
-// perPass is how many offers are held against a header at once. More of them take
-// another pass, so that no number of offers needs memory.
+// perPass is how many offers are matched in one pass over the header. More offers take further passes, so nothing is
+// allocated for any number of offers.
 const perPass = 6
 
 // choose returns the best of the offers, or "".
@@ -76,7 +75,7 @@ func choose(kind Kind, header string, offers []string) (winner string) {
 	return winner
 }
 
-// quality returns what the header says of one offer.
+// quality returns the weight that the header gives to one offer.
 func quality(kind Kind, header, offer string) int16 {
 	var few [1]candidate
 	few[0].set(kind, offer)
@@ -96,7 +95,7 @@ func bestOf(few []candidate, best *verdict) (index int) {
 	return index
 }
 
-// set reads an offer of a kind.
+// set parses an offer of the given kind.
 func (c *candidate) set(kind Kind, offer string) {
 	c.name = offer
 	switch kind {
@@ -108,10 +107,10 @@ func (c *candidate) set(kind Kind, offer string) {
 	c.exact = kind < Languages && !isWildcard(c.name)
 }
 
-// isWildcard reports whether a name matches others than itself.
+// isWildcard reports whether a name ends in "*", so that it can match other names.
 func isWildcard(name string) bool { return name != "" && name[len(name)-1] == '*' }
 
-// weigh holds the header against a few candidates and sets their verdicts.
+// weigh matches the header against a few candidates and sets their verdicts.
 func (k Kind) weigh(header string, few []candidate) {
 	if k == LanguagesByLookup {
 		lookup(header, few)
@@ -129,8 +128,8 @@ func (k Kind) weigh(header string, few []candidate) {
 	}
 }
 
-// read reports whether the header has members, and sets the verdicts by them: that of
-// the most specific one that matches, of equal ones the one that likes it least.
+// read sets the verdicts from the members of the header, and reports whether there are any. The most specific
+// matching member decides, and among equally specific ones the one with the lowest weight.
 func (k Kind) read(header string, few []candidate) (any bool) {
 	var m member
 	for order := int32(0); header != ""; order++ {
@@ -162,7 +161,7 @@ func (k Kind) read(header string, few []candidate) (any bool) {
 	return any
 }
 
-// acceptAll is for a header that has no preference.
+// acceptAll accepts all candidates equally, for a header without members.
 func acceptAll(few []candidate) {
 	for i := range few {
 		if few[i].name != "" {
@@ -171,8 +170,8 @@ func acceptAll(few []candidate) {
 	}
 }
 
-// matchName returns how specific a match of what has no parameters the member is, 0 if it
-// is none, and the weight of the member.
+// matchName returns how specifically the member matches a name without parameters, and the member's weight. A
+// specificity of 0 means no match.
 func (k Kind) matchName(m *member, name string) (s specificity, quality int16) {
 	switch k {
 	case Languages:

@@ -6,8 +6,8 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// member is one of the list that a header is: RFC 9110 §12.5, §5.6.1. One without a name is
-// an empty one, which is allowed, or nonsense, and says nothing.
+// member is an element of the list in a header (RFC 9110 §12.5, §5.6.1). One without a name is empty, which is
+// allowed, or malformed. It is ignored.
 type member struct {
 	name       string // a media range, charset, coding or language range
 	parameters string // with the weight among them, unless that is all there is
@@ -19,7 +19,7 @@ const (
 	minQuality = 1 // that is not a refusal
 )
 
-// cutFrom makes m the first member of a list, and returns the others.
+// cutFrom sets m to the first member of a list and returns the rest.
 func (m *member) cutFrom(list string) (rest string) {
 	first := list
 	if end := strings.IndexByte(list, ','); end >= 0 {
@@ -40,8 +40,7 @@ func (m *member) cutFrom(list string) (rest string) {
 	return rest
 }
 
-// cutParameters cuts a list in the middle of a member, which ends at the first comma that
-// is not quoted.
+// cutParameters splits a list within a member, at the first comma outside quotes.
 func cutParameters(list string) (parameters, rest string) {
 	end := endOf(list, 0, ',')
 	return list[:end], list[min(end+1, len(list)):]
@@ -101,8 +100,7 @@ func splitParameter(s string) (name, value string) {
 	return ascii.TrimOWS(name), ascii.TrimOWS(value)
 }
 
-// onlyWeight returns the weight, and whether that is all the parameters there are, as it is
-// nearly always.
+// onlyWeight returns the weight, and whether it is the only parameter, which is nearly always the case.
 func onlyWeight(parameters string) (quality int16, ok bool) {
 	p := ascii.TrimOWS(parameters)
 	if len(p) > 2 && p[0]|0x20 == 'q' && p[1] == '=' {
@@ -126,11 +124,11 @@ func (m *member) weight() int16 {
 	return maxQuality
 }
 
-// weightOf reports whether a parameter is the weight, and returns it in thousandths. What
-// follows the weight has no meaning any more (RFC 9110 §12.5.1, note on accept-ext).
+// weightOf reports whether a parameter is the weight, and returns it in thousandths. Parameters after the weight are
+// ignored (RFC 9110 §12.5.1, note on accept-ext).
 //
-// Where it is no number as it has to be, as the ".2" of some old clients, the member still
-// belongs to what can be sent: to what is liked least.
+// If the weight is malformed, like the ".2" of some old clients, the member gets the lowest weight that is not a
+// refusal.
 func weightOf(parameter string) (quality int16, ok bool) {
 	if parameter == "" || parameter[0]|0x20 != 'q' {
 		return 0, false
@@ -145,7 +143,7 @@ func weightOf(parameter string) (quality int16, ok bool) {
 	return quality, true
 }
 
-// parseQuality reads a weight in thousandths: RFC 9110 §12.4.2.
+// parseQuality parses a weight and returns it in thousandths (RFC 9110 §12.4.2).
 func parseQuality(s string) (quality int16, ok bool) {
 	if len(s) == 0 || len(s) > len("0.123") || len(s) > 1 && s[1] != '.' {
 		return 0, false

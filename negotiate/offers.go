@@ -2,17 +2,16 @@ package negotiate
 
 import "slices"
 
-// Offers are the offers of a server, parsed once instead of for each request. A route makes them
-// when it is registered. The zero value offers nothing. Offers never change, so any number of
-// goroutines may use and copy them.
+// Offers are the offers of a server, parsed once instead of for each request. Make them when a route is registered.
+// The zero value offers nothing. Offers are immutable, so they may be copied and used concurrently.
 type Offers struct {
 	kind       Kind
 	spelled    []string
 	candidates []candidate
 }
 
-// NewOffers parses offers of a kind, listed in the order of the server's preference. The
-// documentation of the kind's function says what an offer looks like.
+// NewOffers parses offers of a kind, listed in the order of the server's preference. See the function of that kind
+// for what an offer looks like.
 func NewOffers(kind Kind, offers ...string) Offers {
 	o := Offers{kind, slices.Clone(offers), make([]candidate, len(offers))}
 	for i, offer := range offers {
@@ -21,8 +20,7 @@ func NewOffers(kind Kind, offers ...string) Offers {
 	return o
 }
 
-// Choose returns the offer that the header asks for, by the rules of the kind, or "" if none is
-// acceptable.
+// Choose returns the offer that the header prefers by the rules of the kind, or "" if no offer is acceptable.
 func (o Offers) Choose(header string) string {
 	var best verdict
 	winner := ""
@@ -37,5 +35,5 @@ func (o Offers) Choose(header string) string {
 	return winner
 }
 
-// ChooseBytes is Choose for a header in a byte slice, which it does not keep.
+// ChooseBytes is like [Offers.Choose], but takes a byte slice, which it does not keep.
 func (o Offers) ChooseBytes(header []byte) string { return o.Choose(view(header)) }

@@ -1,6 +1,6 @@
 package negotiate
 
-// matchToken is the match of charsets and of codings.
+// matchToken matches charsets and codings.
 func matchToken(member, name string) specificity {
 	switch {
 	case name == "":
@@ -13,9 +13,8 @@ func matchToken(member, name string) specificity {
 	return 0
 }
 
-// setEncoding reads the offer of a coding. No coding at all is acceptable as long as
-// nothing refuses it (RFC 9110 §12.5.3), but whoever lists codings likes any of them
-// better.
+// setEncoding parses the offer of a coding. No coding is acceptable unless the header refuses it (RFC 9110 §12.5.3).
+// It gets the lowest weight, because clients that list codings prefer any of them.
 func (c *candidate) setEncoding(offer string) {
 	c.name = canonicalCoding(offer)
 	if equalFold(c.name, "identity") {
@@ -23,7 +22,7 @@ func (c *candidate) setEncoding(offer string) {
 	}
 }
 
-// canonicalCoding returns the name of a coding for an old one of it: RFC 9110 §8.4.1.
+// canonicalCoding replaces an old name of a coding by the current one (RFC 9110 §8.4.1).
 func canonicalCoding(name string) string {
 	if len(name) > 2 && name[1] == '-' {
 		return withoutX(name)

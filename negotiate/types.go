@@ -2,7 +2,7 @@ package negotiate
 
 import "github.com/gallop-http/gallop/internal/ascii"
 
-// typesByExtension has the media types of short names, without parameters.
+// typesByExtension maps short names to media types without parameters.
 var typesByExtension = map[string]string{
 	"atom": "application/atom+xml", "bin": "application/octet-stream", "cbor": "application/cbor",
 	"epub": "application/epub+zip", "form": "application/x-www-form-urlencoded", "geojson": "application/geo+json",
@@ -31,9 +31,9 @@ var typesByExtension = map[string]string{
 	"otf": "font/otf", "ttf": "font/ttf", "woff": "font/woff", "woff2": "font/woff2",
 }
 
-// TypeByExtension returns the media type, without parameters, that a short name or the
-// extension of a file stands for, with the dot or without it, in any case; "" if it
-// is not known. It is the same on every system.
+// TypeByExtension returns the media type, without parameters, for a short name or a file extension. The dot is
+// optional and case does not matter. It returns "" for unknown names. The result does not depend on the operating
+// system.
 func TypeByExtension(name string) string {
 	if name != "" && name[0] == '.' {
 		name = name[1:]

@@ -6,10 +6,10 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// AppendVary appends to dst the value of Vary (RFC 9110 §12.5.5) that an answer has
-// when its choice also depended on these fields of the request. header is the value
-// that it had so far; dst may not share its memory. What is there already, in any
-// case, is not added, and "*" on either side makes it "*".
+// AppendVary appends a value for the Vary header (RFC 9110 §12.5.5) to dst: the current value, header, followed by
+// the given fields. Use it if the response also depends on these headers of the request. Fields that header already
+// contains, in any case, are not repeated. If header or fields contain "*", the value is "*". dst must not share
+// memory with header.
 func AppendVary[H Header](dst []byte, header H, fields ...string) []byte {
 	value := ascii.TrimOWS(view(header))
 	if slices.Contains(fields, "*") || ascii.HasToken(value, "*") {

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// Auth adds the credentials of one identity to requests. A client keeps what it caches and what it knows about rate limits
-// apart by Auth. A program that acts for several identities needs a Client for each, or sets the Authorization header of
-// each request itself. An Auth must be safe for concurrent use.
+// Auth adds the credentials of one identity to requests. A client keeps a separate cache and separate rate limits
+// for each Auth. A program that acts for several identities needs a Client for each, or sets the Authorization
+// header of each request itself. An Auth must be safe for concurrent use.
 //
-// See [Bearer], [Basic], [APIKey] and [Tokens] for common credentials, and [AuthFunc] for an Authorization header that a
-// function returns.
+// See [Bearer], [Basic], [APIKey] and [Tokens] for common credentials, and [AuthFunc] for an Authorization header
+// that a function returns.
 type Auth interface {
-	// Authorize adds credentials to r, for example by calling r.SetHeader. If it returns an error, the request is not sent
-	// and the call returns an AuthError. r is valid until Authorize returns.
+	// Authorize adds credentials to r, for example by calling r.SetHeader. If it returns an error, the request is
+	// not sent and the call returns an AuthError. r is valid until Authorize returns.
 	//
-	// If the server answers with the status 401, Authorize is called once more for the same request. The request is sent
-	// again if Authorize has then changed a header and the body can be sent again. An Auth that has no better
-	// credentials returns nil without setting anything.
+	// If the server responds with 401, Authorize is called once more for the same request. The request is sent again
+	// if Authorize then changes a header and the body can be sent again. An Auth that has no better credentials
+	// returns nil without setting anything.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
@@ -41,7 +41,7 @@ func (f AuthFunc) Authorize(ctx context.Context, r *AuthRequest) error {
 	return err
 }
 
-// Bearer returns an [Auth] that sends a token that does not change (RFC 6750).
+// Bearer returns an [Auth] that sends a fixed token (RFC 6750).
 func Bearer(token string) Auth { return fixedAuth{"Authorization", "Bearer " + token} }
 
 // Basic returns an [Auth] that sends a user name and a password (RFC 7617). A user name must not contain a colon. If it
@@ -59,7 +59,7 @@ func Basic(user, password string) Auth {
 // own value.
 func APIKey(header, value string) Auth { return fixedAuth{header, value} }
 
-// fixedAuth is a header that does not change.
+// fixedAuth sends a header with a fixed value.
 type fixedAuth struct{ name, value string }
 
 // Authorize implements Auth.
@@ -73,23 +73,24 @@ func (a fixedAuth) Authorize(_ context.Context, r *AuthRequest) error {
 // AuthRequest is a request that an [Auth] adds credentials to.
 type AuthRequest struct {
 	x         *exchange
-	headers   fields    // that were set
-	room      [4]string // for headers, as most credentials need one or two
+	headers   fields    // the headers that SetHeader set
+	room      [4]string // initial memory for headers, because most credentials need one or two
 	challenge string
-	refused   bool  // with the status 401
-	changed   bool  // since the request was sent, if it was
-	err       error // of the first header that cannot be sent
+	refused   bool  // the server responded with 401
+	changed   bool  // a header changed since Authorize was called
+	err       error // the first error of SetHeader
 }
 
 // Method returns the method of the request.
 func (r *AuthRequest) Method() string { return r.x.method }
 
-// URL returns the URL that the request is sent to, with its query. It may contain secrets. After a redirect it is not the
-// URL that the call began with.
+// URL returns the URL that the request is sent to, with its query. It may contain secrets. After a redirect it is
+// the new URL, not the one that the call began with.
 func (r *AuthRequest) URL() string { return r.x.to.String() }
 
-// Header returns the first value of a header: the one that SetHeader has set, or the one of the request. It returns "" if
-// there is none. Headers that the transport adds, such as Host, Content-Length and Accept-Encoding, are missing.
+// Header returns the first value of a header. A value that SetHeader set takes precedence over the request's own. It
+// returns "" if there is none. Headers that the transport adds, such as Host, Content-Length and Accept-Encoding,
+// are not included.
 func (r *AuthRequest) Header(name string) string {
 	if value, ok := r.headers.get(name, foldName); ok {
 		return value
@@ -98,8 +99,8 @@ func (r *AuthRequest) Header(name string) string {
 	return value
 }
 
-// SetHeader sets a header of the request, in place of any value that the request has. A redirect to another origin does
-// not take it along. If the header cannot be sent, the call returns an AuthError that wraps ErrHeader.
+// SetHeader sets a header, replacing any value that the request has. The header is dropped on a redirect to another
+// origin. If it cannot be sent, the call returns an AuthError that wraps ErrHeader.
 func (r *AuthRequest) SetHeader(name, value string) {
 	if err := checkHeader(name, value); err != nil {
 		if r.err == nil {
@@ -113,9 +114,9 @@ func (r *AuthRequest) SetHeader(name, value string) {
 	}
 }
 
-// Body returns a reader of the body of the request, for credentials that sign it. The reader is never nil. It is an error if
-// the body can be read only once. Use SetBody with something that can be read again in that case: a file, bytes, or a value that
-// the codec encodes.
+// Body returns a reader of the request body, for credentials that sign it. The reader is never nil. Body returns an
+// error if the body can be read only once. In that case, pass SetBody something that can be read again: a file,
+// bytes, or a value that the codec encodes.
 func (r *AuthRequest) Body() (io.Reader, error) {
 	switch body := r.x.body; {
 	case body == nil || body.empty():
@@ -129,12 +130,12 @@ func (r *AuthRequest) Body() (io.Reader, error) {
 	}
 }
 
-// Challenge returns what the server asks for in WWW-Authenticate (RFC 9110 §11.6.1), several challenges with commas between
-// them. refused is true if the request was sent and the server answered with the status 401. Header then returns the
-// credentials that it refused.
+// Challenge returns the WWW-Authenticate header of the response (RFC 9110 §11.6.1). Several values are joined with
+// commas. refused is true if the request was sent and the server responded with 401. In that case, Header returns
+// the credentials that the server refused.
 func (r *AuthRequest) Challenge() (challenge string, refused bool) { return r.challenge, r.refused }
 
-// added returns the headers that were set, none if r is nil.
+// added returns the headers that were set. r may be nil.
 func (r *AuthRequest) added() (f fields) {
 	if r != nil {
 		f = r.headers
@@ -142,7 +143,7 @@ func (r *AuthRequest) added() (f fields) {
 	return f
 }
 
-// ask calls the Auth.
+// ask calls Authorize.
 func (r *AuthRequest) ask(a Auth) error {
 	r.changed = false
 	err := a.Authorize(r.x.ctx, r)
@@ -154,24 +155,28 @@ func (r *AuthRequest) ask(a Auth) error {
 
 // Token is an access token (RFC 6749 §5.1).
 type Token struct {
-	Value   string
-	Type    string    // "Bearer" if it is empty
-	Expires time.Time // never if it is zero
+	// Value is the token itself. It must not be empty.
+	Value string
+	// Type is the scheme of the Authorization header. Empty means Bearer.
+	Type string
+	// Expires is when the token expires. Zero means never.
+	Expires time.Time
 }
 
-// tokenSlack is how long before the end of a token the next one is fetched.
+// tokenSlack is how long before a token expires the next one is fetched.
 const tokenSlack = 10 * time.Second
 
-// Tokens returns an [Auth] that asks source for a token and uses it until shortly before it expires, or until the server
-// answers with the status 401. It then asks source again. If source returns an error, it goes on using the old token until
-// that expires. source is called by one goroutine at a time, with the context of a call that needs the token.
+// Tokens returns an [Auth] that gets a token from source. It uses the token until shortly before it expires, or
+// until the server responds with 401, and then calls source again. If source returns an error, the old token stays
+// in use until it expires. Only one goroutine at a time calls source. ctx is the context of a call that needs the
+// token.
 func Tokens(source func(ctx context.Context) (Token, error)) Auth {
 	return &tokens{source: source, lock: make(chan struct{}, 1)}
 }
 
 type tokens struct {
 	source func(context.Context) (Token, error)
-	lock   chan struct{} // and not a mutex, for calls end while they wait
+	lock   chan struct{} // a channel instead of a mutex, so that a call can be cancelled while it waits
 	token  Token
 }
 
@@ -192,7 +197,7 @@ func (t *tokens) Authorize(ctx context.Context, r *AuthRequest) error {
 	return nil
 }
 
-// get returns a token that is not the one that was rejected.
+// get returns a token that differs from the rejected one.
 func (t *tokens) get(ctx context.Context, rejected string) (string, error) {
 	select {
 	case t.lock <- struct{}{}:
@@ -201,7 +206,7 @@ func (t *tokens) get(ctx context.Context, rejected string) (string, error) {
 	}
 	defer func() { <-t.lock }()
 	old := t.token
-	left := time.Duration(0) // of the life of the old one
+	left := time.Duration(0) // time until the old token expires
 	switch {
 	case old.Value == "" || old.header() == rejected:
 	case old.Expires.IsZero():
@@ -222,7 +227,7 @@ func (t *tokens) get(ctx context.Context, rejected string) (string, error) {
 	if token.Value == "" {
 		return "", errors.New("the source returned an empty token")
 	}
-	if err := checkHeader("Authorization", token.header()); err != nil { // such a token is not kept
+	if err := checkHeader("Authorization", token.header()); err != nil { // do not keep such a token
 		return "", err
 	}
 	t.token = token
@@ -236,14 +241,14 @@ func (t *Token) header() string {
 	return t.Type + " " + t.Value
 }
 
-// auth is an Auth, and the origins that get it.
+// auth is an Auth with the origins that it serves.
 type auth struct {
 	source  Auth
 	origins []string
 	id      string
 }
 
-// authFor returns who has the credentials of an origin, nil if nobody.
+// authFor returns the auth for an origin, or nil.
 func (c *Client) authFor(origin string) *auth {
 	for _, a := range slices.Backward(c.auths) {
 		if slices.Contains(a.origins, origin) {
@@ -253,8 +258,7 @@ func (c *Client) authFor(origin string) *auth {
 	return nil
 }
 
-// authorized is the stage that adds the credentials of the origin. A token that is refused is
-// replaced once.
+// authorized is the stage that adds the credentials for the origin. After a 401 it asks the Auth once for new ones.
 func (c *Client) authorized(next stage) stage {
 	if len(c.auths) == 0 {
 		return next
@@ -280,7 +284,7 @@ func (c *Client) authorized(next stage) stage {
 			resp.discard()
 			return resp, x.unauthorized(err)
 		}
-		if !r.changed || !x.body.replayable() { // new credentials are for the next call then
+		if !r.changed || !x.body.replayable() { // the next call uses any new credentials
 			return resp, nil
 		}
 		resp.discard()
@@ -288,7 +292,7 @@ func (c *Client) authorized(next stage) stage {
 	}
 }
 
-// challenge returns the value of WWW-Authenticate.
+// challenge returns the WWW-Authenticate header, with several values joined.
 func (r *Response) challenge() string { return strings.Join(r.headers.lines("WWW-Authenticate"), ", ") }
 
 func (x *exchange) unauthorized(err error) error {
@@ -298,8 +302,8 @@ func (x *exchange) unauthorized(err error) error {
 	return &AuthError{Err: hideURL(err)}
 }
 
-// credentialOf returns what tells those apart who ask: the Auth, and whatever in the header
-// may say who it is, hashed. What it says about content, or wants to be the case, is nobody's name.
+// credentialOf returns a key for the identity behind a request. It consists of the Auth and a hash of all headers
+// that may identify the caller. Headers about the content and conditions do not identify anyone.
 func (x *exchange) credentialOf() (id string) {
 	if a := x.client.authFor(x.to.origin); a != nil && !x.has("Authorization") {
 		id = a.id
@@ -308,7 +312,7 @@ func (x *exchange) credentialOf() (id string) {
 	for i, name := range x.headers.names {
 		if !isHarmless(name) && !isAboutContent(name) && !isCondition(name) {
 			if told == nil {
-				told = make([]byte, 0, 256) // enough for most keys and tokens
+				told = make([]byte, 0, 256) // large enough for most keys and tokens
 			}
 			told = appendCounted(told, strings.ToLower(name))
 			told = appendCounted(told, x.headers.values[i])
@@ -321,7 +325,7 @@ func (x *exchange) credentialOf() (id string) {
 	return id + string(sum[:])
 }
 
-// appendCounted appends s so that one sees where it ends.
+// appendCounted appends s with its length in front, so that different lists never produce the same bytes.
 func appendCounted(b []byte, s string) []byte {
 	b = strconv.AppendInt(b, int64(len(s)), 10)
 	b = append(b, ':')

@@ -8,21 +8,20 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// Buffers are in pools by their size, a power of two each, so that a large body does not
-// stay in the place of small ones: what nobody asked for during two collections of garbage
-// is the runtime's again. Larger ones than maxPooled are not kept.
+// Buffers are pooled by size, in powers of two, so that a large buffer never serves a small body. A buffer that
+// stays unused for two garbage collections is freed. Buffers larger than maxPooled are not pooled.
 const (
 	minShift  = 10
 	maxShift  = 20
 	maxPooled = 1 << maxShift
 )
 
-// buffer is memory that is lent. Its bytes must not be looked at after release.
+// buffer is pooled memory. Its bytes must not be used after release.
 type buffer struct{ b []byte }
 
 var pools [maxShift - minShift + 1]sync.Pool
 
-// classOf returns the pool for buffers of at least size bytes, size ≤ maxPooled.
+// classOf returns the index of the pool for buffers of at least size bytes. size must be ≤ maxPooled.
 func classOf(size int) int {
 	if size <= 1<<minShift {
 		return 0
@@ -30,7 +29,7 @@ func classOf(size int) int {
 	return bits.Len(uint(size-1)) - minShift
 }
 
-// getBuffer returns an empty buffer with room for size bytes.
+// getBuffer returns an empty buffer with a capacity of at least size bytes.
 func getBuffer(size int) *buffer {
 	if size > maxPooled {
 		return &buffer{make([]byte, 0, size)}
@@ -42,7 +41,7 @@ func getBuffer(size int) *buffer {
 	return &buffer{make([]byte, 0, 1<<(class+minShift))}
 }
 
-// release gives the buffer back; nil is none.
+// release returns the buffer to its pool. buf may be nil.
 func (buf *buffer) release() {
 	if buf == nil {
 		return
@@ -61,7 +60,7 @@ func (buf *buffer) release() {
 	pools[classOf(size)].Put(buf)
 }
 
-// grow makes room for n more bytes in memory of the next class that has it.
+// grow makes room for n more bytes. It moves the content to a larger buffer if necessary.
 func (buf *buffer) grow(n int) {
 	need := len(buf.b) + n
 	if need <= cap(buf.b) {
@@ -80,7 +79,7 @@ func (buf *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// encode appends what c encodes v as.
+// encode appends v, encoded by c.
 func (buf *buffer) encode(c codec.Codec, v any) error {
 	a, ok := c.(codec.Appender)
 	if !ok {
@@ -95,7 +94,7 @@ func (buf *buffer) encode(c codec.Codec, v any) error {
 	return err
 }
 
-// fill reads until the end of r, which is io.EOF, or until there are limit bytes.
+// fill reads from r until an error, which is io.EOF at the end, or until the buffer holds limit bytes.
 func (buf *buffer) fill(r io.Reader, limit int) error {
 	for len(buf.b) < limit {
 		if len(buf.b) == cap(buf.b) {

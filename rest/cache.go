@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// cached is the stage that answers from memory.
+// cached is the stage that responds from the cache.
 func (c *Client) cached(next stage) stage {
 	k := c.cache
 	return func(x *exchange) (*Response, error) {
 		if x.method != "GET" {
 			resp, err := next(x)
-			if isUnsafe(x.method) && (err != nil || resp.StatusCode < 400) { // which may have been done though the answer is lost
+			if isUnsafe(x.method) && (err != nil || resp.StatusCode < 400) { // after an error the server may still have processed it
 				k.forget(x, resp)
 			}
 			return resp, err
@@ -39,7 +39,7 @@ func (c *Client) cached(next stage) stage {
 	}
 }
 
-// notKept is the answer to x if it may not be asked for (RFC 9111 §5.2.1.7).
+// notKept returns the 504 for a request with only-if-cached that the cache cannot serve (RFC 9111 §5.2.1.7).
 func notKept(x *exchange) *Response {
 	resp := &Response{StatusCode: 504, FromCache: true, method: x.method, url: x.to}
 	resp.empty()
@@ -50,12 +50,13 @@ func isUnsafe(method string) bool {
 	return method != "HEAD" && method != "OPTIONS" && method != "TRACE" && method != "QUERY"
 }
 
-// isConditional reports whether the request is about what somebody else keeps.
+// isConditional reports whether the request has a condition or a range of its own. Such a request bypasses the
+// cache.
 func (x *exchange) isConditional() bool {
 	return x.has("Range") || slices.ContainsFunc(conditions, x.has)
 }
 
-// conditions are the fields that say what has to be the case (RFC 9110 §13.1).
+// conditions are the headers that make a request conditional (RFC 9110 §13.1).
 var conditions = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"}
 
 func isCondition(name string) bool {
@@ -67,7 +68,7 @@ func isCondition(name string) bool {
 	return false
 }
 
-// fetch asks the server, if it can whether have still holds.
+// fetch asks the server. If the stored response has a validator, the request is conditional.
 func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) {
 	before, url := x.headers, x.to.String()
 	era := k.now(url)
@@ -93,10 +94,10 @@ func (k *cache) fetch(x *exchange, have *stored, next stage) (*Response, error) 
 	return resp, nil
 }
 
-// validate makes x a question whether the answer still holds, and reports whether it could (RFC 9111 §4.3.1).
+// validate makes x conditional on the stored response, and reports whether that was possible (RFC 9111 §4.3.1).
 func (s *stored) validate(x *exchange) bool {
 	etag, modified := validators(&s.headers)
-	x.headers = x.headers.clone() // the caller has the others
+	x.headers = x.headers.clone() // the caller restores the original headers
 	if etag != "" {
 		x.headers.set("If-None-Match", etag, foldName)
 	}
@@ -106,8 +107,8 @@ func (s *stored) validate(x *exchange) bool {
 	return etag != "" || modified != ""
 }
 
-// validators returns the tag and the date that a conditional request may send back, "" for each that is missing or too long.
-// A server that refuses a long one would refuse the request each time.
+// validators returns the ETag and the Last-Modified date for a conditional request. Either is "" if it is missing or
+// longer than 1 KiB, because a server that rejects long headers would reject the request every time.
 func validators(headers *fields) (etag, modified string) {
 	const most = 1 << 10
 	if etag, _ = headers.get("ETag", foldName); len(etag) > most {
@@ -119,7 +120,7 @@ func validators(headers *fields) (etag, modified string) {
 	return etag, modified
 }
 
-// matches reports whether the answer is one to x, too (RFC 9111 §4.1).
+// matches reports whether the stored response may be used for x (RFC 9111 §4.1).
 func (s *stored) matches(x *exchange) bool {
 	if s.credential != x.credential {
 		return false
@@ -132,7 +133,7 @@ func (s *stored) matches(x *exchange) bool {
 	return true
 }
 
-// serves reports whether the answer may be used without asking (RFC 9111 §4.2, §5.2.1).
+// serves reports whether the stored response may be used without asking the server (RFC 9111 §4.2, §5.2.1).
 func (s *stored) serves(asked directive, now time.Time) bool {
 	age := now.Sub(s.born)
 	if s.asks || asked.has("no-cache") || age >= s.fresh && !s.servesStale(asked, age-s.fresh) {
@@ -145,7 +146,8 @@ func (s *stored) serves(asked directive, now time.Time) bool {
 	return !ok || s.fresh-age > least
 }
 
-// servesStale reports whether the answer may be used though it has been stale for that long (RFC 9111 §5.2.1.2, §4.2.4).
+// servesStale reports whether the response may be used although it has been stale for the given time (RFC 9111
+// §5.2.1.2, §4.2.4).
 func (s *stored) servesStale(asked directive, since time.Duration) bool {
 	if s.strict || !asked.has("max-stale") {
 		return false
@@ -154,7 +156,7 @@ func (s *stored) servesStale(asked directive, since time.Duration) bool {
 	return limited && since <= most || asked["max-stale"] == ""
 }
 
-// response returns the answer as one to x.
+// response returns the stored response as the response to x.
 func (s *stored) response(x *exchange) *Response {
 	resp := &Response{StatusCode: 200, FromCache: true, method: x.method, url: x.to, headers: s.headers.clone(), length: int64(len(s.body))}
 	resp.headers.set("Age", strconv.Itoa(int(max(time.Since(s.born), 0)/time.Second)), foldName)
@@ -162,7 +164,7 @@ func (s *stored) response(x *exchange) *Response {
 	return resp
 }
 
-// watch keeps resp when its body was read to its end, if it may be kept (RFC 9111 §3).
+// watch stores resp once its body has been read to the end, if it may be stored (RFC 9111 §3).
 func (k *cache) watch(x *exchange, url string, resp *Response, sent time.Time, asked era) {
 	s := newStored(x, resp.headers, sent, time.Now())
 	if s == nil || resp.length > k.most/4 {
@@ -174,7 +176,8 @@ func (k *cache) watch(x *exchange, url string, resp *Response, sent time.Time, a
 	}}
 }
 
-// newStored returns what is to be kept of an answer to x, without its body, nil if nothing.
+// newStored returns the entry for a response to x, without its body. It returns nil if the response must not be
+// stored.
 func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 	said := directives(headers.lines("Cache-Control"))
 	if said.has("no-store") {
@@ -190,7 +193,7 @@ func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 			}
 		}
 	}
-	if _, coded := headers.get("Content-Encoding", foldName); coded { // what x has asked for itself is not decoded, and for others it is
+	if _, coded := headers.get("Content-Encoding", foldName); coded { // a body is decoded unless the request itself set Accept-Encoding
 		s.varies(x, "Accept-Encoding")
 	}
 	s.born = bornAt(&headers, sent, now)
@@ -201,15 +204,15 @@ func newStored(x *exchange, headers fields, sent, now time.Time) *stored {
 	return s
 }
 
-// varies makes s an answer to requests only that have the same in a field as x.
+// varies limits s to requests with the same value of a header as x.
 func (s *stored) varies(x *exchange, name string) {
 	s.vary.names = append(s.vary.names, name)
 	s.vary.values = append(s.vary.values, strings.Join(x.headers.lines(name), ","))
 }
 
-// bornAt returns when an answer was made, as old as Age or Date say it is (RFC 9111 §4.2.3).
+// bornAt returns when the response was generated, by its Age or Date header (RFC 9111 §4.2.3).
 func bornAt(headers *fields, sent, now time.Time) time.Time {
-	born := sent // what is on its way grows old as well
+	born := sent // the time in transit counts towards the age
 	if age, ok := headers.get("Age", foldName); ok {
 		if n, ok := number(strings.TrimSpace(age)); ok {
 			born = sent.Add(-time.Duration(min(n, 1e9)) * time.Second)
@@ -221,8 +224,8 @@ func bornAt(headers *fields, sent, now time.Time) time.Time {
 	return born
 }
 
-// freshFor returns for how long an answer is fresh (RFC 9111 §4.2.1). Without a word about it that
-// is no time: nothing is guessed.
+// freshFor returns how long a response is fresh (RFC 9111 §4.2.1). It returns 0 if the response does not say. There
+// is no heuristic.
 func freshFor(headers *fields, said directive) time.Duration {
 	if d, ok := said.seconds("max-age"); ok {
 		return d
@@ -250,15 +253,15 @@ func httpDate(headers *fields, name string) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-// updated returns the answer with the fields of a 304 to x (RFC 9111 §3.2), and whether that may be kept: all that
-// decides it for a 200 is asked once more. To x it is the answer in any case.
+// updated returns the stored response with the headers of a 304 (RFC 9111 §3.2), and whether it may be stored again.
+// That is decided by the rules for a 200. The result is the response to x in any case.
 func (s *stored) updated(x *exchange, news *fields, sent, now time.Time) (fresh *stored, keeps bool) {
 	if !s.isMeantBy(news) {
 		return s, false
 	}
 	headers := s.headers.clone()
 	headers.del("Age", foldName)
-	headers.set("Date", now.UTC().Format(http.TimeFormat), foldName) // unless the 304 has one (RFC 9110 §6.6.1)
+	headers.set("Date", now.UTC().Format(http.TimeFormat), foldName) // a Date in the 304 replaces it (RFC 9110 §6.6.1)
 	news.each(foldName, func(name string, values []string) bool {
 		if isAboutContent(name) || foldName(name, "ETag") {
 			return true
@@ -277,19 +280,20 @@ func (s *stored) updated(x *exchange, news *fields, sent, now time.Time) (fresh 
 	return fresh, keeps
 }
 
-// isMeantBy reports whether a 304 is about this content, and not another that the server has by now
-// (RFC 9111 §4.3.4). Tags are compared weakly, since some servers weaken them for a 200 alone.
+// isMeantBy reports whether a 304 confirms this content and not a newer version (RFC 9111 §4.3.4). ETags are
+// compared weakly, because some servers weaken them in a 200 only.
 func (s *stored) isMeantBy(news *fields) bool {
 	have, known := s.headers.get("ETag", foldName)
 	says, said := news.get("ETag", foldName)
 	return !known || !said || strings.TrimPrefix(have, "W/") == strings.TrimPrefix(says, "W/")
 }
 
-// watchedBody calls ended with all of the body when it was read to its end, which who knows where that is need not look for.
+// watchedBody calls ended with the whole body once it has been read completely. If the length is known, the caller
+// need not read on until io.EOF.
 type watchedBody struct {
 	io.ReadCloser
 	most   int64
-	length int64 // -1 if it is not known
+	length int64 // -1 if unknown
 	seen   []byte
 	ended  func([]byte)
 }
@@ -311,7 +315,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// directive are the directives of Cache-Control (RFC 9111 §5.2), names in lower case.
+// directive holds the directives of Cache-Control (RFC 9111 §5.2), with lower-case names.
 type directive map[string]string
 
 func (d directive) has(name string) bool {
@@ -324,7 +328,7 @@ func (d directive) seconds(name string) (time.Duration, bool) {
 	return time.Duration(min(n, 1e9)) * time.Second, ok
 }
 
-// directives reads the lines of Cache-Control. Of one that is there twice the first counts (RFC 9111 §4.2.1).
+// directives parses the lines of Cache-Control. If a directive is repeated, the first one counts (RFC 9111 §4.2.1).
 func directives(lines []string) directive {
 	if len(lines) == 0 {
 		return nil

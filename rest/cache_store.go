@@ -9,50 +9,51 @@ import (
 	"time"
 )
 
-// cache is a private cache in memory (RFC 9111). It keeps answers to GET with the status 200, as long as
-// they are fresh or can be asked for again with a validator, for who has asked: what is kept for one
-// credential is never shown to another.
+// cache is a private cache in memory (RFC 9111). It stores responses to GET with status 200 while they are fresh, or
+// while a validator allows asking for them again. A response that was stored for one credential is never used for
+// another.
 type cache struct {
-	most int64 // bytes
+	most int64 // maximum size in bytes
 
 	mu    sync.Mutex
 	used  int64
 	urls  map[string]*list.Element // of *cached
-	order list.List                // the one that was used last first
+	order list.List                // most recently used first
 	seed  maphash.Seed
-	eras  [256]era // of URLs, by their hashes
+	eras  [256]era // eras of URLs, indexed by their hashes
 }
 
-// era counts how often answers of some URLs were forgotten because they may have been changed. What was asked for in
-// one that is over may be from before the change.
+// era counts how often a request invalidated the stored responses of some URLs. A response that was requested in an
+// earlier era may predate the change, so it is not stored.
 type era uint32
 
 func newCache(most int64) *cache { return &cache{most: most, seed: maphash.MakeSeed()} }
 
-// cached are the answers of one URL: one for each credential and each set of the header fields that Vary names.
+// cached holds the responses for one URL: one for each credential and each combination of the headers that Vary
+// names.
 type cached struct {
 	url      string
-	variants []*stored // the newest last
+	variants []*stored // newest last
 }
 
-// stored is an answer. It is never changed.
+// stored is a stored response. It is immutable.
 type stored struct {
 	credential string
-	vary       fields // names, and the values of the request
+	vary       fields // the headers that Vary names, with the values in the request
 	headers    fields
 	body       []byte
-	born       time.Time     // when it was made, by our clock
-	fresh      time.Duration // for how long it is fresh from then on
-	asks       bool          // whether it must not be used without asking,
-	strict     bool          // or not once it is stale
+	born       time.Time     // when it was generated, by the local clock
+	fresh      time.Duration // how long after born it is fresh
+	asks       bool          // must always be revalidated (no-cache)
+	strict     bool          // must be revalidated once stale (must-revalidate)
 }
 
 const (
 	maxVariants = 16
-	entryCost   = 1 << 10 // what an answer costs beside its body and fields
+	entryCost   = 1 << 10 // estimated overhead of a response, in bytes
 )
 
-// find returns what was kept for x, nil if nothing.
+// find returns the stored response for x, or nil.
 func (k *cache) find(x *exchange) *stored {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -69,7 +70,7 @@ func (k *cache) find(x *exchange) *stored {
 	return nil
 }
 
-// eraOf returns the era of a URL. k is locked.
+// eraOf returns the era of a URL. The caller holds k.mu.
 func (k *cache) eraOf(url string) *era {
 	return &k.eras[maphash.String(k.seed, url)%uint64(len(k.eras))]
 }
@@ -81,8 +82,8 @@ func (k *cache) now(url string) era {
 	return *k.eraOf(url)
 }
 
-// keep puts s, which was asked for in the era, in the place of what was kept for the same requests, and forgets what
-// was not used for longest if there is no room.
+// keep stores s, which was requested in the given era. It replaces any response to the same requests. If the cache
+// is full, it evicts the least recently used responses.
 func (k *cache) keep(url string, s *stored, asked era) {
 	if s.cost() > k.most {
 		return
@@ -115,20 +116,21 @@ func (k *cache) keep(url string, s *stored, asked era) {
 	}
 }
 
-// supersede forgets what would have been an answer to x, for there is one that is newer.
+// supersede drops the stored responses that match x, because a newer one has arrived.
 func (k *cache) supersede(x *exchange) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.dropSome(k.urls[x.to.String()], func(old *stored) bool { return old.matches(x) })
 }
 
-// dropOldest forgets the oldest answer of a URL. k is locked.
+// dropOldest drops the oldest response of a URL. The caller holds k.mu.
 func (k *cache) dropOldest(at *list.Element) {
 	oldest := at.Value.(*cached).variants[0]
 	k.dropSome(at, func(s *stored) bool { return s == oldest })
 }
 
-// dropSome forgets answers of a URL, and the URL if none is left; nil is none. k is locked.
+// dropSome drops the selected responses of a URL, and the URL itself once it has none left. at may be nil. The
+// caller holds k.mu.
 func (k *cache) dropSome(at *list.Element, some func(*stored) bool) {
 	if at == nil {
 		return
@@ -151,13 +153,14 @@ func (s *stored) cost() int64 {
 	n := entryCost + len(s.body)
 	for _, texts := range [][]string{s.headers.names, s.headers.values, s.vary.names, s.vary.values} {
 		for _, text := range texts {
-			n += len(text) + 16 // and what a string is
+			n += len(text) + 16 // plus the string header
 		}
 	}
 	return int64(n)
 }
 
-// forget drops what x, which was not safe, may have changed (RFC 9111 §4.4). resp is nil if there was no answer.
+// forget drops the responses that the unsafe request x may have made invalid (RFC 9111 §4.4). resp is nil if there
+// was no response.
 func (k *cache) forget(x *exchange, resp *Response) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

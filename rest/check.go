@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// checked is the stage that makes errors of answers that are no success.
+// checked is the stage that turns responses outside 2xx into errors.
 func (c *Client) checked(next stage) stage {
 	return func(x *exchange) (*Response, error) {
 		resp, err := next(x)
@@ -19,7 +19,7 @@ func (c *Client) checked(next stage) stage {
 	}
 }
 
-// answerError makes an error of resp, which it reads as far as an error is kept, and ends.
+// answerError returns the error for resp. It reads at most maxError bytes of the body and discards the rest.
 func (c *Client) answerError(x *exchange, resp *Response) error {
 	api := &APIError{Method: resp.method, URL: redacted(resp.URL()), StatusCode: resp.StatusCode, Response: resp}
 	var body bytes.Buffer
@@ -40,11 +40,11 @@ func (c *Client) answerError(x *exchange, resp *Response) error {
 	return api
 }
 
-// read takes out of the body what is said there. A body that is not JSON says nothing.
+// read fills the fields of e from the body. It leaves them empty if the body is not JSON.
 func (e *APIError) read() {
 	var top object
 	if json.Unmarshal(e.Body, &top) != nil {
-		if e.addItems(e.Body); len(e.Errors) > 0 { // errors and nothing around them
+		if e.addItems(e.Body); len(e.Errors) > 0 { // the body is just a list of errors
 			e.Message = e.Errors[0].Message
 		}
 		return
@@ -72,7 +72,7 @@ func (e *APIError) read() {
 	}
 }
 
-// maxItems is how many items of an error are kept.
+// maxItems is the maximum number of items in APIError.Errors.
 const maxItems = 100
 
 func (e *APIError) addItems(lists ...json.RawMessage) {
@@ -96,7 +96,7 @@ func (e *APIError) addItems(lists ...json.RawMessage) {
 	}
 }
 
-// addFields adds the errors of fields by their names, of which each has a text or a list of them.
+// addFields adds the errors of an object that maps field names to a text or a list of texts.
 func (e *APIError) addFields(byName object) {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		from := len(e.Errors)
@@ -115,7 +115,7 @@ func (e *APIError) addFields(byName object) {
 // object is a JSON object whose members are of any type.
 type object map[string]json.RawMessage
 
-// text returns the first of the members that is a text or a number.
+// text returns the first of the members that is a non-empty string or a number.
 func (o object) text(names ...string) string {
 	for _, name := range names {
 		raw := o[name]

@@ -1,19 +1,51 @@
-// Package rest is a client for APIs that speak JSON over HTTP, and what packages for one
-// such API are built on.
+// Package rest is a client for JSON APIs, and the base for client packages of such APIs.
 //
-//	client, err := rest.New("https://api.example.com/v1/", rest.WithAuth(rest.Bearer(token)))
+//	client, err := rest.New("https://api.example.com/v1/",
+//		rest.WithAuth(rest.Bearer(token)),
+//		rest.WithTimeout(30*time.Second))
+//	if err != nil {
+//		return err
+//	}
 //	gopher, err := rest.Get[Gopher](ctx, client, "gophers/{name}", rest.SetPathValue("name", name))
+//	if rest.StatusOf(err) == 404 {
+//		return errNoSuchGopher
+//	}
 //
-// A call goes through these stages, in this order, of which docs/design/0009-rest.md says why:
+// # Clients and requests
 //
-//	rate limit   ratelimit.go   refuses, or waits for, what the server would refuse
-//	retry        retry.go       sends again what may be sent again
-//	check        check.go       makes errors of answers that are no success
-//	redirect     redirect.go    follows, without credentials where they do not belong
-//	cache        cache.go       answers from memory (cache_store.go), or asks whether that still holds
-//	auth         auth.go        adds the credentials of the origin
-//	transport    transport.go   gallop's Client, or any http.RoundTripper
+// A [Client] talks to one API. Its paths are relative to a base URL, and values in a path are escaped. [Get], [Post]
+// and the functions beside them make one call each and decode the response into a type that you choose. A [Request]
+// gives more control: [Client.NewRequest] and [Client.Request] make one, [Client.Do] sends it and decodes the
+// response, and [Client.Open] returns the response with its body unread.
+//
+// # Errors
+//
+// A response whose status is not 2xx is an error. [APIError] holds the status, the body and the message that the
+// server sent. [RateLimitError], [AuthError] and [RedirectError] stand for special cases. [RequestError] means that
+// no complete response arrived, and [DecodeError] that the body could not be decoded. [StatusOf] returns the HTTP
+// status behind an error, or 0 if there is none.
+//
+// # What a client does by itself
+//
+//   - Rate limits: it remembers the limits that the server announces and does not exceed them. See [RateLimit].
+//   - Retries: it repeats a request after a network error or a 408, 502, 503 or 504, if that is safe. See [Retry].
+//   - Redirects: it follows up to 10. Credentials are not sent to another origin. See [WithRedirects].
+//   - Credentials: an [Auth] adds them, and [Tokens] renews access tokens. See [WithAuth].
+//   - Caching: off by default. [WithCache] adds a private cache in memory (RFC 9111).
+//
+// [PagesByLink], [PagesByNumber] and [PagesByCursor] iterate over lists that the API splits into pages. Requests go
+// through a gallop.Client by default. [WithTransport] takes any http.RoundTripper instead.
 package rest
+
+// A call passes through these stages from top to bottom. docs/design/0009-rest.md gives the reasons for the order.
+//
+//	rate limit   ratelimit.go   refuses or delays requests that the server would refuse
+//	retry        retry.go       repeats failed requests that are safe to repeat
+//	check        check.go       turns responses that are not 2xx into errors
+//	redirect     redirect.go    follows redirects, and drops credentials on the way to another origin
+//	cache        cache.go       responds from memory (cache_store.go), or revalidates a stored response
+//	auth         auth.go        adds the credentials for the origin
+//	transport    transport.go   sends the request through a gallop.Client or an http.RoundTripper
 
 import (
 	"context"
@@ -29,13 +61,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Client makes requests to one API. It is made by New and may be used by many goroutines.
+// Client makes requests to one API. Call [New] to make one. It is safe for concurrent use.
 type Client struct {
 	base         target
-	headers      fields // of all requests to base.origin, as are
+	headers      fields // sent with all requests to base.origin, like query and cookies
 	query        fields
 	cookies      fields
-	params       fields // of all paths
+	params       fields // values for {name} in any path
 	agent        string
 	codec        codec.Codec
 	accept       string // the media type of the codec
@@ -46,30 +78,30 @@ type Client struct {
 	auths        []*auth
 	limits       limits
 	retry        Retry
-	cache        *cache // or nil
+	cache        *cache // nil without WithCache
 	before       []func(context.Context, *Request) error
 	after        []func(*Request, *Response, error)
-	logger       *slog.Logger // or nil
-	options      []Option     // that made it
-	send         stage        // all of them
+	logger       *slog.Logger // nil for no logging
+	options      []Option     // the options that made the client, for Clone
+	send         stage        // runs all stages
 }
 
-// stage is what an exchange goes through. It calls the next one, as often as it likes.
+// stage is one step of an exchange. It calls the next stage, as often as it needs to.
 type stage func(*exchange) (*Response, error)
 
-// exchange is a request on its way.
+// exchange is the state of a request while it is being sent.
 type exchange struct {
 	client     *Client
 	req        *Request
 	ctx        context.Context
 	method     string
 	to         target
-	headers    fields   // in full, but for credentials of the client
-	body       *payload // nil if a redirect has dropped it
-	credential string   // who is asking; see credentialOf
+	headers    fields   // all headers except the client's credentials
+	body       *payload // nil if a redirect dropped the body
+	credential string   // identifies the caller to the cache and the rate limits; see credentialOf
 
-	acted bool         // a redirect has led to the answer of it: it was acted upon, and what fails is only that
-	auth  *AuthRequest // with the headers that the auth stage adds, nil if there are none
+	acted bool         // the server processed the request and redirected to the result; later failures concern only the result
+	auth  *AuthRequest // holds the headers that the auth stage adds; nil if it adds none
 }
 
 const (
@@ -78,8 +110,9 @@ const (
 	defaultRedirects = 10
 )
 
-// New returns a client for the API whose paths are below baseURL: http or https, without
-// credentials and query. Whether it ends in a slash makes no difference.
+// New returns a client for the API at baseURL. baseURL must be http or https, without credentials, query or
+// fragment. The paths of requests are relative to it, with or without a slash at its end. New returns an error if
+// baseURL or an option is unusable.
 func New(baseURL string, options ...Option) (*Client, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
@@ -106,9 +139,9 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Clone returns a client with the options of c and, behind them, these. The two have their transport in common,
-// unless these say another, and the clone begins with what c knows about rate limits. From then on neither hears of
-// the other; caches are apart.
+// Clone returns a client with the options of c, followed by the given options. Both clients share a transport unless
+// an option sets another one. The clone starts with a copy of what c knows about rate limits. After that the clients
+// are independent of each other, and each has its own cache.
 func (c *Client) Clone(options ...Option) (*Client, error) {
 	sameTransport := option(func(n *Client) error {
 		n.transport = c.transport
@@ -124,7 +157,7 @@ func (c *Client) Clone(options ...Option) (*Client, error) {
 	return n, nil
 }
 
-// link puts the stages together.
+// link chains the stages.
 func (c *Client) link() {
 	send := c.observed(c.transport.roundTrip)
 	send = c.authorized(send)
@@ -137,13 +170,16 @@ func (c *Client) link() {
 	c.send = c.rateLimited(send)
 }
 
-// Do sends the request and makes v what the answer says: nothing if it is nil, written to it as it comes
-// if it is an io.Writer, decoded by the client's Codec into what it points to otherwise. A body
-// without anything but white space leaves v as it is.
+// Do sends the request and stores the body of the response in v:
 //
-// A status that is not 2xx is an error: APIError, RateLimitError, AuthError, RedirectError. No
-// answer, or half of one, is a RequestError, and one that cannot be decoded a DecodeError.
-// The Response is not nil whenever there was one.
+//   - If v is nil, the body is ignored.
+//   - If v is an io.Writer, the body is copied to it as it arrives.
+//   - Anything else must be a pointer, and the client's Codec decodes the body into it. An empty body, or one of white
+//     space only, leaves the value unchanged.
+//
+// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no response arrives,
+// or only part of one, the error is a RequestError. If the body cannot be decoded, it is a DecodeError. The Response
+// is non-nil whenever one arrived, even if there is an error.
 func (c *Client) Do(r *Request, v any) (*Response, error) {
 	resp, err := c.Open(r)
 	if err != nil {
@@ -152,8 +188,8 @@ func (c *Client) Do(r *Request, v any) (*Response, error) {
 	return resp, c.receive(&r.x, resp, v)
 }
 
-// Open sends the request and returns the answer when its head is there. Its Body has to be
-// closed. Errors are those of Do, and there is nothing to be closed then.
+// Open sends the request and returns the response as soon as its header has arrived. The caller must close the Body.
+// The errors are those of Do. After an error there is nothing to close.
 func (c *Client) Open(r *Request) (*Response, error) {
 	if r.client != c {
 		return nil, errNoClient
@@ -170,7 +206,7 @@ func (c *Client) Open(r *Request) (*Response, error) {
 	return resp, err
 }
 
-// open is Open without the response hooks. It leaves the context of the call in r.
+// open does the work of Open, without the response hooks. It leaves the context of the call in r.
 func (c *Client) open(r *Request) (resp *Response, err error) {
 	if r.ctx == nil {
 		return nil, errNoContext
@@ -193,7 +229,7 @@ func (c *Client) open(r *Request) (resp *Response, err error) {
 			return nil, err
 		}
 	}
-	if now := c.timeoutOf(r); now != timeout { // a hook has set another one
+	if now := c.timeoutOf(r); now != timeout { // a hook changed the timeout
 		if cancel != nil && r.ctx == limited {
 			cancel()
 			r.ctx, cancel = own, nil
@@ -218,7 +254,7 @@ func (c *Client) timeoutOf(r *Request) time.Duration {
 	return c.timeout
 }
 
-// limit gives the call at most d from now on, if that is positive. cancel also ends what it ended before.
+// limit sets a timeout of d, counted from now, if d is positive. The new cancel also calls the previous one.
 func (r *Request) limit(d time.Duration, cancel *context.CancelFunc) {
 	if d <= 0 || r.ctx == nil {
 		return
@@ -233,7 +269,7 @@ func (r *Request) limit(d time.Duration, cancel *context.CancelFunc) {
 	}
 }
 
-// log writes a record about the exchange.
+// log writes a debug record about the exchange.
 func (x *exchange) log(message string, attributes ...any) {
 	if l := x.client.logger; l != nil && l.Enabled(x.ctx, slog.LevelDebug) {
 		attributes = append([]any{"method", x.method, "url", redacted(x.to.String())}, attributes...)
@@ -241,10 +277,10 @@ func (x *exchange) log(message string, attributes ...any) {
 	}
 }
 
-// CloseIdleConnections closes the connections that no call uses.
+// CloseIdleConnections closes the connections that are not in use. Calls in flight are not affected.
 func (c *Client) CloseIdleConnections() { c.transport.closeIdle() }
 
-// cancelledBody ends a context when it is closed.
+// cancelledBody is a body that cancels a context when it is closed.
 type cancelledBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -256,13 +292,13 @@ func (b *cancelledBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// exchange makes of r what is sent.
+// exchange returns the exchange that sends r.
 func (r *Request) exchange() (*exchange, error) {
 	c := r.client
 	switch {
 	case r.ctx == nil:
 		return nil, errNoContext
-	case !httpguts.ValidHeaderFieldName(r.method): // which is a token as well
+	case !httpguts.ValidHeaderFieldName(r.method): // methods are tokens, just like header names
 		return nil, ErrMethod
 	}
 	to, err := c.base.resolve(r.path, &r.params, &c.params)
@@ -280,7 +316,8 @@ func (r *Request) exchange() (*exchange, error) {
 	return x, nil
 }
 
-// queryOf returns the query that a target has, with the parameters of the request, and those of the client that neither has.
+// queryOf returns the query for a target: its own, the parameters of the request, and any of the client's parameters
+// that neither has.
 func (c *Client) queryOf(to *target, own *fields) string {
 	query := appendQuery(to.query, own)
 	if len(c.query.names) == 0 || to.origin != c.base.origin {
@@ -295,7 +332,7 @@ func (c *Client) queryOf(to *target, own *fields) string {
 	return appendQuery(query, &more)
 }
 
-// setHeaders puts the header fields of the request together with those of the client.
+// setHeaders combines the headers of the request with those of the client.
 func (x *exchange) setHeaders() {
 	r, c := x.req, x.client
 	n := len(r.headers.names) + len(c.headers.names) + 5
@@ -338,7 +375,7 @@ func (x *exchange) has(name string) bool {
 	return ok
 }
 
-// joinCookies returns the value of a Cookie field (RFC 6265 §4.2.1).
+// joinCookies returns the value of the Cookie header (RFC 6265 §4.2.1).
 func joinCookies(before []string, cookies *fields) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(before, "; "))
@@ -351,7 +388,7 @@ func joinCookies(before []string, cookies *fields) string {
 	return b.String()
 }
 
-// failed returns the error of an exchange that got no answer.
+// failed returns the error for an exchange that got no response.
 func (x *exchange) failed(err error) error {
 	if ended := x.ctx.Err(); ended != nil {
 		err = ended

@@ -6,25 +6,33 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie that a response sets (RFC 6265 §4.1). It has the fields of a Cookie of package web.
+// Cookie is a cookie that a response sets (RFC 6265 §4.1). It has the same fields as the Cookie of package web.
 type Cookie struct {
-	Name   string
-	Value  string
-	Path   string // empty for the directory of the request path
-	Domain string // empty for the host of the request only
+	// Name and Value are the cookie's name and value as the server sent them.
+	Name  string
+	Value string
+	// Path limits the cookie to paths below it. Empty means the directory of the request path.
+	Path string
+	// Domain makes the cookie valid for this domain and its subdomains. Empty means the host of the request only.
+	Domain string
 
-	// MaxAge is how many seconds a client keeps the cookie, and Expires until when. MaxAge takes precedence. If both
-	// are zero, the client keeps the cookie until its session ends. A negative MaxAge deletes the cookie.
-	MaxAge  int
+	// MaxAge is how many seconds a client keeps the cookie. It takes precedence over Expires, and a negative value
+	// deletes the cookie. If both are zero, the client keeps the cookie until its session ends.
+	MaxAge int
+	// Expires is when a client drops the cookie, unless MaxAge is set.
 	Expires time.Time
 
-	Secure      bool // send it over https only
-	HTTPOnly    bool // hide it from scripts
-	Partitioned bool // keep it apart for each top-level site
-	SameSite    gallop.CookieSameSite
+	// Secure restricts the cookie to https.
+	Secure bool
+	// HTTPOnly hides the cookie from scripts.
+	HTTPOnly bool
+	// Partitioned keeps a separate cookie for each top-level site.
+	Partitioned bool
+	// SameSite restricts when the cookie is sent with requests from other sites.
+	SameSite gallop.CookieSameSite
 }
 
-// Cookies returns the cookies that the response sets, in the order of the header. It leaves out malformed ones.
+// Cookies returns the cookies that the response sets, in the order of the headers. Malformed cookies are skipped.
 func (r *Response) Cookies() (list []Cookie) {
 	for _, line := range r.headers.lines("Set-Cookie") {
 		var c gallop.Cookie

@@ -9,11 +9,11 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// receive makes v what the body of resp says, the answer to x, and ends it.
+// receive stores the body of resp, the response to x, in v and then discards what is left of it.
 func (c *Client) receive(x *exchange, resp *Response, v any) error {
-	defer resp.discard() // which may end the context
+	defer resp.discard() // this may cancel the context
 	err := c.read(resp, v)
-	if ended := x.ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) { // transports call it what they like
+	if ended := x.ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) { // transports report a cancelled context in various ways
 		err = errors.Join(ended, err)
 	}
 	return explain(err, resp)
@@ -33,8 +33,8 @@ func (c *Client) read(resp *Response, v any) error {
 	return c.decode(resp, v)
 }
 
-// decode decodes the body into v: from one buffer, lent for as long as that takes, if it is up to
-// maxPooled long, and else while it comes.
+// decode decodes the body into v. A body of up to maxPooled bytes is decoded from a pooled buffer. A longer one is
+// decoded while it arrives.
 func (c *Client) decode(resp *Response, v any) error {
 	if resp.length > c.maxBody {
 		return &DecodeError{Err: ErrBodyTooLarge}
@@ -43,7 +43,7 @@ func (c *Client) decode(resp *Response, v any) error {
 	if resp.length >= maxPooled {
 		return c.decodeFrom(body, body, v)
 	}
-	buf := getBuffer(int(max(resp.length+1, 0))) // one more, to see the end
+	buf := getBuffer(int(max(resp.length+1, 0))) // one more byte, to detect the end
 	defer buf.release()
 	switch err := buf.fill(body, maxPooled); err {
 	case nil:
@@ -60,19 +60,19 @@ func (c *Client) decode(resp *Response, v any) error {
 	}
 }
 
-// decodeFrom decodes what is too long for one buffer out of r, which is body or what was read from it before.
+// decodeFrom decodes a body that is too long for one buffer. r is body, with what was already read from it in front.
 func (c *Client) decodeFrom(r io.Reader, body *limited, v any) error {
 	err := c.decodeAll(r, v)
 	switch {
 	case body.err != nil:
-		return body.err // which is why, whatever the codec says
+		return body.err // the cause of any error that the codec reports
 	case body.blank && body.ended:
 		return nil
 	}
 	return asDecodeError(err, nil)
 }
 
-// decodeAll decodes what r has, in one piece if the codec cannot decode a stream.
+// decodeAll decodes r. It reads everything first if the codec cannot decode a stream.
 func (c *Client) decodeAll(r io.Reader, v any) error {
 	if s, ok := c.codec.(codec.StreamDecoder); ok {
 		return s.DecodeFrom(r, v)
@@ -84,8 +84,8 @@ func (c *Client) decodeAll(r io.Reader, v any) error {
 	return asDecodeError(c.codec.Decode(data, v), data)
 }
 
-// asDecodeError returns the error of a codec as a *DecodeError, with the place in the text if the codec names it. data is
-// the text, nil if it was a stream.
+// asDecodeError wraps an error of a codec in a *DecodeError, with the place in the text if the codec reports it.
+// data is the text, or nil if it was a stream.
 func asDecodeError(err error, data []byte) error {
 	if err == nil {
 		return nil
@@ -109,23 +109,23 @@ func asDecodeError(err error, data []byte) error {
 	return &DecodeError{Err: err}
 }
 
-// isCut reports whether data, in which json.Unmarshal found an error at the offset, is the beginning of a JSON text.
-// json.Unmarshal calls that a syntax error, but a json.Decoder tells the two apart.
+// isCut reports whether data is a truncated JSON text. json.Unmarshal, which found an error at the offset, reports
+// that as a syntax error, but a json.Decoder distinguishes the two.
 func isCut(data []byte, offset int64) bool {
 	return offset >= int64(len(data)) && errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)), io.ErrUnexpectedEOF)
 }
 
-// isBlank reports whether there is only white space in data.
+// isBlank reports whether data consists of white space only.
 func isBlank(data []byte) bool { return len(bytes.TrimLeft(data, " \t\r\n")) == 0 }
 
-// limited is a body that ends with an error when it is too long.
+// limited is a body that fails once it exceeds a limit.
 type limited struct {
 	r      io.Reader
 	left   int64
-	length int64 // what is said to be left, -1 if nothing is
-	blank  bool  // whether there was only white space so far
-	ended  bool  // with io.EOF
-	err    error // what it ended with, nil while it goes on, and if that is io.EOF
+	length int64 // declared number of bytes left, or -1
+	blank  bool  // only white space so far
+	ended  bool  // io.EOF was reached
+	err    error // the error that ended the body, other than io.EOF
 }
 
 // Read implements io.Reader.
@@ -133,7 +133,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
 	}
-	n, err := l.r.Read(p[:min(int64(len(p))-1, l.left)+1]) // one more than may be, to see it
+	n, err := l.r.Read(p[:min(int64(len(p))-1, l.left)+1]) // read one byte beyond the limit, to detect a body that is too long
 	l.blank = l.blank && isBlank(p[:n])
 	if l.length >= 0 {
 		l.length = max(l.length-int64(n), 0)
@@ -147,10 +147,10 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Left returns how many bytes the body is said to have left, -1 if that is unknown.
+// Left returns how many bytes the body still has according to its declared length, or -1 if that is unknown.
 func (l *limited) Left() int64 { return l.length }
 
-// explain says of err which request it is about.
+// explain adds the method and the URL of the request to err.
 func explain(err error, resp *Response) error {
 	if err == nil {
 		return nil

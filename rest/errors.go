@@ -12,89 +12,107 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// What is wrong with a request. None of them is sent.
+// These errors report a mistake in a request, a limit that a response exceeded, or a list of pages that does not
+// end. Compare with errors.Is.
 var (
-	// ErrURL is returned for a URL that a client cannot use.
+	// ErrURL is returned for a URL that the client cannot use. The request is not sent.
 	ErrURL = errors.New("rest: unusable URL")
 
-	// ErrPath is returned for a path whose parameters have no values, or the other way round.
-	ErrPath = errors.New("rest: the path and its parameters do not fit")
+	// ErrPath is returned if a parameter of the path has no value, or if a value belongs to no parameter of the
+	// path. The request is not sent.
+	ErrPath = errors.New("rest: path parameters and values do not match")
 
-	// ErrPathForbidden is returned for a path with a segment "..", however written, and for
-	// "." and ".." as the value of a parameter. It would lead to something else than
-	// the path says.
-	ErrPathForbidden = errors.New("rest: a path must not have .. for a segment")
+	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one, and for a parameter whose
+	// value is "." or "..". Such a path would lead outside the API. The request is not sent.
+	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
-	// ErrMethod is returned for a method that is no token (RFC 9110 §9.1).
-	ErrMethod = errors.New("rest: the method is no token (RFC 9110 §9.1)")
+	// ErrMethod is returned for a method that is not a token (RFC 9110 §9.1). The request is not sent.
+	ErrMethod = errors.New("rest: the method is not a token (RFC 9110 §9.1)")
 
-	// ErrHeader is returned for header fields and cookies that cannot be sent.
-	ErrHeader = errors.New("rest: unusable header field")
+	// ErrHeader is returned for headers and cookies that cannot be sent. The request is not sent.
+	ErrHeader = errors.New("rest: invalid header")
 
-	// ErrBodyTooLarge is returned, within a DecodeError, for a response whose body is over the limit of WithMaxBody. It wraps
-	// gallop.ErrBodyTooLarge.
-	ErrBodyTooLarge = fmt.Errorf("rest: response body over the limit of WithMaxBody: %w", gallop.ErrBodyTooLarge)
+	// ErrBodyTooLarge is wrapped in a DecodeError if the body of a response exceeds the limit of [WithMaxBody]. It
+	// wraps gallop.ErrBodyTooLarge.
+	ErrBodyTooLarge = fmt.Errorf("rest: response body exceeds the limit of WithMaxBody: %w", gallop.ErrBodyTooLarge)
 
-	// ErrPagesRepeat is returned when one page is the same as one before: the server does
-	// not know the parameter that asks for the next.
-	ErrPagesRepeat = errors.New("rest: the pages repeat")
+	// ErrPagesRepeat is returned if a page repeats an earlier one. This happens if the server ignores the parameter
+	// that selects the page.
+	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
-	// ErrPagesEmpty is returned after a hundred pages in a row without an element, each of which named a next one. A loop
-	// over elements could not end otherwise.
-	ErrPagesEmpty = errors.New("rest: a hundred pages in a row have no element")
+	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
+	// it, a loop over the elements might never end.
+	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
-	errEmptyGzip   = errors.New("rest: a gzip body goes on without content")
-	errFields      = errors.New("rest: the answer has more than 1024 header fields")
-	errNoAnswer    = errors.New("rest: the RoundTripper returned neither an answer nor an error")
+	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
+	errFields      = errors.New("rest: the response has more than 1024 headers")
+	errNoAnswer    = errors.New("rest: the RoundTripper returned neither a response nor an error")
 	errNoContext   = errors.New("rest: the context is nil")
 	errNoClient    = errors.New("rest: the request was not made by this client")
-	errOption      = errors.New("rest: unusable option")
-	errPageForeign = errors.New("rest: the next page is of another origin")
+	errOption      = errors.New("rest: invalid option")
+	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned for a request that got no answer, or not all of it. Unwrap
-// returns why: what the context says if that has ended.
+// RequestError is returned if no response arrived, or only part of one. It wraps the cause. If the context was done,
+// that is its error.
 type RequestError struct {
+	// Method is the method of the request.
 	Method string
-	URL    string // without secrets
-	Err    error
+
+	// URL is the URL of the request. Secrets in it are redacted.
+	URL string
+
+	// Err is the cause: an error of the transport, of the context, or of the io.Writer that took the body.
+	Err error
 }
 
-// Error names the request and the reason.
+// Error returns the method, the URL and the cause.
 func (e *RequestError) Error() string { return named(e.Method, e.URL) + reason(e.Err) }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 0, because there was no response of the API. The status of a proxy's refusal, or of a gallop.ParseError, is
-// in Err.
+// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, or the error is a
+// gallop.ParseError, Err has the status.
 func (e *RequestError) HTTPStatus() int { return 0 }
 
-// EncodeError is returned for a body that could not be made.
-type EncodeError struct{ Err error }
-
-// Error says why.
-func (e *EncodeError) Error() string { return "rest: the body cannot be sent: " + e.Err.Error() }
-
-// Unwrap returns why.
-func (e *EncodeError) Unwrap() error { return e.Err }
-
-// DecodeError is returned for an answer that is not what was expected.
-type DecodeError struct {
-	Method string
-	URL    string // without secrets
-	Offset int64  // how many bytes of the body were read before it was clear
-	Path   string // of the value that does not fit, as in "items[3].name"; "" if unknown
-	Err    error
+// EncodeError is returned if the body of a request cannot be encoded or read. The request is not sent.
+type EncodeError struct {
+	// Err is the cause, such as an error of the codec.
+	Err error
 }
 
-// Error says where it is wrong.
+// Error returns the text of Err with a prefix.
+func (e *EncodeError) Error() string { return "rest: cannot send the request body: " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *EncodeError) Unwrap() error { return e.Err }
+
+// DecodeError is returned if the body of a response cannot be decoded into the destination, or exceeds [WithMaxBody].
+type DecodeError struct {
+	// Method is the method of the request.
+	Method string
+
+	// URL is the URL of the request. Secrets in it are redacted.
+	URL string
+
+	// Offset is how many bytes of the body had been read when the error was found.
+	Offset int64
+
+	// Path is the path to the value that could not be decoded, such as "items[3].name". It is empty if unknown.
+	Path string
+
+	// Err is the error of the codec, or ErrBodyTooLarge.
+	Err error
+}
+
+// Error returns the method, the URL, the place in the body and the cause.
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
 		b.WriteString(named(e.Method, e.URL))
 	}
-	b.WriteString("cannot decode the answer")
+	b.WriteString("cannot decode the response")
 	if e.Path != "" {
 		b.WriteString(" at " + oneLine(e.Path))
 	}
@@ -102,39 +120,68 @@ func (e *DecodeError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns what the codec said.
+// Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 0, because the status of the response was not what went wrong.
+// HTTPStatus returns 0, because the status of the response was not the problem.
 func (e *DecodeError) HTTPStatus() int { return 0 }
 
-// APIError is the answer of a server that did not do what it was asked for: a status that is
-// not 2xx. Fields that the body does not say are empty.
+// APIError is returned for a response whose status is not 2xx.
 //
-// Bodies are understood if they are problem details (RFC 9457) or JSON in one of the common
-// forms: a message, an error or a list of errors, or those of each field, with codes and references.
+// Its fields are filled in from the body if the body is JSON: problem details (RFC 9457), or one of the other common
+// formats. Those have a message, a code, a list of errors, or errors by field. Fields that the body does not set are
+// empty.
 type APIError struct {
-	Method     string
-	URL        string // without secrets
+	// Method is the method of the request.
+	Method string
+
+	// URL is the URL of the request, after redirects. Secrets in it are redacted.
+	URL string
+
+	// StatusCode is the status of the response, such as 404.
 	StatusCode int
 
-	Message string // or title of the problem
-	Detail  string
-	Type    string // of the problem, a URI
-	Code    string // of the program that answered
-	DocsURL string
-	Errors  []ErrorItem // the first hundred
+	// Message says what went wrong. For problem details it is the title.
+	Message string
 
-	Body     []byte // the first 1 MiB of it
+	// Detail explains this occurrence of the problem. It is the detail of problem details.
+	Detail string
+
+	// Type is a URI that identifies the type of the problem.
+	Type string
+
+	// Code is the API's own error code, such as "invalid_request".
+	Code string
+
+	// DocsURL is the page that documents the error.
+	DocsURL string
+
+	// Errors are the individual errors in the body, at most a hundred.
+	Errors []ErrorItem
+
+	// Body is the body of the response, at most 1 MiB of it.
+	Body []byte
+
+	// Response is the response, for its headers. Its body has been read.
 	Response *Response
 }
 
-// ErrorItem is one of several things that were wrong.
+// ErrorItem is one of several errors in the body of an APIError. Fields that the body does not set are empty.
 type ErrorItem struct {
-	Resource, Field, Code, Message string
+	// Resource is the kind of object that the error is about, such as "Issue".
+	Resource string
+
+	// Field is the field of the request that the error is about: a name, a path or a JSON pointer.
+	Field string
+
+	// Code is the API's own code for the error, such as "missing_field".
+	Code string
+
+	// Message says what is wrong.
+	Message string
 }
 
-// Error names request, status and the beginning of the message, in one line.
+// Error returns the request, the status, the message and up to three items, in one line. Long texts are cut.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	b.WriteString(named(e.Method, e.URL) + strconv.Itoa(e.StatusCode))
@@ -159,13 +206,13 @@ func (e *APIError) Error() string {
 // HTTPStatus returns StatusCode.
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
-// StatusOf returns the HTTP status with which the API refused a request. It is the status of the first error in the tree of err,
-// in the order of errors.As, that has a method HTTPStatus() int: APIError, RateLimitError, AuthError, RedirectError and web.Error
-// have one. StatusOf returns 0 if there is no such error, for a request without a response, and for a response that cannot be
-// decoded. An error of a proxy on the way does not count.
+// StatusOf returns the HTTP status with which the API refused a request. It looks for the first error in the tree of
+// err, in the order of errors.As, that has a method HTTPStatus() int. APIError, RateLimitError, AuthError,
+// RedirectError and web.Error have one. StatusOf returns 0 if it finds no such error, if no response arrived, or if
+// the response could not be decoded. A refusal by a proxy does not count.
 //
-// A server that passes the status on to its own client should pick the statuses that make sense there: a 401 of an upstream
-// service, for example, is about the server's credentials.
+// A server that passes the status on to its own clients should choose which statuses make sense for them. A 401 of
+// an upstream service, for example, is about the server's own credentials.
 func StatusOf(err error) int {
 	var one interface {
 		error
@@ -177,16 +224,18 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// oneLine returns the beginning of a text of the server's as it may stand in a log: that is no place for lines and escapes of others.
+// oneLine returns the beginning of a text from the server in a form that is safe to log: without line breaks or
+// escape sequences.
 func oneLine(text string) string { return upTo(text, 300) }
 
-// named returns what errors about a request begin with. A redirect may have led to a URL that is too long for a log.
+// named returns the prefix of errors about a request. The URL is cut, because a redirect may have led to a very long
+// one.
 func named(method, url string) string { return method + " " + upTo(url, 1000) + ": " }
 
-// reason returns the text of an error, which may quote the server, as it may stand in a log.
+// reason returns the text of an error in a form that is safe to log, because it may quote the server.
 func reason(err error) string { return upTo(err.Error(), 600) }
 
-// upTo returns about the first bytes of text, in one line.
+// upTo returns about the first most bytes of text, in one line.
 func upTo(text string, most int) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -201,7 +250,7 @@ func upTo(text string, most int) string {
 	return b.String()
 }
 
-// String joins what the item says.
+// String joins the non-empty fields with spaces.
 func (i ErrorItem) String() string {
 	said := make([]string, 0, 4)
 	for _, s := range []string{i.Resource, i.Field, i.Code, i.Message} {
@@ -212,19 +261,25 @@ func (i ErrorItem) String() string {
 	return strings.Join(said, " ")
 }
 
-// RateLimitError is returned for a request that came too soon. To errors.As it is also the
-// APIError that the server answered with, if it did.
+// RateLimitError is returned if a rate limit of the server was reached. If the server responded to this request, the
+// error wraps the APIError.
 type RateLimitError struct {
-	Rate       Rate          // what is known about the limit, the zero value if nothing
-	RetryAfter time.Duration // how long to wait, as the server says; negative if it does not
-	Sent       bool          // whether the server said so now, or before, and nothing was sent
+	// Rate is what is known about the limit. It is the zero value if nothing is known.
+	Rate Rate
+
+	// RetryAfter is how long the server wants the client to wait. It is negative if the server did not say.
+	RetryAfter time.Duration
+
+	// Sent is true if the server refused this request. It is false if the client did not send the request because of an
+	// earlier response.
+	Sent bool
 
 	api   *APIError
-	cause error  // why waiting ended
-	name  string // of the request if nothing was sent
+	cause error  // why waiting ended early
+	name  string // method and URL of a request that was not sent
 }
 
-// Error says which request, and until when.
+// Error returns the request and when to try again.
 func (e *RateLimitError) Error() string {
 	var b strings.Builder
 	if e.api != nil {
@@ -234,17 +289,17 @@ func (e *RateLimitError) Error() string {
 	}
 	switch {
 	case e.RetryAfter >= 0:
-		b.WriteString("; again in " + e.RetryAfter.Round(time.Second).String())
+		b.WriteString("; retry in " + e.RetryAfter.Round(time.Second).String())
 	case !e.Rate.Reset.IsZero():
-		b.WriteString("; again at " + e.Rate.Reset.UTC().Format(time.RFC3339))
+		b.WriteString("; retry at " + e.Rate.Reset.UTC().Format(time.RFC3339))
 	}
 	if e.cause != nil {
-		b.WriteString("; waiting for it ended: " + e.cause.Error())
+		b.WriteString("; stopped waiting: " + e.cause.Error())
 	}
 	return b.String()
 }
 
-// HTTPStatus returns the status that the server has answered with, 403 or 429. It is 429 if nothing was sent.
+// HTTPStatus returns the status of the response, 403 or 429. It returns 429 if the request was not sent.
 func (e *RateLimitError) HTTPStatus() int {
 	if e.api != nil {
 		return e.api.StatusCode
@@ -252,7 +307,7 @@ func (e *RateLimitError) HTTPStatus() int {
 	return http.StatusTooManyRequests
 }
 
-// Unwrap returns the APIError and why waiting ended, as far as there are such.
+// Unwrap returns the APIError, if there is one, and the reason why waiting ended early, if it did.
 func (e *RateLimitError) Unwrap() (errs []error) {
 	if e.api != nil {
 		errs = append(errs, e.api)
@@ -263,14 +318,16 @@ func (e *RateLimitError) Unwrap() (errs []error) {
 	return errs
 }
 
-// AuthError is returned if credentials are missing, wrong, or could not be had. To errors.As it is
-// also the APIError with the status 401, or what the Auth returned.
+// AuthError is returned for a response with status 401, and if an [Auth] returned an error.
 type AuthError struct {
-	Challenge string // what the server asks for: WWW-Authenticate (RFC 9110 §11.6.1)
-	Err       error
+	// Challenge is the WWW-Authenticate header of the response (RFC 9110 §11.6.1).
+	Challenge string
+
+	// Err is the APIError with status 401, or the error that the Auth returned.
+	Err error
 }
 
-// Error says why.
+// Error returns the text of Err, with a prefix if there were no credentials to send.
 func (e *AuthError) Error() string {
 	if _, answered := e.Err.(*APIError); answered {
 		return e.Err.Error()
@@ -278,10 +335,10 @@ func (e *AuthError) Error() string {
 	return "rest: no credentials: " + reason(e.Err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 401 if the server has answered with that status, and 0 if there were no credentials to send.
+// HTTPStatus returns 401 if the server responded with that status, and 0 if there were no credentials to send.
 func (e *AuthError) HTTPStatus() int {
 	if api, ok := e.Err.(*APIError); ok && api.StatusCode == http.StatusUnauthorized {
 		return api.StatusCode
@@ -289,20 +346,31 @@ func (e *AuthError) HTTPStatus() int {
 	return 0
 }
 
-// RedirectError is returned for a redirect that is not followed.
+// RedirectError is returned for a redirect that the client does not follow.
 type RedirectError struct {
-	Method     string
-	URL        string // without secrets
+	// Method is the method of the request.
+	Method string
+
+	// URL is the URL of the request that was redirected. Secrets in it are redacted.
+	URL string
+
+	// StatusCode is the status of the response: 301, 302, 303, 307 or 308.
 	StatusCode int
-	Location   string // where it leads, as a URL; it may have secrets
-	Reason     string
-	Response   *Response
+
+	// Location is the absolute URL that the redirect leads to. It may contain secrets.
+	Location string
+
+	// Reason says why the client does not follow the redirect.
+	Reason string
+
+	// Response is the response, for its headers. Its body has been discarded.
+	Response *Response
 }
 
 // HTTPStatus returns StatusCode.
 func (e *RedirectError) HTTPStatus() int { return e.StatusCode }
 
-// Error says why it is not followed.
+// Error returns the request, the status, the target and the reason.
 func (e *RedirectError) Error() string {
 	return named(e.Method, e.URL) + "redirect " + strconv.Itoa(e.StatusCode) + " to " + oneLine(redacted(e.Location)) + " not followed: " + e.Reason
 }

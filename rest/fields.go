@@ -135,37 +135,37 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 	f.loop(sameName, func(name string, values []string) bool { return yield(name, values[0]) })
 }
 
-// Headers returns an iterator over the header fields that were set: each name once, as
-// it was written first, in the order in which they came, with all its values. Those that
-// the client adds when it sends the request are not among them.
+// Headers returns an iterator over the headers that were set. It yields each name once, as it was first written and
+// in the order in which the names were added, with all its values. Headers that the client adds on sending are not
+// included.
 //
-// The loop may change the request, with any of its setters. It goes on with the fields that the request
-// had when the loop began; the next loop sees the changes. A loop that changes nothing allocates nothing.
+// The loop may call any setter of the request. It continues over the headers as they were when it began, and the
+// next loop sees the changes. A loop that changes nothing allocates nothing.
 //
-// The strings are yours forever. The slice is valid until the request is changed after the loop, and must not be written to.
+// The strings remain valid forever. The slice is valid until the request changes after the loop. Do not modify it.
 // The other iterators of a Request follow the same rules.
 func (r *Request) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.loop(foldName, yield) }
 }
 
-// Query returns an iterator over the query parameters that were set, as Headers does.
-// A query that is part of the path is not looked into.
+// Query returns an iterator over the query parameters that were set. It does not include parameters in the path. See
+// [Request.Headers] for its rules.
 func (r *Request) Query() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.query.loop(sameName, yield) }
 }
 
-// Form returns an iterator over the fields of the form, as Headers does.
+// Form returns an iterator over the fields of the form. See [Request.Headers] for its rules.
 func (r *Request) Form() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.form.loop(sameName, yield) }
 }
 
-// Cookies returns an iterator over names and values of the cookies, as Headers does.
+// Cookies returns an iterator over the names and values of the cookies. See [Request.Headers] for its rules.
 func (r *Request) Cookies() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { r.cookies.loopOnes(yield) }
 }
 
-// PathValues returns an iterator over names and values of the parts of the path, as
-// Headers does.
+// PathValues returns an iterator over the names and values of the path parameters that were set. See
+// [Request.Headers] for its rules.
 func (r *Request) PathValues() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { r.params.loopOnes(yield) }
 }

@@ -9,7 +9,7 @@ func Get[T any](ctx context.Context, c *Client, path string, options ...RequestO
 	return v, err
 }
 
-// Head requests the header for path with the method HEAD. The Response is not nil whenever the server has answered.
+// Head requests the header for path with the method HEAD. The Response is non-nil whenever one arrived.
 func Head(ctx context.Context, c *Client, path string, options ...RequestOption) (*Response, error) {
 	r, err := c.NewRequest(ctx, "HEAD", path, nil, options...)
 	if err != nil {
@@ -48,8 +48,8 @@ func Delete(ctx context.Context, c *Client, path string, options ...RequestOptio
 	return err
 }
 
-// Send sends body to path with any method, decodes the body of the response into a T, and returns the response as well. A nil
-// body sends none. The Response is not nil whenever the server has answered, even if there is an error.
+// Send sends body to path with any method, decodes the body of the response into a T, and returns the response as
+// well. A nil body sends none. The Response is non-nil whenever one arrived, even if there is an error.
 func Send[T any](ctx context.Context, c *Client, method, path string, body any, options ...RequestOption) (T, *Response, error) {
 	var v T
 	r, err := c.NewRequest(ctx, method, path, body, options...)

@@ -38,10 +38,10 @@ func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	})
 }
 
-// Target returns method and path as they were set. The path may have parameters.
+// Target returns the method and the path as they were set. Parameters in the path are not replaced.
 func (r *Request) Target() (method, path string) { return r.method, r.path }
 
-// Header returns the first header field with the name that was set, "" if none was.
+// Header returns the first value of a header that was set on the request, or "" if there is none.
 func (r *Request) Header(name string) string {
 	value, _ := r.headers.get(name, foldName)
 	return value
@@ -60,14 +60,14 @@ func (r *Request) Body() any {
 	return r.body
 }
 
-// SetTimeout sets how long the call may take, in the place of WithTimeout. Zero is that again, and
-// a negative time no limit but that of the context.
+// SetTimeout limits how long the call may take, overriding [WithTimeout]. 0 restores the client's timeout. A
+// negative d means no limit other than the context's.
 func (r *Request) SetTimeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
 }
 
-// SetRedirects sets how many redirects the call follows, in the place of WithRedirects.
+// SetRedirects sets how many redirects the call follows, overriding [WithRedirects]. 0 or less follows none.
 func (r *Request) SetRedirects(most int) *Request {
 	r.redirects = 1 + max(most, 0)
 	return r

@@ -8,8 +8,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// lent is memory that a request and the readers of its body have together. Who is last gives it back. A transport
-// may read when it has answered, but not when it has closed the body; one that never does so keeps the memory.
+// lent is memory that a request shares with the readers of its body. The last user returns it to the pool. A
+// transport may still read after it has returned a response, but not after it has closed the body. If it never
+// closes the body, the memory is not reused.
 type lent struct {
 	*buffer
 	users atomic.Int32
@@ -27,7 +28,7 @@ func (l *lent) reader() io.ReadCloser {
 	return &lentReader{from: l}
 }
 
-// lentReader may be closed while it is read, by others and more than once.
+// lentReader reads lent memory. It may be closed concurrently with a Read, and more than once.
 type lentReader struct {
 	mu   sync.Mutex
 	from *lent // nil when it is closed

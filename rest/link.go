@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// link is one of a Link field (RFC 8288 §3).
+// link is one link of a Link header (RFC 8288 §3).
 type link struct {
 	target   string // a reference
 	rels     string // with blanks between
@@ -23,8 +23,7 @@ func (l link) has(rel string) bool {
 	return false
 }
 
-// linksIn returns an iterator over the links in the value of a Link field. What is
-// malformed is left out, up to the next comma behind it.
+// linksIn returns an iterator over the links in a Link header. A malformed link is skipped up to the next comma.
 func linksIn(value string) iter.Seq[link] {
 	return func(yield func(link) bool) {
 		for value != "" {
@@ -102,7 +101,7 @@ func unquote(s string) (value, rest string) {
 	return b.String(), ""
 }
 
-// absolute returns the URL that a reference in r leads to, "" if it is malformed.
+// absolute resolves a reference in r to a URL. It returns "" if the reference is malformed.
 func (r *Response) absolute(reference string) string {
 	ref, err := url.Parse(reference)
 	if err != nil {

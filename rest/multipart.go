@@ -20,15 +20,15 @@ type file struct {
 	src                    io.Reader
 }
 
-// AddFile adds a file to the form, which is multipart/form-data then (RFC 7578): its content is read from
-// src while it is sent, and never in memory whole. If every src is an io.ReaderAt and an
-// io.Seeker, as an os.File is, the request can be sent again by retries and redirects. The
-// media type is that of the name's ending; AddFileAs says another. src is not closed.
+// AddFile adds a file to the form, which is then sent as multipart/form-data (RFC 7578). src is read while the
+// request is sent, so the file is never in memory as a whole. src is not closed. If every src is an io.ReaderAt and
+// an io.Seeker, like an os.File, retries and redirects can send the request again. The extension of name determines
+// the media type. To set another one, use AddFileAs.
 func (r *Request) AddFile(field, name string, src io.Reader) *Request {
 	return r.AddFileAs(field, name, mime.TypeByExtension(path.Ext(name)), src)
 }
 
-// AddFileAs is AddFile with a media type, application/octet-stream if it is "".
+// AddFileAs adds a file with the given media type. Empty means application/octet-stream. See [Request.AddFile].
 func (r *Request) AddFileAs(field, name, mediaType string, src io.Reader) *Request {
 	if mediaType == "" {
 		mediaType = "application/octet-stream"
@@ -85,7 +85,7 @@ func (p *payload) multipart(r *Request) error {
 	return nil
 }
 
-// joined returns text with the bodies at its ends.
+// joined returns a reader of text with the files inserted at the given offsets.
 func joined(text []byte, ends []int, bodies []payload) (io.Reader, error) {
 	all := make([]io.Reader, 0, 2*len(bodies)+1)
 	from := 0
@@ -100,7 +100,7 @@ func joined(text []byte, ends []int, bodies []payload) (io.Reader, error) {
 	return io.MultiReader(append(all, bytes.NewReader(text[from:]))...), nil
 }
 
-// head returns the fields of the part (RFC 7578 §4.2).
+// head returns the headers of the part (RFC 7578 §4.2).
 func (f *file) head() textproto.MIMEHeader {
 	return textproto.MIMEHeader{
 		"Content-Disposition": {`form-data; name="` + partName(f.field) + `"; filename="` + partName(f.name) + `"`},

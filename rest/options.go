@@ -20,9 +20,10 @@ type option func(*Client) error
 
 func (f option) apply(c *Client) error { return f(c) }
 
-// WithClient makes the client use this gallop.Client and its connections. It must not follow
-// redirects itself: MaxRedirects has to be 0. With DetailedErrors, retries include a POST of which nothing was written.
-// A gallop.Client refuses heads over 4 KiB and dials IPv4 only unless its MaxResponseHeaderBytes and DialDualStack are set.
+// WithClient makes the client send requests through g and its connections. g must not follow redirects itself, so
+// its MaxRedirects must be 0. If g.DetailedErrors is set, a POST is retried if nothing of it was written. A
+// gallop.Client rejects response heads over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and
+// DialDualStack are set.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -33,8 +34,9 @@ func WithClient(g *gallop.Client) Option {
 	})
 }
 
-// WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If
-// it is a cache, the answers from there should have X-From-Cache: what they say about rate limits is old.
+// WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches
+// responses, it should mark them with the header X-From-Cache, so that the client ignores their outdated rate
+// limits.
 func WithTransport(rt http.RoundTripper) Option {
 	return option(func(c *Client) error {
 		if rt == nil {
@@ -45,8 +47,8 @@ func WithTransport(rt http.RoundTripper) Option {
 	})
 }
 
-// WithHeader adds a header field to all requests to the origin of the base URL that do not
-// have it themselves. It is not sent to others, also not behind a redirect.
+// WithHeader adds a header to all requests that do not set it themselves. It is sent to the origin of the base URL
+// only, even after a redirect.
 func WithHeader(name, value string) Option {
 	return option(func(c *Client) error {
 		if err := checkHeader(name, value); err != nil {
@@ -57,8 +59,8 @@ func WithHeader(name, value string) Option {
 	})
 }
 
-// WithQuery adds a query parameter, as WithHeader does a header field. A request that has it, in its path or
-// by SetQuery, keeps its own.
+// WithQuery adds a query parameter to all requests to the origin of the base URL. A request that has the parameter,
+// in its path or from SetQuery, keeps its own value.
 func WithQuery(name, value string) Option {
 	return option(func(c *Client) error {
 		c.query.add(name, value, sameName)
@@ -66,8 +68,8 @@ func WithQuery(name, value string) Option {
 	})
 }
 
-// WithCookie adds a cookie, as WithHeader does a header field. A jar that keeps cookies of the server is
-// gallop.Client's: see WithClient.
+// WithCookie adds a cookie to all requests to the origin of the base URL. A request that sets the cookie itself
+// keeps its own value. To store cookies that the server sets, use a gallop.Client with a jar. See [WithClient].
 func WithCookie(name, value string) Option {
 	return option(func(c *Client) error {
 		if err := checkCookie(name, value); err != nil {
@@ -78,8 +80,8 @@ func WithCookie(name, value string) Option {
 	})
 }
 
-// WithPathValue sets the value of {name} or {name...} in all paths that have it, and whose request
-// does not set it.
+// WithPathValue sets the value of {name} or {name...} in every path that contains it. A value that the request sets
+// takes precedence.
 func WithPathValue(name, value string) Option {
 	return option(func(c *Client) error {
 		c.params.set(name, value, sameName)
@@ -87,7 +89,7 @@ func WithPathValue(name, value string) Option {
 	})
 }
 
-// WithUserAgent sets the User-Agent, "gallop-rest" by default. With "" there is none.
+// WithUserAgent sets the User-Agent header. The default is "gallop-rest". An empty agent sends no User-Agent.
 func WithUserAgent(agent string) Option {
 	return option(func(c *Client) error {
 		c.agent = agent
@@ -95,8 +97,8 @@ func WithUserAgent(agent string) Option {
 	})
 }
 
-// WithTimeout sets how long a call may take, with waiting, retries and redirects, to the end
-// of its body. There is no limit by default but that of its context.
+// WithTimeout limits how long a call may take, including waits, retries, redirects and reading the body. The
+// default, 0, means no limit other than the context's.
 func WithTimeout(d time.Duration) Option {
 	return option(func(c *Client) error {
 		if d < 0 {
@@ -124,8 +126,8 @@ func WithCodec(bodies codec.Codec) Option {
 	})
 }
 
-// WithMaxBody sets how many bytes of an answer, as it is decompressed, are decoded: 64 MiB by default. More is ErrBodyTooLarge.
-// What goes to an io.Writer is not limited.
+// WithMaxBody limits how many bytes of a response body are decoded, counted after decompression. The default is 64
+// MiB. A longer body is an ErrBodyTooLarge. A body that is copied to an io.Writer is not limited.
 func WithMaxBody(n int64) Option {
 	return option(func(c *Client) error {
 		if n <= 0 {
@@ -136,7 +138,8 @@ func WithMaxBody(n int64) Option {
 	})
 }
 
-// WithRedirects sets how many redirects a call follows: 10 by default. With 0 each is a RedirectError.
+// WithRedirects sets how many redirects a call follows. The default is 10. With 0, every redirect is a
+// RedirectError.
 func WithRedirects(most int) Option {
 	return option(func(c *Client) error {
 		c.maxRedirects = max(most, 0)
@@ -144,7 +147,7 @@ func WithRedirects(most int) Option {
 	})
 }
 
-// WithRetry sets what is sent again. The default is Retry{Max: 2}.
+// WithRetry sets which requests are retried. The default is Retry{Max: 2}.
 func WithRetry(r Retry) Option {
 	return option(func(c *Client) error {
 		c.retry = r
@@ -152,7 +155,7 @@ func WithRetry(r Retry) Option {
 	})
 }
 
-// WithRateLimit sets what happens when the server limits the rate of requests.
+// WithRateLimit sets how the client deals with rate limits of the server. See [RateLimit] for the default.
 func WithRateLimit(policy RateLimit) Option {
 	return option(func(c *Client) error {
 		c.limits.policy = policy
@@ -160,10 +163,12 @@ func WithRateLimit(policy RateLimit) Option {
 	})
 }
 
-// WithCache makes the client keep answers in memory, this many bytes of them at most, and none that is longer
-// than a quarter of that: a private cache (RFC 9111). It is the client's own, and what it
-// keeps for one credential is not shown to another. Response.FromCache says where an answer comes from. What a request says in
-// Cache-Control holds; one with only-if-cached never reaches the server, and gets a 504 if there is no answer.
+// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size
+// bytes, and no response larger than a quarter of that. It belongs to this client. A response that was stored for
+// one credential is never used for another. Response.FromCache says whether a response came from the cache.
+//
+// The client obeys the Cache-Control header of a request. A request with only-if-cached never reaches the server,
+// and gets a 504 if no stored response fits.
 func WithCache(size int64) Option {
 	return option(func(c *Client) error {
 		if size <= 0 {
@@ -174,9 +179,9 @@ func WithCache(size int64) Option {
 	})
 }
 
-// WithAuth adds credentials to requests to these origins, https://host or https://host:port, and to no
-// others; without any, to the origin of the base URL. Of several for one origin the last counts. A request
-// that has an Authorization of its own keeps it.
+// WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port.
+// Without origins, it applies to the origin of the base URL. If several apply to one origin, the last one counts. A
+// request that sets an Authorization header keeps it.
 func WithAuth(source Auth, origins ...string) Option {
 	return option(func(c *Client) error {
 		if source == nil {

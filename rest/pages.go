@@ -12,16 +12,16 @@ import (
 // maxEmptyPages is how many pages in a row may be without an element.
 const maxEmptyPages = 100
 
-// PagesByLink returns an iterator over the elements of all pages of a list, the first of which is at path. Each page has a
-// Link header (RFC 8288) with the relation "next" that leads to the next page. The next page has to be of the same origin, because the
-// headers of the request are for nobody else. See [Client.NewRequest] for path.
+// PagesByLink returns an iterator over the elements of all pages of a list. path is the first page. The Link header
+// (RFC 8288) of each page leads to the next page by the relation "next". The next page must be on the same origin,
+// because the headers of the request are not meant for other servers. See [Client.NewRequest] for path.
 //
-// The iterator fetches a page when it needs it, with the method GET unless an option sets another target. It yields the first error
-// with the zero value, and ends. A page that was there before is ErrPagesRepeat, because servers ignore parameters that they do not
-// know, and would send the first page forever. A hundred pages in a row without an element are ErrPagesEmpty.
+// The iterator fetches each page when it is needed, with the method GET unless an option sets another target. It
+// yields the first error with a zero element and then ends. If a page repeats, the error is ErrPagesRepeat: the
+// server probably ignores a parameter. After a hundred empty pages in a row it is ErrPagesEmpty.
 //
-// EachPage and IntoResponse give access to the responses. The iterator may be used again, and then begins with the first page
-// and applies the options again.
+// [EachPage] and [IntoResponse] give access to the responses. The iterator may be used again. It then applies the
+// options again and starts with the first page.
 func PagesByLink[T any](ctx context.Context, c *Client, path string, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
@@ -124,9 +124,9 @@ func yieldPage[T any](page []T, err error, yield func(T, error) bool) bool {
 	return err == nil
 }
 
-// PagesByNumber returns an iterator over the elements of all pages of a list. The number of the page, from first on, goes into a query
-// parameter, in place of any value that the path or an option sets. The first page without elements ends the iteration. See
-// [PagesByLink] for everything else.
+// PagesByNumber returns an iterator over the elements of all pages of a list. A query parameter selects the page by
+// its number, starting at first. It replaces any value that the path or an option sets. The first empty page ends
+// the iteration. See [PagesByLink] for everything else.
 func PagesByNumber[T any](ctx context.Context, c *Client, path, parameter string, first int, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
@@ -170,9 +170,9 @@ type hashedBody struct {
 	io.Closer
 }
 
-// PagesByCursor returns an iterator over the elements of all pages of a list. Each page is decoded into a P. split takes the
-// elements out of it, and the cursor of the next page, which goes into a query parameter. An empty cursor ends the iteration. See
-// [PagesByLink] for everything else.
+// PagesByCursor returns an iterator over the elements of all pages of a list. Each page is decoded into a P. split
+// returns its elements and the cursor of the next page, which a query parameter sends. An empty cursor ends the
+// iteration. See [PagesByLink] for everything else.
 func PagesByCursor[P, T any](
 	ctx context.Context, c *Client, path, parameter string, split func(page P) (elements []T, cursor string), options ...RequestOption,
 ) iter.Seq2[T, error] {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// target is what a request is sent to.
+// target is the destination of a request.
 type target struct {
 	origin string // scheme://host, with the port if it is not the scheme's: what credentials are bound to
 	path   string // escaped, beginning with a slash
@@ -37,9 +37,9 @@ func originOf(u *url.URL) (string, error) {
 	case scheme != "http" && scheme != "https" || u.Opaque != "":
 		return "", fmt.Errorf("%w: want http:// or https://", ErrURL)
 	case host == "":
-		return "", fmt.Errorf("%w: there is no host", ErrURL)
+		return "", fmt.Errorf("%w: it has no host", ErrURL)
 	case u.User != nil:
-		return "", fmt.Errorf("%w: credentials do not belong there, but into WithAuth", ErrURL)
+		return "", fmt.Errorf("%w: credentials belong in WithAuth", ErrURL)
 	}
 	if port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
 		return scheme + "://" + net.JoinHostPort(host, port), nil
@@ -50,7 +50,7 @@ func originOf(u *url.URL) (string, error) {
 	return scheme + "://" + host, nil
 }
 
-// parseBase returns what all relative paths of a client are below. Its path ends in a slash.
+// parseBase parses the base URL of a client. The path of the result ends in a slash.
 func parseBase(base string) (target, error) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -64,13 +64,13 @@ func parseBase(base string) (target, error) {
 		return target{}, err
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return target{}, fmt.Errorf("%w: a base has no query and no fragment", ErrURL)
+		return target{}, fmt.Errorf("%w: a base URL must not have a query or a fragment", ErrURL)
 	}
 	return target{origin: origin, path: strings.TrimSuffix(u.EscapedPath(), "/") + "/"}, nil
 }
 
-// hideURL returns err, which may be from url.Parse or an http.Client, or have such an error within, with what may be secret in its
-// URL redacted.
+// hideURL returns err with the secrets in its URL redacted. err may be, or may wrap, an error of url.Parse or an
+// http.Client.
 func hideURL(err error) error {
 	var e *url.Error
 	if !errors.As(err, &e) || e.Err == nil {
@@ -86,7 +86,7 @@ func hideURL(err error) error {
 	return err
 }
 
-// redactedError is an error whose text is another.
+// redactedError is an error with a different text.
 type redactedError struct {
 	text string
 	err  error
@@ -98,8 +98,7 @@ func (e *redactedError) Error() string { return e.text }
 // Unwrap returns the error.
 func (e *redactedError) Unwrap() error { return e.err }
 
-// climbs reports whether there is a segment ".." in an escaped path, or one that somebody
-// on the way may take for it.
+// climbs reports whether an escaped path has a segment "..", or one that a server or proxy may interpret as "..".
 func climbs(path string) bool {
 	if !strings.Contains(path, ".") && !strings.Contains(path, "%") {
 		return false
@@ -116,9 +115,8 @@ func climbs(path string) bool {
 	return false
 }
 
-// resolve returns where path, with the values of its parameters, leads from t, a base. A path
-// is below it, with a slash at its beginning or without; a URL is itself. defaults has values that
-// the path need not use, and may be nil.
+// resolve returns the target for path, relative to the base t, with the values of its parameters. A leading slash
+// makes no difference. path may also be a URL. defaults holds values that the path need not use, and may be nil.
 func (t *target) resolve(path string, params, defaults *fields) (target, error) {
 	path, _, _ = strings.Cut(path, "#")
 	path, query, _ := strings.Cut(path, "?")
@@ -131,7 +129,7 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 		}
 	}
 	if used < len(params.names) {
-		return target{}, fmt.Errorf("%w: it has not all of the parameters that have a value", ErrPath)
+		return target{}, fmt.Errorf("%w: a value belongs to no parameter of the path", ErrPath)
 	}
 	if climbs(path) {
 		return target{}, ErrPathForbidden
@@ -149,7 +147,7 @@ func (t *target) resolve(path string, params, defaults *fields) (target, error) 
 	return t.resolveURL(path, query)
 }
 
-// below returns where a path leads that is no URL.
+// below resolves a path that is not a URL.
 func (t *target) below(path, query string) (target, error) {
 	u, err := url.Parse(t.origin + "/" + strings.TrimPrefix(path, "/"))
 	if err != nil {
@@ -158,7 +156,7 @@ func (t *target) below(path, query string) (target, error) {
 	return target{t.origin, t.path + strings.TrimPrefix(u.EscapedPath(), "/"), query}, nil
 }
 
-// resolveURL is resolve for what needs a closer look.
+// resolveURL is resolve for paths that must be parsed.
 func (t *target) resolveURL(path, query string) (target, error) {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -177,8 +175,8 @@ func (t *target) resolveURL(path, query string) (target, error) {
 	return target{origin, path, query}, nil
 }
 
-// isPlainPath reports whether a path is all of letters, digits and the commonest others,
-// does not look like anything but a path, and needs no escape.
+// isPlainPath reports whether a path needs no escaping and cannot be a URL: it has letters, digits, and / - _ . ~
+// only.
 func isPlainPath(path string) bool {
 	if strings.HasPrefix(path, "//") {
 		return false
@@ -203,7 +201,7 @@ func isQuery(query string) bool {
 	return true
 }
 
-// escapedQuery returns a query with what browsers escape in it escaped: quotes, angle brackets, and what is not of ASCII.
+// escapedQuery escapes what browsers escape in a query: quotes, angle brackets and non-ASCII bytes.
 func escapedQuery(query string) string {
 	odd := func(r rune) bool { return r >= utf8.RuneSelf || r == '"' || r == '<' || r == '>' }
 	if strings.IndexFunc(query, odd) < 0 {
@@ -234,7 +232,7 @@ func expand(template string, params, defaults *fields) (path string, used int, e
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", 0, fmt.Errorf("%w: a { without its }", ErrPath)
+			return "", 0, fmt.Errorf("%w: { without }", ErrPath)
 		}
 		name, many := strings.CutSuffix(name, "...")
 		value, ok := params.get(name, sameName)
@@ -329,15 +327,14 @@ func withoutParam(path, name string) string {
 	return path + "?" + strings.Join(left, "&")
 }
 
-// secret are the names of query parameters whose values are not shown.
+// secret lists the query parameters whose values are redacted.
 var secret = []string{
 	"client_secret", "access_token", "refresh_token", "id_token", "token", "api_key", "apikey", "key", "secret", "password", "passwd",
 	"signature", "sig", "code", "assertion", "client_assertion", "private_token", "x-amz-signature", "x-amz-credential", "x-amz-security-token",
 	"x-goog-signature",
 }
 
-// redacted returns a URL without its userinfo and the values of parameters that are secret. The
-// rest of it stays as it is.
+// redacted returns a URL without its userinfo, its fragment and the values of secret parameters.
 func redacted(u string) string {
 	u, fragment, hasFragment := strings.Cut(u, "#")
 	u, query, hasQuery := strings.Cut(u, "?")

@@ -13,22 +13,22 @@ import (
 // payload is the body of a request.
 type payload struct {
 	contentType string
-	data        []byte // the whole body, or
+	data        []byte // the whole body, if source is nil
 	source      func() (io.Reader, error)
-	length      int64   // of source, -1 if nobody knows
-	owner       *buffer // where data is, if it is lent
-	shared      *lent   // and has readers that may outlast the call
-	once        bool    // source can be called once only
-	spent       bool    // and was
+	length      int64   // of source; -1 if unknown
+	owner       *buffer // the pooled buffer that data is in, or nil
+	shared      *lent   // owner, shared with readers that may outlast the call
+	once        bool    // source can be called only once
+	spent       bool    // a source that works only once was used
 	made        bool
 }
 
-// replayable reports whether the body can be sent (again).
+// replayable reports whether the body can be sent, for the first time or again.
 func (p *payload) replayable() bool { return p == nil || !p.spent }
 
 func (p *payload) empty() bool { return p.source == nil && len(p.data) == 0 }
 
-// size returns how long the body is, -1 if nobody knows.
+// size returns the length of the body, or -1 if unknown.
 func (p *payload) size() int64 {
 	if p.source != nil {
 		return p.length
@@ -36,7 +36,7 @@ func (p *payload) size() int64 {
 	return int64(len(p.data))
 }
 
-// release gives back what the payload has; the next call makes it anew, unless it is spent.
+// release frees the memory of the payload. The next call makes the payload again, unless it is spent.
 func (p *payload) release() {
 	if p.shared != nil {
 		p.shared.release()
@@ -137,8 +137,7 @@ var errBodyOnce = errors.New("the body can be read only once, so it cannot be si
 
 var errSpent = errors.New("what it is read from was read already")
 
-// open returns the body, to be sent from the beginning. It has no Close that would be the
-// caller's.
+// open returns a reader of the body from its beginning. A Close method of the caller's reader is hidden.
 func (p *payload) open() (io.Reader, error) {
 	if p.spent {
 		return nil, errSpent
@@ -151,7 +150,7 @@ func (p *payload) open() (io.Reader, error) {
 	return struct{ io.Reader }{src}, nil
 }
 
-// reader returns the body for a transport that may read it after it has answered.
+// reader returns the body for a transport that may go on reading after it has returned a response.
 func (p *payload) reader() (io.ReadCloser, error) {
 	if p.source != nil {
 		src, err := p.open()

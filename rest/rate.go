@@ -8,21 +8,30 @@ import (
 	"time"
 )
 
-// Rate is what a server says about a limit.
+// Rate is a rate limit, as the server describes it in the headers of a response.
 type Rate struct {
-	Limit     int       // how many requests there may be in a window; 0 if it is not said
-	Remaining int       // how many are left of them
-	Reset     time.Time // when the next window begins; zero if it is not said
-	Resource  string    // what the limit is for, if it has a name
-	known     bool
+	// Limit is how many requests are allowed per window. It is 0 if unknown.
+	Limit int
+
+	// Remaining is how many requests are left in this window. See Known.
+	Remaining int
+
+	// Reset is when the next window begins. It is zero if unknown.
+	Reset time.Time
+
+	// Resource is the server's name for what the limit applies to. It is empty if the limit has no name.
+	Resource string
+
+	known bool
 }
 
-// Known reports whether the server said how much is left.
+// Known reports whether the server said how many requests are left.
 func (r Rate) Known() bool { return r.known }
 
-// Rate returns what the answer says about a limit: fields RateLimit (draft-ietf-httpapi-ratelimit-headers, the
-// list and the earlier forms), RateLimit-Remaining and its kin, X-RateLimit-Remaining and its kin. If it is
-// about several the one with the least left is returned.
+// Rate returns the rate limit in the headers of the response. It reads RateLimit, in the form of the current and
+// earlier drafts (draft-ietf-httpapi-ratelimit-headers), and then RateLimit-Remaining, X-RateLimit-Remaining and
+// X-Rate-Limit-Remaining with their related headers. If RateLimit lists several limits, it returns the one with the
+// fewest requests left.
 func (r *Response) Rate() Rate { return rateOf(&r.headers, time.Now()) }
 
 func rateOf(f *fields, now time.Time) (rate Rate) {
@@ -52,14 +61,14 @@ func rateOf(f *fields, now time.Time) (rate Rate) {
 	return Rate{}
 }
 
-// rateFields are the names of fields for one number each, as servers have them.
+// rateFields are the groups of headers, with one number each, that servers use.
 var rateFields = []struct{ remaining, limit, reset, resource string }{
 	{"RateLimit-Remaining", "RateLimit-Limit", "RateLimit-Reset", "RateLimit-Resource"},
 	{"X-RateLimit-Remaining", "X-RateLimit-Limit", "X-RateLimit-Reset", "X-RateLimit-Resource"},
 	{"X-Rate-Limit-Remaining", "X-Rate-Limit-Limit", "X-Rate-Limit-Reset", "X-Rate-Limit-Resource"},
 }
 
-// count returns the number that a field begins with: the drafts allow a policy behind it.
+// count returns the number at the start of a header. The drafts allow a policy after it.
 func count(f *fields, name string) (n int64, ok bool) {
 	value, ok := f.get(name, foldName)
 	if !ok {
@@ -70,7 +79,7 @@ func count(f *fields, name string) (n int64, ok bool) {
 	return number(strings.TrimSpace(value))
 }
 
-// number reads digits, of which a fraction is cut off, as some servers have one.
+// number parses digits and cuts off a fraction, which some servers send.
 func number(s string) (n int64, ok bool) {
 	s, _, _ = strings.Cut(s, ".")
 	if s == "" {
@@ -88,11 +97,11 @@ func number(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// clipped returns n as an int, which may be a short one.
+// clipped converts n to an int, which may have 32 bits.
 func clipped(n int64) int { return int(min(n, math.MaxInt)) }
 
-// resetAt returns the time that a number stands for: seconds from now, or since 1970, or
-// milliseconds since then.
+// resetAt interprets a number as seconds from now, as seconds since 1970, or as milliseconds since 1970, by its
+// size.
 func resetAt(t int64, now time.Time) time.Time {
 	const longAgo, inMillis = 1e8, 1e11
 	switch {
@@ -106,8 +115,8 @@ func resetAt(t int64, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// rateList reads the field RateLimit: a list of items with parameters, "name";r=50;t=30, or the dictionary of
-// earlier drafts, limit=100, remaining=50, reset=5.
+// rateList parses the RateLimit header: a list of items with parameters, such as "name";r=50;t=30, or the dictionary
+// of earlier drafts, such as limit=100, remaining=50, reset=5.
 func rateList(value string, now time.Time) (least Rate) {
 	var old Rate
 	for member := range strings.SplitSeq(value, ",") {
@@ -148,8 +157,8 @@ func (r *Rate) set(key, text string, now time.Time) {
 	}
 }
 
-// retryAfter returns how long to wait: seconds or a date (RFC 9110 §10.2.3); negative if it
-// does not say.
+// retryAfter returns how long Retry-After asks to wait, by seconds or a date (RFC 9110 §10.2.3). It is negative if
+// the header is missing or malformed.
 func retryAfter(f *fields, now time.Time) time.Duration {
 	value, ok := f.get("Retry-After", foldName)
 	if !ok {

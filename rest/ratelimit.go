@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// RateLimit says what a client does about limits of the server. The zero value is the default: it
-// remembers what the server said, and refuses what the server would, with a RateLimitError and
-// without asking.
+// RateLimit sets how a client deals with rate limits of the server. By default, the client remembers the limits and
+// returns a RateLimitError, without sending the request, if the server would refuse it.
 type RateLimit struct {
-	// Ignore makes the client neither remember nor refuse.
+	// Ignore makes the client neither remember limits nor refuse requests.
 	Ignore bool
 
-	// Wait makes calls wait instead, as long as their context allows, and sends a request that was
-	// refused once more if its body can be.
+	// Wait makes calls wait for the limit, as long as their context allows. A request that the server refused is
+	// sent once more if its body can be.
 	Wait bool
 
-	// MaxPause is the longest time for which an answer makes the client refuse requests. It bounds Retry-After and
-	// the time at which a limit is reset. 0 means no bound.
+	// MaxPause limits how long a response can make the client refuse requests. It caps Retry-After and the time of
+	// the next window. 0 means no limit.
 	MaxPause time.Duration
 }
 
@@ -33,46 +32,46 @@ const (
 	rateIgnore
 )
 
-// WaitForRate returns a context with which calls wait, as with RateLimit.Wait.
+// WaitForRate returns a context whose calls wait for rate limits. See RateLimit.Wait.
 func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }
 
-// IgnoreRate returns a context with which requests are sent although the server is known to
-// refuse them. What it says is remembered.
+// IgnoreRate returns a context whose requests are sent even if the server is expected to refuse them. The client
+// still remembers the limits in the responses.
 func IgnoreRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateIgnore)
 }
 
-// limits is what a client knows about the limits of servers. A bucket is what a
-// server counts together: the requests of one identity to one origin or, if answers name it, to
-// one resource there.
+// limits is what a client knows about the limits of servers. The server counts all requests in a bucket together:
+// those of one identity to one origin or, if responses name a resource, to that resource.
 type limits struct {
 	policy  RateLimit
 	mu      sync.Mutex
 	buckets map[bucketKey]bucket
-	routes  map[routeKey]string // which resource what paths belong to
+	routes  map[routeKey]string // the resource that a route belongs to
 }
 
 type bucketKey struct{ credential, origin, resource string }
 
-// everything is the name of what all requests of an identity to an origin are counted to. No server can say it.
+// everything is the resource of the bucket for all requests of an identity to an origin. No server can send this
+// name.
 const everything = "\n"
 
 type routeKey struct{ credential, origin, route string }
 
 type bucket struct {
 	rate   Rate
-	paused time.Time // until when nothing is sent
+	paused time.Time // no requests are sent before this time
 }
 
 const (
-	maxBuckets  = 4096            // more are all forgotten
-	maxResource = 128             // bytes; a longer name is none
-	clockSkew   = 1 * time.Second // what is waited longer, for clocks differ and are cut to seconds
+	maxBuckets  = 4096            // beyond this, all buckets are dropped
+	maxResource = 128             // in bytes; longer names are ignored
+	clockSkew   = 1 * time.Second // extra wait, because clocks differ and times are cut to seconds
 )
 
-// rateLimited is the stage that refuses, or waits.
+// rateLimited is the stage that refuses requests, or delays them.
 func (c *Client) rateLimited(next stage) stage {
 	l := &c.limits
 	if l.policy.Ignore {
@@ -117,7 +116,7 @@ func (e *RateLimitError) until(now time.Time) (at time.Time, known bool) {
 	return time.Time{}, false
 }
 
-// admit returns nil when x may be sent.
+// admit returns nil once x may be sent.
 func (l *limits) admit(x *exchange, waits bool) error {
 	for {
 		limited := l.refuses(x, time.Now())
@@ -135,7 +134,7 @@ func (l *limits) admit(x *exchange, waits bool) error {
 	}
 }
 
-// refuses returns why x would be refused by the server, nil if nothing is known.
+// refuses returns the error with which the server is expected to refuse x, or nil.
 func (l *limits) refuses(x *exchange, now time.Time) *RateLimitError {
 	l.mu.Lock()
 	key := l.bucketOf(x)
@@ -156,13 +155,13 @@ func (l *limits) refuses(x *exchange, now time.Time) *RateLimitError {
 	return &RateLimitError{Rate: b.rate, RetryAfter: after, name: x.method + " " + redacted(x.to.String())}
 }
 
-// bucketOf returns what x is counted to. l is locked.
+// bucketOf returns the key of the bucket for x. The caller holds l.mu.
 func (l *limits) bucketOf(x *exchange) bucketKey {
 	return bucketKey{x.credential, x.to.origin, l.routes[x.routeKey()]}
 }
 
-// routeKey returns what is likely to be counted together: the path with its parameters left open,
-// or its first two segments. Of a URL, as the next page has, it is what is below the base.
+// routeKey groups requests that the server probably counts together: by the path with its parameters left open, or
+// by its first two segments. For a URL, such as that of the next page, the part below the base URL counts.
 func (x *exchange) routeKey() routeKey {
 	route, _, _ := strings.Cut(x.req.path, "?")
 	if _, rest, isURL := strings.Cut(route, "://"); isURL {
@@ -177,8 +176,8 @@ func (x *exchange) routeKey() routeKey {
 	return routeKey{x.credential, x.to.origin, route}
 }
 
-// observed is the stage that remembers what answers say about limits, and names the
-// request in the errors of the transport.
+// observed is the stage that remembers the rate limits in responses, and adds the request to errors of the
+// transport.
 func (c *Client) observed(next stage) stage {
 	return func(x *exchange) (*Response, error) {
 		resp, err := next(x)
@@ -194,7 +193,7 @@ func (c *Client) observed(next stage) stage {
 	}
 }
 
-// within returns the rate with its reset at most a pause away; 0 is any time.
+// within returns the rate with its reset at most pause away. 0 means no limit.
 func (r Rate) within(pause time.Duration) Rate {
 	if latest := time.Now().Add(pause); pause > 0 && r.Reset.After(latest) {
 		r.Reset = latest
@@ -202,8 +201,8 @@ func (r Rate) within(pause time.Duration) Rate {
 	return r
 }
 
-// note remembers a rate. Answers overtake each other: of the same window the least that is left
-// counts, and of an earlier one nothing.
+// note remembers a rate. Responses may arrive out of order. Within one window the lowest number remaining counts,
+// and an earlier window is ignored.
 func (l *limits) note(x *exchange, rate Rate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -223,7 +222,7 @@ func (l *limits) note(x *exchange, rate Rate) {
 	l.buckets[key] = b
 }
 
-// learn remembers which resource x belongs to, and that there is room for more. l is locked.
+// learn remembers which resource x belongs to, and makes room for one more bucket. The caller holds l.mu.
 func (l *limits) learn(x *exchange, resource string) {
 	if l.buckets == nil || len(l.buckets) >= maxBuckets {
 		l.buckets = map[bucketKey]bucket{}
@@ -236,8 +235,8 @@ func (l *limits) learn(x *exchange, resource string) {
 	}
 }
 
-// pause refuses requests like x for a time, or all of who has sent it. What was said before holds as well: answers overtake each
-// other.
+// pause refuses requests like x for a time, or all requests of the same identity to the origin. It never shortens an
+// earlier pause, because responses may arrive out of order.
 func (l *limits) pause(x *exchange, rate Rate, all bool, d time.Duration) {
 	if l.policy.Ignore {
 		return
@@ -256,8 +255,7 @@ func (l *limits) pause(x *exchange, rate Rate, all bool, d time.Duration) {
 	}
 }
 
-// limitError returns the error if an answer says that a limit was reached: with 429
-// (RFC 6585 §4), or with 403 and something that says so.
+// limitError returns an error if a response reports a rate limit: a 429 (RFC 6585 §4), or a 403 that mentions one.
 func (c *Client) limitError(x *exchange, api *APIError) *RateLimitError {
 	resp, now := api.Response, time.Now()
 	rate := rateOf(&resp.headers, now)
@@ -282,8 +280,8 @@ func (c *Client) limitError(x *exchange, api *APIError) *RateLimitError {
 	return &RateLimitError{Rate: rate, RetryAfter: after, Sent: true, api: api}
 }
 
-// isAboutRate reports whether the body of an error says that it is about too many requests: the
-// problem types of the RateLimit draft, and what GitHub refers to.
+// isAboutRate reports whether the body of an error is about too many requests. It knows the problem types of the
+// RateLimit draft and the pages that GitHub links to.
 func (e *APIError) isAboutRate() bool {
 	for _, hint := range []string{"#quota-exceeded", "#temporary-reduced-capacity", "#abnormal-usage-detected"} {
 		if strings.HasSuffix(e.Type, hint) {
@@ -293,7 +291,7 @@ func (e *APIError) isAboutRate() bool {
 	return strings.HasSuffix(e.DocsURL, "#abuse-rate-limits") || strings.HasSuffix(e.DocsURL, "secondary-rate-limits")
 }
 
-// sleepUntil waits. It returns what ended ctx before, or would.
+// sleepUntil waits until the given time. It returns an error if ctx ends before that, or would.
 func sleepUntil(ctx context.Context, at time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err

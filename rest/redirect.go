@@ -26,7 +26,7 @@ func (c *Client) redirected(next stage) stage {
 	}
 }
 
-// isRedirect reports whether an answer says where to go. A 304 does not.
+// isRedirect reports whether a response redirects to a Location. A 304 does not.
 func isRedirect(status int) bool {
 	switch status {
 	case 301, 302, 303, 307, 308:
@@ -42,13 +42,13 @@ func (x *exchange) mostRedirects() int {
 	return x.client.maxRedirects
 }
 
-// redirect makes x the exchange that resp asks for.
+// redirect turns x into the request that resp redirects to.
 func (x *exchange) redirect(resp *Response, followed int) error {
 	to, location, reason := x.location(resp)
 	switch {
 	case reason != "":
 	case followed >= x.mostRedirects():
-		reason = "it is one too many"
+		reason = "it is one too many for WithRedirects"
 	case strings.HasPrefix(x.to.origin, "https:") && !strings.HasPrefix(to.origin, "https:"):
 		reason = "it leads from https to http"
 	}
@@ -75,13 +75,13 @@ func (x *exchange) redirect(resp *Response, followed int) error {
 	return nil
 }
 
-// location returns where resp leads, and why that is nowhere.
+// location returns the target that resp redirects to. If it cannot be followed, it returns the reason.
 func (x *exchange) location(resp *Response) (to target, location, reason string) {
 	switch all := resp.headers.lines("Location"); {
 	case len(all) == 0 || all[0] == "":
 		return to, "", "it does not say where to"
 	case len(all) > 1:
-		return to, "", "it leads to several places"
+		return to, "", "it has several Location headers"
 	default:
 		location = resp.absolute(all[0])
 	}
@@ -98,7 +98,7 @@ func (x *exchange) location(resp *Response) (to target, location, reason string)
 	return to, location, ""
 }
 
-// targetOf returns what is asked for at a URL that a server has named: all that is written differently for the same is the same.
+// targetOf returns the target for a URL from a server, normalized so that equal targets compare equal.
 func targetOf(u *url.URL) (to target, err error) {
 	u.User = nil
 	if to.origin, err = originOf(u); err != nil {
@@ -111,8 +111,8 @@ func targetOf(u *url.URL) (to target, err error) {
 	return to, nil
 }
 
-// redirectMethod returns the method of the request that follows, and whether it has the
-// body of the one before (RFC 9110 §15.4.2 to §15.4.9).
+// redirectMethod returns the method of the next request, and whether that keeps the body (RFC 9110 §15.4.2 to
+// §15.4.9).
 func redirectMethod(status int, method string) (next string, keepsBody bool) {
 	switch {
 	case status == 303 && method != "GET" && method != "HEAD":
@@ -123,7 +123,7 @@ func redirectMethod(status int, method string) (next string, keepsBody bool) {
 	return method, true
 }
 
-// keepHeaders removes the header fields that keep does not want.
+// keepHeaders removes the headers for which keep returns false.
 func (x *exchange) keepHeaders(keep func(name string) bool) {
 	var kept fields
 	for i, name := range x.headers.names {
@@ -140,8 +140,8 @@ func isAboutContent(name string) bool {
 		foldName(name, "digest") || foldName(name, "repr-digest") || foldName(name, "last-modified")
 }
 
-// harmless are the header fields that may go to anybody. All others may be, or tell, what is meant for one server
-// only: keys have many names.
+// harmless are the headers that may go to any origin. Any other header may hold a secret, because API keys are sent
+// in headers of many names.
 var harmless = []string{
 	"accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "user-agent", "range", "if-none-match", "if-modified-since",
 	"content-type", "content-encoding", "content-language", "prefer", "traceparent", "tracestate", "x-request-id", "idempotency-key",

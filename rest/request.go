@@ -90,17 +90,16 @@ func EachPage(f func(resp *Response)) RequestOption {
 	return func(r *Request) { r.page = f }
 }
 
-// NewRequest returns a request that Do sends.
+// NewRequest returns a request that [Client.Do] sends.
 //
-// path is below the base URL of the client, whether it begins with a slash or not. It may
-// have parameters, {name} for a segment and {name...} for several, whose values are escaped and never make a URL of it.
-// A segment ".." is refused, however it is written. It may also be a URL: the
-// headers that the client adds to every request, and its credentials, are then only sent if
-// that is of the same origin as the base URL.
+// path is relative to the base URL, with or without a leading slash. It may have parameters: {name} stands for one
+// segment and {name...} for several. Their values are escaped. A segment ".." is an error, even if it is escaped.
+// path may also be a URL. On another origin than that of the base URL, the client's own headers and credentials are
+// not sent.
 //
-// body is what is sent: nothing if it is nil, the bytes of a []byte or an io.Reader, and anything else
-// encoded by the client's Codec. An io.Reader that is an io.ReaderAt and an io.Seeker, a file
-// for one, can be sent again by retries and redirects, from where it was. Readers are not closed.
+// body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes anything else. A reader that is
+// also an io.ReaderAt and an io.Seeker, such as a file, can be sent again by retries and redirects, from its current
+// position. Readers are not closed.
 func (c *Client) NewRequest(ctx context.Context, method, path string, body any, options ...RequestOption) (*Request, error) {
 	r := &Request{client: c, ctx: ctx, method: method, path: path, body: body}
 	for _, option := range options {
@@ -156,13 +155,13 @@ func (r *Request) Clone() *Request {
 	}
 }
 
-// SetContext sets the context that ends the call. It is context.Background by default.
+// SetContext sets the context that cancels the call. The default is context.Background.
 func (r *Request) SetContext(ctx context.Context) *Request {
 	r.ctx = ctx
 	return r
 }
 
-// SetHeader sets a header field. One that the client adds itself is replaced by it.
+// SetHeader sets a header, replacing any values it had and any value that the client would add.
 func (r *Request) SetHeader(name, value string) *Request {
 	if r.acceptsHeader(name, value) {
 		r.headers.set(name, value, foldName)
@@ -170,7 +169,7 @@ func (r *Request) SetHeader(name, value string) *Request {
 	return r
 }
 
-// AddHeader adds a header field behind those with the same name.
+// AddHeader adds a header value after any values with the same name.
 func (r *Request) AddHeader(name, value string) *Request {
 	if r.acceptsHeader(name, value) {
 		r.headers.add(name, value, foldName)
@@ -178,7 +177,7 @@ func (r *Request) AddHeader(name, value string) *Request {
 	return r
 }
 
-// DelHeader removes a header field that was set.
+// DelHeader removes a header that was set on the request.
 func (r *Request) DelHeader(name string) *Request {
 	r.headers.del(name, foldName)
 	return r
@@ -202,7 +201,7 @@ func checkHeader(name, value string) error {
 	}
 	for _, own := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Host", "Trailer", "Upgrade", "Expect"} {
 		if strings.EqualFold(name, own) {
-			return fmt.Errorf("%w: %s is the transport's", ErrHeader, own)
+			return fmt.Errorf("%w: %s is set by the transport", ErrHeader, own)
 		}
 	}
 	return nil
@@ -214,13 +213,13 @@ func (r *Request) fail(err error) {
 	}
 }
 
-// SetQuery sets a query parameter.
+// SetQuery sets a query parameter, replacing any values that SetQuery or AddQuery set.
 func (r *Request) SetQuery(name, value string) *Request {
 	r.query.set(name, value, sameName)
 	return r
 }
 
-// AddQuery adds a query parameter behind those with the same name.
+// AddQuery adds a query parameter after any with the same name.
 func (r *Request) AddQuery(name, value string) *Request {
 	r.query.add(name, value, sameName)
 	return r
@@ -232,7 +231,7 @@ func (r *Request) SetPathValue(name, value string) *Request {
 	return r
 }
 
-// SetCookie sets a cookie.
+// SetCookie sets a cookie, replacing any value it had.
 func (r *Request) SetCookie(name, value string) *Request {
 	if err := checkCookie(name, value); err != nil {
 		r.fail(err)
@@ -249,20 +248,20 @@ func checkCookie(name, value string) error {
 	return nil
 }
 
-// SetForm sets a field of the form that is the body unless SetBody sets one: application/x-www-form-urlencoded,
-// or multipart/form-data if it has files.
+// SetForm sets a field of the form. The form is the body unless SetBody sets one. It is sent as
+// application/x-www-form-urlencoded, or as multipart/form-data if it has files.
 func (r *Request) SetForm(name, value string) *Request {
 	r.form.set(name, value, sameName)
 	return r
 }
 
-// AddForm adds a field of the form behind those with the same name.
+// AddForm adds a field to the form after any with the same name. See [Request.SetForm].
 func (r *Request) AddForm(name, value string) *Request {
 	r.form.add(name, value, sameName)
 	return r
 }
 
-// SetBody sets the body: see Client.NewRequest.
+// SetBody sets the body. See [Client.NewRequest] for what it may be.
 func (r *Request) SetBody(body any) *Request {
 	r.ready.release()
 	r.ready.spent = false
@@ -270,8 +269,8 @@ func (r *Request) SetBody(body any) *Request {
 	return r
 }
 
-// SetBodyReader sets a body of size bytes, of unknown size if it is negative, that is read
-// from src. Its Content-Type is application/octet-stream unless SetHeader sets one.
+// SetBodyReader sets a body of size bytes that is read from src. A negative size means unknown. The Content-Type is
+// application/octet-stream unless SetHeader sets another one.
 func (r *Request) SetBodyReader(src io.Reader, size int64) *Request {
 	if src == nil {
 		r.fail(&EncodeError{Err: errors.New("a body without a reader")})
@@ -285,12 +284,12 @@ type sized struct {
 	size int64
 }
 
-// Send sends the request and makes v what the answer says: see Client.Do.
+// Send sends the request with this method and path, and stores the body of the response in v. See [Client.Do].
 func (r *Request) Send(method, path string, v any) (*Response, error) {
 	return r.client.Do(r.SetTarget(method, path), v)
 }
 
-// SetTarget sets method and path: see Client.NewRequest.
+// SetTarget sets the method and the path. See [Client.NewRequest].
 func (r *Request) SetTarget(method, path string) *Request {
 	if r.method, r.path = method, path; !httpguts.ValidHeaderFieldName(method) {
 		r.fail(ErrMethod)

@@ -8,19 +8,17 @@ import (
 	"time"
 )
 
-// Response is the head of an answer, and its body while that is read. The strings of it
-// are the caller's.
+// Response is the header of a response, and its body until that has been read. Its strings remain valid forever.
 type Response struct {
-	StatusCode int
+	// StatusCode is the status of the response, such as 200.
+	StatusCode int // Protocol is the version of HTTP that the response came by, such as "HTTP/1.1". It is empty if it came from the cache.
+	Protocol   string
 
-	// Protocol is the version of HTTP that the response came by, such as "HTTP/1.1". It is empty if it came from the cache.
-	Protocol string
-
-	// FromCache says that the body is that of an earlier answer; Age how old it may be
-	// is a header field then.
+	// FromCache is true if the body came from the cache. The Age header then says how old the response may be, in
+	// seconds.
 	FromCache bool
 
-	// Body is to be read, and closed, by the caller of Open. Otherwise it is empty.
+	// Body is the body of the response. Callers of Open must read and close it. After any other call it is empty.
 	Body io.ReadCloser
 
 	method  string
@@ -31,19 +29,19 @@ type Response struct {
 	cut     io.Closer // what ends a Read of Body that waits, nil if nothing does
 }
 
-// Header returns the first field with the name, "" if there is none.
+// Header returns the first value of a header, or "" if the response does not have it.
 func (r *Response) Header(name string) string {
 	value, _ := r.headers.get(name, foldName)
 	return value
 }
 
-// Headers returns an iterator over the header fields, each name once, with all its values.
+// Headers returns an iterator over the headers. It yields each name once, with all its values.
 func (r *Response) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.each(foldName, yield) }
 }
 
-// Time returns the time that the first field with the name says: a date of HTTP (RFC 9110 §5.6.7) or RFC 3339, as in Date, Expires,
-// Sunset, or what APIs say about the end of a token, which some write as 2006-01-02 15:04:05 UTC or -0700.
+// Time parses the first value of a header as a time: an HTTP date (RFC 9110 §5.6.7), RFC 3339, or a time such as
+// 2006-01-02 15:04:05 with UTC or an offset. ok is false if the header is missing or is not a time.
 func (r *Response) Time(name string) (at time.Time, ok bool) {
 	value := strings.TrimSpace(r.Header(name))
 	if at, err := http.ParseTime(value); err == nil {
@@ -57,11 +55,11 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// URL returns where the answer comes from, behind redirects. It may have secrets in it.
+// URL returns the URL that the response came from, after redirects. It may contain secrets.
 func (r *Response) URL() string { return r.url.String() }
 
-// Link returns where the link with this relation leads, as a URL: "next" is the next page
-// (RFC 8288). It is "" if there is none. Links from something else than the answer, which have an anchor, do not count.
+// Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". It returns
+// "" if there is none. Links with an anchor to another resource are ignored.
 func (r *Response) Link(rel string) string {
 	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {

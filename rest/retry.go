@@ -11,9 +11,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Retry says which requests a client sends again. By default it sends a request again that failed in the network, or was
-// answered with the status 408, 502, 503 or 504, if that does no harm: see Attempt.ReplaySafe. A request is never sent again if its
-// body can be read only once, or if the context has ended.
+// Retry sets which requests a client repeats. By default, it repeats a request after a network error or a response
+// with status 408, 502, 503 or 504, but only if that is safe. See Attempt.ReplaySafe. It never repeats a request if
+// the body can be read only once or the context is done.
 type Retry struct {
 	// Max is how often a request is sent again at most. 0 means never.
 	Max int
@@ -67,7 +67,7 @@ const (
 	defaultMaxWait = 10 * time.Second
 )
 
-// retried is the stage that sends again.
+// retried is the stage that repeats failed requests.
 func (c *Client) retried(next stage) stage {
 	policy := c.retry
 	if policy.Max <= 0 {
@@ -165,18 +165,18 @@ func (p *Retry) judge(x *exchange, resp *Response, err error) (a Attempt, wants 
 func never(*Attempt) bool        { return false }
 func replaySafe(a *Attempt) bool { return a.ReplaySafe }
 
-// isUntrusted reports whether a certificate is why a request failed. It will not be better soon.
+// isUntrusted reports whether a certificate was rejected. Another attempt would not help.
 func isUntrusted(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	return errors.As(err, &untrusted)
 }
 
-// isPassing reports whether a status says that it may be better soon.
+// isPassing reports whether a status indicates a temporary problem.
 func isPassing(status int) bool {
 	return status == 408 || status == 502 || status == 503 || status == 504
 }
 
-// isRepeatable reports whether sending x twice is as good as once.
+// isRepeatable reports whether sending x twice has the same effect as sending it once.
 func (x *exchange) isRepeatable() bool {
 	switch x.method {
 	case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY":
@@ -185,7 +185,7 @@ func (x *exchange) isRepeatable() bool {
 	return x.has("Idempotency-Key")
 }
 
-// neverArrived reports whether the server has certainly not seen the request.
+// neverArrived reports whether the server certainly did not receive the request.
 func neverArrived(err error) bool {
 	var known interface{ NotProcessed() bool } // gallop.ClosedError has it
 	var dial *gallop.ErrDialWithUpstream

@@ -10,16 +10,16 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// transport makes one exchange, without redirects, and returns the answer when its head is there.
+// transport makes one exchange, without redirects, and returns the response once its header has arrived.
 type transport interface {
 	roundTrip(*exchange) (*Response, error)
 	closeIdle()
 }
 
-// maxResponseHead is how large the head of a response may be, in bytes.
+// maxResponseHead is the maximum size of a response head in bytes.
 const maxResponseHead = 256 << 10
 
-// gallopTransport is a gallop.Client.
+// gallopTransport sends requests through a gallop.Client.
 type gallopTransport struct{ client *gallop.Client }
 
 func newGallopTransport(g *gallop.Client) gallopTransport {
@@ -47,8 +47,7 @@ func (t gallopTransport) roundTrip(x *exchange) (*Response, error) {
 
 func (t gallopTransport) closeIdle() { t.client.CloseIdleConnections() }
 
-// fill makes req the request of the exchange. unzip is whether a gzip body is what this
-// package has asked for.
+// fill sets req to the request of the exchange. unzip reports whether this package itself asked for gzip.
 func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
 	h := &req.Header
 	h.SetNoDefaultContentType(true)
@@ -87,7 +86,7 @@ func (x *exchange) fill(req *gallop.Request) (unzip bool, err error) {
 	return unzip, nil
 }
 
-// received returns the answer, which is ended when its body is closed.
+// received returns the Response for from, which is released when the body is closed.
 func (x *exchange) received(from *gallop.Response, unzip bool) *Response {
 	resp := &Response{StatusCode: from.StatusCode(), Protocol: protocolOf(from), method: x.method, url: x.to}
 	resp.headers = receivedFields(&from.Header)
@@ -123,8 +122,7 @@ func protocolOf(resp *gallop.Response) string {
 	}
 }
 
-// receivedFields copies the fields: two allocations, and one more for repeated names that
-// do not stand together.
+// receivedFields copies the headers with two allocations, and one more if a repeated name is not contiguous.
 func receivedFields(h *gallop.ResponseHeader) (f fields) {
 	n, size := 0, 0
 	for name, value := range h.All() {
@@ -145,8 +143,8 @@ func receivedFields(h *gallop.ResponseHeader) (f fields) {
 	return f
 }
 
-// nativeBody is the body of a gallop.Response, which it gives back. It may be closed while it is read, by others and more
-// than once: the stream knows how to end a Read that waits, and that it is over.
+// nativeBody is the body of a gallop.Response, and releases that response when it is closed. It may be closed
+// concurrently with a Read, and more than once: closing the stream ends a Read that waits.
 type nativeBody struct {
 	from   atomic.Pointer[gallop.Response] // nil when it was given back
 	stream io.Reader
@@ -173,10 +171,10 @@ func (b *nativeBody) Close() error {
 
 var gzipReaders sync.Pool
 
-// unzipped is a gzip body, decompressed while it is read. It may be closed meanwhile, as what it is read from may.
+// unzipped is a gzip body that is decompressed while it is read. It may be closed concurrently with a Read.
 type unzipped struct {
 	src  io.ReadCloser
-	idle int // how much of src was read since there was something in it
+	idle int // how many bytes of src were read since the last decompressed byte
 
 	mu  sync.Mutex
 	z   *gzip.Reader
@@ -201,7 +199,8 @@ func (u *unzipped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxIdle is how much of a gzip body may stand for nothing. No limit of decoded bytes ends a body of empty members.
+// maxIdle limits how many bytes of a gzip body may decompress to nothing. WithMaxBody does not stop empty gzip
+// members.
 const maxIdle = 1 << 20
 
 // zippedBody is what an unzipped body is read from.

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// httpTransport is an http.RoundTripper. It may read the body of a request when it has
-// returned already, so that is lent until it is closed.
+// httpTransport sends requests through an http.RoundTripper. A RoundTripper may read the request body after it has
+// returned, so the body is lent until it is closed.
 type httpTransport struct{ rt http.RoundTripper }
 
 func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
