@@ -18,6 +18,10 @@ import (
 // or UnmarshalJSON method may therefore run twice for the same value if that value, or a later one, causes an error or
 // belongs to another kind of type.
 //
+// Nothing that Decode or DecodeFrom stores is a view of the text. In texts of 16 KB and more, short strings share blocks of
+// memory, and so do strings and numbers stored as any. A string that outlives the rest of its value keeps up to 512 bytes
+// alive, an any up to 8 KB.
+//
 // JSON implements [StreamDecoder] and [Appender]. DecodeFrom reads through a window of 64 KiB. Only a single value that
 // encoding/json or an UnmarshalJSON method needs in one piece, or a long string, is in memory as a whole.
 type JSON struct {

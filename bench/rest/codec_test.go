@@ -4,6 +4,9 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/bytedance/sonic"
@@ -82,5 +85,79 @@ func BenchmarkCodecEncode500KB(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// shapes are documents whose decoding differs: what they are made of, and what they are decoded into.
+var shapes = []struct {
+	name  string
+	text  func(size int) []byte
+	value func() any
+}{
+	{"list", data.JSON, func() any { return new([]data.Issue) }},
+	{"any", data.JSON, func() any { return new(any) }},
+	{"maps", data.JSON, func() any { return new([]map[string]any) }},
+	{"object", func(n int) []byte { return wrap(`{"total":1,"items":`, data.JSON(n), "}") }, func() any { return new(struct{ Items []data.Issue }) }},
+	{"map", members, func() any { return new(map[string]data.Issue) }},
+	{"raw", func(n int) []byte { return wrap(`{"data":`, data.JSON(n), "}") }, func() any { return new(struct{ Data stdjson.RawMessage }) }},
+	{"ignored", func(n int) []byte { return wrap(`{"data":`, data.JSON(n), "}") }, func() any { return new(struct{ Other int }) }},
+	{"string", repeated(`"`, "0123456789abcdef", "", `"`), func() any { return new(string) }},
+	{"escapes", repeated(`"`, `0123456789ab\"\n`, "", `"`), func() any { return new(string) }},
+	{"strings", repeated("[", `"gopher"`, ",", "]"), func() any { return new([]string) }},
+	{"integers", repeated("[", "1234567890123456789", ",", "]"), func() any { return new([]int64) }},
+	{"floats", repeated("[", "-123.456", ",", "]"), func() any { return new([]float64) }},
+}
+
+func wrap(before string, text []byte, after string) []byte {
+	return slices.Concat([]byte(before), text, []byte(after))
+}
+
+// repeated returns a function that makes about size bytes of one.
+func repeated(before, one, between, after string) func(size int) []byte {
+	return func(size int) []byte {
+		return []byte(before + strings.Repeat(one+between, size/(len(one)+len(between))) + one + after)
+	}
+}
+
+// members returns about size bytes of issues as the members of an object.
+func members(size int) []byte {
+	m := map[string]data.Issue{}
+	for i, issue := range data.IssuesOf(size) {
+		m["issue "+strconv.Itoa(i)] = issue
+	}
+	text, err := stdjson.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// BenchmarkDecodeShapes decodes a body of 4 MB as it arrives, which encoding/json does after io.ReadAll.
+func BenchmarkDecodeShapes(b *testing.B) {
+	for _, shape := range shapes {
+		text := shape.text(4 << 20)
+		for _, c := range []struct {
+			name   string
+			decode func(io.Reader, any) error
+		}{
+			{"std", func(r io.Reader, v any) error {
+				all, err := io.ReadAll(r)
+				if err != nil {
+					return err
+				}
+				return stdjson.Unmarshal(all, v)
+			}},
+			{"rest", galloped.DecodeFrom},
+		} {
+			b.Run("shape="+shape.name+"/codec="+c.name, func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					if err := c.decode(bytes.NewReader(text), shape.value()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }

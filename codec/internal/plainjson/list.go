@@ -48,7 +48,7 @@ func (l *list) grow() {
 	l.parts = append(l.parts, l.last)
 	l.before += l.n
 	l.last, l.n = reflect.New(l.slice.Type()).Elem(), 0
-	l.last.Grow(max(l.before/4, 1))
+	l.last.Grow(max(l.before/8, 1))
 }
 
 // end makes the slice what the list is.

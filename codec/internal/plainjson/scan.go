@@ -51,6 +51,14 @@ func (d *decoder) release() {
 	}
 }
 
+// offset returns where in the text the decoder is.
+func (d *decoder) offset() int64 {
+	if d.s == nil {
+		return int64(d.at)
+	}
+	return d.s.base + int64(d.at)
+}
+
 // more reads more data and reports whether there was any. It drops the data before d.at, so all positions change,
 // also at the end of the text.
 func (d *decoder) more() bool { return d.s != nil && d.s.read(d) }

@@ -180,7 +180,7 @@ func (d *decoder) took(text []byte, err error) bool {
 	}
 	d.whole.gives(text) // and nobody else keeps it
 	if err != nil {
-		d.s.note(d, d.s.base+int64(d.at), int64(len(text)), err)
+		d.s.note(d, d.offset(), int64(len(text)), err)
 	}
 	return true
 }
@@ -232,7 +232,7 @@ func (d *decoder) unknown(name []byte) bool {
 	if !d.colon() {
 		return false
 	}
-	d.s.note(d, d.s.base+int64(d.at), 0, err)
+	d.s.note(d, d.offset(), 0, err)
 	return d.skip()
 }
 

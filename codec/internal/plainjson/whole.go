@@ -77,12 +77,17 @@ func (w *whole) gives(b []byte) bool {
 	return true
 }
 
-// spill puts what there is of a long string there, and returns what b is then.
-func (d *decoder) spill(b []byte) []byte {
+// spill puts what there is of a long string there, and returns what b is then. The string begins at from. It is
+// expected to go on with as many escapes, which are longer in the text than in the string.
+func (d *decoder) spill(b []byte, from int64) []byte {
 	if len(b) < chunkSize {
 		return b
 	}
-	d.whole.add(b, d.left())
+	left := d.left()
+	if left > 0 {
+		left = int64(float64(left) * float64(d.whole.size+len(b)) / float64(d.offset()-from))
+	}
+	d.whole.add(b, left)
 	return b[:0]
 }
 
