@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
 )
 
 // show prints what an application answers.
@@ -124,4 +125,42 @@ func ExampleFormats() {
 	show(app, request)
 	// Output:
 	// 200 "hello"
+}
+
+func ExampleProblemErrorHandler() {
+	app := web.New(web.Config{ErrorHandler: web.ProblemErrorHandler})
+	app.Get("/notes", func(c *web.Ctx) error {
+		var page struct {
+			Number int `query:"page"`
+		}
+		if err := c.Bind().Query(&page); err != nil {
+			return err
+		}
+		return web.NewError(409, "the notes are locked")
+	})
+
+	for _, target := range []string{"/notes", "/notes?page=x", "/none"} {
+		request, _ := http.NewRequest("GET", target, nil)
+		show(app, request)
+	}
+	// Output:
+	// 409 {"title":"Conflict","status":409,"detail":"the notes are locked"}
+	// 400 {"title":"Bad Request","status":400,"detail":"query \"page\" is not a whole number","errors":[{"in":"query","name":"page","detail":"is not a whole number"}]}
+	// 404 {"title":"Not Found","status":404}
+}
+
+// Files stand behind the routes: they are looked for if no route matches.
+func ExampleApp_NotFound() {
+	app := web.New(web.Config{})
+	app.Get("/", func(c *web.Ctx) error { return c.SendString("a route") })
+	app.NotFound(middleware.Static{FS: fstest.MapFS{"robots.txt": {Data: []byte("a file")}}}.Handler())
+
+	for _, target := range []string{"/", "/robots.txt", "/none"} {
+		request, _ := http.NewRequest("GET", target, nil)
+		show(app, request)
+	}
+	// Output:
+	// 200 a route
+	// 200 a file
+	// 404 Not Found
 }

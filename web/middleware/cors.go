@@ -12,8 +12,9 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// CORS lets pages of other origins read answers, by the protocol of the Fetch standard. It answers preflight requests
-// itself. It has to be used on the App for that: there are no routes for their method in a group.
+// CORS lets pages of other origins read responses, by the protocol of the Fetch standard. It responds to preflight requests itself.
+// On an App it covers all requests, including those that match no route or that the server refuses. On a group it covers the
+// routes of the group and the preflight requests for them.
 //
 // CORS does not keep anybody from sending requests: who is not allowed may not read what comes of them.
 //
@@ -94,7 +95,7 @@ func (h *cors) add(origin string) {
 func (h *cors) serve(c *web.Ctx) error {
 	request := &c.RequestCtx().Request.Header
 	origins := request.PeekAll(gallop.HeaderOrigin)
-	preflight := c.RequestCtx().IsOptions() && len(origins) > 0 && len(request.Peek(gallop.HeaderAccessControlRequestMethod)) > 0
+	preflight := c.Refused() == nil && c.RequestCtx().IsOptions() && len(origins) > 0 && len(request.Peek(gallop.HeaderAccessControlRequestMethod)) > 0
 	if !h.anybody {
 		c.Vary(gallop.HeaderOrigin) // also without one: another request would be answered otherwise
 	}

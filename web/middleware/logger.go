@@ -13,6 +13,9 @@ import (
 // made it: a handler, the error handler, the server after a panic. An answer that is streamed, or
 // a connection that was taken over, is logged when that is done, or handed over.
 //
+// The text of an error is in the log once: in this line, unless Recover or the server has logged it before. Requests that the server
+// refuses have a line if Logger is middleware of the App.
+//
 // The level is Info, for status 500 and above Error. Attributes are method, path, status, duration, and
 // where there are such: client (Ctx.IP), route, bytes of the body, id, error. The query is not logged, since it has secrets at
 // times. The path is the client's: a slog.Handler that is used with Logger has to escape what it writes, as those of
@@ -42,6 +45,9 @@ func (l Logger) Handler() web.Handler {
 		c.SetLocal(logLineKey{}, line) // which is closed when the request is over
 		err := c.Next()
 		line.panicked, line.err, line.id = false, err, c.RequestID()
+		if err != nil && !c.MarkErrorLogged() {
+			line.err = nil
+		}
 		line.streamed = err == nil && (line.request.Response.IsBodyStream() || isTaken(line.request))
 		line.ctx = c.Context()
 		if l.Attrs != nil {

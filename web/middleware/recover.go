@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 
@@ -15,7 +16,7 @@ import (
 // Panics with gallop.ErrAbortHandler, or net/http's, pass. So do those of handlers that have begun to stream
 // their answer or have taken the connection over: whoever reads there has to see that it broke.
 //
-// The zero value writes panics with their stack to the server's Logger.
+// The zero value logs panics with their stack, to Ctx.Log. The line of Logger then has no error.
 type Recover struct {
 	// OnPanic is told of a panic instead of the Logger, on the goroutine that panicked.
 	OnPanic func(c *web.Ctx, err *PanicError)
@@ -26,9 +27,12 @@ func (r Recover) Handler() web.Handler {
 	report := r.OnPanic
 	if report == nil {
 		report = func(c *web.Ctx, err *PanicError) {
-			c.RequestCtx().Logger().Printf("%v\n%s", err, err.Stack)
+			if c.MarkErrorLogged() {
+				c.Log().Error("panic", slog.Any("error", err), slog.String("stack", string(err.Stack)))
+			}
 		}
 	}
+	const status = gallop.StatusInternalServerError
 	return func(c *web.Ctx) (err error) {
 		defer func() {
 			value := recover()
@@ -40,7 +44,7 @@ func (r Recover) Handler() web.Handler {
 			}
 			p := &PanicError{Value: value, Stack: debug.Stack()}
 			report(c, p)
-			err = &web.Error{Status: gallop.StatusInternalServerError, Err: p}
+			err = &web.Error{Status: status, Message: gallop.StatusMessage(status), Err: p}
 		}()
 		return c.Next()
 	}
