@@ -184,8 +184,8 @@ func (a *App) Close() error { return a.server().Close() }
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
-// BodyLimit returns the size in bytes of the largest request body that the server reads, and 0 if handlers read bodies as streams
-// or Server.HeaderReceived sets a limit for each request. It is for an [AppChecker].
+// BodyLimit returns the size in bytes of the largest request body that the server reads. It returns 0 if the server has
+// StreamRequestBody, or if its HeaderReceived sets a limit for each request. It is for an [AppChecker].
 func (a *App) BodyLimit() int {
 	s := a.server()
 	if s.StreamRequestBody || s.HeaderReceived != nil {
@@ -198,8 +198,9 @@ func (a *App) BodyLimit() int {
 }
 
 // NotFound adds handlers that run only for requests that no route matches. They run behind the middleware of the App, in the order
-// in which they were added, as far as each calls Ctx.Next. Behind the last one Next returns the error of the framework: ErrNotFound
-// or, if the path has routes for other methods, ErrMethodNotAllowed. Requests for OPTIONS on such a path do not run them.
+// of the calls. Each handler calls Ctx.Next to pass the request on. Behind the last one Next returns the error of the framework:
+// ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. A request for OPTIONS on such a path gets its
+// response without them.
 //
 // Use it for files that stand beside the routes, and for a last word on paths that do not exist:
 //
@@ -223,7 +224,7 @@ func (a *App) NotFound(handlers ...Handler) {
 	a.table.Store(nil)
 }
 
-// add registers a route of g. It is an error if its patterns are none, or if another route matches the same requests.
+// add registers a route of g. It returns an error if a pattern is malformed, or if another route matches the same requests.
 func (a *App) add(r *Route, g *Router) (*Route, error) {
 	if err := r.parse(); err != nil { // which calls constraints of the program
 		return nil, err

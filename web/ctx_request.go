@@ -94,8 +94,8 @@ func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
 // ReqHeaderBytes returns the first value of a header of the request as a view, nil if there is no such header.
 func (c *Ctx) ReqHeaderBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
 
-// Headers returns the headers of the request, in the order in which they came: each name with a value, and a name that came several
-// times with each of its values. The strings may be kept.
+// Headers returns an iterator over the headers of the request, in the order of the request. A name with several lines is yielded
+// once for each line. The strings may be kept.
 func (c *Ctx) Headers() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for name, value := range c.request.Request.Header.All() {

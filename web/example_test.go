@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"github.com/gallop-http/gallop/web"
-	"github.com/gallop-http/gallop/web/middleware"
 )
 
 // show prints what an application answers.
@@ -149,18 +148,23 @@ func ExampleProblemErrorHandler() {
 	// 404 {"title":"Not Found","status":404}
 }
 
-// Files stand behind the routes: they are looked for if no route matches.
+// Old addresses stand behind the routes: they are looked for if no route matches.
 func ExampleApp_NotFound() {
 	app := web.New(web.Config{})
-	app.Get("/", func(c *web.Ctx) error { return c.SendString("a route") })
-	app.NotFound(middleware.Static{FS: fstest.MapFS{"robots.txt": {Data: []byte("a file")}}}.Handler())
+	app.Get("/notes", func(c *web.Ctx) error { return c.SendString("notes") })
+	app.NotFound(func(c *web.Ctx) error {
+		if name, ok := strings.CutSuffix(c.Path(), ".php"); ok {
+			return web.NewError(410, "this page is now "+name)
+		}
+		return c.Next()
+	})
 
-	for _, target := range []string{"/", "/robots.txt", "/none"} {
+	for _, target := range []string{"/notes", "/notes.php", "/none"} {
 		request, _ := http.NewRequest("GET", target, nil)
 		show(app, request)
 	}
 	// Output:
-	// 200 a route
-	// 200 a file
+	// 200 notes
+	// 410 this page is now /notes
 	// 404 Not Found
 }

@@ -12,7 +12,10 @@ import (
 // Under net/http's server each event reaches the client at once, also behind its middleware, and the context ends with the client.
 func TestEventsThroughServeHTTP(t *testing.T) {
 	passes := FromMiddleware(func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Middleware", "yes"); next.ServeHTTP(w, r) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Middleware", "yes")
+			next.ServeHTTP(w, r)
+		})
 	})
 	for name, use := range map[string][]Middleware{"plain": nil, "middleware of net/http": {passes}} {
 		for _, http2 := range []bool{false, true} {

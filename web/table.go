@@ -122,7 +122,7 @@ func (t *table) find(c *Ctx) {
 	}
 }
 
-// findRoute gives c the route for a method, nil if there is none.
+// findRoute gives c the route for a method, or nil if no route matches.
 func (t *table) findRoute(c *Ctx, method []byte) {
 	if len(t.hosts) == 0 || !t.findByHost(c, method) {
 		c.route = t.any.find(method, c.path, &c.values, 0)

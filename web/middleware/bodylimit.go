@@ -34,7 +34,7 @@ func (o BodyLimit) size() int64 {
 // call it.
 func (o BodyLimit) CheckApp(app *web.App) error {
 	if limit := int64(app.BodyLimit()); limit > 0 && o.size() > limit {
-		return fmt.Errorf("Size is %d bytes, but MaxRequestBodySize of the server is %d: raise that to Size, or lower Size", o.size(), limit)
+		return fmt.Errorf("a Size of %d bytes is over the %d bytes of the server's MaxRequestBodySize: raise that to Size, or lower Size", o.size(), limit)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -226,4 +227,49 @@ func askRaw(t *testing.T, app *web.App, request string) (head, body string) {
 	}
 	head, body, _ = strings.Cut(string(all), "\r\n\r\n")
 	return head + "\r\n", body
+}
+
+// A request beyond MaxConcurrentRequests reaches the error handler, too, and its connection goes on.
+func TestRequestsBeyondTheLimit(t *testing.T) {
+	for _, engine := range []gallop.EngineType{gallop.EngineAuto, gallop.EngineGoroutine} {
+		app := web.New(web.Config{Server: &gallop.Server{Engine: engine, MaxConcurrentRequests: 1, Logger: newQuiet()}, NoListenLog: true})
+		app.Use(middleware.RequestID{New: func() string { return "the-id" }}, middleware.CORS{})
+		entered, leave := make(chan bool, 1), make(chan bool)
+		app.Get("/waits", func(*web.Ctx) error { entered <- true; <-leave; return nil })
+		app.Get("/", says("fine"))
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go app.Serve(ln)
+		waits := make(chan error, 1)
+		go func() {
+			response, err := http.Get("http://" + ln.Addr().String() + "/waits")
+			if err == nil {
+				response.Body.Close()
+			}
+			waits <- err
+		}()
+		<-entered
+		client := &http.Client{Transport: &http.Transport{}}
+		for _, want := range []string{"503 Service Unavailable", "200 fine"} {
+			response, err := client.Get("http://" + ln.Addr().String() + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(response.Body)
+			response.Body.Close()
+			got := strconv.Itoa(response.StatusCode) + " " + string(body)
+			if got != want || response.Header.Get("X-Request-Id") != "the-id" || response.Header.Get("Access-Control-Allow-Origin") != "*" || response.Close {
+				t.Errorf("%s %v", got, response.Header)
+			}
+			if want[0] == '5' {
+				close(leave)
+				if err := <-waits; err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		app.Close()
+	}
 }
