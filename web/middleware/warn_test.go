@@ -181,7 +181,11 @@ func TestNetHTTPMiddlewareSeesRefusedRequests(t *testing.T) {
 			if test.server != nil {
 				test.server(server)
 			}
-			app := web.New(web.Config{Server: server, NoListenLog: true})
+			told := make(chan error, 9)
+			app := web.New(web.Config{Server: server, NoListenLog: true, ErrorHandler: func(c *web.Ctx, err error) {
+				told <- err
+				web.DefaultErrorHandler(c, err)
+			}})
 			app.Use(
 				web.FromMiddleware(func(next http.Handler) http.Handler {
 					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
@@ -198,8 +202,8 @@ func TestNetHTTPMiddlewareSeesRefusedRequests(t *testing.T) {
 			if name == "HEAD" {
 				want = ""
 			}
-			if !strings.Contains(head, fmt.Sprint(" ", test.status, " ")) || !strings.Contains(head, "X-Request-ID: the-id") && !strings.Contains(head, "X-Request-Id: the-id") || body != want {
-				t.Errorf("%s\n%s", head, body)
+			if !strings.Contains(head, fmt.Sprint(" ", test.status, " ")) || !strings.Contains(head, "X-Request-ID: the-id") && !strings.Contains(head, "X-Request-Id: the-id") || body != want || len(told) != 1 {
+				t.Errorf("%s\n%s, told %d times", head, body, len(told))
 			}
 		})
 	}
