@@ -176,35 +176,37 @@ func TestNetHTTPMiddlewareSeesRefusedRequests(t *testing.T) {
 		if test.reads {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			server := &gallop.Server{Logger: newQuiet()}
-			if test.server != nil {
-				test.server(server)
-			}
-			told := make(chan error, 9)
-			app := web.New(web.Config{Server: server, NoListenLog: true, ErrorHandler: func(c *web.Ctx, err error) {
-				told <- err
-				web.DefaultErrorHandler(c, err)
-			}})
-			app.Use(
-				web.FromMiddleware(func(next http.Handler) http.Handler {
-					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
-				}),
-				middleware.RequestID{New: func() string { return "the-id" }},
-				web.FromMiddleware(func(http.Handler) http.Handler {
-					return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						http.Error(w, "this must not be sent", http.StatusPaymentRequired)
-					})
-				}),
-			)
-			head, body := askRaw(t, app, test.request)
-			want := gallop.StatusMessage(test.status)
-			if name == "HEAD" {
-				want = ""
-			}
-			if !strings.Contains(head, fmt.Sprint(" ", test.status, " ")) || !strings.Contains(head, "X-Request-ID: the-id") && !strings.Contains(head, "X-Request-Id: the-id") || body != want || len(told) != 1 {
-				t.Errorf("%s\n%s, told %d times", head, body, len(told))
-			}
+		passes := web.FromMiddleware(func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
 		})
+		responds := web.FromMiddleware(func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Error(w, "this must not be sent", http.StatusPaymentRequired)
+			})
+		})
+		id := middleware.RequestID{New: func() string { return "the-id" }}
+		for how, use := range map[string][]web.Middleware{"passes": {passes, id}, "responds": {id, responds}, "both": {passes, id, responds}} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				server := &gallop.Server{Logger: newQuiet()}
+				if test.server != nil {
+					test.server(server)
+				}
+				told := make(chan error, 9)
+				app := web.New(web.Config{Server: server, NoListenLog: true, ErrorHandler: func(c *web.Ctx, err error) {
+					told <- err
+					web.DefaultErrorHandler(c, err)
+				}})
+				app.Use(use...)
+				head, body := askRaw(t, app, test.request)
+				want := gallop.StatusMessage(test.status)
+				if name == "HEAD" {
+					want = ""
+				}
+				if !strings.Contains(head, fmt.Sprint(" ", test.status, " ")) || !strings.Contains(strings.ToLower(head), "x-request-id: the-id") ||
+					body != want || len(told) != 1 {
+					t.Errorf("%s\n%s, told %d times", head, body, len(told))
+				}
+			})
+		}
 	}
 }
