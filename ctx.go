@@ -37,7 +37,8 @@ type RequestCtx struct {
 	stream           ResponseStream
 	hijackHandler    HijackHandler
 	hijackNoResponse bool
-	mayHijack        bool // InitHijack was called
+	mayHijack        bool                        // InitHijack was called
+	openStream       func() (FlushWriter, error) // what InitStream was given
 	timeout          timeoutAnswer
 
 	fakeRemote net.Addr // what SetRemoteAddr or Init said
@@ -136,6 +137,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.timeout.Store(nil)
 	ctx.server, ctx.conn = nil, nil
 	ctx.fakeConn, ctx.log, ctx.mayHijack = conn, logger, false
+	ctx.openStream, ctx.stream.away = nil, nil
 	ctx.time = time.Now()
 }
 

@@ -30,17 +30,26 @@ import (
 // connection stays open if the body is read.
 //
 // StreamResponse fails after Hijack, if the body is already a stream, and if the request has timed out. Without a
-// server the error is errors.ErrUnsupported.
+// server the error is errors.ErrUnsupported. Under another server it works if that has called InitStream, as
+// nethttp.ToHTTP does.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.conn != nil {
+	if s.conn != nil || s.away != nil {
 		return s, nil
 	}
 	c, err := ctx.owned()
-	if err == nil && (ctx.hijackHandler != nil || ctx.Response.IsBodyStream()) {
-		err = errStreamOther
+	away := err == errNotServed && ctx.openStream != nil
+	if (err == nil || away) && (ctx.hijackHandler != nil || ctx.Response.IsBodyStream()) {
+		return nil, errStreamOther
+	}
+	if away {
+		var body FlushWriter
+		if body, err = ctx.openStream(); err == nil {
+			s.away = body
+			return s, nil
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -49,11 +58,24 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
+// FlushWriter is the body of a response that another server sends while a handler runs. See [RequestCtx.InitStream].
+type FlushWriter interface {
+	io.Writer
+
+	// Flush sends what was written so far.
+	Flush() error
+}
+
+// InitStream makes StreamResponse work under a server other than gallop's. StreamResponse calls open, which sends the head of
+// ctx.Response and the body that is there already. The FlushWriter must fail once the handler has returned. It is for those who serve
+// requests themselves.
+func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
+
 // Streaming reports whether StreamResponse was called and has written the head.
 func (ctx *RequestCtx) Streaming() bool {
 	ctx.stream.mu.Lock()
 	defer ctx.stream.mu.Unlock()
-	return ctx.stream.conn != nil
+	return ctx.stream.conn != nil || ctx.stream.away != nil
 }
 
 // owned returns the connection, if the handler may write to it. ctx.stream is locked.
@@ -78,6 +100,7 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 type ResponseStream struct {
 	mu   sync.Mutex  // held by whoever is at the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end
+	away FlushWriter // of another server; nil before the head was written
 	sink streamSink
 	buf  []byte // of the next chunk
 	none bool   // there is no body on the wire
@@ -149,6 +172,9 @@ func (s *ResponseStream) WriteString(p string) (int, error) { return s.Write(Uns
 
 func (s *ResponseStream) put(p []byte) error {
 	switch {
+	case s.away != nil:
+		_, err := s.away.Write(p)
+		return err
 	case s.conn == nil:
 		return errStreamOver
 	case s.none || len(p) == 0:
@@ -185,6 +211,9 @@ func (s *ResponseStream) emit() error {
 func (s *ResponseStream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.away != nil {
+		return s.away.Flush()
+	}
 	if s.conn == nil {
 		return errStreamOver
 	}

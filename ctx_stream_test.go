@@ -3,6 +3,7 @@ package gallop_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -227,3 +228,50 @@ func TestFlushSendsTheEndOfLargeChunks(t *testing.T) {
 		}
 	})
 }
+
+// Another server says by InitStream how a response is streamed.
+func TestInitStream(t *testing.T) {
+	failed := errors.New("no")
+	for name, test := range map[string]struct {
+		before func(ctx *gallop.RequestCtx)
+		err    error
+		ok     bool
+	}{
+		"streams":  {nil, nil, true},
+		"fails":    {nil, failed, false},
+		"a stream": {func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(strings.NewReader("x"), 1) }, nil, false},
+		"hijacked": {func(ctx *gallop.RequestCtx) { ctx.InitHijack(); ctx.Hijack(func(net.Conn) {}) }, nil, false},
+	} {
+		var ctx gallop.RequestCtx
+		ctx.Init(&gallop.Request{}, nil, nil)
+		body := &flushBuffer{}
+		ctx.InitStream(func() (gallop.FlushWriter, error) { return body, test.err })
+		if test.before != nil {
+			test.before(&ctx)
+		}
+		s, err := ctx.StreamResponse()
+		if (err == nil) != test.ok || test.err != nil && err != test.err || test.ok != ctx.Streaming() {
+			t.Errorf("%s: %v, streaming %v", name, err, ctx.Streaming())
+		}
+		if !test.ok {
+			continue
+		}
+		s.Write([]byte("a"))
+		s.WriteString("b")
+		s.ReadFrom(strings.NewReader("c"))
+		if err := s.Flush(); err != nil || body.String() != "abc" || body.flushed != 1 {
+			t.Errorf("%s: %v, %q, flushed %d times", name, err, body, body.flushed)
+		}
+		ctx.Init(&gallop.Request{}, nil, nil)
+		if _, err := ctx.StreamResponse(); err == nil || ctx.Streaming() {
+			t.Errorf("%s: InitStream holds for the next request: %v", name, err)
+		}
+	}
+}
+
+type flushBuffer struct {
+	bytes.Buffer
+	flushed int
+}
+
+func (b *flushBuffer) Flush() error { b.flushed++; return nil }

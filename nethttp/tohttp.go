@@ -23,7 +23,8 @@ import (
 // stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx ends with the request's context.
 //
 // After Hijack, h's HijackHandler gets the connection on a goroutine of its own. If the server cannot hijack, the response is 501.
-// EarlyHints, StreamResponse and HijackConn need a gallop server, so they do nothing or return an error.
+// StreamResponse works, and each Flush reaches the client if the server can flush. EarlyHints and HijackConn need a gallop server,
+// so they do nothing or return an error.
 //
 // ToHTTP panics if h is nil. The returned http.Handler may be called concurrently if h may.
 func ToHTTP(h gallop.RequestHandler) http.Handler {
@@ -40,8 +41,19 @@ func ToHTTP(h gallop.RequestHandler) http.Handler {
 			ctx.InitHijack()
 		}
 		copyRequest(ctx, r)
+		stream := &outStream{w: w, r: r, resp: &ctx.Response}
+		ctx.InitStream(stream.begin)
+		defer stream.end() // also after a panic
 		callHandler(h, ctx)
 		resp := ctx.LastTimeoutErrorResponse()
+		if stream.end() {
+			if resp != nil { // in the middle of the body
+				panic(http.ErrAbortHandler)
+			}
+			defer release(ctx)
+			writeTrailers(w, &ctx.Response)
+			return
+		}
 		if resp == nil {
 			resp = &ctx.Response
 			defer release(ctx)
@@ -190,6 +202,11 @@ func writeResponse(w http.ResponseWriter, r *http.Request, resp *gallop.Response
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	writeTrailers(w, resp)
+}
+
+// writeTrailers sets the trailers of resp, which the server sends when the handler has returned.
+func writeTrailers(w http.ResponseWriter, resp *gallop.Response) {
 	for name, value := range resp.Header.AllTrailers() {
 		w.Header().Add(http.TrailerPrefix+string(name), string(value))
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -19,7 +20,8 @@ import (
 
 // Config is what an App is made of. The zero value is an application with the defaults.
 type Config struct {
-	// ErrorHandler makes answers of errors; DefaultErrorHandler by default.
+	// ErrorHandler responds to requests whose handlers return an error, and to those that the server refuses. The default is
+	// DefaultErrorHandler. ProblemErrorHandler responds in JSON.
 	ErrorHandler ErrorHandler
 
 	// Constraints adds constraints of parameters, by the name that patterns use. They replace built-in ones of
@@ -49,8 +51,14 @@ type Config struct {
 	// chosen for ":0". It is called after OnListen of Server, whose rules it shares. The default does nothing.
 	OnListen func(ln net.Listener)
 
-	// Server is the server that Listen, Serve and the rest run, with its limits and timeouts. New sets its Handler, which has
-	// to be nil, so one Server serves one App. The default is a zero gallop.Server.
+	// NoListenLog turns off the line in the log that names the address of each listener.
+	NoListenLog bool
+
+	// Server is the server that Listen, Serve and the rest run, with its limits and timeouts. The default is a zero gallop.Server.
+	//
+	// New sets its Handler, which has to be nil, so one Server serves one App. It sets ErrorHandler, if that is nil, so that the
+	// ErrorHandler of the App responds to requests that the server refuses: see Ctx.Refused. If neither ErrorLog nor Logger is
+	// set, it sets ErrorLog to a logger that writes to slog.Default.
 	Server *gallop.Server
 }
 
@@ -68,10 +76,12 @@ type App struct {
 	accept string                // the media types of bodies that Binder reads
 	auto   negotiate.Offers      // of AutoFormat
 	table  atomic.Pointer[table] // nil if routes were added since
+	log    *slog.Logger
 
-	mu     sync.Mutex // guards what follows, and who makes table
-	routes []*Route
-	draft  *table // of all routes, to find those that are in each other's way
+	mu       sync.Mutex // guards what follows, and who makes table
+	routes   []*Route
+	notFound []Handler
+	draft    *table // of all routes, to find those that are in each other's way
 }
 
 // New returns an application without routes. It panics if Config.Server has a Handler already, as the Server of another
@@ -93,10 +103,17 @@ func New(config Config) *App {
 	a.accept = strings.Join(slices.Concat([]string{typeJSON, typeXML, typeForm, typeMultipart}, a.codecs.names), ", ")
 	a.auto = negotiate.NewOffers(negotiate.MediaTypes, slices.Concat([]string{"html", "json", "txt", "xml"}, a.codecs.names)...)
 	a.config.Server.Handler = a.serve
+	if a.config.Server.ErrorHandler == nil {
+		a.config.Server.ErrorHandler = a.refuse
+	}
+	a.useLog(a.config.Server)
 	a.config.Server.OnListen = both(a.config.Server.OnListen, config.OnListen)
+	if !config.NoListenLog {
+		a.config.Server.OnListen = both(a.logListening, a.config.Server.OnListen)
+	}
 	a.http = nethttp.ToHTTP(a.serve)
 	a.app = a
-	a.draft = newTable(nil)
+	a.draft = newTable(nil, nil)
 	return a
 }
 
@@ -167,8 +184,48 @@ func (a *App) Close() error { return a.server().Close() }
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
-// add registers a route. It is an error if its patterns are none, or if another route matches the same requests.
-func (a *App) add(r *Route) (*Route, error) {
+// BodyLimit returns the size in bytes of the largest request body that the server reads. It returns 0 if the server has
+// StreamRequestBody, or if its HeaderReceived sets a limit for each request. It is for an [AppChecker].
+func (a *App) BodyLimit() int {
+	s := a.server()
+	if s.StreamRequestBody || s.HeaderReceived != nil {
+		return 0
+	}
+	if s.MaxRequestBodySize > 0 {
+		return s.MaxRequestBodySize
+	}
+	return gallop.DefaultMaxRequestBodySize
+}
+
+// NotFound adds handlers that run only for requests that no route matches. They run behind the middleware of the App, in the order
+// of the calls. Each handler calls Ctx.Next to pass the request on. Behind the last one Next returns the error of the framework:
+// ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. A request for OPTIONS on such a path gets its
+// response without them.
+//
+// Use it for files that stand beside the routes, and for a last word on paths that do not exist:
+//
+//	app.NotFound(middleware.Static{Root: "public"}.Handler())
+//
+// To change how a 404 looks, set Config.ErrorHandler instead. NotFound may be called before and after routes are registered. It
+// panics if there are no handlers or one is nil. An App that is mounted does not take its NotFound handlers along.
+func (a *App) NotFound(handlers ...Handler) {
+	a.made()
+	if len(handlers) == 0 {
+		panic("web: NotFound has no handlers: pass at least one")
+	}
+	for i, h := range handlers {
+		if h == nil {
+			panic(fmt.Sprintf("web: NotFound: handler %d is nil: pass a function, or leave the argument out", i))
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notFound = slices.Concat(a.notFound, handlers)
+	a.table.Store(nil)
+}
+
+// add registers a route of g. It returns an error if a pattern is malformed, or if another route matches the same requests.
+func (a *App) add(r *Route, g *Router) (*Route, error) {
 	if err := r.parse(); err != nil { // which calls constraints of the program
 		return nil, err
 	}
@@ -177,6 +234,7 @@ func (a *App) add(r *Route) (*Route, error) {
 	if err := a.draft.add(r); err != nil {
 		return nil, err
 	}
+	g.note(r)
 	a.routes = append(a.routes, r)
 	a.table.Store(nil)
 	return r, nil
@@ -189,7 +247,7 @@ func (a *App) makeTable() *table {
 	if t := a.table.Load(); t != nil {
 		return t
 	}
-	t := newTable(a.use)
+	t := newTable(a.use, a.notFound)
 	for _, r := range a.routes {
 		if err := t.add(r); err != nil {
 			panic(err) // the draft let it in

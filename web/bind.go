@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,8 @@ import (
 )
 
 // Validator checks the structs that Binder has filled. ctx is the [*Ctx] of the request. An *Error that Validate returns
-// goes to the error handler unchanged. Any other error becomes the cause of an *Error with the status 422. Validate may be
-// called by any number of goroutines at once.
+// goes to the error handler unchanged. Any other error becomes the cause of an *Error with the status 422, and its text becomes the
+// Message: clients read it. Validate may be called by any number of goroutines at once.
 type Validator interface {
 	Validate(ctx context.Context, v any) error
 }
@@ -56,6 +57,9 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //
 // An empty value counts as missing, except for a string. A field that is not a slice takes the first of several values. A
 // field without a value keeps its contents; if they are zero, it gets the value of the tag default.
+//
+// Path, Query, Header, Cookie and Form return an error if no field has a tag for their source. It has no status, because the mistake
+// is in the program.
 //
 // A request that does not fit is an *Error with the status 400 whose cause is a *BindError. Its message names the field and
 // is meant for clients. Binder looks at 10,000 values at most, and at names of at most 16 parts.
@@ -132,6 +136,11 @@ func (b Binder) bind(v any, sources ...source) error {
 	if err != nil {
 		return err
 	}
+	if len(sources) == 1 {
+		if err := p.wants(sources[0], target.Type()); err != nil {
+			return err
+		}
+	}
 	f := fillers.Get().(*filler)
 	f.c = b.c
 	defer f.release()
@@ -186,7 +195,7 @@ func (b Binder) validated(v any, err error) error {
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
-	return &Error{Status: gallop.StatusUnprocessableEntity, Err: err}
+	return &Error{Status: gallop.StatusUnprocessableEntity, Message: cmp.Or(err.Error(), gallop.StatusMessage(gallop.StatusUnprocessableEntity)), Err: err}
 }
 
 // clientError makes an answer of a BindError.

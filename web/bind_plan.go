@@ -40,7 +40,8 @@ func (s source) nests() bool { return s == querySource || s == formSource }
 // plan is what a struct type's tags say. Plans are made once for each type, and do not change.
 type plan struct {
 	fields []field
-	err    error // why values of the type cannot be filled
+	has    [sourceCount]bool // which sources have a tag on one of the fields
+	err    error             // why values of the type cannot be filled
 }
 
 // field is a field that a tag of a source names, of the struct or of one embedded in it.
@@ -122,6 +123,22 @@ func planOf(v any) (target reflect.Value, p *plan, err error) {
 	return target, p, p.err
 }
 
+// wants returns an error if no field has a tag of the source: then nothing would ever be filled.
+func (p *plan) wants(s source, t reflect.Type) error {
+	if p.has[s] {
+		return nil
+	}
+	name := sourceNames[s]
+	text := fmt.Sprintf("web: Binder cannot fill %s from the %s: no field has the tag %q", t, name, name)
+	for other, has := range p.has {
+		if has {
+			text += fmt.Sprintf(", but one has the tag %q", sourceNames[other])
+			break
+		}
+	}
+	return fmt.Errorf("%s: add tags such as `%s:\"name\"`", text, name)
+}
+
 // newPlan makes the plan of a struct type, and of those in it.
 func newPlan(t reflect.Type) *plan {
 	plansMu.Lock()
@@ -162,6 +179,9 @@ func (m planner) addFields(p *plan, t reflect.Type, index []int, around map[refl
 				p.fail(fmt.Errorf("web: field %s.%s %w", t, sf.Name, err))
 			}
 			p.fields = append(p.fields, f)
+			for s, name := range f.names {
+				p.has[s] = p.has[s] || name != ""
+			}
 		case sf.Anonymous:
 			m.addEmbedded(p, sf, at, around)
 		}

@@ -395,19 +395,19 @@ func TestBindBodyErrors(t *testing.T) {
 		status  int
 		message string
 	}{
-		"no type":        {`{}`, nil, 415, ""},
-		"unknown type":   {`{}`, []string{"Content-Type: text/csv"}, 415, ""},
+		"no type":        {`{}`, nil, 415, "Unsupported Media Type"},
+		"unknown type":   {`{}`, []string{"Content-Type: text/csv"}, 415, "Unsupported Media Type"},
 		"broken":         {`{"n":`, []string{"Content-Type: application/json"}, 400, "json: the body is malformed at byte 5"},
 		"wrong type":     {`{"n":"x"}`, []string{"Content-Type: application/json"}, 400, `json "n" has a value of another type`},
 		"trailing data":  {`{} {}`, []string{"Content-Type: application/json"}, 400, "json: the body is malformed at byte 4"},
 		"XML":            {`<T><n>`, []string{"Content-Type: application/xml"}, 400, "xml: the body is malformed"},
 		"form":           {"n=x", []string{formField}, 400, `form "n" is not a whole number`},
-		"too large":      {huge.String(), []string{"Content-Type: application/json", "Content-Encoding: gzip"}, 413, ""},
-		"form too large": {huge.String(), []string{formField, "Content-Encoding: gzip"}, 413, ""},
-		"unknown coding": {"{}", []string{"Content-Type: application/json", "Content-Encoding: lzma"}, 415, ""},
-		"broken coding":  {"{}", []string{"Content-Type: application/json", "Content-Encoding: gzip"}, 400, ""},
-		"no boundary":    {"x", []string{"Content-Type: multipart/form-data"}, 400, ""},
-		"broken form":    {"x", []string{"Content-Type: multipart/form-data; boundary=b"}, 400, ""},
+		"too large":      {huge.String(), []string{"Content-Type: application/json", "Content-Encoding: gzip"}, 413, "Request Entity Too Large"},
+		"form too large": {huge.String(), []string{formField, "Content-Encoding: gzip"}, 413, "Request Entity Too Large"},
+		"unknown coding": {"{}", []string{"Content-Type: application/json", "Content-Encoding: lzma"}, 415, "Unsupported Media Type"},
+		"broken coding":  {"{}", []string{"Content-Type: application/json", "Content-Encoding: gzip"}, 400, "Bad Request"},
+		"no boundary":    {"x", []string{"Content-Type: multipart/form-data"}, 400, "Bad Request"},
+		"broken form":    {"x", []string{"Content-Type: multipart/form-data; boundary=b"}, 400, "Bad Request"},
 	} {
 		for _, fill := range []func(b Binder, v any) error{Binder.All, Binder.Body} {
 			var v T

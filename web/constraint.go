@@ -44,7 +44,7 @@ func parseConstraints(s string, known knownConstraints) (list []constraint, own 
 		one, s = cutConstraint(s)
 		name, argument, hasArgument := strings.Cut(one, "(")
 		if hasArgument && !strings.HasSuffix(argument, ")") {
-			return nil, nil, fmt.Errorf("constraint %q does not end in a parenthesis", one)
+			return nil, nil, fmt.Errorf("constraint %q does not end in a parenthesis: close it with )", one)
 		}
 		c, err := newConstraint(name, strings.TrimSuffix(argument, ")"), known)
 		if err != nil {
@@ -83,7 +83,7 @@ func newConstraint(name, argument string, known knownConstraints) (constraint, e
 	}
 	if c := plainConstraints[name]; c != nil {
 		if argument != "" {
-			return nil, fmt.Errorf("constraint %q has no argument", name)
+			return nil, fmt.Errorf("constraint %q takes no argument: remove the parentheses", name)
 		}
 		return c, nil
 	}
@@ -100,7 +100,7 @@ func newConstraint(name, argument string, known knownConstraints) (constraint, e
 		}
 		return func(value []byte) bool { return compare(value, n) }, nil
 	}
-	return nil, fmt.Errorf("there is no constraint %q", name)
+	return nil, fmt.Errorf("there is no constraint %q: see Router.Add for those there are, or add it to Config.Constraints", name)
 }
 
 // ownConstraint returns a constraint of Config.Constraints.

@@ -29,8 +29,10 @@ type Ctx struct {
 	chosenType []byte // the Content-Type that chooseType set last
 	origin     origin // see from
 
-	streaming bool   // the head of the answer is gone
-	layer     *layer // of net/http, that is around the handlers which run; nil by default
+	refusal   *refusal // nil unless the server has refused the request
+	logged    bool     // the text of the error is in the log
+	streaming bool     // the head of the answer is gone
+	layer     *layer   // of net/http, that is around the handlers which run; nil by default
 }
 
 var _ context.Context = (*Ctx)(nil)
@@ -56,6 +58,9 @@ func (c *Ctx) end() (again bool) {
 	if c.streaming {
 		c.streaming = false
 	}
+	if c.logged {
+		c.logged, c.refusal = false, nil
+	}
 	if c.origin.known {
 		c.origin.forget()
 	}
@@ -79,8 +84,13 @@ func (c *Ctx) fail(err error) {
 	if c.streaming || c.request.Streaming() {
 		c.abort(err)
 	}
+	if c.refusal != nil {
+		c.refusal.answered = true
+		err = c.refusal.err
+	}
 	c.dropBody()
 	c.forgetType()
+	err = withMessage(err)
 	if c.route != nil && c.route.onError != nil {
 		c.route.onError(c, err)
 		return
@@ -91,7 +101,7 @@ func (c *Ctx) fail(err error) {
 // App returns the application.
 func (c *Ctx) App() *App { return c.app }
 
-// Route returns the route that matches, nil if none does.
+// Route returns the route that matches, nil if none does. If the framework responds to OPTIONS, it is a route for the same path.
 func (c *Ctx) Route() *Route { return c.route }
 
 // RequestCtx returns what the server passed, for what Ctx does not have.

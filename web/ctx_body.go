@@ -52,7 +52,7 @@ func bodyError(err error) error {
 	case errors.Is(err, gallop.ErrContentEncodingUnsupported):
 		status = gallop.StatusUnsupportedMediaType
 	}
-	return &Error{Status: status, Err: err}
+	return errorWith(status, err)
 }
 
 // hasForm reports whether the body is a form.

@@ -61,5 +61,5 @@ func (c *Ctx) DownloadAs(file, filename string) error {
 
 // noFile is the error for what cannot be sent. err, which may be nil, is for the log.
 func noFile(err error) error {
-	return &Error{Status: gallop.StatusNotFound, Err: err}
+	return errorWith(gallop.StatusNotFound, err)
 }

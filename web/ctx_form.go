@@ -19,7 +19,7 @@ func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 		form, err = r.MultipartForm()
 	}
 	if errors.Is(err, gallop.ErrNoMultipartForm) && c.mediaType() != typeMultipart {
-		return nil, &Error{Status: gallop.StatusUnsupportedMediaType, Err: err}
+		return nil, errorWith(gallop.StatusUnsupportedMediaType, err)
 	}
 	if err != nil {
 		return nil, bodyError(err)
@@ -37,7 +37,7 @@ func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	if files := form.File[name]; len(files) > 0 {
 		return files[0], nil
 	}
-	return nil, &Error{Status: gallop.StatusBadRequest, Err: gallop.ErrMissingFile}
+	return nil, errorWith(gallop.StatusBadRequest, gallop.ErrMissingFile)
 }
 
 // FormValue returns the first value of a name in a form in the body, of either kind, or the default if

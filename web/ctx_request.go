@@ -1,6 +1,10 @@
 package web
 
-import "github.com/gallop-http/gallop"
+import (
+	"iter"
+
+	"github.com/gallop-http/gallop"
+)
 
 // Method returns the method.
 func (c *Ctx) Method() string { return methodText(c.request.Method()) }
@@ -89,6 +93,18 @@ func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
 
 // ReqHeaderBytes returns the first value of a header of the request as a view, nil if there is no such header.
 func (c *Ctx) ReqHeaderBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
+
+// Headers returns an iterator over the headers of the request, in the order of the request. A name with several lines is yielded
+// once for each line. The strings may be kept.
+func (c *Ctx) Headers() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for name, value := range c.request.Request.Header.All() {
+			if !yield(string(name), string(value)) {
+				return
+			}
+		}
+	}
+}
 
 // Body returns the body as it was received: a view. It is limited by the server's
 // MaxRequestBodySize.

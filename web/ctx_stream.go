@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 
 	"github.com/gallop-http/gallop"
 )
@@ -28,8 +29,8 @@ func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 // returns when write has. Status and fields have to be set before. If write returns an error the connection ends, so that the
 // client sees that something is missing.
 //
-// Without a gallop.Server, as behind nethttp.ToHTTP, the body is gathered first. Behind middleware of net/http it goes through
-// that.
+// Behind middleware of net/http the body goes through that. If a server cannot send parts of a response, the body is gathered
+// first.
 func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	stream, end, err := c.stream()
 	if err != nil {
@@ -84,7 +85,9 @@ func (c *Ctx) WriteString(s string) (int, error) { return c.request.WriteString(
 // abort ends a connection whose answer broke off in its middle.
 func (c *Ctx) abort(err error) {
 	if !errors.Is(err, context.Canceled) {
-		c.request.Logger().Printf("a streamed answer broke off: %v", err)
+		if c.MarkErrorLogged() {
+			c.Log().Error("streamed response broke off", slog.Any("error", err))
+		}
 	}
 	panic(gallop.ErrAbortHandler)
 }

@@ -38,6 +38,8 @@
 //	bind_fill.go   from these to fields, bind_value.go from text to a value
 //	bind_keep.go   what a body must not set
 //	params.go      single values as what they are
-//	errors.go      Error
+//	errors.go      Error, problem.go error responses as problem details
+//	refuse.go      requests that the server refuses
+//	log.go         the log
 //	test.go        requests without a socket
 package web

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -66,14 +67,20 @@ func (e *BindError) Unwrap() error { return e.Err }
 
 // message returns what a client is told.
 func (e *BindError) message() string {
-	reason := e.reason
-	if reason == "" {
-		reason = "has a value that is not valid"
-	}
 	if e.Field == "" {
-		return string(e.Source) + ": " + reason
+		return string(e.Source) + ": " + e.reasonText()
 	}
-	return string(e.Source) + " " + strconv.Quote(e.Field) + " " + reason
+	return string(e.Source) + " " + strconv.Quote(e.Field) + " " + e.reasonText()
+}
+
+// reasonText returns why the value does not fit, for clients.
+func (e *BindError) reasonText() string { return cmp.Or(e.reason, "has a value that is not valid") }
+
+// asBindError returns the BindError in err, nil if there is none.
+func asBindError(err error) *BindError {
+	var e *BindError
+	errors.As(err, &e)
+	return e
 }
 
 // Error is an error with the status of the response to it. Handlers return an *Error, and so does the framework for the
@@ -81,18 +88,22 @@ func (e *BindError) message() string {
 // that is shared, call With.
 type Error struct {
 	Status  int    // 400 to 599
-	Message string // plain text for the client; empty means the standard text of Status
+	Message string // plain text for the client; if it is left empty, error handlers see the standard text of Status
 	Err     error  // the cause, for the log; may be nil
 }
 
-// NewError returns an Error with a status and, optionally, a message for the client. Without a message the client gets the
-// standard text of the status.
+// NewError returns an Error with a status and, optionally, a message for the client. Without a message, or with an empty one, Message
+// is the standard text of the status, such as "Not Found".
 func NewError(status int, message ...string) *Error {
-	e := &Error{Status: status}
-	if len(message) > 0 {
-		e.Message = message[0]
+	if len(message) == 0 || message[0] == "" {
+		return errorWith(status, nil)
 	}
-	return e
+	return &Error{Status: status, Message: message[0]}
+}
+
+// errorWith returns an Error with the standard text of the status and this cause.
+func errorWith(status int, cause error) *Error {
+	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
 // With returns a copy of e with another message for the client. It does not change e, which may be a variable that all
@@ -119,14 +130,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // one of the response: see [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is reports whether target stands for the status of e: it is ErrNotFound, ErrMethodNotAllowed or an *Error with this
-// status that has neither a message nor a cause. errors.Is calls it.
+// Is reports whether target stands for the status of e: it is ErrNotFound, ErrMethodNotAllowed or an *Error with this status and
+// without a message of its own. If target has a cause, e must have the same. errors.Is calls it.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
 		return int(t) == e.Status
 	case *Error:
-		return t != nil && t.Status == e.Status && t.Message == "" && t.Err == nil
+		return t != nil && t.Status == e.Status && t.text() == gallop.StatusMessage(t.Status) && (t.Err == nil || errors.Is(e.Err, t.Err))
 	}
 	return false
 }
@@ -168,14 +179,53 @@ func (s statusError) As(target any) bool {
 // HTTPStatus returns the status.
 func (s statusError) HTTPStatus() int { return int(s) }
 
-func (s statusError) full() *Error { return &Error{Status: int(s)} }
+func (s statusError) full() *Error { return errorWith(int(s), nil) }
 
-// ErrorHandler makes an answer of an error that a handler returned. The body written so far
-// is gone, and with it what said how to read it, as Content-Type and Content-Encoding; other header fields are not.
+// withMessage returns err so that errors.As finds no Error without a message in it.
+func withMessage(err error) error {
+	switch e := err.(type) {
+	case statusError:
+		return err // without new memory
+	case *Error:
+		if e == nil || e.Message != "" {
+			return err
+		}
+		return e.With(e.text())
+	}
+	if e := asError(err); e != nil && e.Message == "" {
+		return &completed{err, e.With(e.text())}
+	}
+	return err
+}
+
+// completed is an error around an Error without a message. errors.As finds another Error instead, which has one.
+type completed struct {
+	error
+	found *Error
+}
+
+// As makes errors.As find the other Error.
+func (c *completed) As(target any) bool {
+	e, ok := target.(**Error)
+	if ok {
+		*e = c.found
+	}
+	return ok
+}
+
+// Unwrap returns the error itself.
+func (c *completed) Unwrap() error { return c.error }
+
+// ErrorHandler responds to a request whose handler returned an error. The body that was written before is dropped, and so are the
+// headers that describe it, such as Content-Type and Content-Encoding. Other headers are kept.
+//
+// It also responds to requests that the server refused, whose path, method and headers may be missing: see [Ctx.Refused]. The Message
+// of an *Error that errors.As finds in err is never empty.
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. It looks for an [Error] in the tree of err and sends its status and message. For all
-// other errors it sends 500 and no details. Errors with a status of 500 and above go to the server's Logger.
+// other errors it sends 500 and no details. Errors with a status of 500 and above are logged, unless they are in the log
+// already: see [Ctx.MarkErrorLogged].
 //
 // Only an Error chooses the status. A method HTTPStatus() int does not: errors of package rest have one for the status that
 // another server sent, and a handler that fails because of a 401 or 404 there must not send the same to its own client by
@@ -186,20 +236,26 @@ type ErrorHandler func(c *Ctx, err error)
 //	}
 //	return &web.Error{Status: 502, Err: err}
 func DefaultErrorHandler(c *Ctx, err error) {
-	status, text := gallop.StatusInternalServerError, ""
+	status, text := c.publicError(err)
+	c.forgetType() // the message may repeat what a client sent
+	c.Status(status).SendString(text)
+}
+
+// publicError returns the status and the text that a client is told about an error. An error that is the program's is logged.
+func (c *Ctx) publicError(err error) (status int, text string) {
+	status = gallop.StatusInternalServerError
 	if bare, ok := err.(statusError); ok { // without new memory
 		status = int(bare)
 	} else if e := asError(err); e != nil && e.Status >= 400 && e.Status < 600 {
-		status, text = e.Status, e.text()
+		status, text = e.Status, e.Message
 	}
 	if status >= 500 {
-		c.request.Logger().Printf("%v", err)
+		c.logFailure(err)
 	}
 	if text == "" {
 		text = gallop.StatusMessage(status)
 	}
-	c.forgetType() // the message may repeat what a client sent
-	c.Status(status).SendString(text)
+	return status, text
 }
 
 // asError returns the *Error in err, nil if there is none.

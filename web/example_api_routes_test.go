@@ -89,8 +89,8 @@ func ExampleRouter_TryAdd() {
 	_, err = app.TryAdd("GET", "/orders/{id:int}", greet)
 	fmt.Println(err)
 	// Output:
-	// web: the routes GET /hello/{name} and GET /hello/{who} match the same requests
-	// web: pattern "/orders/{id:int}": constraints stand in angle brackets: write {id<int>}, or {id<regex([0-9]+)>} for an expression
+	// web: the routes GET /hello/{name} and GET /hello/{who} match the same requests: change the path, method or host of one, or remove it
+	// web: route GET /orders/{id:int}: path "/orders/{id:int}": constraints stand in angle brackets: write {id<int>}, or {id<regex([0-9]+)>} for an expression
 }
 
 func ExampleRouter_Mount() {
@@ -133,7 +133,7 @@ func ExampleConstraint() {
 	// Output:
 	// 200 fits
 	// 404 Not Found
-	// web: pattern "/x/{n<multipleOf(three)>}": constraint multipleOf(three): the argument has to be a number and not 0
+	// web: route GET /x/{n<multipleOf(three)>}: path "/x/{n<multipleOf(three)>}": constraint multipleOf(three): the argument has to be a number and not 0
 }
 
 // Run serves until its context ends, for example that of signal.NotifyContext, and OnListen tells the address.

@@ -125,3 +125,46 @@ func ExampleFormats() {
 	// Output:
 	// 200 "hello"
 }
+
+func ExampleProblemErrorHandler() {
+	app := web.New(web.Config{ErrorHandler: web.ProblemErrorHandler})
+	app.Get("/notes", func(c *web.Ctx) error {
+		var page struct {
+			Number int `query:"page"`
+		}
+		if err := c.Bind().Query(&page); err != nil {
+			return err
+		}
+		return web.NewError(409, "the notes are locked")
+	})
+
+	for _, target := range []string{"/notes", "/notes?page=x", "/none"} {
+		request, _ := http.NewRequest("GET", target, nil)
+		show(app, request)
+	}
+	// Output:
+	// 409 {"title":"Conflict","status":409,"detail":"the notes are locked"}
+	// 400 {"title":"Bad Request","status":400,"detail":"query \"page\" is not a whole number","errors":[{"in":"query","name":"page","detail":"is not a whole number"}]}
+	// 404 {"title":"Not Found","status":404}
+}
+
+// Old addresses stand behind the routes: they are looked for if no route matches.
+func ExampleApp_NotFound() {
+	app := web.New(web.Config{})
+	app.Get("/notes", func(c *web.Ctx) error { return c.SendString("notes") })
+	app.NotFound(func(c *web.Ctx) error {
+		if name, ok := strings.CutSuffix(c.Path(), ".php"); ok {
+			return web.NewError(410, "this page is now "+name)
+		}
+		return c.Next()
+	})
+
+	for _, target := range []string{"/notes", "/notes.php", "/none"} {
+		request, _ := http.NewRequest("GET", target, nil)
+		show(app, request)
+	}
+	// Output:
+	// 200 notes
+	// 410 this page is now /notes
+	// 404 Not Found
+}

@@ -23,7 +23,7 @@ func parseHost(s string) (p hostPattern, err error) {
 	for label := range strings.SplitSeq(s, ".") {
 		name, isParam, err := parseLabel(label)
 		if err != nil {
-			return nil, fmt.Errorf("web: host %q: %w", s, err)
+			return nil, fmt.Errorf("host %q: %w", s, err)
 		}
 		p = append(p, hostLabel{name, isParam})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -135,7 +136,9 @@ func (l *layer) run(c *Ctx) *answer {
 	case err != nil && c.streaming:
 		c.abort(err)
 	case err != nil && l.native && l.gate.begun:
-		c.request.Logger().Printf("an error behind an answer that was written: %v", err)
+		if c.MarkErrorLogged() {
+			c.Log().Error("error after the response was written", slog.Any("error", err))
+		}
 		return nil
 	case err != nil:
 		c.fail(err)

@@ -43,18 +43,13 @@ func parsePattern(s string, known knownConstraints) (p pattern, err error) {
 		case '}':
 			err = fmt.Errorf(`a closing brace has no opening one; write \} for a brace in the path`)
 		case '*':
-			next, rest = part{kind: restPart, name: rest[1:]}, ""
-			if next.name == "" {
-				next.name = "*"
-			}
-			if next.name != "*" && !isName(next.name) {
-				err = fmt.Errorf("%q is no name, and nothing may follow the rest of a path", next.name)
-			}
+			next, err = parseRest(rest)
+			rest = ""
 		default:
-			next.text, rest = parseText(rest)
+			next.text, rest, err = parseText(rest)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("web: pattern %q: %w", s, err)
+			return nil, fmt.Errorf("path %q: %w", s, err)
 		}
 		p = append(p, next)
 	}
@@ -66,36 +61,73 @@ func (p pattern) check(s string) error {
 	slices.Sort(names)
 	switch {
 	case !strings.HasPrefix(s, "/"):
-		return fmt.Errorf("web: pattern %q does not begin with a slash; for a method or a host see Router.Add and Router.Host", s)
+		return fmt.Errorf("path %q does not begin with a slash: put one in front of it; for a method or a host see Router.Add and Router.Host", s)
 	case len(names) > maxParams:
-		return fmt.Errorf("web: pattern %q has more than %d parameters", s, maxParams)
+		return fmt.Errorf("path %q has more than %d parameters: use {name...} and split its value", s, maxParams)
 	case len(slices.Compact(slices.Clone(names))) < len(names):
-		return fmt.Errorf("web: pattern %q has two parameters of the same name", s)
+		return fmt.Errorf("path %q has two parameters of the same name: rename one", s)
 	}
 	for _, part := range p {
 		if part.kind == textPart && strings.Contains(part.text, "//") {
-			return fmt.Errorf("web: pattern %q has an empty segment, and no path that is routed has one", s)
+			return fmt.Errorf("path %q has an empty segment, and no path that is routed has one: write one slash instead of two", s)
 		}
 	}
 	for i := 1; i < len(p); i++ {
 		if p[i].kind != textPart && p[i-1].kind == paramPart && p[i-1].text == "" {
-			return fmt.Errorf("web: pattern %q: nothing separates the parameters %q and %q", s, p[i-1].name, p[i].name)
+			return fmt.Errorf("path %q: nothing separates the parameters %q and %q: put text or a slash between them", s, p[i-1].name, p[i].name)
 		}
 	}
 	return nil
 }
 
+// parseRest reads *name, or * alone, at the end of a pattern.
+func parseRest(s string) (p part, err error) {
+	p = part{kind: restPart, name: s[1:]}
+	switch {
+	case p.name == "":
+		p.name = "*"
+	case p.name[0] == '*':
+		return p, fmt.Errorf("one * matches the rest of the path: write * or {name...} instead of %q", s)
+	case !isName(p.name):
+		return p, fmt.Errorf("%q is no name, and nothing may follow the rest of a path: use {name} for one segment, or end the path behind *", p.name)
+	}
+	return p, nil
+}
+
 // parseText cuts text off, up to a parameter and without its backslashes.
-func parseText(s string) (text, rest string) {
+func parseText(s string) (text, rest string, err error) {
 	var b strings.Builder
 	i := 0
 	for ; i < len(s) && !strings.Contains(":*{}", s[i:i+1]); i++ {
 		if s[i] == '\\' && i+1 < len(s) {
 			i++
+		} else if err := checkByte(s, i); err != nil {
+			return "", "", err
 		}
 		b.WriteByte(s[i])
 	}
-	return b.String(), s[i:]
+	return b.String(), s[i:], nil
+}
+
+// checkByte returns an error if the byte at i has a meaning in the patterns of other routers.
+func checkByte(s string, i int) error {
+	switch c := s[i]; c {
+	case '+':
+		return fmt.Errorf(`+ is not a wildcard here: write {name...} for the rest of the path and a second route if it must not be empty, or \+ for a plus`)
+	case '?':
+		return fmt.Errorf(`? makes nothing optional here: register a second route, read the query with Ctx.Query, or write \? for a question mark`)
+	case '(', ')':
+		return fmt.Errorf(`parentheses are not syntax here: write {name<regex([0-9]+)>} for an expression, register a second route for an optional part, or write \%c`, c)
+	case '<', '>':
+		return fmt.Errorf(`angle brackets stand only behind the name of a parameter: write {name<int>}, or \%c for the character`, c)
+	case '[', ']', '^', '|':
+		return fmt.Errorf(`%c is not syntax here: write {name} for a parameter, {name<regex(a|b)>} for an expression, or \%[1]c for the character`, c)
+	case '%':
+		if i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) && !strings.EqualFold(s[i:i+3], "%2F") {
+			return fmt.Errorf(`paths are decoded before they are matched: write the character that %s stands for, or \%% for a percent sign`, s[i:i+3])
+		}
+	}
+	return nil
 }
 
 // parseParam cuts a parameter off that begins with a colon, its constraints, and the text behind it in the same
@@ -105,7 +137,7 @@ func parseParam(s string, known knownConstraints) (p part, rest string, err erro
 		return p, "", err
 	}
 	if p.name == "" {
-		return p, "", fmt.Errorf("a parameter without a name")
+		return p, "", fmt.Errorf(`a parameter without a name: write :name, or \: for a colon`)
 	}
 	return p.withText(rest)
 }
@@ -123,6 +155,8 @@ func parseBraces(s string, known knownConstraints) (p part, rest string, err err
 		return p, "", fmt.Errorf("leave {$} out: a pattern matches the whole path anyway")
 	case p.name == "" && (inside == "" || inside == "..."):
 		return p, "", fmt.Errorf("a parameter without a name: write {name} or {name...}")
+	case inside == "?":
+		return p, "", fmt.Errorf("parameter %q cannot be left out: register a second route without it", p.name)
 	case strings.HasPrefix(inside, ":"):
 		return p, "", fmt.Errorf("constraints stand in angle brackets: write {%s<int>}, or {%[1]s<regex([0-9]+)>} for an expression", p.name)
 	case inside == "...":
@@ -154,24 +188,27 @@ func parseName(s string, known knownConstraints) (p part, rest string, err error
 // withText cuts the text behind p off that is in the same segment.
 func (p part) withText(s string) (with part, rest string, err error) {
 	if strings.HasPrefix(s, "?") { // as it is written elsewhere, and in no path
-		return p, "", fmt.Errorf("parameter %q cannot be left out: that is another route", p.name)
+		return p, "", fmt.Errorf("parameter %q cannot be left out: register a second route without it", p.name)
+	}
+	if strings.HasPrefix(s, "(") {
+		return p, "", fmt.Errorf("constraints stand in angle brackets: write {%s<int>}, or {%[1]s<regex([0-9]+)>} for an expression", p.name)
 	}
 	segment := s
 	if slash := strings.IndexByte(s, '/'); slash >= 0 {
 		segment = s[:slash]
 	}
 	var behind string
-	p.text, behind = parseText(segment)
-	return p, behind + s[len(segment):], nil
+	p.text, behind, err = parseText(segment)
+	return p, behind + s[len(segment):], err
 }
 
 // rest returns p as the rest of a path, behind which nothing may be.
 func (p part) rest(behind string) (all part, rest string, err error) {
 	switch {
 	case p.spelled != "":
-		return p, "", fmt.Errorf("{%s...} is the rest of the path, which has no constraints", p.name)
+		return p, "", fmt.Errorf("{%s...} is the rest of the path, which has no constraints: check the value in the handler", p.name)
 	case behind != "":
-		return p, "", fmt.Errorf("nothing may follow {%s...}, the rest of the path", p.name)
+		return p, "", fmt.Errorf("nothing may follow {%s...}, the rest of the path: use {%[1]s} for one segment, or end the path there", p.name)
 	}
 	p.kind = restPart
 	return p, "", nil
@@ -189,7 +226,7 @@ func cutConstraints(s string) (inside, rest string, err error) {
 			}
 		}
 	}
-	return "", "", fmt.Errorf("constraints %q do not end", s)
+	return "", "", fmt.Errorf("constraints %q do not end: close them with >", s)
 }
 
 // names returns the names of the parameters, in order.

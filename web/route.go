@@ -18,6 +18,7 @@ type Route struct {
 	params   []string // names, those of the host first
 	ofHost   int      // how many are of the host
 	handlers []Handler
+	options  []Handler // the middleware in handlers, and the response to OPTIONS if the path has no route for that
 	onError  ErrorHandler
 	known    knownConstraints
 	name     string
@@ -27,20 +28,20 @@ type Route struct {
 func (r *Route) parse() error {
 	path, err := parsePattern(r.spelled, r.known)
 	if err != nil {
-		return err
+		return fmt.Errorf("web: route %s: %w", r.describe(), err)
 	}
 	host, err := parseHost(r.host)
 	if err != nil {
-		return err
+		return fmt.Errorf("web: route %s: %w", r.describe(), err)
 	}
 	r.pattern, r.params, r.ofHost = path, append(host.names(), path.names()...), len(host.names())
 	for i, name := range r.params {
 		if slices.Contains(r.params[:i], name) {
-			return fmt.Errorf("web: route %s%s has two parameters of the name %q", r.host, r.spelled, name)
+			return fmt.Errorf("web: route %s has two parameters of the name %q: rename one", r.describe(), name)
 		}
 	}
 	if len(r.params) > maxParams {
-		return fmt.Errorf("web: route %s%s has more than %d parameters", r.host, r.spelled, maxParams)
+		return fmt.Errorf("web: route %s has more than %d parameters: use {name...} and split its value", r.describe(), maxParams)
 	}
 	return nil
 }
@@ -64,7 +65,7 @@ func (r *Route) As(name string) *Route {
 	defer r.app.mu.Unlock()
 	for _, other := range r.app.routes {
 		if name != "" && other.name == name && other.spelled != r.spelled {
-			panic(fmt.Sprintf("web: the routes %s and %s cannot both be named %q", other.spelled, r.spelled, name))
+			panic(fmt.Sprintf("web: the routes %s and %s cannot both be named %q: a name may stand only for routes with the same path", other.spelled, r.spelled, name))
 		}
 	}
 	r.name = name

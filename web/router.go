@@ -25,15 +25,22 @@ type Middleware interface {
 	Handler() Handler
 }
 
+// AppChecker is Middleware that may not fit an App. Use, Group and Host call CheckApp and panic if it returns an error.
+type AppChecker interface {
+	CheckApp(app *App) error
+}
+
 // Router is routes that have the beginning of their path, a host, and middleware in common.
 // App is a router of all its routes, and others are groups within it. Routers, and their methods, may be used while
 // requests are served, by one goroutine at a time. The methods panic on the zero Router.
 type Router struct {
 	app     *App
+	parent  *Router // the router that it was made from; nil for that of an App
 	host    string
 	prefix  string
-	use     []Handler // that of the groups around it first
+	use     []Handler // its own middleware, which runs behind that of parent
 	onError ErrorHandler
+	first   *Route // the first route of the router and of those made from it; guarded by App.mu
 }
 
 // made returns the application. It panics if there is none, since the App was not made by New.
@@ -102,6 +109,9 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //	*name         the same as {name...}; * is one of the name "*"
 //	\{            a brace; a backslash makes any next byte text
 //
+// The characters +, ?, (, ), <, >, [, ], ^ and | mean something in the patterns of other routers, so they need a backslash to be
+// text. So does % before two hexadecimal digits: paths are decoded before they are matched, so write the character itself.
+//
 // A name is ASCII letters, digits and underscores. A path matches as a whole, so /files/ is only that; /files/{path...}
 // is also what is below. That is why {$}, which net/http has, is refused. So is {id:int}: other routers read what stands
 // behind the colon as a constraint or as a regular expression.
@@ -121,23 +131,32 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 // TryAdd registers a route as Add does, for programs that add routes while they serve. It returns an error, and registers
 // nothing, if the path is not a pattern, if there are no handlers or one is nil, or if another route matches the same requests.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
-	app := g.made()
+	app, use := g.made(), g.chain()
 	r := &Route{
 		app: app, method: method, host: g.host, spelled: joinPath(g.prefix, path),
-		handlers: slices.Concat(g.use, handlers), onError: g.onError, known: app.known,
+		handlers: slices.Concat(use, handlers), options: slices.Concat(use, []Handler{answerUnmatched}),
+		onError: g.onError, known: app.known,
 	}
-	if before, _, ok := strings.Cut(path, " /"); ok && isMethod(before) {
-		return nil, fmt.Errorf("web: route %s: the path %q begins with a method, which is an argument of its own", r.describe(), path)
+	if before, rest, ok := strings.Cut(path, " /"); ok && isMethod(before) {
+		return nil, fmt.Errorf("web: route %s: the path %q begins with a method: call Add(%q, %q, ...)", r.describe(), path, before, "/"+rest)
 	}
 	if len(handlers) == 0 {
-		return nil, fmt.Errorf("web: route %s has no handlers", r.describe())
+		return nil, fmt.Errorf("web: route %s has no handlers: pass at least one after the path", r.describe())
 	}
 	for i, h := range handlers {
 		if h == nil {
-			return nil, fmt.Errorf("web: route %s: handler %d is nil", r.describe(), i)
+			return nil, fmt.Errorf("web: route %s: handler %d is nil: pass a function, or leave the argument out", r.describe(), i)
 		}
 	}
-	return app.add(r)
+	return app.add(r, g)
+}
+
+// chain returns the middleware of the routers that g was made from, outermost first, and then that of g.
+func (g *Router) chain() []Handler {
+	if g.parent == nil {
+		return g.use
+	}
+	return slices.Concat(g.parent.chain(), g.use)
 }
 
 // isMethod reports whether a string looks like a method.
@@ -145,28 +164,43 @@ func isMethod(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Use adds middleware to the routes that are registered in the group from now on, and to groups that are made in it from
-// now on. An App's own middleware also runs for requests that match no route. Use panics if a value is nil.
+// Use adds middleware to all routes of the router and of the groups, hosts and mounts that are made from it. The middleware of an
+// App also runs for requests that match no route.
+//
+// Use panics if one of these routes was registered before, because that route would stay without the middleware. Call Use
+// first, or put the middleware into a Group of its own. Handlers that should run only if no route matches belong in
+// [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that refuses the App.
 //
 // For functions see UseFunc.
-func (g *Router) Use(middleware ...Middleware) { g.useAll(g.handlersOf("Use", middleware)) }
+func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
 // UseFunc adds functions as Use adds middleware: function literals, functions and methods. It panics if one is nil.
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {
-			panic(fmt.Sprintf("web: UseFunc for %q: middleware %d is nil", g.place(), i))
+			panic(fmt.Sprintf("web: UseFunc for %q: middleware %d is nil: pass a function, or leave the argument out", g.place(), i))
 		}
 	}
-	g.useAll(middleware)
+	g.useAll("UseFunc", middleware)
 }
 
-func (g *Router) useAll(handlers []Handler) {
+func (g *Router) useAll(method string, handlers []Handler) {
 	app := g.made()
 	app.mu.Lock()
 	defer app.mu.Unlock()
+	if g.first != nil {
+		panic(fmt.Sprintf("web: %s for %q: the route %s is registered already and would stay without this middleware: call %[1]s before "+
+			"the routes are registered, or App.NotFound for handlers of unmatched requests", method, g.place(), g.first.describe()))
+	}
 	g.use = slices.Concat(g.use, handlers)
 	app.table.Store(nil)
+}
+
+// note remembers that r was registered on g. App.mu is locked.
+func (g *Router) note(r *Route) {
+	for ; g != nil; g = g.parent {
+		g.first = cmp.Or(g.first, r)
+	}
 }
 
 // handlersOf returns the handlers of middleware. It panics if one is nil.
@@ -177,7 +211,12 @@ func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
 			handlers[i] = m.Handler()
 		}
 		if handlers[i] == nil {
-			panic(fmt.Sprintf("web: %s for %q: middleware %d is nil", method, g.place(), i))
+			panic(fmt.Sprintf("web: %s for %q: middleware %d is nil: pass a value, or leave the argument out", method, g.place(), i))
+		}
+		if checker, ok := m.(AppChecker); ok {
+			if err := checker.CheckApp(g.made()); err != nil {
+				panic(fmt.Sprintf("web: %s for %q: middleware %d (%T): %v", method, g.place(), i, m, err))
+			}
 		}
 	}
 	return handlers
@@ -186,9 +225,8 @@ func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
 // place returns the host and the path that the group stands for, for messages.
 func (g *Router) place() string { return g.host + cmp.Or(g.prefix, "/") }
 
-// Group returns a group within g, whose paths begin with the prefix, and which has the middleware that g
-// has now and the given middleware. Between prefix and path there is one slash where both have it. Group panics if
-// middleware is nil.
+// Group returns a group within g, whose paths begin with the prefix. Its routes run the middleware of g and then the given
+// middleware. If both prefix and path have a slash between them, one of these is left out. Group panics if middleware is nil.
 func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 	return g.within(g.host, prefix, "Group", middleware)
 }
@@ -202,11 +240,9 @@ func (g *Router) Host(pattern string, middleware ...Middleware) *Router {
 
 // within returns a group within g.
 func (g *Router) within(host, prefix, method string, middleware []Middleware) *Router {
-	g.made()
-	within := *g
-	within.host, within.prefix = host, joinPath(g.prefix, prefix)
-	within.use = slices.Concat(g.use, within.handlersOf(method, middleware))
-	return &within
+	within := &Router{app: g.made(), parent: g, host: host, prefix: joinPath(g.prefix, prefix), onError: g.onError}
+	within.use = within.handlersOf(method, middleware)
+	return within
 }
 
 // joinPath returns the path below a prefix.
@@ -229,11 +265,11 @@ func (g *Router) OnError(h ErrorHandler) {
 
 // Mount registers the routes that an application has now, with the prefix before their paths. They keep their
 // middleware, behind that of g, their error handler, their constraints, their names and their hosts; routes for any host
-// get g's. The rest of the application's configuration has no effect on them. Mount panics if a route cannot be
+// get g's. The rest of the application's configuration, and its NotFound handlers, have no effect on them. Mount panics if a route cannot be
 // added, as Add does, and if the prefix has a constraint of g's application for which app has another one of the same name.
 func (g *Router) Mount(prefix string, app *App) {
 	if app == nil {
-		panic(fmt.Sprintf("web: Mount at %q: the App is nil", joinPath(g.prefix, prefix)))
+		panic(fmt.Sprintf("web: Mount at %q: the App is nil: make it with New", joinPath(g.prefix, prefix)))
 	}
 	app.made()
 	g.made()
@@ -245,7 +281,7 @@ func (g *Router) Mount(prefix string, app *App) {
 // Router.All.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
-		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil", joinPath(g.prefix, prefix)))
+		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))
 	}
 	prefix = strings.TrimSuffix(prefix, "/") // it is a route of its own
 	mounted := FromHTTP(withoutPrefix(h))
@@ -263,16 +299,16 @@ func (g *Router) mountApp(prefix string, other *App) {
 		mounted.app = g.app
 		mounted.spelled = joinPath(joinPath(g.prefix, prefix), r.spelled)
 		if name := g.replaced(joinPath(g.prefix, prefix), mounted.known); name != "" {
-			panic(fmt.Sprintf("web: Mount at %q: the constraint %q is another one in the mounted App", joinPath(g.prefix, prefix), name))
+			panic(fmt.Sprintf("web: Mount at %q: the constraint %q is another one in the mounted App: give one of the two another name in Config.Constraints", joinPath(g.prefix, prefix), name))
 		}
-		mounted.handlers = slices.Concat(g.use, r.handlers)
+		mounted.handlers, mounted.options = slices.Concat(g.chain(), r.handlers), slices.Concat(g.chain(), r.options)
 		if mounted.host == "" {
 			mounted.host = g.host
 		}
 		if mounted.onError == nil {
 			mounted.onError = other.config.ErrorHandler
 		}
-		if _, err := g.app.add(&mounted); err != nil {
+		if _, err := g.app.add(&mounted, g); err != nil {
 			panic(err.Error())
 		}
 	}

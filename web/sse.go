@@ -64,7 +64,8 @@ type SSEOptions struct {
 //		}
 //	})
 //
-// SSE needs a gallop.Server. Without one, the error has the status 501.
+// SSE needs a server that can send parts of a response, as gallop.Server and net/http's can. Without one, the error has the status
+// 501.
 func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
 
 // SSEWith responds with a stream of server-sent events, as [Ctx.SSE] does, with other settings.
@@ -74,7 +75,7 @@ func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) erro
 	c.SetHeader("X-Accel-Buffering", "no") // nginx would hold events back
 	out, done, err := c.stream()
 	if err != nil {
-		return &Error{Status: gallop.StatusNotImplemented, Err: err}
+		return errorWith(gallop.StatusNotImplemented, err)
 	}
 	defer done()
 	if err := out.Flush(); err != nil || c.request.IsHead() {

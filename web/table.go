@@ -13,7 +13,9 @@ import (
 type table struct {
 	any       hostTable   // routes for any host
 	hosts     []hostTable // others, those without parameters first
-	unmatched []Handler   // middleware for requests that match nothing, and what answers them
+	unmatched []Handler   // for requests that match nothing: the middleware and the NotFound handlers of the App, and the last word
+	refused   []Handler   // for requests that the server refuses, see refuse
+	asterisk  []Handler   // for OPTIONS *
 }
 
 // hostTable is the routes for one host.
@@ -49,15 +51,19 @@ type methodTree struct {
 	root   *node
 }
 
-// newTable returns a table without routes, and with this middleware for what matches none.
-func newTable(use []Handler) *table {
-	return &table{unmatched: append(use[:len(use):len(use)], answerUnmatched)}
+// newTable returns a table without routes. use and notFound are those of the App.
+func newTable(use, notFound []Handler) *table {
+	return &table{
+		unmatched: slices.Concat(use, notFound, []Handler{answerUnmatched}),
+		asterisk:  slices.Concat(use, []Handler{answerUnmatched}),
+		refused:   refusable(use),
+	}
 }
 
 // add puts a route into the table. It is an error if another one matches the same requests.
 func (t *table) add(r *Route) error {
 	if other := t.host(r).tree(r.method).root.add(r.pattern, r); other != nil {
-		return fmt.Errorf("web: the routes %s and %s match the same requests", other.describe(), r.describe())
+		return fmt.Errorf("web: the routes %s and %s match the same requests: change the path, method or host of one, or remove it", other.describe(), r.describe())
 	}
 	return nil
 }
@@ -104,19 +110,46 @@ func (h *hostTable) tree(method string) *methodTree {
 // find gives c its route and its handlers.
 func (t *table) find(c *Ctx) {
 	method := c.request.Method()
-	c.path = c.request.Path()
-	if len(t.hosts) == 0 || !t.findByHost(c, method) {
-		c.route = t.any.find(method, c.path, &c.values, 0)
-	}
-	c.ran = 0
-	if c.route != nil {
+	c.path, c.ran = c.request.Path(), 0
+	t.findRoute(c, method)
+	switch {
+	case c.route != nil:
 		c.handlers = c.route.handlers
-	} else {
+	case string(method) == gallop.MethodOptions:
+		t.findOptions(c)
+	default:
 		c.handlers = t.unmatched
 	}
 }
 
-// findByHost is find for the routes of certain hosts. It reports whether there is one.
+// findRoute gives c the route for a method, or nil if no route matches.
+func (t *table) findRoute(c *Ctx, method []byte) {
+	if len(t.hosts) == 0 || !t.findByHost(c, method) {
+		c.route = t.any.find(method, c.path, &c.values, 0)
+	}
+}
+
+// findOptions finds the handlers for OPTIONS if no route is for that method. The framework responds behind the middleware of a
+// route for the path: the one that a CORS preflight asks about, or else that of the first method which is allowed.
+func (t *table) findOptions(c *Ctx) {
+	if string(c.path) == "*" {
+		c.handlers = t.asterisk
+		return
+	}
+	if asked := c.ReqHeaderBytes(gallop.HeaderAccessControlRequestMethod); len(asked) > 0 {
+		t.findRoute(c, asked)
+	}
+	for _, method := range t.allowed(c) {
+		if c.route == nil {
+			t.findRoute(c, []byte(method))
+		}
+	}
+	if c.handlers = t.unmatched; c.route != nil {
+		c.handlers = c.route.options
+	}
+}
+
+// findByHost is findRoute for the routes of certain hosts. It reports whether there is one.
 func (t *table) findByHost(c *Ctx, method []byte) bool {
 	for i := range t.hosts {
 		h := &t.hosts[i]

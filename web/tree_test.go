@@ -215,7 +215,7 @@ func TestConstraintsAreMadeOnce(t *testing.T) {
 	if made != 1 || asked != 3 {
 		t.Errorf("made %d times, asked %d times", made, asked)
 	}
-	mustPanic(t, `pattern "/b/{x<atLeast(three)>}": constraint atLeast(three): strconv.Atoi`, func() { app.Get("/b/{x<atLeast(three)>}", says("")) })
+	mustPanic(t, `route GET /b/{x<atLeast(three)>}: path "/b/{x<atLeast(three)>}": constraint atLeast(three): strconv.Atoi`, func() { app.Get("/b/{x<atLeast(three)>}", says("")) })
 	mustPanic(t, "constraint nothing(): the Constraint returned a nil function", func() { app.Get("/b/{x<nothing>}", says("")) })
 	app.Get("/own/{x<int>}", says("own"))
 	for value, want := range map[string]int{"ours": 200, "1": 404} {
@@ -250,8 +250,8 @@ func TestPatternsThatAreNone(t *testing.T) {
 		":a":                     "begin with a slash",
 		"/:":                     "without a name",
 		"/:/x":                   "without a name",
-		"/:a?":                   "another route",
-		"/:a<int>?/b":            "another route",
+		"/:a?":                   "register a second route",
+		"/:a<int>?/b":            "register a second route",
 		"/:a:b":                  "nothing separates",
 		"/a//b":                  "empty segment",
 		"//":                     "empty segment",
@@ -263,7 +263,7 @@ func TestPatternsThatAreNone(t *testing.T) {
 		"/*a*b":                  "nothing may follow",
 		"/:a<int":                "do not end",
 		"/:a<nonsense>":          "no constraint",
-		"/:a<int(3)>":            "has no argument",
+		"/:a<int(3)>":            "takes no argument",
 		"/:a<min(x)>":            "wants a number",
 		"/:a<min>":               "wants a number",
 		"/:a<min(3>":             "parenthesis",
@@ -284,7 +284,7 @@ func TestPatternsThatAreNone(t *testing.T) {
 		"/{a:int}":               "write {a<int>}, or {a<regex([0-9]+)>}",
 		"/{a:[0-9]{2}}":          "write {a<int>}",
 		"/{a}<int>":              "write {a<int>}",
-		"/{a}?":                  "another route",
+		"/{a}?":                  "register a second route",
 		"/{a<int}":               "do not end",
 		"/{a<int>":               "is not closed",
 		"/{a<nonsense>}":         "no constraint",

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/gallop-http/gallop"
@@ -23,25 +24,44 @@ type BodyLimit struct {
 	Size int64
 }
 
-// Handler returns the middleware. Its error is a web.Error of status 413 with gallop.ErrBodyTooLarge.
-func (o BodyLimit) Handler() web.Handler {
-	switch {
-	case o.Size == 0:
-		o.Size = 1 << 20
-	case o.Size < 0:
-		o.Size = 0
+// size returns Size, or the default.
+func (o BodyLimit) size() int64 {
+	if o.Size == 0 {
+		return 1 << 20
 	}
+	return max(o.Size, 0)
+}
+
+// CheckApp returns an error if the server of the App refuses bodies of Size, so that the limit would have no effect. Use and groups
+// call it.
+func (o BodyLimit) CheckApp(app *web.App) error {
+	if limit := int64(app.BodyLimit()); limit > 0 && o.size() > limit {
+		return fmt.Errorf("a Size of %d bytes is over the %d bytes of the server's MaxRequestBodySize: raise that to Size, or lower Size", o.size(), limit)
+	}
+	return nil
+}
+
+// Handler returns the middleware. Its error is a web.Error of status 413 with gallop.ErrBodyTooLarge. If it is the handler of a
+// route, no App is there to check Size; then each request fails with the error of CheckApp.
+func (o BodyLimit) Handler() web.Handler {
+	size := o.size()
 	return func(c *web.Ctx) error {
+		if c.Refused() != nil {
+			return c.Next()
+		}
+		if err := o.CheckApp(c.App()); err != nil {
+			return fmt.Errorf("web: BodyLimit: %w", err)
+		}
 		request := &c.RequestCtx().Request
 		switch {
-		case int64(request.Header.ContentLength()) > o.Size:
+		case int64(request.Header.ContentLength()) > size:
 			return tooLarge()
 		case !request.IsBodyStream():
-			if int64(len(request.Body())) > o.Size {
+			if int64(len(request.Body())) > size {
 				return tooLarge()
 			}
 		case request.Header.ContentLength() < 0: // the server never reads more than an announced length
-			body := &limitedBody{from: request.BodyStream(), left: o.Size}
+			body := &limitedBody{from: request.BodyStream(), left: size}
 			request.SetBodyStream(body, -1)
 			err := c.Next()
 			if body.exceeded && !isTaken(c.RequestCtx()) {

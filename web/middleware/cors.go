@@ -13,7 +13,8 @@ import (
 )
 
 // CORS lets pages from other origins read responses, following the CORS protocol of the Fetch standard. It responds to
-// preflight requests itself. Use it on the App for that, because a group has no routes for the OPTIONS method.
+// preflight requests itself. On an App it covers all requests, including those that match no route or that the server refuses.
+// On a group it covers the routes of the group and the preflight requests for them.
 //
 // CORS does not block requests from other origins. It only controls whether their pages may read the responses.
 //
@@ -95,7 +96,7 @@ func (h *cors) add(origin string) {
 func (h *cors) serve(c *web.Ctx) error {
 	request := &c.RequestCtx().Request.Header
 	origins := request.PeekAll(gallop.HeaderOrigin)
-	preflight := c.RequestCtx().IsOptions() && len(origins) > 0 && len(request.Peek(gallop.HeaderAccessControlRequestMethod)) > 0
+	preflight := c.Refused() == nil && c.RequestCtx().IsOptions() && len(origins) > 0 && len(request.Peek(gallop.HeaderAccessControlRequestMethod)) > 0
 	if !h.anybody {
 		c.Vary(gallop.HeaderOrigin) // even without Origin: the response depends on it
 	}

@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -41,7 +42,7 @@ func (h *Health) Live(c *web.Ctx) error {
 }
 
 // Ready responds with 200 if all checks pass. Otherwise it responds with 503 and the names of the failed checks, and logs their
-// errors to the server's Logger. After Drain it always responds with 503. It is a web.Handler.
+// errors to Ctx.Log. After Drain it always responds with 503. It is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	if h.draining.Load() {
@@ -54,7 +55,7 @@ func (h *Health) Ready(c *web.Ctx) error {
 	text := "not ready:"
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		text += " " + name
-		c.RequestCtx().Logger().Printf("not ready: %s: %v", name, failed[name])
+		c.Log().Error("not ready", slog.String("check", name), slog.Any("error", failed[name]))
 	}
 	return c.Status(gallop.StatusServiceUnavailable).SendString(text)
 }

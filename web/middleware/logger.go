@@ -13,6 +13,9 @@ import (
 // server made the response. A streamed response is logged when the stream ends. A hijacked connection is logged when it is
 // handed over.
 //
+// The text of an error is in the log once: in this line, unless Recover or the server has logged it before. Requests that the
+// server refuses have a line if Logger is middleware of the App.
+//
 // The level is Error for status 500 and above, and Info for all other statuses. The attributes are method, path, status and
 // duration. If known, client (Ctx.IP), route, id, bytes (the size of the body) and error are added. The query is not logged,
 // because it may contain secrets. The path is logged as the client sent it, so use a slog.Handler that escapes its output,
@@ -46,6 +49,9 @@ func (l Logger) Handler() web.Handler {
 		line.panicked, line.err, line.id = false, err, c.RequestID()
 		if line.skip = err == nil && l.Skip != nil && l.Skip(c); line.skip {
 			return nil
+		}
+		if err != nil && !c.MarkErrorLogged() {
+			line.err = nil
 		}
 		line.streamed = err == nil && (line.request.Response.IsBodyStream() || isTaken(line.request))
 		line.ctx = c.Context()

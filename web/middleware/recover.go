@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 
@@ -15,7 +16,7 @@ import (
 // Recover re-panics with gallop.ErrAbortHandler and http.ErrAbortHandler. It also re-panics if the handler has started to
 // stream its response or has hijacked the connection, because the client must notice that the response is incomplete.
 //
-// The zero value logs panics with their stack to the server's Logger.
+// The zero value logs panics with their stack to Ctx.Log. The line of Logger then has no error.
 type Recover struct {
 	// OnPanic is called for each panic, on the goroutine that panicked. If it is set, nothing is written to the Logger.
 	OnPanic func(c *web.Ctx, err *PanicError)
@@ -26,9 +27,12 @@ func (r Recover) Handler() web.Handler {
 	report := r.OnPanic
 	if report == nil {
 		report = func(c *web.Ctx, err *PanicError) {
-			c.RequestCtx().Logger().Printf("%v\n%s", err, err.Stack)
+			if c.MarkErrorLogged() {
+				c.Log().Error("panic", slog.Any("error", err), slog.String("stack", string(err.Stack)))
+			}
 		}
 	}
+	const status = gallop.StatusInternalServerError
 	return func(c *web.Ctx) (err error) {
 		defer func() {
 			value := recover()
@@ -40,7 +44,7 @@ func (r Recover) Handler() web.Handler {
 			}
 			p := &PanicError{Value: value, Stack: debug.Stack()}
 			report(c, p)
-			err = &web.Error{Status: gallop.StatusInternalServerError, Err: p}
+			err = &web.Error{Status: status, Message: gallop.StatusMessage(status), Err: p}
 		}()
 		return c.Next()
 	}

@@ -50,14 +50,14 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// Without OnPanic the Logger is told, with the stack.
+// Without OnPanic the panic is logged, with the stack.
 func TestRecoverLogs(t *testing.T) {
 	log := newQuiet()
 	app := web.New(web.Config{Server: &gallop.Server{Logger: log}})
 	app.Use(middleware.Recover{}.Handler())
 	app.Get("/", func(*web.Ctx) error { panic("x") })
 	ask(t, app, "GET", "/")
-	if line := <-log.lines; !strings.Contains(line, "gallop: panic: x\n") || !strings.Contains(line, "recover_test.go") {
+	if line := <-log.lines; !strings.Contains(line, `error="gallop: panic: x"`) || !strings.Contains(line, "recover_test.go") {
 		t.Errorf("logged %q", line)
 	}
 }

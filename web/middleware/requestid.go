@@ -35,7 +35,9 @@ func (r RequestID) Handler() web.Handler {
 	}
 	return func(c *web.Ctx) error {
 		var id string
-		if !r.IgnoreClient && isRequestID(c.ReqHeaderBytes(r.Header)) {
+		if c.Refused() != nil && c.RequestID() != "" { // it was refused while the handler read the body
+			id = c.RequestID()
+		} else if !r.IgnoreClient && isRequestID(c.ReqHeaderBytes(r.Header)) {
 			id = c.ReqHeader(r.Header)
 		} else {
 			id = r.New()

@@ -60,14 +60,16 @@ func (s Static) Endpoint() web.Handler {
 	}
 }
 
-// Handler returns middleware that serves the file named by the whole path. It passes requests on if the file does not
-// exist, and if the method is neither GET nor HEAD:
+// Handler returns middleware that serves the file named by the whole path. It passes requests on if the file does not exist, and if
+// the method is neither GET nor HEAD. It belongs behind the routes, where it runs only if none of them matches:
 //
-//	app.Use(middleware.Static{Root: "public"})
+//	app.NotFound(middleware.Static{Root: "public"}.Handler())
+//
+// With Use, each request looks for a file first, and files win over routes.
 func (s Static) Handler() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {
-		if r := c.RequestCtx(); r.IsGet() || r.IsHead() {
+		if r := c.RequestCtx(); (r.IsGet() || r.IsHead()) && c.Refused() == nil {
 			if found, err := s.serve(c, files, c.PathBytes()); found || err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func (o Timeout) Handler() web.Handler {
 		c.SetContext(ctx)
 		err := c.Next()
 		if isTimeout(err) && ctx.Err() == context.DeadlineExceeded {
-			return &web.Error{Status: o.Status, Err: &TimeoutError{After: o.After, Err: err}}
+			return &web.Error{Status: o.Status, Message: gallop.StatusMessage(o.Status), Err: &TimeoutError{After: o.After, Err: err}}
 		}
 		return err
 	}

@@ -1,0 +1,95 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/gallop-http/gallop"
+)
+
+// Log returns the logger of the App with the attributes method, path and, if there is one, id: the ID of the request. The App logs to
+// ErrorLog of its server, or to Logger if only that is set. If neither is set, both the App and the server log to slog.Default.
+func (c *Ctx) Log() *slog.Logger {
+	log := c.app.log.With(slog.String("method", c.Method()), slog.String("path", c.Path()))
+	if id := c.RequestID(); id != "" {
+		log = log.With(slog.String("id", id))
+	}
+	return log
+}
+
+// MarkErrorLogged records that the text of the error of this request is in the log, and reports whether it was not there before.
+// Middleware and error handlers that log an error call it first, so that the error is logged once:
+//
+//	if err != nil && c.MarkErrorLogged() {
+//		c.Log().Error("request failed", "error", err)
+//	}
+//
+// The error handlers of this package, middleware.Logger and middleware.Recover do so. The server has logged the reason of a request
+// that it refused.
+func (c *Ctx) MarkErrorLogged() (first bool) {
+	first = !c.logged
+	c.logged = true
+	return first
+}
+
+// logFailure logs an error that a client is not told about.
+func (c *Ctx) logFailure(err error) {
+	if c.MarkErrorLogged() {
+		c.Log().Error("request failed", slog.Any("error", err))
+	}
+}
+
+// useLog finds the logger of the App. A server without one gets the same.
+func (a *App) useLog(s *gallop.Server) {
+	switch {
+	case s.ErrorLog != nil:
+		a.log = s.ErrorLog
+	case s.Logger != nil:
+		a.log = slog.New(slog.NewTextHandler(lines{s.Logger}, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	default:
+		a.log = slog.New(defaultHandler{})
+		s.ErrorLog = a.log
+	}
+}
+
+// logListening logs the address of a listener.
+func (a *App) logListening(ln net.Listener) {
+	a.log.Info("listening", slog.String("network", ln.Addr().Network()), slog.String("addr", ln.Addr().String()))
+}
+
+// defaultHandler is the handler of slog.Default at the time of each record.
+type defaultHandler struct{}
+
+func (defaultHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return slog.Default().Enabled(ctx, level)
+}
+
+func (defaultHandler) Handle(ctx context.Context, r slog.Record) error {
+	return slog.Default().Handler().Handle(ctx, r)
+}
+
+func (defaultHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return slog.Default().Handler().WithAttrs(attrs)
+}
+
+func (defaultHandler) WithGroup(name string) slog.Handler {
+	return slog.Default().Handler().WithGroup(name)
+}
+
+// lines writes each record to a Logger.
+type lines struct{ to gallop.Logger }
+
+func (l lines) Write(p []byte) (int, error) {
+	l.to.Printf("%s", strings.TrimSuffix(string(p), "\n"))
+	return len(p), nil
+}
+
+// withoutTime drops the time, which a Logger writes itself.
+func withoutTime(groups []string, attr slog.Attr) slog.Attr {
+	if attr.Key == slog.TimeKey && len(groups) == 0 {
+		return slog.Attr{}
+	}
+	return attr
+}

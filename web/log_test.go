@@ -1,0 +1,123 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+)
+
+// logText is a log that goroutines may share.
+type logText struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// take returns what was logged, without the time of a record.
+func (l *logText) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.b.String()
+	l.b.Reset()
+	if rest, ok := strings.CutPrefix(text, "time="); ok {
+		_, text, _ = strings.Cut(rest, " ")
+	}
+	return text
+}
+
+// The error of a request is logged once, in the form of slog, with what it takes to find the request: to the log of the server, or to
+// slog's own.
+func TestErrorsAreLoggedOnce(t *testing.T) {
+	const want = `level=ERROR msg="request failed" method=GET path=/fails id=r-1 error="the disk is full"` + "\n"
+	for name, set := range map[string]func(log *logText, s *gallop.Server){
+		"ErrorLog":     func(log *logText, s *gallop.Server) { s.ErrorLog = slog.New(slog.NewTextHandler(log, nil)) },
+		"Logger":       func(log *logText, s *gallop.Server) { s.Logger = printed{log} },
+		"slog.Default": func(log *logText, _ *gallop.Server) { setDefault(t, slog.New(slog.NewTextHandler(log, nil))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, server := &logText{}, &gallop.Server{}
+			set(log, server)
+			app := New(Config{Server: server})
+			app.UseFunc(func(c *Ctx) error { return c.SetRequestID("r-1").Next() })
+			app.Get("/fails", func(*Ctx) error { return errors.New("the disk is full") })
+			app.Get("/logged", func(c *Ctx) error {
+				if !c.MarkErrorLogged() || c.MarkErrorLogged() {
+					t.Error("MarkErrorLogged")
+				}
+				return errors.New("the disk is full")
+			})
+			app.Get("/refuses", func(*Ctx) error { return NewError(404) })
+			for _, target := range []string{"/refuses", "/logged", "/fails?secret=1", "/none"} {
+				ask(t, app, "GET", target)
+			}
+			if got := log.take(); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// printed is a Logger that has nothing but the text.
+type printed struct{ to *logText }
+
+func (p printed) Printf(format string, args ...any) { fmt.Fprintf(p.to, format+"\n", args...) }
+
+// setDefault makes log that of slog during the test.
+func setDefault(t *testing.T, log *slog.Logger) {
+	before := slog.Default()
+	slog.SetDefault(log)
+	t.Cleanup(func() { slog.SetDefault(before) })
+}
+
+// The server logs where the App does, as it is then.
+func TestServerLogsToSlog(t *testing.T) {
+	server := &gallop.Server{}
+	app := New(Config{Server: server})
+	log := &logText{}
+	setDefault(t, slog.New(slog.NewTextHandler(log, nil)))
+	server.ErrorLog.With("a", 1).WithGroup("g").Warn("text", "b", 2)
+	if got := log.take(); got != "level=WARN msg=text a=1 g.b=2\n" {
+		t.Errorf("%q", got)
+	}
+	app.Get("/", func(*Ctx) error { panic("no") })
+	ask(t, app, "GET", "/")
+	if got := log.take(); !strings.Contains(got, `msg="panic in the handler"`) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Each listener is named in the log, unless the program turns that off.
+func TestListenIsLogged(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		log := &logText{}
+		app := New(Config{Server: &gallop.Server{ErrorLog: slog.New(slog.NewTextHandler(log, nil))}, NoListenLog: off})
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listening := make(chan struct{})
+		app.config.Server.OnListen = both(app.config.Server.OnListen, func(net.Listener) { close(listening) })
+		go app.Serve(ln)
+		<-listening
+		want := "level=INFO msg=listening network=tcp addr=" + ln.Addr().String() + "\n"
+		if off {
+			want = ""
+		}
+		if got := log.take(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		app.Close()
+	}
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/gallop-http/gallop"
+)
+
+// The server refuses some requests before they reach the App: malformed ones, and those that are too large, too slow or too many.
+// The error handler responds to them, behind the middleware of the App. That middleware was written for requests that are complete,
+// so it has no say: what it responds by itself is undone, and the next one runs.
+
+// refusal is the state of a request that the server has refused.
+type refusal struct {
+	err      error // for the error handler
+	why      error // what the server said
+	reached  bool  // the middleware that runs has called the others
+	answered bool  // the error handler has responded
+}
+
+// Refused returns the reason why the server has refused the request, and nil for other requests. Middleware of an App also runs for
+// refused requests, so that these have an ID, headers and a line in the log. Then the request may have no path, method or headers,
+// and its body cannot be read. Middleware cannot respond to it, and should not count it as a request for what the path names.
+func (c *Ctx) Refused() error {
+	if c.refusal == nil {
+		return nil
+	}
+	return c.refusal.why
+}
+
+// refuse is the ErrorHandler of Config.Server. The status of the response is set already.
+func (a *App) refuse(request *gallop.RequestCtx, why error) {
+	t := a.table.Load()
+	if t == nil {
+		t = a.makeTable()
+	}
+	status := request.Response.StatusCode()
+	done := false
+	defer func() {
+		if !done && !request.Streaming() { // a panic of the error handler, which the server logs
+			request.Error(gallop.StatusMessage(status), status)
+		}
+	}()
+	request.ResetBody()
+	c := ctxPool.Get().(*Ctx)
+	c.begin(a, t, request)
+	c.route, c.path, c.handlers, c.ran = nil, request.Path(), t.refused, 0
+	c.refusal = &refusal{err: &Error{Status: status, Message: gallop.StatusMessage(status), Err: why}, why: why}
+	c.logged = true // by the server
+	c.Next()
+	if !c.refusal.answered && !c.streaming && !request.Streaming() {
+		c.fail(c.refusal.err)
+	}
+	done = true
+	if c.end() {
+		ctxPool.Put(c)
+	}
+}
+
+// refusable returns handlers for requests that the server refuses.
+func refusable(use []Handler) []Handler {
+	handlers := make([]Handler, 0, len(use)+1)
+	for _, h := range use {
+		handlers = append(handlers, func(c *Ctx) error { return c.runRefused(h) })
+	}
+	return append(handlers, func(c *Ctx) error {
+		c.refusal.reached = true
+		return c.refusal.err
+	})
+}
+
+// runRefused runs middleware for a request that the server has refused. If that panics or does not call Next, its response is undone
+// and the next middleware runs.
+func (c *Ctx) runRefused(h Handler) error {
+	before := gallop.AcquireResponse()
+	defer gallop.ReleaseResponse(before)
+	response := &c.request.Response
+	response.Header.CopyTo(&before.Header)
+	c.tryRefused(h)
+	if !c.refusal.reached && !c.streaming && !c.request.Streaming() {
+		c.request.ResetBody()
+		before.Header.CopyTo(&response.Header)
+		c.chosenType = c.chosenType[:0]
+		return c.Next()
+	}
+	if c.refusal.answered { // within middleware of net/http
+		return nil
+	}
+	return c.refusal.err
+}
+
+// tryRefused calls h. If that panics, the panic is logged: h is likely to rely on something that the request does not have.
+func (c *Ctx) tryRefused(h Handler) {
+	defer func() {
+		if v := recover(); v != nil && v != gallop.ErrAbortHandler && v != http.ErrAbortHandler {
+			c.Log().Error("panic in middleware for a refused request", slog.Any("error", v), slog.String("stack", string(debug.Stack())))
+		}
+	}()
+	_ = h(c)
+}
