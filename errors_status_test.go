@@ -33,7 +33,7 @@ func TestErrorsAcrossPackages(t *testing.T) {
 	for range 2 { // an error handler that changes the error does so for one request
 		_, err := app.Test(httptest.NewRequest("POST", "/large", strings.NewReader("ab")))
 		var refused *web.Error
-		if err != nil || !errors.Is(failed, gallop.ErrBodyTooLarge) || !errors.As(failed, &refused) || refused.Message != "" {
+		if err != nil || !errors.Is(failed, gallop.ErrBodyTooLarge) || !errors.As(failed, &refused) || refused.Message != gallop.StatusMessage(413) {
 			t.Fatalf("BodyLimit: %v, %v", failed, err)
 		}
 		refused.Message = "changed"

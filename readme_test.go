@@ -293,7 +293,8 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := regexp.MustCompile("(?s)```.*?```") // a generic function that is called looks like a link
+	code := regexp.MustCompile("(?s)```.*?```")
+	inline := regexp.MustCompile("`[^`\n]*`") // a call of a generic function looks like a link
 	link := regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	file := regexp.MustCompile("`((?:[a-z0-9_]+/)*[a-zA-Z0-9_]+\\.(?:go|md|sh|jsonl)|(?:[a-z0-9_]+/)+)`")
 	for _, name := range documents {
@@ -302,7 +303,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := code.ReplaceAllString(string(b), "")
-		for _, m := range append(link.FindAllStringSubmatch(text, -1), file.FindAllStringSubmatch(text, -1)...) {
+		for _, m := range append(link.FindAllStringSubmatch(inline.ReplaceAllString(text, ""), -1), file.FindAllStringSubmatch(text, -1)...) {
 			if _, err := os.Stat(filepath.FromSlash(m[1])); err != nil {
 				t.Errorf("%s: there is no %s", name, m[1])
 			}
