@@ -95,6 +95,9 @@ var largeShapes = []largeShape{
 	{"any", func(n int) string { return `{"total":1,"items":[` + repeated(oneFound, n) + "]}" }, func() any { return new(any) }, 0, 0},
 	{"string", func(n int) string { return `{"login":"` + strings.Repeat("0123456789abcdef", n/16) + `"}` }, func() any { return new(gopher) }, 0, 1},
 	{"string with escapes", func(n int) string { return `"` + strings.Repeat(`0123456789ab\"\n`, n/16) + `"` }, func() any { return new(string) }, 0, 1},
+	{"string with escapes first", func(n int) string {
+		return `"` + strings.Repeat(`\u0041`, n/50) + strings.Repeat("0123456789abcdef", n/18) + `"`
+	}, func() any { return new(string) }, 0.4, 1.4},
 	{"raw message", func(n int) string { return `{"data":[` + repeated(oneFound, n) + "]}" }, func() any { return new(struct{ Data json.RawMessage }) }, 0, 1},
 	{"raw messages", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new([]json.RawMessage) }, 0, 0},
 	{"own UnmarshalJSONs", func(n int) string { return "[" + repeated(oneFound, n) + "]" }, func() any { return new([]ownText) }, 0, 0},

@@ -160,8 +160,8 @@ func (d *decoder) text() (b []byte, ok bool) {
 // pieces is text for a string that has escapes, or does not end in the data.
 func (d *decoder) pieces() (b []byte, ok bool) {
 	b = d.scratch[:0]
-	from := d.offset()
-	for d.at++; ; {
+	d.at++
+	for from := d.offset(); ; {
 		b = slices.Grow(d.spill(b, from), 2*wordSize)
 		data := d.data[d.at:]
 		data = data[:min(len(data), cap(b)-len(b)-wordSize)]

@@ -96,7 +96,8 @@ func (s *stream) read(d *decoder) bool {
 		return false
 	}
 	if s.from >= 0 {
-		d.whole.add(d.data[s.from:d.at], d.left())
+		left := d.left()
+		d.whole.add(d.data[s.from:d.at], left, left)
 		s.from = 0
 	}
 	s.base += int64(d.at)

@@ -16,10 +16,13 @@ const chunkSize = 64 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// add adds b. left is how many bytes the text around it still has at most, -1 if that is unknown.
-func (w *whole) add(b []byte, left int64) {
-	w.expect(len(b), left)
+// add adds b. left is how many bytes follow at most, and likely how many do if they are like those before. Both are -1 if that is unknown.
+func (w *whole) add(b []byte, left, likely int64) {
+	w.expect(len(b), likely)
 	if w.all != nil {
+		if len(b) > cap(w.all)-len(w.all) && left >= 0 {
+			w.all = append(make([]byte, 0, len(w.all)+len(b)+int(left)), w.all...)
+		}
 		w.all = append(w.all, b...)
 		w.size = len(w.all)
 		return
@@ -84,10 +87,15 @@ func (d *decoder) spill(b []byte, from int64) []byte {
 		return b
 	}
 	left := d.left()
-	if left > 0 {
-		left = int64(float64(left) * float64(d.whole.size+len(b)) / float64(d.offset()-from))
+	if left < 0 {
+		d.whole.add(b, left, left)
+		return b[:0]
 	}
-	d.whole.add(b, left)
+	if d.s != nil {
+		left += int64(len(d.data) - d.at)
+	}
+	likely := float64(left) * float64(d.whole.size+len(b)) / float64(d.offset()-from)
+	d.whole.add(b, left, min(int64(likely*1.02), left))
 	return b[:0]
 }
 
@@ -96,7 +104,7 @@ func (d *decoder) joined(b []byte) []byte {
 	if d.whole.size == 0 {
 		return b
 	}
-	d.whole.add(b, -1)
+	d.whole.add(b, -1, -1)
 	return d.whole.join()
 }
 
