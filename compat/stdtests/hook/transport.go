@@ -86,7 +86,7 @@ func newTransport(t *http.Transport) *nethttp.Transport {
 		MaxIdleConns:           t.MaxIdleConns,
 		MaxIdleConnsPerHost:    t.MaxIdleConnsPerHost,
 		IdleConnTimeout:        t.IdleConnTimeout,
-		MaxResponseHeaderBytes: t.MaxResponseHeaderBytes,
+		MaxResponseHeaderBytes: int(t.MaxResponseHeaderBytes),
 	}
 }
 
