@@ -53,7 +53,7 @@ func TestLargeBodiesTime(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	long := os.Getenv("GALLOP_LONG") != ""
+	long := os.Getenv("GALLOP_LARGE") != ""
 	rounds, sizes := 3, []int{1 << 20}
 	if long {
 		rounds, sizes = 5, []int{1 << 20, 16 << 20, 63 << 20}

@@ -112,7 +112,7 @@ var largeShapes = []largeShape{
 // keeps the text would exceed every limit.
 func (s *largeShape) sizes(small int, more ...int) []int {
 	switch {
-	case os.Getenv("GALLOP_LONG") != "":
+	case os.Getenv("GALLOP_LARGE") != "":
 		return append(more, small, 6<<20, 16<<20, 63<<20)
 	case s.name == "ignored" || s.name == "nested objects":
 		return []int{small, 6 << 20}
