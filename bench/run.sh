@@ -7,7 +7,8 @@
 # writes results/name.txt, the benches as go test prints them, and
 # results/name.cmp.txt, the same as a table with a column for each server and
 # gallop's ratios to the others. The peers are fasthttp and nethttp by default, and
-# the benches those of this directory. With -o the files go to another directory.
+# the benches those of this directory. Results are saved only if the tree is clean;
+# with -o the files go to another directory, and the tree may be dirty.
 #
 # Some names have benches and goals of their own, see below and README.md. With a goal
 # the exit status is 1 if gallop takes more than that many times the time of the first peer in any bench.
@@ -38,6 +39,7 @@ server-100) pattern='^BenchmarkServerGet100ReqPerConn10KClients$' ;;
 esac
 pattern=${2:-$pattern}
 goal=${goal:-$own}
+if [ "$results" = results ]; then commit=$(./commit.sh -clean); else commit=$(./commit.sh); fi
 
 bin=$(mktemp)
 trap 'rm -f "$bin"' EXIT
@@ -45,7 +47,7 @@ go test -C "$dir" -c -o "$bin" .
 
 {
 	echo "date: $(date -u +%Y-%m-%d)"
-	echo "commit: $(git describe --always --dirty 2>/dev/null || echo unknown)"
+	echo "commit: $commit"
 	echo "go: $(go env GOVERSION)"
 	go list -C "$dir" -m -f '{{if not (or .Main .Indirect .Replace)}}peer: {{.Path}} {{.Version}}{{end}}' all | sed '/^$/d'
 	# Rounds of one run each, so that a machine that grows slower does so

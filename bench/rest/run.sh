@@ -5,7 +5,7 @@
 #	./run.sh [-n count] [-t benchtime] [-c core] name
 #
 # writes ../results/name.txt, the benches as go test prints them, ../results/name.cmp.txt, the same as
-# tables, and ../results/name-memory.txt.
+# tables, and ../results/name-memory.txt. Results are saved only if the tree is clean.
 set -eu
 cd "$(dirname "$0")"
 
@@ -21,6 +21,7 @@ done
 shift $((OPTIND - 1))
 name=${1:?a name for the result is missing}
 results=$(cd ../results && pwd)
+commit=$(../commit.sh -clean)
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -29,7 +30,7 @@ go build -o "$dir/memory" ./memory
 
 about() {
 	echo "date: $(date -u +%Y-%m-%d)"
-	echo "commit: $(git describe --always --dirty 2>/dev/null || echo unknown)"
+	echo "commit: $commit"
 	echo "go: $(go env GOVERSION)"
 	go list -m -f 'peer: {{.Path}} {{.Version}}' github.com/google/go-github/v92 resty.dev/v3 github.com/gofiber/fiber/v3 \
 		github.com/go-json-experiment/json github.com/goccy/go-json github.com/bytedance/sonic github.com/segmentio/encoding

@@ -14,6 +14,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,11 +33,16 @@ const (
 	goal  = 512 // bytes a connection, for gallop
 )
 
+// out is where the report goes: the standard output and, with -save, a file.
+var out io.Writer
+
 type options struct {
 	conns     int // of each process
 	processes int
 	rounds    int
 	servers   string
+	save      bool
+	commit    string // see measure.Commit
 }
 
 func main() {
@@ -46,6 +52,7 @@ func main() {
 	flag.IntVar(&o.processes, "processes", 1, "processes of each server, and as many that hold connections")
 	flag.IntVar(&o.rounds, "n", 1, "rounds")
 	flag.StringVar(&o.servers, "servers", "fasthttp,gallop,nethttp", "servers, by commas")
+	flag.BoolVar(&o.save, "save", false, "write results/idle-NUMBER.txt, too, which takes a clean tree")
 	flag.Parse()
 	met, err := run(o)
 	if err != nil {
@@ -58,6 +65,18 @@ func main() {
 }
 
 func run(o options) (met bool, err error) {
+	if o.commit, err = measure.Commit(o.save); err != nil {
+		return false, err
+	}
+	out = os.Stdout
+	if o.save {
+		f, err := os.Create(filepath.Join("results", fmt.Sprintf("idle-%d.txt", o.conns*o.processes)))
+		if err != nil {
+			return false, err
+		}
+		defer f.Close()
+		out = io.MultiWriter(os.Stdout, f)
+	}
 	dir, err := os.MkdirTemp("", "idle")
 	if err != nil {
 		return false, err
@@ -67,7 +86,8 @@ func run(o options) (met bool, err error) {
 	if err := child.Run("go", "build", "-o", peer, "./cmd/peer"); err != nil {
 		return false, err
 	}
-	fmt.Printf("command: go run ./cmd/idle -c %d -processes %d -n %d -servers %s\n\n", o.conns, o.processes, o.rounds, o.servers)
+	fmt.Fprintf(out, "command: go run ./cmd/idle -c %d -processes %d -n %d -servers %s\n", o.conns, o.processes, o.rounds, o.servers)
+	fmt.Fprintf(out, "%s\n", measure.About(o.commit))
 	row("server", "connections", "bytes each", "RSS KiB", "without", "1000 in ms")
 	servers, all := strings.Split(o.servers, ","), map[string][]cost{}
 	for range o.rounds {
@@ -80,7 +100,7 @@ func run(o options) (met bool, err error) {
 			c.print(s)
 		}
 	}
-	fmt.Println("\nmedian")
+	fmt.Fprintln(out, "\nmedian")
 	for _, s := range servers {
 		median(all[s]).print(s)
 	}
@@ -88,7 +108,7 @@ func run(o options) (met bool, err error) {
 	if gallop := all["gallop"]; gallop != nil {
 		each := median(gallop).each
 		met = each <= goal
-		fmt.Printf("goal: at most %d bytes a connection for gallop: %.0f, %s\n", goal, each, map[bool]string{true: "met", false: "MISSED"}[met])
+		fmt.Fprintf(out, "goal: at most %d bytes a connection for gallop: %.0f, %s\n", goal, each, map[bool]string{true: "met", false: "MISSED"}[met])
 	}
 	return met, nil
 }
@@ -102,11 +122,11 @@ func (c cost) print(server string) {
 }
 
 func row(server string, cells ...string) {
-	fmt.Printf("%-18s", server)
+	fmt.Fprintf(out, "%-18s", server)
 	for _, cell := range cells {
-		fmt.Printf(" %12s", cell)
+		fmt.Fprintf(out, " %12s", cell)
 	}
-	fmt.Println()
+	fmt.Fprintln(out)
 }
 
 func median(costs []cost) cost {

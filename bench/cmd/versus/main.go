@@ -37,13 +37,14 @@ import (
 
 	"github.com/gallop-http/gallop/bench/child"
 	"github.com/gallop-http/gallop/bench/load"
+	"github.com/gallop-http/gallop/bench/measure"
 )
 
 type options struct {
 	rounds  int
 	length  time.Duration
 	servers string
-	commit  string // what the tree is called before results are written into it
+	commit  string // see measure.Commit
 	save    bool
 }
 
@@ -53,7 +54,7 @@ func main() {
 	flag.IntVar(&o.rounds, "n", 5, "rounds")
 	flag.DurationVar(&o.length, "d", 3*time.Second, "length of a round")
 	flag.StringVar(&o.servers, "servers", "", "only these of the workload's, by commas")
-	flag.BoolVar(&o.save, "save", false, "write results/tcp-NAME.txt, too")
+	flag.BoolVar(&o.save, "save", false, "write results/tcp-NAME.txt, too, which takes a clean tree")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), "usage: versus [flags] workload-connections ...\n\n")
 		flag.PrintDefaults()
@@ -88,7 +89,9 @@ func compareAll(o options, names []string) (met bool, err error) {
 	if err := raiseLimit(); err != nil {
 		return false, err
 	}
-	o.commit = output("git", "describe", "--always", "--dirty")
+	if o.commit, err = measure.Commit(o.save); err != nil {
+		return false, err
+	}
 	h, err := newHall(all)
 	if err != nil {
 		return false, err

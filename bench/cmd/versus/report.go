@@ -5,11 +5,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"strings"
-	"time"
 
 	"github.com/gallop-http/gallop/bench/measure"
 )
@@ -30,9 +25,7 @@ func (r *report) head(o options) {
 		servers = " -servers " + o.servers
 	}
 	fmt.Fprintf(r, "command: go run ./cmd/versus -n %d -d %v%s %s\n", o.rounds, o.length, servers, r.name)
-	fmt.Fprintf(r, "date: %s  commit: %s  %s  %s\n", time.Now().UTC().Format(time.DateOnly), o.commit, runtime.Version(),
-		output("go", "list", "-m", "-f", "fasthttp {{.Version}}", "github.com/valyala/fasthttp"))
-	fmt.Fprintf(r, "cpu: %s, %d cores  kernel: %s\n", processor(), runtime.NumCPU(), output("uname", "-r"))
+	fmt.Fprint(r, measure.About(o.commit))
 	where := "server on core 0 with GOMAXPROCS=1, load on core 1"
 	switch {
 	case r.shared:
@@ -42,20 +35,6 @@ func (r *report) head(o options) {
 	}
 	fmt.Fprintf(r, "%s; %d connections, %d rounds of %v; %s\n\n", r.about, r.conns, o.rounds, o.length, where)
 	r.row("server", figureNames[:])
-}
-
-// output is the first line that a program prints; without the program it is empty.
-func output(name string, args ...string) string {
-	out, _ := exec.Command(name, args...).Output()
-	line, _, _ := strings.Cut(string(out), "\n")
-	return line
-}
-
-func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	_, rest, _ := strings.Cut(string(text), "model name\t: ")
-	name, _, _ := strings.Cut(rest, "\n")
-	return name
 }
 
 // row prints a line of the table.
