@@ -47,21 +47,17 @@ type RequestCtx struct {
 	logFor     ctxLogger
 }
 
-// begin makes ctx that of the request whose head c has read.
+// begin makes ctx that of the request whose head c has read. A ctx that c did not serve before also needs settle.
 func (ctx *RequestCtx) begin(c *serverConn) {
-	if ctx.conn != c {
-		ctx.conn, ctx.server = c, c.srv
-	}
 	ctx.time = c.now
 	ctx.connID, ctx.requestNum = c.id, c.requests
 	ctx.Request.isTLS, ctx.Request.maxArgs = c.tls != nil, c.set.maxArgs
-	if c.set.unusual {
-		ctx.beginUnusual(c)
-	}
 }
 
-// beginUnusual is the part of begin that few servers need.
-func (ctx *RequestCtx) beginUnusual(c *serverConn) {
+// settle does the part of begin that only the first request on c needs, and that only servers with unusual settings need for
+// each request.
+func (ctx *RequestCtx) settle(c *serverConn) {
+	ctx.conn, ctx.server = c, c.srv
 	if c.srv.DisableHeaderNamesNormalizing {
 		ctx.Request.Header.flags |= namesAsGiven
 		ctx.Response.Header.flags |= namesAsGiven

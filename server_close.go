@@ -95,6 +95,7 @@ func (c *serverConn) answerError(status int, err error) {
 	ctx := c.ctx
 	if !c.body.open { // its head was refused
 		ctx.begin(c)
+		ctx.settle(c)
 		c.noteHead(&ctx.Request.Header.head)
 	}
 	c.body.close()

@@ -370,6 +370,9 @@ func (c *serverConn) takeRequest() error {
 	}
 	c.counted++
 	ctx.begin(c)
+	if ctx.conn != c || c.set.unusual {
+		ctx.settle(c)
+	}
 	c.noteHead(&ctx.Request.Header.head)
 	c.maxBody, c.readTimeout, c.writeLimit = c.set.maxBody, c.set.read, c.set.write
 	if err := c.checkRequest(); err != nil {

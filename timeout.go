@@ -50,6 +50,7 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 	}
 	ctx := c.srv.acquireCtx()
 	ctx.begin(c)
+	ctx.settle(c)
 	answer.CopyTo(&ctx.Response)
 	c.ctx = ctx
 	c.close = true

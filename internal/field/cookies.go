@@ -4,7 +4,7 @@ package field
 // "; ". HTTP/2 clients may send each cookie in a field of its own, and handlers are to see one
 // (RFC 9113 §8.2.3, RFC 6265 §5.4).
 func (l *List) JoinCookies() {
-	if !l.Repeats(Cookie) {
+	if !l.repeats(Cookie) {
 		return
 	}
 	first := l.FindID(Cookie)
@@ -20,8 +20,11 @@ func (l *List) JoinCookies() {
 	Set(l, Cookie, l.name(&l.fields[first]), all)
 }
 
-// Repeats reports whether there is more than one field with a known ID.
-func (l *List) Repeats(id ID) bool {
+// MayRepeat reports whether some known ID may have more than one field. It costs nothing, unlike a search for the fields.
+func (l *List) MayRepeat() bool { return l.again }
+
+// repeats reports whether there is more than one field with a known ID.
+func (l *List) repeats(id ID) bool {
 	if first := int(l.first[id]); first > 0 {
 		for i := first; i < len(l.fields); i++ {
 			if l.fields[i].ID == id {

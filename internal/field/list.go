@@ -44,7 +44,8 @@ type List struct {
 	buf      []byte // what spans refer to: the lender's bytes, or own
 	own      []byte // storage of the list; len(own) is what is in use
 	borrowed bool
-	lines    int // see Lines: len(own) if own is the fields as lines, and else another number
+	again    bool // a known ID may have more than one field
+	lines    int  // see Lines: len(own) if own is the fields as lines, and else another number
 	fields   []Field
 	seen     IDs
 	first    [numIDs]uint16 // by ID: 1 + index of its first field, 0 if there is none
@@ -55,7 +56,7 @@ type IDs uint64
 
 // Reset empties the list and forgets the lender's bytes.
 func (l *List) Reset() {
-	l.borrowed, l.seen = false, 0
+	l.borrowed, l.again, l.seen = false, false, 0
 	if l.buf == nil && len(l.fields) == 0 {
 		return
 	}
@@ -122,8 +123,13 @@ func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
 // note takes note of field n, the last one.
 func (l *List) note(id ID, n int) {
 	l.seen |= 1 << id // nothing, if it is 64 or more
-	if id != Unknown && l.first[id] == 0 && n < 1<<16-1 {
+	if id == Unknown {
+		return
+	}
+	if l.first[id] == 0 && n < 1<<16-1 {
 		l.first[id] = uint16(n + 1)
+	} else {
+		l.again = true
 	}
 }
 
@@ -376,7 +382,7 @@ func (l *List) CopyTo(dst *List) {
 	dst.own = append(dst.own[:0], l.buf...)
 	dst.buf, dst.lines = dst.own, -1
 	dst.fields = append(dst.fields[:0], l.fields...)
-	dst.seen, dst.first = l.seen, l.first
+	dst.again, dst.seen, dst.first = l.again, l.seen, l.first
 }
 
 // Equal reports whether l and o have the same fields, and the same bytes in storage.

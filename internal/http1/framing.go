@@ -20,7 +20,7 @@ func frameRequest(h *Head, n int) (int, error) {
 		h.Body = Fixed
 	}
 	h.noteLongConnection()
-	if h.Fields.Repeats(field.Cookie) {
+	if h.Fields.MayRepeat() {
 		h.Fields.JoinCookies()
 	}
 	return n, nil
