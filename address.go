@@ -44,8 +44,8 @@ func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	return dst, nil
 }
 
-// AddMissingPort returns addr with ":80", or ":443" for TLS, behind it if addr has
-// no port. An IPv6 address has to stand in brackets, as in "[::1]". The empty addr stays so.
+// AddMissingPort appends ":80", or ":443" for TLS, to addr if addr has no port. An IPv6 address must be in
+// brackets, such as "[::1]". An empty addr stays empty.
 func AddMissingPort(addr string, isTLS bool) string {
 	bracketed := strings.HasPrefix(addr, "[")
 	switch {

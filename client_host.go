@@ -30,7 +30,7 @@ type HostClient struct {
 	// path is a unix socket, see TCPDialer.
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections and send only requests with the scheme https.
+	// IsTLS makes the client use TLS for its connections. Requests whose URI has the scheme http then fail.
 	IsTLS bool
 
 	// IsProxy says that Addr is a forward proxy, which expects whole URIs as request targets (RFC 9112 §3.2.2).
@@ -185,8 +185,8 @@ type HostClient struct {
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides whether a request that failed is sent again. If it is nil, a request is sent again
-	// once, and only if both of these hold: the connection had been used before and ended before the response
-	// began, and SafeToRetry reports that a retry does no harm.
+	// once, under two conditions: the connection had been used before and ended before the response began, and
+	// SafeToRetry reports that a retry does no harm.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream decides whether a request that failed is sent again. It also gets the address of the

@@ -290,7 +290,7 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream says which address could not be dialed. Unwrap returns the cause.
+// ErrDialWithUpstream says which address could not be dialed, and why.
 type ErrDialWithUpstream struct {
 	wrapErr  error
 	Upstream string // the address, as it was passed to the dialer
