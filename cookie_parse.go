@@ -8,17 +8,17 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Parse sets c to the cookie of the Set-Cookie field value src, the way browsers
-// read it (RFC 6265 §5.2): unknown attributes, and attributes with a value that makes no
-// sense, are passed over, and of several of one name the last counts. A
-// name need not be a token, and bytes above 0x7F are accepted in name and value.
+// Parse sets c to the cookie in src, the value of a Set-Cookie header. It reads src the way browsers do (RFC
+// 6265 §5.2). It ignores unknown attributes and those with an invalid value. If an attribute occurs several
+// times, the last one counts. The name need not be a token, and bytes above 0x7F are accepted in name and
+// value.
 //
-// The error is ErrInvalidCookieValue for control characters anywhere, for '"' or '\' in a
-// value but for quotes around it, and for a Domain that is none; ErrNoCookies
-// without name and value. After an error c is empty.
+// The error is ErrInvalidCookieValue if src contains a control character, if the value contains '"' or '\'
+// apart from quotes around it, or if Domain is invalid. It is ErrNoCookies if there is neither a name nor a
+// value. After an error c is empty.
 func (c *Cookie) Parse(src string) error { return c.ParseBytes(UnsafeBytes(src)) }
 
-// ParseBytes is Parse for bytes.
+// ParseBytes does the same as [Cookie.Parse], but takes a []byte.
 func (c *Cookie) ParseBytes(src []byte) error {
 	err := c.parse(src)
 	if err != nil {
