@@ -82,12 +82,23 @@ func (s *clientSettings) of(ctx context.Context) *clientSettings {
 
 // GotConnInfo describes the connection that a call uses. See [ClientTrace.GotConn].
 type GotConnInfo struct {
-	Conn     net.Conn      // must not be read, written or closed
-	ConnID   uint64        // unique among the client connections of the process, from 1
-	Protocol string        // "HTTP/1.1"; later versions may have others
-	Addr     string        // the address that was dialed
-	Reused   bool          // whether an earlier call used the connection
-	Idle     time.Duration // how long the connection was idle before the call, if Reused
+	// Conn is the connection. Do not read from it, write to it or close it.
+	Conn net.Conn
+
+	// ConnID identifies the connection among all client connections of the process. It counts from 1.
+	ConnID uint64
+
+	// Protocol is the version of HTTP on the connection. It is "HTTP/1.1" in this version of the module.
+	Protocol string // "HTTP/1.1"; later versions may have others
+
+	// Addr is the address that was dialed.
+	Addr string
+
+	// Reused reports whether an earlier call used the connection.
+	Reused bool
+
+	// Idle is how long the connection was idle before the call. It is 0 unless Reused is set.
+	Idle time.Duration
 }
 
 // dialing returns the context for a dial that is traced.

@@ -93,7 +93,7 @@ var (
 	errReadingRequest         = errors.New("gallop: request head breaks off")
 )
 
-// What a ParseError is, to errors.Is, besides itself. New code asks for its StatusCode.
+// Errors that errors.Is finds in a ParseError.
 var (
 	// ErrMissingRequestMethod and the errors below are the ones that fasthttp programs compare. errors.Is finds them
 	// in a ParseError. New code checks ParseError.StatusCode instead.
@@ -126,8 +126,11 @@ func (e ErrNothingRead) Unwrap() error { return e.error }
 
 // ParseError says why a message was refused. It contains no bytes of the message.
 type ParseError struct {
-	StatusCode int    // status of the response that a server sends: 400, 413, 414, 431, 501 or 505
-	Reason     string // what is wrong with the message, and the RFC that forbids it
+	// StatusCode is the status of the response that a server sends, such as 400, 413 or 431.
+	StatusCode int
+
+	// Reason says what is wrong with the message, and which section of an RFC forbids it.
+	Reason string
 
 	also []error // further errors that errors.Is and errors.As find in it
 }
@@ -292,8 +295,10 @@ var (
 
 // ErrDialWithUpstream says which address could not be dialed, and why.
 type ErrDialWithUpstream struct {
-	wrapErr  error
-	Upstream string // the address, as it was passed to the dialer
+	wrapErr error
+
+	// Upstream is the address, as it was passed to the dialer.
+	Upstream string
 }
 
 // Error returns a text with the address and the cause.
@@ -398,10 +403,17 @@ var (
 // If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as it was
 // reused.
 type ClosedError struct {
-	Addr    string // address of the server, as it was dialed
-	Reused  bool   // whether the connection had been used for another request before
-	Written int64  // how many bytes of the request were written to the connection
-	Err     error  // error of the connection: io.EOF, a reset, a broken pipe
+	// Addr is the address of the server, as it was dialed.
+	Addr string
+
+	// Reused reports whether the connection had already carried another request.
+	Reused bool
+
+	// Written is how many bytes of the request were written to the connection.
+	Written int64
+
+	// Err is the error of the connection: io.EOF, a reset or a broken pipe.
+	Err error
 
 	writing bool // Err is from writing
 }

@@ -148,7 +148,7 @@ var FSCompressedFileSuffixes = map[string]string{
 // Deprecated: FS.CacheDuration has no effect.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// CacheKind is a type that fasthttp exports.
+// CacheKind exists because fasthttp exports a type of this name.
 //
 // Deprecated: nothing takes or returns a CacheKind.
 type CacheKind uint8

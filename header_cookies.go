@@ -157,7 +157,7 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) {
 	}
 }
 
-// DelAllCookies removes all Set-Cookie fields.
+// DelAllCookies removes all Set-Cookie headers.
 func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
 
 // DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete one that has, set
