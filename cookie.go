@@ -49,7 +49,7 @@ const (
 	CookieSameSiteDefaultMode                       // SameSite, without a value
 	CookieSameSiteLaxMode                           // SameSite=Lax
 	CookieSameSiteStrictMode                        // SameSite=Strict
-	CookieSameSiteNoneMode                          // SameSite=None, which asks for Secure
+	CookieSameSiteNoneMode                          // SameSite=None, which browsers accept only with Secure
 )
 
 var (
