@@ -5,9 +5,9 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// acceptedCodings is what Accept-Encoding says (RFC 9110 §12.5.3): a quality from 0,
-// not acceptable, to 1000 for each coding, or unlisted. The field may have several
-// lines; each of them is added.
+// acceptedCodings is the content of Accept-Encoding (RFC 9110 §12.5.3). For each coding it has a quality from
+// 0, which means not acceptable, to 1000, or unlisted. The header may have several lines; call add for each of
+// them.
 type acceptedCodings struct {
 	quality [coding.Zstd + 1]int16
 	others  int16 // of "*"
@@ -22,9 +22,8 @@ func (a *acceptedCodings) reset() {
 	a.others = unlisted
 }
 
-// add takes in one line of the field. Of a coding that is listed twice the lower
-// quality counts, and one whose quality makes no sense is not acceptable: to send
-// a coding takes consent, to send none does not.
+// add adds one line of the header. If a coding is listed twice, the lower quality counts. A coding with a
+// malformed quality is not acceptable, because only a coding that the client clearly accepts may be used.
 func (a *acceptedCodings) add(line []byte) {
 	for len(line) > 0 {
 		var member []byte
@@ -45,8 +44,8 @@ func (a *acceptedCodings) add(line []byte) {
 	}
 }
 
-// choose returns the coding of those offered that the client likes best, of equals
-// the first, or Identity if it likes none of them at least as much as no coding.
+// choose returns the coding in offers that the client likes best, and the first one among equals. It returns
+// Identity if the client prefers no coding.
 func (a *acceptedCodings) choose(offers []coding.Coding) coding.Coding {
 	best, most := coding.Identity, int16(0)
 	for _, c := range offers {
@@ -61,8 +60,8 @@ func (a *acceptedCodings) choose(offers []coding.Coding) coding.Coding {
 	return best
 }
 
-// weight returns the quality in thousandths that stands in the parameters of a
-// member: 1000 without one, 0 where it is malformed (RFC 9110 §12.4.2).
+// weight returns the quality in the parameters of a member, in thousandths. It is 1000 if there is none, and 0
+// if it is malformed (RFC 9110 §12.4.2).
 func weight(parameters []byte) int16 {
 	for len(parameters) > 0 {
 		var p []byte
@@ -75,8 +74,8 @@ func weight(parameters []byte) int16 {
 	return 1000
 }
 
-// parseQuality reads 0 to 1 with at most three decimals in thousandths, and
-// everything else as 0.
+// parseQuality parses a number from 0 to 1 with at most three decimals and returns it in thousandths. It
+// returns 0 for anything else.
 func parseQuality(s []byte) int16 {
 	if len(s) == 0 || len(s) > len("0.123") || s[0] > '1' || len(s) > 1 && s[1] != '.' {
 		return 0

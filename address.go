@@ -11,8 +11,7 @@ import (
 
 var errNotIPv4 = errors.New("gallop: not an IPv4 address in dotted decimal form")
 
-// AppendIPv4 appends ip to dst in dotted decimal form. An address that is none of IPv4
-// is appended as ip.String() spells it.
+// AppendIPv4 appends ip to dst in dotted decimal form. If ip is not an IPv4 address, it appends ip.String().
 func AppendIPv4(dst []byte, ip net.IP) []byte {
 	v4 := ip.To4()
 	if v4 == nil {
@@ -27,8 +26,8 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 	return dst
 }
 
-// ParseIPv4 reads ipStr as four numbers up to 255, without leading zeros and with dots
-// between them. The address is written to dst if that has four bytes, and else to new memory.
+// ParseIPv4 parses an IPv4 address in dotted decimal form. It refuses numbers above 255 and leading zeros. It
+// stores the address in dst if that has four bytes, and in new memory otherwise.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	if len(dst) != net.IPv4len {
 		dst = make(net.IP, net.IPv4len)
@@ -44,8 +43,8 @@ func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	return dst, nil
 }
 
-// AddMissingPort returns addr with ":80", or ":443" for TLS, behind it if addr has
-// no port. An IPv6 address has to stand in brackets, as in "[::1]". The empty addr stays so.
+// AddMissingPort appends ":80", or ":443" for TLS, to addr if addr has no port. An IPv6 address must be in
+// brackets, such as "[::1]". An empty addr stays empty.
 func AddMissingPort(addr string, isTLS bool) string {
 	bracketed := strings.HasPrefix(addr, "[")
 	switch {

@@ -27,15 +27,15 @@ type Args struct {
 	list    []arg
 	garbage int
 
-	query   []byte // what QueryString returns
+	query   []byte // result of QueryString
 	changed bool   // the list was changed since this was last set to false
 	tooMany bool   // Parse stopped at its limit
 }
 
-// arg is one key and value: spans of the arena.
+// arg is a key and a value, both spans of the arena.
 type arg struct {
 	key, value span
-	noValue    bool // "key" and not "key=": value is empty
+	noValue    bool // written "key" instead of "key="; value is empty
 }
 
 type span struct{ start, length uint32 }
@@ -114,7 +114,7 @@ func (a *Args) ParseBytes(b []byte) {
 		panic("gallop: Args of more than 4 GiB")
 	}
 	a.list, a.garbage, a.changed, a.tooMany = a.list[:0], 0, true, false
-	a.arena = append(a.arena[:0], b...) // b may be a view of it
+	a.arena = append(a.arena[:0], b...) // b may be a view of the arena
 	start, equals, coded := 0, -1, false
 	for i, c := range a.arena {
 		switch c {
@@ -135,7 +135,7 @@ func (a *Args) ParseBytes(b []byte) {
 // ParseAtMost does the same as ParseBytes, but stops after n arguments. If b holds more, a has the first n, and the
 // error is ErrTooManyArgs, which Err returns too. There is no limit if n is zero or negative.
 func (a *Args) ParseAtMost(b []byte, n int) error {
-	if n <= 0 || len(b) <= 2*n { // each argument has a byte at least, and a separator
+	if n <= 0 || len(b) <= 2*n { // each argument has at least one byte and a separator
 		a.ParseBytes(b)
 		return nil
 	}
@@ -193,7 +193,7 @@ func (a *Args) parsed(start, equals, end int, coded bool) {
 	a.list = append(a.list, last)
 }
 
-// cutByte is bytes.Cut for one byte.
+// cutByte does the same as bytes.Cut for a separator of one byte.
 func cutByte(b []byte, sep byte) (before, after []byte) {
 	if i := bytes.IndexByte(b, sep); i >= 0 {
 		return b[:i], b[i+1:]

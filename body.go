@@ -6,35 +6,34 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// maxDrainedBody bounds what Body reads of a stream: bytes.
+// maxDrainedBody is how many bytes of a stream Body reads at most.
 const maxDrainedBody = 64 << 20
 
-// body is what Request and Response share: the bytes of a body, or where they
-// come from. The zero value is an empty body.
+// body is the part that Request and Response share: the bytes of a body, or where they come from. The zero
+// value is an empty body.
 //
-// At most one of view, stream, writer and source is set, and then len(buf) is 0;
-// with none of them the body is buf. After a failed read the body is empty and err
-// says why.
+// At most one of view, stream, writer and source is set, and len(buf) is 0 then. If none is set, the body is
+// buf. After a failed read the body is empty and err is the reason.
 type body struct {
-	buf    []byte       // owned, from bufpool, grown by what arrives
-	view   []byte       // borrowed bytes, never written to and never put into a pool
-	stream io.Reader    // read, and closed if it can be, exactly once
-	size   int          // of stream in bytes; negative if it is not known
-	whole  int64        // how many bytes of stream Body reads; 0 is maxDrainedBody
-	writer StreamWriter // run by whoever writes the message
+	buf    []byte       // owned, from bufpool, grows with the bytes that arrive
+	view   []byte       // borrowed bytes, which are never written to and never pooled
+	stream io.Reader    // is read and closed exactly once
+	size   int          // of stream in bytes; negative if unknown
+	whole  int64        // how many bytes of stream Body reads at most; 0 means maxDrainedBody
+	writer StreamWriter // called when the message is written
 	source bodySource   // the body is still on its connection
 	err    error
-	formed bool // the form that its request has is made of it
-	spent  bool // it was a stream that has been sent, at least in part
+	formed bool // the form of its request was parsed from it
+	spent  bool // it was a stream that was sent, at least in part
 }
 
-// bodySource is a body that is still on its connection, whose owner implements it.
-// It knows where the body ends and never reads further.
+// bodySource is a body that is still on its connection. The owner of the connection implements it. A bodySource
+// knows where the body ends and never reads beyond.
 type bodySource interface {
-	// Read streams the body: io.EOF at its end and ever after.
+	// Read streams the body. At the end and after it, Read returns io.EOF.
 	io.Reader
-	// readAll appends what is left of the body to dst, which it grows by bufpool,
-	// within the limit for whole bodies. It returns dst in either case.
+	// readAll appends the rest of the body to dst, which grows through bufpool, within the limit for whole
+	// bodies. It returns dst in either case.
 	readAll(dst []byte) ([]byte, error)
 }
 
@@ -54,7 +53,7 @@ func (b *body) Body() []byte {
 	return b.buf
 }
 
-// bytes returns the body if it is in memory, and nothing of a stream.
+// bytes returns the body if it is in memory. It returns nothing if the body is a stream.
 func (b *body) bytes() []byte {
 	if b.view != nil {
 		return b.view
@@ -62,14 +61,14 @@ func (b *body) bytes() []byte {
 	return b.buf
 }
 
-// poison overwrites what views of the body may refer to. Borrowed bytes are poisoned by their owner.
+// poison overwrites the memory that views of the body may refer to. The owner of borrowed bytes poisons those.
 func (b *body) poison() { bufpool.PoisonBytes(b.buf[:cap(b.buf)]) }
 
 // BodyErr returns the error that prevented the body from being read, or nil. It stays until the message gets another
 // body.
 func (b *body) BodyErr() error { return b.err }
 
-// load reads the stream, of whatever kind, into buf.
+// load reads a stream of any kind into buf.
 func (b *body) load() {
 	buf := b.buf[:0]
 	b.buf = nil // it may move while it grows
@@ -89,14 +88,14 @@ func (b *body) load() {
 		sink := limitedSink{buf: buf}
 		err = b.consume(&sink)
 		if buf = sink.buf; sink.err != nil {
-			err = sink.err // a StreamWriter does not say what its writes met with
+			err = sink.err // a StreamWriter does not report errors of its writes
 		}
 	}
 	b.buf, b.spent = buf, false
 	b.fail(err)
 }
 
-// fail keeps err, and nothing of a body that came only in part.
+// fail stores err, if any, and drops the part of the body that was read.
 func (b *body) fail(err error) {
 	if err != nil {
 		bufpool.Put(b.buf)
@@ -142,8 +141,8 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(UnsafeBytes(s)) }
 
-// SwapBody sets the body to p and returns the previous body, which it reads into memory if it was a stream. p then
-// belongs to the message, and the result belongs to the caller.
+// SwapBody sets the body to p and returns the previous body. If that was a stream, SwapBody reads it into
+// memory first. p then belongs to the message, and the result belongs to the caller.
 func (b *body) SwapBody(p []byte) []byte {
 	b.own()
 	old := b.buf
@@ -164,7 +163,7 @@ func (b *body) ReleaseBody(size int) {
 	}
 }
 
-// own makes the body the bytes in buf, whatever it was.
+// own moves the body into buf.
 func (b *body) own() {
 	b.formed, b.spent = false, false
 	if b.view != nil {
@@ -175,7 +174,7 @@ func (b *body) own() {
 	b.Body()
 }
 
-// drop forgets all but buf.
+// drop clears everything except buf.
 func (b *body) drop() {
 	b.view, b.err, b.formed, b.spent = nil, nil, false, false
 	if b.IsBodyStream() {
@@ -183,8 +182,7 @@ func (b *body) drop() {
 	}
 }
 
-// shrink gives the buffer of the empty body back if it is over keep bytes; a
-// negative keep keeps any.
+// shrink frees the buffer of the empty body if it is larger than keep bytes. A negative keep keeps any buffer.
 func (b *body) shrink(keep int) {
 	if keep >= 0 && cap(b.buf) > keep {
 		bufpool.Put(b.buf)
@@ -192,8 +190,8 @@ func (b *body) shrink(keep int) {
 	}
 }
 
-// copyBody makes dst's body a copy of b's: of one that could not be read, the reason. Of a stream
-// nothing is copied.
+// copyBody makes dst a copy of b. It also copies the error of a body that could not be read. It does not copy a
+// stream.
 func (b *body) copyBody(dst *body) {
 	dst.ResetBody()
 	dst.buf = appendBody(dst.buf, b.view)
@@ -201,7 +199,7 @@ func (b *body) copyBody(dst *body) {
 	dst.err = b.err
 }
 
-// appendBody appends p, which may be part of dst, to dst.
+// appendBody appends p to dst. p may be a part of dst.
 func appendBody(dst, p []byte) []byte {
 	if len(p) <= cap(dst)-len(dst) {
 		return append(dst, p...)

@@ -81,7 +81,7 @@ func (resp *Response) uncompressedAnswer(limits coding.Limits) ([]byte, error) {
 	return resp.uncompressed(&resp.Header.header, limits)
 }
 
-// decodeLimits are those of a caller who named a size, and means it.
+// decodeLimits returns the limits for a caller who has named a size. There is no limit for the ratio then.
 func decodeLimits(maxBodySize int) coding.Limits {
 	if maxBodySize <= 0 {
 		maxBodySize = -1
@@ -116,7 +116,7 @@ func (b *body) decode(codings coding.List, limits coding.Limits) ([]byte, error)
 	return decoded, nil
 }
 
-// decodeError makes a limit that was hit an ErrBodyTooLarge.
+// decodeError returns ErrBodyTooLarge if err says that a limit was exceeded, and err otherwise.
 func decodeError(err error) error {
 	if errors.Is(err, coding.ErrTooLarge) || errors.Is(err, coding.ErrRatio) {
 		return ErrBodyTooLarge
@@ -124,8 +124,7 @@ func decodeError(err error) error {
 	return err
 }
 
-// contentCodings returns what Content-Encoding says. The error is
-// ErrContentEncodingUnsupported.
+// contentCodings returns the codings in Content-Encoding. The error is ErrContentEncodingUnsupported.
 func contentCodings(fields *field.List) (codings coding.List, err error) {
 	for i := fields.FindID(field.ContentEncoding); i >= 0; i = field.Next(fields, i, field.ContentEncoding, "") {
 		if err := codings.Add(fields.Value(i)); err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// bufferedBody is a body that comes from a bufio.Reader. It reads up to the end of
-// the body and never beyond. Errors stick.
+// bufferedBody reads a body from a bufio.Reader, up to the end of the body and never beyond. After an error it
+// always returns that error.
 type bufferedBody struct {
 	r        *bufio.Reader
 	kind     http1.BodyKind
-	left     int64 // of a fixed body; of others, of the data that stands at the front of r
+	left     int64 // bytes left of a fixed body, or otherwise of the data at the front of r
 	chunks   http1.ChunkReader
-	trailers *field.List // where the trailers go
+	trailers *field.List // receives the trailers
 	err      error
 }
 
-// bodyOn returns the body of that framing that begins at the front of r.
+// bodyOn returns the body with this framing that starts at the front of r.
 func bodyOn(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.List) bufferedBody {
 	b := bufferedBody{r: r, kind: kind, trailers: trailers}
 	switch kind {
@@ -37,8 +37,7 @@ func bodyOn(r *bufio.Reader, kind http1.BodyKind, length int64, trailers *field.
 	return b
 }
 
-// Read implements io.Reader. A body that is cut off ends in an error that is
-// io.ErrUnexpectedEOF.
+// Read implements io.Reader. The error for a body that is cut off is io.ErrUnexpectedEOF to errors.Is.
 func (b *bufferedBody) Read(p []byte) (int, error) {
 	if b.err != nil || len(p) == 0 {
 		return 0, b.err
@@ -56,7 +55,7 @@ func (b *bufferedBody) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// took notes that n bytes of data were taken from r, and err with them.
+// took records that n bytes were taken from r, and the error that came with them.
 func (b *bufferedBody) took(n int, err error) {
 	if b.err = err; b.kind == http1.UntilClose {
 		return
@@ -75,7 +74,7 @@ func (b *bufferedBody) cutOff() error {
 	return io.ErrUnexpectedEOF
 }
 
-// nextChunk brings data of the next chunk to the front of r, or ends the body.
+// nextChunk moves the data of the next chunk to the front of r, or ends the body.
 func (b *bufferedBody) nextChunk() error {
 	for {
 		buffered, _ := b.r.Peek(b.r.Buffered())
@@ -111,8 +110,8 @@ type ErrBrokenChunk struct{ error }
 // Unwrap returns the underlying error.
 func (e ErrBrokenChunk) Unwrap() error { return e.error }
 
-// appendAll appends what is left of the body to dst, at most limit bytes if that is
-// positive. dst grows with what arrives, whatever was announced.
+// appendAll appends the rest of the body to dst, at most limit bytes if limit is positive. dst grows with the
+// bytes that arrive, regardless of the announced length.
 func (b *bufferedBody) appendAll(dst []byte, limit int) ([]byte, error) {
 	if limit <= 0 {
 		limit = math.MaxInt
@@ -137,7 +136,7 @@ func (b *bufferedBody) appendAll(dst []byte, limit int) ([]byte, error) {
 	}
 }
 
-// maxCloseDrain is how many bytes of a body Close reads to find its end.
+// maxCloseDrain is how many bytes of a body Close reads at most to find its end.
 const maxCloseDrain = 256 << 10
 
 // Close skips the rest of the body, up to 256 KiB, so that the next message can be read from r. If more is left, it

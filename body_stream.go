@@ -79,8 +79,8 @@ func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 // CloseBodyStream closes the body if it is a stream. The body is empty afterwards.
 func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 
-// setStream makes r the body. A negative size is one that is not known. In place of a body that is still on its connection,
-// around which r may be, it is read whole within the same limit.
+// setStream makes r the body. A negative size means an unknown size. r may wrap a body that is still on its
+// connection and that it replaces. The limit of that body then applies to reading r whole.
 func (b *body) setStream(r io.Reader, size int) {
 	whole := b.whole
 	if h, ok := b.source.(*bodyHandle); ok {
@@ -90,14 +90,14 @@ func (b *body) setStream(r io.Reader, size int) {
 	b.stream, b.size, b.whole = r, max(size, -1), whole
 }
 
-// setStreamWriter makes what sw writes the body.
+// setStreamWriter makes the output of sw the body.
 func (b *body) setStreamWriter(sw StreamWriter) {
 	b.ResetBody()
 	b.writer, b.size = sw, -1
 }
 
-// dropStream forgets the stream and closes it; cause is why it was not read to its
-// end. A source is its owner's, who finds its end.
+// dropStream closes the stream and removes it. cause is the reason why it was not read to its end. A source is
+// not closed, because its owner finds the end of the body.
 func (b *body) dropStream(cause error) (err error) {
 	r := b.stream
 	b.stream, b.source, b.writer, b.whole = nil, nil, nil, 0
@@ -123,7 +123,7 @@ func (b *body) BodyWriteTo(w io.Writer) error {
 	return b.consume(w)
 }
 
-// consume is BodyWriteTo for those who need the body once.
+// consume does the same as BodyWriteTo for callers that need the body only once.
 func (b *body) consume(w io.Writer) error {
 	if !b.IsBodyStream() {
 		if b.err != nil {
@@ -145,7 +145,7 @@ func (b *body) consume(w io.Writer) error {
 	return b.closed(err)
 }
 
-// closed closes the stream, which ended with err, and returns the first error of both.
+// closed closes the stream, which ended with err. It returns err, or else the error of closing.
 func (b *body) closed(err error) error {
 	if cerr := b.dropStream(err); err == nil {
 		err = cerr
@@ -153,7 +153,7 @@ func (b *body) closed(err error) error {
 	return err
 }
 
-// writeFixed writes the stream as a body of size bytes, neither more nor less.
+// writeFixed writes the stream as a body of exactly size bytes.
 func (b *body) writeFixed(w *bufio.Writer, size int) error {
 	if b.writer == nil {
 		b.size = size
@@ -167,13 +167,12 @@ func (b *body) writeFixed(w *bufio.Writer, size int) error {
 	return err
 }
 
-// writeRaw writes the stream as a body that ends with the connection.
+// writeRaw writes the stream as a body that ends when the connection is closed.
 func (b *body) writeRaw(w *bufio.Writer) error {
 	return b.consume(flushingSink{w})
 }
 
-// writeChunked writes the stream in the chunked coding, each piece as it comes, and
-// then the trailers.
+// writeChunked writes the stream in chunks, each as soon as its data is available, and then the trailers.
 func (b *body) writeChunked(w *bufio.Writer, trailers *field.List) error {
 	cw := acquireChunkWriter(w)
 	defer releaseChunkWriter(cw)
@@ -184,7 +183,7 @@ func (b *body) writeChunked(w *bufio.Writer, trailers *field.List) error {
 	return err
 }
 
-// chunkWriter writes each piece as a chunk and flushes it.
+// chunkWriter writes each call of Write as one chunk and flushes it.
 type chunkWriter struct {
 	w    *bufio.Writer
 	line [20]byte
@@ -209,13 +208,13 @@ func (c *chunkWriter) Write(p []byte) (int, error) {
 		c.w.Write(p)
 		c.w.WriteString("\r\n")
 	}
-	if err := c.w.Flush(); err != nil { // which reports what went wrong before it, too
+	if err := c.w.Flush(); err != nil { // also reports errors of earlier writes
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// flushingSink passes each piece on at once.
+// flushingSink flushes after each write.
 type flushingSink struct{ w *bufio.Writer }
 
 func (s flushingSink) Write(p []byte) (int, error) {
@@ -226,7 +225,7 @@ func (s flushingSink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sizedSink passes on left bytes and no more, or, if it is open, all there are.
+// sizedSink passes on at most left bytes, or any number if open is set.
 type sizedSink struct {
 	w    io.Writer
 	left int
@@ -246,7 +245,7 @@ func (s *sizedSink) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// limitedSink keeps what a StreamWriter writes, up to maxDrainedBody.
+// limitedSink collects the output of a StreamWriter, up to maxDrainedBody bytes.
 type limitedSink struct {
 	buf []byte
 	err error
@@ -263,13 +262,13 @@ func (s *limitedSink) Write(p []byte) (int, error) {
 
 var streamWriterBuffers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
 
-// runStreamWriter runs sw over w. A panic in it is returned as an error.
+// runStreamWriter calls sw with a buffer for w. If sw panics, it returns the panic as an error.
 func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
 	bw := streamWriterBuffers.Get().(*bufio.Writer)
 	bw.Reset(w)
 	defer func() {
 		if v := recover(); v != nil {
-			err = newStreamWritePanic(v) // bw is not reused: sw may have handed it on
+			err = newStreamWritePanic(v) // bw is not reused, because sw may have passed it on
 			return
 		}
 		bw.Reset(nil)
@@ -289,7 +288,7 @@ type ErrBodyStreamWritePanic struct {
 // Unwrap returns the panic value if it is an error.
 func (e *ErrBodyStreamWritePanic) Unwrap() error { return errors.Unwrap(e.error) }
 
-// recoverStream, deferred, makes a panic of somebody's stream an error.
+// recoverStream turns a panic of a program's stream into an error. Call it with defer.
 func recoverStream(err *error) {
 	if v := recover(); v != nil {
 		*err = newStreamWritePanic(v)
@@ -306,11 +305,11 @@ func newStreamWritePanic(v any) *ErrBodyStreamWritePanic {
 	return &ErrBodyStreamWritePanic{err, debug.Stack()}
 }
 
-// maxEmptyReads is how often in a row a reader may return nothing and no error.
+// maxEmptyReads is how often in a row a reader may return neither data nor an error.
 const maxEmptyReads = 100
 
-// appendStream appends what r yields to dst, at most limit bytes. If size is not negative
-// r has to yield that many.
+// appendStream appends the data of r to dst, at most limit bytes. If size is not negative, r must yield exactly
+// size bytes.
 func appendStream(dst []byte, r io.Reader, size int, limit int64) ([]byte, error) {
 	start, empty := len(dst), 0
 	for {
@@ -338,8 +337,8 @@ func appendStream(dst []byte, r io.Reader, size int, limit int64) ([]byte, error
 	}
 }
 
-// copyStream writes what r yields to w. If size is not negative r has to yield that
-// many bytes, and no more than that are written; of a file those are enough.
+// copyStream copies r to w. If size is not negative, r must yield exactly size bytes, and no more are written.
+// A file may be longer, because it may grow.
 func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 	defer recoverStream(&err)
 	if wt := writerTo(r, w); wt != nil {
@@ -370,7 +369,7 @@ func copyStream(w io.Writer, r io.Reader, size int) (err error) {
 	return err
 }
 
-// writerTo returns r if it may be consumed through WriteTo by what writes to w.
+// writerTo returns r if a write to w may consume it through WriteTo.
 func writerTo(r io.Reader, w io.Writer) io.WriterTo {
 	switch r := r.(type) {
 	case BodyWriterTo:
@@ -386,7 +385,7 @@ func writerTo(r io.Reader, w io.Writer) io.WriterTo {
 	return nil
 }
 
-// copyFile lets w's connection take size bytes from f by itself, if it can.
+// copyFile lets the connection of w take size bytes directly from f, if it can.
 func copyFile(w *bufio.Writer, f *os.File, size int) error {
 	if err := w.Flush(); err != nil {
 		return err
@@ -398,11 +397,12 @@ func copyFile(w *bufio.Writer, f *os.File, size int) error {
 	return err
 }
 
-// copyPiece is the size in bytes of the pieces in which streams are copied.
+// copyPiece is the size of the pieces in which streams are copied, in bytes.
 const copyPiece = 32 << 10
 
-// copyPieces writes what r yields to w as it comes. It returns how many of left bytes
-// did not come, and errBodyLong if there were more; a negative left is no bound.
+// copyPieces copies r to w piece by piece as data arrives. left is the number of bytes that r must yield; a
+// negative number means no limit. It returns how many of these bytes are missing. The error is errBodyLong if
+// there are more.
 func copyPieces(w io.Writer, r io.Reader, left int) (int, error) {
 	buf := bufpool.Get(copyPiece)
 	defer func() { bufpool.Put(buf) }()

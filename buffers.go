@@ -1,10 +1,10 @@
 package gallop
 
-// maxKeptBuffer is the capacity up to which Reset keeps the buffers of URI, Args
-// and Cookie, so that one large message does not stay in the pools.
+// maxKeptBuffer is the capacity up to which Reset keeps the buffers of URI, Args and Cookie, so that one large
+// message does not stay in the pools.
 const maxKeptBuffer = 64 << 10
 
-// emptied returns b without content, and without its memory if that is too much to keep.
+// emptied returns b with length 0, or nil if its capacity is too large to keep.
 func emptied(b []byte) []byte {
 	if cap(b) > maxKeptBuffer {
 		return nil
@@ -12,7 +12,7 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// noCopy makes `go vet` report copies of the struct that holds it.
+// noCopy makes `go vet` report copies of the struct that contains it.
 type noCopy struct{}
 
 func (*noCopy) Lock()   {}

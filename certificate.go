@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// GenerateTestCertificate returns a certificate for host, a name or an IP address,
-// and its private key, both in PEM and as tls.X509KeyPair takes them. The certificate
-// signs itself and is valid from an hour ago for a year: it is for tests and for trying
-// things out. The key is an ECDSA key on P-256.
+// GenerateTestCertificate returns a self-signed certificate for host and its private key, for tests and
+// experiments. host is a name or an IP address. Both results are in PEM form, as tls.X509KeyPair takes them.
+// The certificate is valid from one hour ago for a year. The key is an ECDSA key on P-256.
 func GenerateTestCertificate(host string) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -13,15 +13,16 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient are Doers, and so may be
-// anything that wraps one. Client-side middleware is a function of the form
+// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient implement it, and so can any type that
+// wraps one of them. Client-side middleware is a function of the form
 //
 //	func(next Doer) Doer
 //
-// DoContext sends req and reads the response into resp, which may be nil if the caller does not need
-// it. It returns at the latest when ctx is done. It must not keep req or resp after it has returned,
-// unless the response body is a stream. It may be called concurrently, with different requests.
+// DoContext sends req and reads the response into resp, which may be nil if the caller does not need it. It
+// returns at the latest when ctx is done. It must not keep req or resp after it has returned, unless the
+// response body is a stream. Several goroutines may call it at once, each with its own request.
 type Doer interface {
+	// DoContext sends req and reads the response into resp.
 	DoContext(ctx context.Context, req *Request, resp *Response) error
 }
 
@@ -32,102 +33,163 @@ var (
 	_ Doer = (*LBClient)(nil)
 )
 
-// Client sends requests to whatever host is in their URI, http or https. It keeps a
-// HostClient for each of them while that has connections. The zero value is ready.
+// Client sends requests to any host, over http or https, as their URIs say. It keeps a HostClient for each host
+// as long as that host has connections. The zero value is ready to use.
 //
-// All methods may be called concurrently. Fields must not be changed after the first
-// call, and a Client must not be copied. Those that are not described here are as in
-// HostClient, each host for itself. What methods do is described there, too.
+// All methods may be called concurrently. Do not change fields after the first call, and do not copy a Client.
+// Each limit on connections applies to every host separately.
 type Client struct {
 	_ noCopy
 
-	// Name is the User-Agent of requests that have none; "gallop" by default.
-	Name                     string
+	// Name is the User-Agent of requests that have none. The default is "gallop".
+	Name string
+
+	// NoDefaultUserAgentHeader omits the User-Agent "gallop" if Name is empty.
 	NoDefaultUserAgentHeader bool
 
+	// DialContext opens connections. It takes precedence over DialTimeout and Dial. If all three are nil,
+	// connections are opened by a TCPDialer that the process shares. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
-	DialTimeout DialFuncWithTimeout
-	Dial        DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only,
-	// as in fasthttp. See HostClient.DialDualStack.
+	// DialTimeout opens connections within the time that is left for the call. It takes precedence over Dial.
+	// See [HostClient.DialTimeout].
+	DialTimeout DialFuncWithTimeout
+
+	// Dial opens connections without knowing a time limit. See [HostClient.Dial].
+	Dial DialFunc
+
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
+	// It has no effect on DialContext, DialTimeout and Dial.
 	DialDualStack bool
 
-	// Proxy chooses the proxy for new connections, see HostClient.Proxy. The usual one is
-	// ProxyRulesFromEnvironment().Proxy. nil uses no proxy.
+	// Proxy chooses the proxy for a new connection, or returns nil for a direct connection. Usually it is
+	// ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used. See [HostClient.Proxy].
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
-	// Protocols is the set of protocols to use. nil means those that this version of the module
-	// recommends. Calls fail with an error that is errors.ErrUnsupported if the set has a protocol
-	// that this version does not support. The value must not be changed after the first call.
+	// Protocols is the set of protocols to use. Nil means the protocols that this version of the module
+	// recommends. If the set contains a protocol that this version does not support, every call fails with an
+	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2. nil means the defaults. It has no effect unless HTTP/2 is used.
+	// HTTP2 configures HTTP/2. Nil means the defaults. It has no effect unless HTTP/2 is used.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS, see HostClient.TLSConfig. It must not be changed once it has been
-	// used.
+	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
+	// [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
-	// MaxConnsPerHost limits the connections to a host, and MaxIdleConnsPerHost how many of them
-	// are kept while idle, none if negative. See HostClient.MaxConns.
-	MaxConnsPerHost     int
+	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means
+	// DefaultMaxConnsPerHost. Calls that exceed the limit fail or wait, see MaxConnWaitTimeout.
+	MaxConnsPerHost int
+
+	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost.
+	// A negative value keeps none.
 	MaxIdleConnsPerHost int
+
+	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
+	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
-	MaxConnDuration     time.Duration
 
-	// MaxConnWaitTimeout is how long a call waits for a connection if a host has MaxConnsPerHost. By
-	// default it does not wait and fails with ErrNoFreeConns. If negative, it waits as long as the call
-	// may take.
+	// MaxConnDuration is how long a connection may be used after it was opened. Zero or a negative value means
+	// no limit. See [HostClient.MaxConnDuration].
+	MaxConnDuration time.Duration
+
+	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. With zero
+	// the call fails at once with ErrNoFreeConns. With a negative value it waits until its own deadline or its
+	// context ends the call.
 	MaxConnWaitTimeout time.Duration
-	ConnPoolStrategy   ConnPoolStrategyType
 
-	ReadTimeout            time.Duration
-	WriteTimeout           time.Duration
-	TLSHandshakeTimeout    time.Duration
-	ExpectContinueTimeout  time.Duration
-	ReadBufferSize         int
+	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
+	// a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
+	ConnPoolStrategy ConnPoolStrategyType
+
+	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative
+	// value means no limit other than the deadline of the call. See [HostClient.ReadTimeout].
+	ReadTimeout time.Duration
+
+	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the
+	// deadline of the call.
+	WriteTimeout time.Duration
+
+	// TLSHandshakeTimeout limits a TLS handshake, including one with an https proxy. Zero means ten seconds, or
+	// WriteTimeout if that is shorter. A negative value means no limit other than the deadline of the call.
+	TLSHandshakeTimeout time.Duration
+
+	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for a 100 response before it
+	// sends its body. Zero means one second. With a negative value the body is sent without waiting.
+	ExpectContinueTimeout time.Duration
+
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means
+	// 4096. It also limits response heads unless MaxResponseHeaderBytes is set.
+	ReadBufferSize int
+
+	// MaxResponseHeaderBytes limits the head of a response, in bytes. Zero or a negative value means
+	// ReadBufferSize. The error for a larger head is an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
-	MaxResponseBodySize    int
-	StreamResponseBody     bool
-	OnInterim              func(resp *Response)
 
+	// MaxResponseBodySize limits response bodies that are read into memory, in bytes. Zero means
+	// DefaultMaxResponseBodySize. A negative value means no limit. The error for a larger body is
+	// ErrBodyTooLarge. Streams are not limited.
+	MaxResponseBodySize int
+
+	// StreamResponseBody makes calls return as soon as the head of the response has arrived. The body is then a
+	// stream, which you must close. See [HostClient.StreamResponseBody].
+	StreamResponseBody bool
+
+	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until
+	// the function returns. Nil ignores interim responses.
+	OnInterim func(resp *Response)
+
+	// MaxIdemponentCallAttempts limits how often a request is sent in all, if RetryIfErr asks for retries. Zero
+	// or a negative value means DefaultMaxIdemponentCallAttempts. With 1 no request is sent twice.
 	MaxIdemponentCallAttempts int
-	RetryIfErr                RetryIfErrFunc
 
-	// RetryIf and RetryIfErrUpstream are other forms of RetryIfErr.
+	// RetryIfErr decides whether a request that failed is sent again. Nil means one retry, where that is safe.
+	// See [HostClient.RetryIfErr].
+	RetryIfErr RetryIfErrFunc
+
+	// RetryIf decides whether a request that failed is sent again, without knowing the error.
 	//
 	// Deprecated: use RetryIfErr.
-	RetryIf            RetryIfFunc
+	RetryIf RetryIfFunc
+
+	// RetryIfErrUpstream decides whether a request that failed is sent again. It also gets the address of the
+	// server. Use RetryIfErr instead.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes calls return a *ClosedError if the connection ends before a response begins. By
+	// DetailedErrors makes calls return a *ClosedError if the connection ends before the response begins. By
 	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
 	DetailedErrors bool
 
+	// Transport makes each attempt of a call. The default is DefaultTransport.
 	Transport RoundTripper
 
-	// Jar keeps the cookies that servers set, and sends them back. nil keeps none.
+	// Jar stores the cookies that servers set, and sends them with later requests. With nil, cookies are
+	// neither stored nor sent.
 	Jar *CookieJar
 
-	// MaxRedirects is how many redirects Do, DoContext, DoTimeout and DoDeadline follow,
-	// as DoRedirects does; none by default.
+	// MaxRedirects is how many redirects Do, DoContext, DoTimeout and DoDeadline follow. Zero or a negative
+	// value means that they follow none and return the redirect as the response. See [Client.DoRedirects].
 	MaxRedirects int
 
-	// AllowRedirectToPlain lets redirects lead from https to http, where everybody on the
-	// way can read and change what is sent. They are ErrRedirectToPlain by default.
+	// AllowRedirectToPlain allows redirects from https to http, where anybody on the network path can read and
+	// change the traffic. By default such a redirect fails with ErrRedirectToPlain.
 	AllowRedirectToPlain bool
 
-	DisablePathNormalizing        bool
+	// DisablePathNormalizing sends paths as they were given, including dot segments.
+	DisablePathNormalizing bool
+
+	// DisableHeaderNamesNormalizing makes loops over response headers show names as they were received. See
+	// [HostClient.DisableHeaderNamesNormalizing].
 	DisableHeaderNamesNormalizing bool
 
 	// WriteBufferSize has no effect on calls.
 	//
-	// Deprecated: see HostClient.WriteBufferSize.
+	// Deprecated: see [HostClient.WriteBufferSize].
 	WriteBufferSize int
 
-	// ConfigureClient is called with the HostClient for a host before that is used, and
-	// may change its fields. Its error is that of the call.
+	// ConfigureClient is called with each new HostClient before its first use, and may change its fields. If it
+	// returns an error, the call fails with that error.
 	ConfigureClient func(hc *HostClient) error
 
 	mu      sync.RWMutex
@@ -137,25 +199,25 @@ type Client struct {
 	tls     clientTLS
 }
 
-// Do sends req to the host in its URI and reads the answer into resp, as HostClient.Do
-// does.
+// Do sends req to the host in its URI and reads the response into resp, which may be nil. It follows up to
+// MaxRedirects redirects. See [HostClient.Do].
 func (c *Client) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext is Do that ends when ctx does. See HostClient.DoContext.
+// DoContext does the same as Do, but ends the call when ctx is done. See [HostClient.DoContext].
 func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }
 
-// DoTimeout is Do that fails with ErrTimeout after timeout.
+// DoTimeout does the same as Do, but fails with ErrTimeout if the call takes longer than timeout.
 func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	own := req.timeout
 	defer func() { req.timeout = own }()
 	return c.do(context.Background(), req.limit(timeout), req, resp)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
+// DoDeadline does the same as Do, but fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }
@@ -297,14 +359,14 @@ func (c *Client) forget(p *connPool) bool {
 	return true
 }
 
-// CloseIdleConnections closes the connections to all hosts that are idle.
+// CloseIdleConnections closes the idle connections to all hosts.
 func (c *Client) CloseIdleConnections() {
 	for _, hc := range c.all() {
 		hc.CloseIdleConnections()
 	}
 }
 
-// ConnsCount returns how many connections there are.
+// ConnsCount returns the number of open connections to all hosts.
 func (c *Client) ConnsCount() (n int) {
 	for _, hc := range c.all() {
 		n += hc.ConnsCount()
@@ -312,7 +374,7 @@ func (c *Client) ConnsCount() (n int) {
 	return n
 }
 
-// IdleConnsCount returns how many of them are idle.
+// IdleConnsCount returns the number of idle connections to all hosts.
 func (c *Client) IdleConnsCount() (n int) {
 	for _, hc := range c.all() {
 		n += hc.IdleConnsCount()

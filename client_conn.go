@@ -21,10 +21,10 @@ import (
 // the answer, client_body.go its body as a stream, client_upload.go bodies of requests
 // that are written while the answer is awaited.
 
-// ClientConn is an HTTP/1 connection of a HostClient, as returned by [HostClient.AcquireConn].
-// One caller at a time may use it.
+// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns it. It may have only one
+// user at a time.
 //
-// Deprecated: it stands for a connection with one user, which HTTP/2 does not have. Wrap
+// Deprecated: an HTTP/2 connection has several users, so ClientConn cannot represent it. Wrap
 // [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
 type ClientConn struct {
 	// It owns what has come and has not been used, and knows where the answer ends that is
@@ -98,11 +98,11 @@ func tlsStateOf(nc net.Conn) *tls.ConnectionState {
 // Conn returns the network connection. Only the RoundTripper that acquired cc may use it.
 func (cc *ClientConn) Conn() net.Conn { return cc.nc }
 
-// CreatedTime returns when the connection was made, TLS handshake included.
+// CreatedTime returns when the connection was opened. The TLS handshake was complete by then.
 func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
-// LastUseTime returns when the last call on the connection ended. Before that it returns
-// the zero time.
+// LastUseTime returns when the last call on the connection ended. It is the zero time before the end of the
+// first call.
 func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
 // maxDirectBody is up to how many bytes a body is written before the answer is looked

@@ -80,59 +80,62 @@ func callForBody(c caller, dst []byte, req *Request, deadline time.Time) (status
 	return resp.StatusCode(), body, resp.BodyErr()
 }
 
-// DoRedirects is Do that follows up to maxRedirectsCount redirects, and fails with
-// ErrHostClientRedirectToDifferentHost or ErrHostClientRedirectToDifferentScheme at one
-// that leads elsewhere. See Client.DoRedirects.
+// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects within the host. A redirect to
+// another host fails with ErrHostClientRedirectToDifferentHost, and one to another scheme with
+// ErrHostClientRedirectToDifferentScheme. See [Client.DoRedirects].
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow(&sameHost{HostClient: c}, time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get gets url, following redirects, and returns the body in dst[:0], or in new memory
-// if that is too small.
+// Get requests url and returns the status and the body. It follows up to 16 redirects within the host. The body
+// is stored in dst[:0], or in new memory if dst is too small.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Time{})
 }
 
-// GetTimeout is Get that fails with ErrTimeout after timeout.
+// GetTimeout does the same as Get, but fails with ErrTimeout if the call takes longer than timeout.
 func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Now().Add(timeout))
 }
 
-// GetDeadline is Get that fails with ErrTimeout at the deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, deadline)
 }
 
-// Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
+// Post sends postArgs to url as a form with the method POST, and returns the status and the body. postArgs may
+// be nil. See [HostClient.Get] for redirects and dst.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(&sameHost{HostClient: c}, dst, url, postArgs)
 }
 
-// DoRedirects is Do that follows up to maxRedirectsCount redirects (RFC 9110 §15.4), and
-// fails with ErrTooManyRedirects if there are more. req becomes the request that was
-// sent last. Credentials are not sent to another origin, and no redirect from https to
-// http is followed unless AllowRedirectToPlain is set.
+// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are
+// more, it fails with ErrTooManyRedirects. Afterwards req is the request that was sent last.
+//
+// Credentials are not sent to another origin. A redirect from https to http is refused unless
+// AllowRedirectToPlain is set.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get gets url, following redirects, and returns the body in dst[:0], or in new memory
-// if that is too small.
+// Get requests url and returns the status and the body. It follows up to 16 redirects. The body is stored in
+// dst[:0], or in new memory if dst is too small.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, time.Time{})
 }
 
-// GetTimeout is Get that fails with ErrTimeout after timeout.
+// GetTimeout does the same as Get, but fails with ErrTimeout if the call takes longer than timeout.
 func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, time.Now().Add(timeout))
 }
 
-// GetDeadline is Get that fails with ErrTimeout at the deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, deadline)
 }
 
-// Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
+// Post sends postArgs to url as a form with the method POST, and returns the status and the body. postArgs may
+// be nil. See [Client.Get] for redirects and dst.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL((*singleCalls)(c), dst, url, postArgs)
 }
@@ -150,48 +153,52 @@ func (s *singleCalls) do(ctx context.Context, deadline time.Time, req *Request, 
 
 var defaultClient Client
 
-// Do sends req to the host in its URI and reads the answer into resp, by a Client that
-// the process shares. See Client.Do.
+// Do sends req to the host in its URI and reads the response into resp, with a Client that the process shares.
+// See [Client.Do].
 func Do(req *Request, resp *Response) error { return defaultClient.Do(req, resp) }
 
-// DoContext is Do that ends when ctx does.
+// DoContext sends req with a Client that the process shares, and ends the call when ctx is done. See
+// [Client.DoContext].
 func DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return defaultClient.DoContext(ctx, req, resp)
 }
 
-// DoTimeout is Do that fails with ErrTimeout after timeout.
+// DoTimeout sends req with a Client that the process shares. It fails with ErrTimeout if the call takes longer
+// than timeout.
 func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
+// DoDeadline sends req with a Client that the process shares. It fails with ErrTimeout at the deadline. The
+// zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }
 
-// DoRedirects is Do that follows up to maxRedirectsCount redirects. See
-// Client.DoRedirects.
+// DoRedirects sends req with a Client that the process shares, and follows up to maxRedirectsCount redirects.
+// See [Client.DoRedirects].
 func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
 }
 
-// Get gets url, following redirects, and returns the body in dst[:0], or in new memory
-// if that is too small.
+// Get requests url with a Client that the process shares, and returns the status and the body. See
+// [Client.Get].
 func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return defaultClient.Get(dst, url)
 }
 
-// GetTimeout is Get that fails with ErrTimeout after timeout.
+// GetTimeout does the same as Get, but fails with ErrTimeout if the call takes longer than timeout.
 func GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, body []byte, err error) {
 	return defaultClient.GetTimeout(dst, url, timeout)
 }
 
-// GetDeadline is Get that fails with ErrTimeout at the deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
 func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return defaultClient.GetDeadline(dst, url, deadline)
 }
 
-// Post is Get with the method POST and postArgs, which may be nil, as a form for a body.
+// Post sends postArgs to url as a form with the method POST, with a Client that the process shares. See
+// [Client.Post].
 func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return defaultClient.Post(dst, url, postArgs)
 }

@@ -5,13 +5,14 @@ import (
 	"net"
 )
 
-// StaleConn is a connection that knows whether it can carry another request. A client that dials connections that are no
-// sockets asks them before it uses an idle one again; memnet's are of this kind. Without the method an idle connection counts as
-// good, and a request that finds it closed is sent again if that is safe.
+// StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle
+// connection that is not a socket, it calls Stale. Connections of package memnet implement it. An idle
+// connection without this method is assumed to be usable. A request that then finds it closed is sent again if
+// that is safe.
 type StaleConn interface {
 	net.Conn
 
-	// Stale reports, without waiting, whether a Read would return at once, whatever it returns. It may be
+	// Stale reports, without waiting, whether a Read would return at once with data or an error. It may be
 	// called concurrently with other methods.
 	Stale() bool
 }

@@ -9,63 +9,63 @@ import (
 	"time"
 )
 
-// DefaultLBClientTimeout is the timeout of LBClient.Do if LBClient.Timeout is not set.
+// DefaultLBClientTimeout is the default of LBClient.Timeout.
 const DefaultLBClientTimeout = time.Second
 
-// BalancingClient is what an LBClient spreads requests over: HostClient, PipelineClient
-// and others. LBClient.DoContext calls DoContext of those that are also a [Doer].
+// BalancingClient is a client over which an LBClient spreads requests, such as a HostClient or a
+// PipelineClient. If it is also a [Doer], LBClient.DoContext calls its DoContext method.
 type BalancingClient interface {
-	// DoDeadline performs req until the deadline. The zero time means no deadline.
+	// DoDeadline sends req and reads the response into resp until the deadline. The zero time means no
+	// deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
-	// PendingRequests returns how many requests are being performed. It is called for
-	// every client and request, and should be fast.
+	// PendingRequests returns the number of calls in flight. It is called for every client and request, so it
+	// should be fast.
 	PendingRequests() int
 }
 
-// LBStrategy is how an LBClient chooses a client.
+// LBStrategy is the rule by which an LBClient chooses a client.
 type LBStrategy int
 
 const (
-	// LBLeastLoaded chooses the client with the fewest pending requests in proportion
-	// to its weight; equals take turns, as with LBRoundRobin.
+	// LBLeastLoaded chooses the client with the fewest calls in flight in proportion to its weight. Clients
+	// with equal load take turns, as with LBRoundRobin.
 	LBLeastLoaded LBStrategy = iota
 
-	// LBRoundRobin has the clients take turns in proportion to their weights,
-	// evenly mixed.
+	// LBRoundRobin lets the clients take turns, in proportion to their weights and evenly mixed.
 	LBRoundRobin
 )
 
-// LBClient spreads requests over several clients, and keeps them from those that fail.
+// LBClient spreads requests over several clients, and sends fewer requests to clients that fail. It never sends
+// a request twice.
 //
-// Each request that fails is a penalty for its client, and so is each that panics. With LBLeastLoaded it counts like
-// so many requests that never end: 4 for the first, 256 at most. With LBRoundRobin it
-// divides the client's share by one more than that. It is forgotten slowly, half of it
-// every second, so that a client comes back bit by bit, after ten seconds at the latest;
-// and if all clients are broken, all are tried alike. No request is sent a second time.
+// A client gets a penalty for each request that fails or panics. With LBLeastLoaded the penalty counts like
+// calls that never end: 4 for the first failure, 256 at most. With LBRoundRobin the share of the client is
+// divided by the penalty plus one. Half of the penalty is forgotten every second, so a client recovers
+// gradually, within ten seconds at the latest. If all clients fail, all are tried equally.
 //
-// The zero value has no clients. An LBClient must not be copied, its fields not be changed
-// after the first call, and its methods may be called by several goroutines at once.
+// The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
+// call, and do not copy an LBClient.
 type LBClient struct {
 	_ noCopy
 
-	// Clients are those to begin with.
+	// Clients are the clients to start with. AddClient and RemoveClients change the set later.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request and reports whether the client worked. By default it
-	// worked if err is nil. req.Context() is the context of the call.
+	// HealthCheck is called after each request and reports whether the client worked. If HealthCheck is nil, a
+	// client has worked if err is nil. req.Context() returns the context of the call.
 	//
-	// HealthCheck is not called when the caller of DoContext has cancelled the request.
+	// HealthCheck is not called if the caller of DoContext has cancelled the request.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout is that of Do, and of DoContext with a context that has no
-	// deadline if the client knows no contexts. DefaultLBClientTimeout if it is not positive.
+	// Timeout limits calls of Do. It also limits calls of DoContext whose context has no deadline, if the
+	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
-	// Strategy is how to choose a client, LBLeastLoaded by default.
+	// Strategy is the rule by which a client is chosen. The default is LBLeastLoaded.
 	Strategy LBStrategy
 
-	// Weight returns the weight of a client: one of 2 gets twice as many requests as one
-	// of 1. It is called once for a client. Without it, or if it is less than 1, the weight is 1.
+	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as one of weight
+	// 1. Weight is called once for each client. If it is nil or returns less than 1, the weight is 1.
 	Weight func(c BalancingClient) int
 
 	change  sync.Mutex // held to replace members
@@ -73,19 +73,19 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do performs req within Timeout by one of the clients.
+// Do sends req with one of the clients and limits the call to Timeout.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout performs req within timeout by one of the clients.
+// DoTimeout sends req with one of the clients and limits the call to timeout. See [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline performs req until the deadline by one of the clients. The zero time means no deadline. The error is
-// ErrNoAvailableClients if there are none. If the deadline has passed already, the error is ErrTimeout and no
-// client is called.
+// DoDeadline sends req with one of the clients until the deadline. The zero time means no deadline. The error
+// is ErrNoAvailableClients if there are no clients. If the deadline has already passed, the error is ErrTimeout
+// and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -102,8 +102,9 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return err
 }
 
-// DoContext performs req by one of the clients until ctx is done. A client without a
-// DoContext is asked to be done by the deadline of ctx, or in Timeout if that has none.
+// DoContext sends req with one of the clients and ends the call when ctx is done. For a client without a
+// DoContext method, the deadline of ctx limits the call, or Timeout if ctx has none. The error is
+// ErrNoAvailableClients if there are no clients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -131,8 +132,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns how many requests are being performed through lb, so that it
-// can be balanced over as well.
+// PendingRequests returns the number of calls in flight through lb. An LBClient can therefore be a client of
+// another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {
@@ -141,7 +142,7 @@ func (lb *LBClient) PendingRequests() int {
 	return n
 }
 
-// AddClient adds a client and returns how many there are.
+// AddClient adds a client and returns the new number of clients.
 func (lb *LBClient) AddClient(c BalancingClient) int {
 	lb.all()
 	lb.change.Lock()
@@ -151,9 +152,8 @@ func (lb *LBClient) AddClient(c BalancingClient) int {
 	return len(more)
 }
 
-// RemoveClients removes the clients for which rc returns true and returns how many are
-// left. Requests that they are performing are not disturbed. rc must not call methods of lb
-// that change its clients.
+// RemoveClients removes the clients for which rc returns true, and returns the number of clients left. Calls in
+// flight on removed clients continue. rc must not call AddClient or RemoveClients of lb.
 func (lb *LBClient) RemoveClients(rc func(BalancingClient) bool) int {
 	lb.all()
 	lb.change.Lock()

@@ -16,8 +16,11 @@ import (
 //   - in the Dial function, the Trace or the TLS settings of a PipelineClient, to every call on the connection
 //   - in a handler, to the error handler of package web, if middleware.Recover is in use
 type PanicError struct {
-	Value any    // the argument of panic
-	Stack []byte // the stack of the goroutine that panicked, in the format of debug.Stack
+	// Value is the argument of panic.
+	Value any
+
+	// Stack is the stack of the goroutine that panicked, in the format of debug.Stack.
+	Stack []byte
 }
 
 // Error returns the text of the value, without the stack.

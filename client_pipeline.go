@@ -9,108 +9,137 @@ import (
 	"time"
 )
 
-// DefaultMaxPendingRequests is PipelineClient.MaxPendingRequests if that is not set.
+// DefaultMaxPendingRequests is the default of PipelineClient.MaxPendingRequests.
 const DefaultMaxPendingRequests = 1024
 
-// PipelineClient sends requests to one host one behind the other over few connections,
-// without waiting for the answers, which come in the same order (RFC 9112 §9.3.2). It
-// suits many small requests to a server nearby. One slow answer holds up all behind it:
-// HostClient is for everything else. A PipelineClient always uses HTTP/1.1.
+// PipelineClient sends requests to one host without waiting for earlier responses. It uses few connections, and
+// responses arrive in the order of the requests (RFC 9112 §9.3.2). It suits many small requests to a nearby
+// server. A slow response delays all responses behind it on the same connection, so use a HostClient for
+// everything else. A PipelineClient always uses HTTP/1.1.
 //
-// Requests and answers are whole: a body that is a stream is read into memory first. A
-// request that is not idempotent holds back those behind it until it is answered, see
-// PipelineNonIdempotent. CONNECT and requests for an upgrade are refused.
+// Bodies are kept in memory: a request body that is a stream is read before the request is sent. Requests
+// behind one that is not idempotent wait until it has its response, see PipelineNonIdempotent. CONNECT and
+// requests for an upgrade are refused.
 //
-// When a connection ends, its calls without a response fail with a *ClosedError, or the first of them with io.EOF;
-// see DetailedErrors. Calls are sent again over another connection instead
-//   - always, if the server cannot have acted on them, because they were not sent or it
-//     had said in an answer that it closes the connection;
-//   - once, if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
-//     connection had answered others before.
+// When a connection ends, its calls without a response fail with a *ClosedError. The first of them fails with
+// io.EOF instead unless DetailedErrors is set. In two cases calls are sent again over another connection
+// instead:
 //
-// If a dial fails, its calls fail with the same error, unless an open connection can take them.
-// A host that cannot be dialed is dialed at most ten times a second. In between, calls
-// without a connection fail at once with the error of the last dial.
+//   - They are always sent again if the server cannot have acted on them. That is so if they were not sent, or
+//     if an earlier response said that the connection closes.
+//   - They are sent again once if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
+//     connection had delivered responses before.
 //
-// A call that has timed out is never sent again. Its answer, when nothing else stands
-// before it, is awaited for a second longer and thrown away; then the connection is closed.
+// If a dial fails, the calls that wait for it fail with the same error, unless an open connection can take
+// them. An unreachable host is dialed at most ten times a second. In between, calls without a connection fail
+// at once with the error of the last dial.
 //
-// A connection has a goroutine that writes and one that reads, which end with it: when it
-// breaks, or was not used for MaxIdleConnDuration. If a function that is set here panics
-// there, that is a *PanicError of the calls on the connection.
+// A call that has timed out is never sent again. If its response is the next one due, the client waits for it
+// for another second and drops it. Then it closes the connection.
 //
-// Addr has to be set; the zero value of every other field is the default. A
-// PipelineClient must not be copied, its fields not be changed after the first call, and
-// its methods may be called by several goroutines at once.
+// Each connection has two goroutines, one for writing and one for reading. They end with the connection, when
+// it breaks or has been idle for MaxIdleConnDuration. If a function that is set here panics on one of them, the
+// calls on the connection return a *PanicError.
+//
+// Addr must be set. The zero value of every other field is a safe default. All methods may be called
+// concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
 type PipelineClient struct {
 	_ noCopy
 
-	// Addr, IsTLS, TLSConfig, Name, NoDefaultUserAgentHeader, DialContext, Dial,
-	// MaxResponseHeaderBytes, MaxResponseBodySize, ReadBufferSize, DisablePathNormalizing and DisableHeaderNamesNormalizing are as in HostClient.
-	Addr                          string
-	IsTLS                         bool
-	TLSConfig                     *tls.Config
-	Name                          string
-	NoDefaultUserAgentHeader      bool
-	DialContext                   func(ctx context.Context, network, addr string) (net.Conn, error)
-	Dial                          DialFunc
-	MaxResponseHeaderBytes        int
-	MaxResponseBodySize           int
-	ReadBufferSize                int
-	DisablePathNormalizing        bool
+	// Addr is the address to connect to, as host:port. It may list several addresses, separated by commas; each
+	// new connection uses the next one. See [HostClient.Addr].
+	Addr string
+
+	// IsTLS makes the client use TLS for its connections. Requests whose URI has the scheme http then fail.
+	IsTLS bool
+
+	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
+	// [HostClient.TLSConfig].
+	TLSConfig *tls.Config
+
+	// Name is the User-Agent of requests that have none. The default is "gallop".
+	Name string
+
+	// NoDefaultUserAgentHeader omits the User-Agent "gallop" if Name is empty.
+	NoDefaultUserAgentHeader bool
+
+	// DialContext opens connections. It takes precedence over Dial. If both are nil, connections are opened by
+	// a TCPDialer that the process shares. See [HostClient.DialContext].
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Dial opens connections without knowing a time limit. See [HostClient.Dial].
+	Dial DialFunc
+
+	// MaxResponseHeaderBytes limits the head of a response, in bytes. Zero or a negative value means
+	// ReadBufferSize, and 4096 if that is not set either. The error for a larger head is an *ErrSmallBuffer.
+	MaxResponseHeaderBytes int
+
+	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A
+	// negative value means no limit. The error for a larger body is ErrBodyTooLarge.
+	MaxResponseBodySize int
+
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means
+	// 4096. It also limits response heads unless MaxResponseHeaderBytes is set.
+	ReadBufferSize int
+
+	// DisablePathNormalizing sends paths as they were given, including dot segments.
+	DisablePathNormalizing bool
+
+	// DisableHeaderNamesNormalizing makes loops over response headers show names as they were received. See
+	// [HostClient.DisableHeaderNamesNormalizing].
 	DisableHeaderNamesNormalizing bool
 
-	// MaxConns is how many connections there may be; one by default. A new one is made
-	// when all have something to do.
+	// MaxConns limits the open connections. Zero or a negative value means one. A new connection is opened when
+	// all open ones have calls in flight.
 	MaxConns int
 
-	// MaxPendingRequests is how many calls there may be for each connection;
-	// DefaultMaxPendingRequests by default. Beyond that Do fails with
-	// ErrPipelineOverflow, and calls with a deadline or a context that can end wait.
+	// MaxPendingRequests limits the calls in flight for each connection. Zero or a negative value means
+	// DefaultMaxPendingRequests. The maximum is 1,048,576. A call beyond the limit waits if it has a deadline
+	// or a context that can end. Otherwise it fails with ErrPipelineOverflow.
 	MaxPendingRequests int
 
-	// MaxBatchDelay is how long a request waits for others to be written together with
-	// it. By default it does not; what comes while others are written goes out together
-	// anyhow.
+	// MaxBatchDelay is how long a request waits for other requests to be written together with it. Zero or a
+	// negative value means no wait. Requests that arrive during a write are sent together in any case.
 	MaxBatchDelay time.Duration
 
-	// MaxIdleConnDuration is how long a connection is kept that nobody uses;
-	// DefaultMaxIdleConnDuration by default, for ever if negative.
+	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
+	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// WriteBufferSize is how many bytes are written at once, unless a single request
-	// has more; 64 KiB by default.
+	// WriteBufferSize is how many bytes of requests are collected for one write. A single larger request is
+	// still written at once. Zero or a negative value means 64 KiB.
 	WriteBufferSize int
 
-	// ReadTimeout is how long an answer may take from when it is the next one to come
-	// to its end. WriteTimeout is how long one write may take. There is no limit by
-	// default.
-	ReadTimeout  time.Duration
+	// ReadTimeout limits the time for a response. The time starts when the response is the next one due, and
+	// ends with its last byte. Zero or a negative value means no limit.
+	ReadTimeout time.Duration
+
+	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.
 	WriteTimeout time.Duration
 
-	// PipelineNonIdempotent sends requests behind one that is not idempotent before that
-	// is answered. If the connection breaks then, nobody knows which of them were acted on.
+	// PipelineNonIdempotent sends further requests while a request that is not idempotent still waits for its
+	// response. If the connection breaks then, you cannot know which of these requests the server has acted on.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes a call return a *ClosedError if the connection ends when its response is the next to come.
-	// By default it returns io.EOF, as in fasthttp.
+	// DetailedErrors makes a call return a *ClosedError if the connection ends when its response is the next
+	// one due. By default it returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
-	// Trace is for connections, which all calls share: WithClientTrace has no effect here. Its
-	// functions for lookups, dials and handshakes are called. GotConn is called for each new
-	// connection, WroteRequest for each write of one or more requests, GotFirstByte and
-	// GotInterim for responses. The other functions are not called. All calls on the connection
-	// wait while a function runs.
+	// Trace traces connections. All calls share them, so WithClientTrace has no effect here. The functions for
+	// lookups, dials and handshakes are called. GotConn is called for each new connection, WroteRequest for
+	// each write of one or more requests, GotFirstByte and GotInterim for responses. The remaining functions
+	// are not called. All calls on the connection wait while a function runs. Nil turns tracing off.
 	Trace *ClientTrace
 
 	// Logger has no effect.
 	//
-	// Deprecated: failures are returned by calls.
+	// Deprecated: failed calls return their errors.
 	Logger Logger
 
-	// DialDualStack has no effect.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
+	// It has no effect on DialContext and Dial.
 	//
-	// Deprecated: IPv4 and IPv6 are always both used.
+	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which always uses both.
 	DialDualStack bool
 
 	once    sync.Once
@@ -152,32 +181,32 @@ func (c *PipelineClient) perConn() int {
 	return min(orDefault(c.MaxPendingRequests, DefaultMaxPendingRequests), 1<<20)
 }
 
-// Do sends req and reads the answer to it into resp, which may be nil. It takes as long as
-// req.SetTimeout and ReadTimeout allow. Redirects are not followed.
+// Do sends req and reads the response into resp, which may be nil. It does not follow redirects. The call may
+// take as long as req.SetTimeout and ReadTimeout allow.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext is Do that ends when ctx does. The error is ErrTimeout for a deadline, and
-// otherwise wraps what ctx says.
+// DoContext does the same as Do, but ends the call when ctx is done. The error is ErrTimeout if a deadline has
+// passed. Otherwise it wraps the error of ctx.
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }
 
-// DoTimeout is Do that fails with ErrTimeout after timeout.
+// DoTimeout does the same as Do, but fails with ErrTimeout if the call takes longer than timeout.
 func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return c.do(context.Background(), time.Now().Add(timeout), req, resp)
 }
 
-// DoDeadline is Do that fails with ErrTimeout at the deadline. The zero time means no deadline.
+// DoDeadline does the same as Do, but fails with ErrTimeout at the deadline. The zero time means no deadline.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }
 
-// PendingRequests returns how many calls are being made.
+// PendingRequests returns the number of calls in flight.
 func (c *PipelineClient) PendingRequests() int { return int(c.pending.Load()) }
 
-// CloseIdleConnections closes the connections without a call.
+// CloseIdleConnections closes the connections that have no call in flight.
 func (c *PipelineClient) CloseIdleConnections() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

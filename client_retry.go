@@ -10,20 +10,20 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RetryIfFunc reports whether a request that has failed may be sent again.
+// RetryIfFunc reports whether a request that has failed is sent again.
 //
-// Deprecated: use RetryIfErrFunc, which learns why the request failed.
+// Deprecated: use RetryIfErrFunc, which gets the error.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc decides whether a request that was sent attempts times, and failed with
-// err the last time, is sent again. With resetTimeout, its timeout starts again. See [SafeToRetry]
-// for which requests may be, and use request.Context() for the context of the call.
+// RetryIfErrFunc decides whether a failed request is sent again. attempts is how often it was sent so far, and
+// err is the error of the last attempt. If resetTimeout is true, the timeout of the request starts again.
+// [SafeToRetry] reports which requests may be repeated. request.Context() returns the context of the call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
-// RetryIfErrUpstreamFunc is a RetryIfErrFunc that also gets the address of the server, or "" if
-// there was no connection.
+// RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server,
+// or "" if there was no connection. See [RetryIfErrFunc] for all other parameters.
 //
-// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream have the address.
+// Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the address.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
 
 // do makes a call.
@@ -206,17 +206,18 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.NotProcessed() || isIdempotent(req))
 }
 
-// SafeToRetry reports whether req, for which a client has returned err, can be sent again without
-// the risk that the server acts on it twice. It is true
-//   - if the server has certainly not acted on the request: there was no connection, or err has a
-//     method NotProcessed() bool that returns true, as that of ClosedError does,
-//   - or if the request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
+// SafeToRetry reports whether req, for which a client has returned err, can be sent again without the risk that
+// the server acts on it twice. It returns true in two cases:
 //
-// It is false if err is nil, and if the body was a stream that the attempt has begun to read. Set
-// the body again before you send such a request again. SafeToRetry does not say whether another attempt
-// makes sense: it is also true after a timeout, for example.
+//   - The server has certainly not acted on the request. Either there was no connection, or err has a method
+//     NotProcessed() bool that returns true, such as the one of ClosedError.
+//   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
-// A Client or HostClient needs DetailedErrors to return a ClosedError.
+// It returns false if err is nil, and if the body was a stream that the attempt has begun to read. To repeat
+// such a request, set the body again.
+//
+// SafeToRetry does not say whether another attempt makes sense. It also returns true after a timeout, for
+// example. A Client or HostClient returns a ClosedError only with DetailedErrors.
 func SafeToRetry(req *Request, err error) bool {
 	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))
 }

@@ -9,17 +9,17 @@ import (
 
 // Defaults of Client and HostClient.
 const (
-	// DefaultMaxConnsPerHost is how many connections there may be to a host.
+	// DefaultMaxConnsPerHost is the default limit for open connections to one host.
 	DefaultMaxConnsPerHost = 512
 
-	// DefaultMaxIdleConnDuration is how long a connection is kept that nobody uses.
+	// DefaultMaxIdleConnDuration is how long an idle connection is kept by default.
 	DefaultMaxIdleConnDuration = 10 * time.Second
 
-	// DefaultMaxIdemponentCallAttempts is how often a request may be sent in all if RetryIfErr
-	// asks for more than the one retry that is the default.
+	// DefaultMaxIdemponentCallAttempts is the default of HostClient.MaxIdemponentCallAttempts. It counts all
+	// attempts of a call, including the first.
 	DefaultMaxIdemponentCallAttempts = 5
 
-	// DefaultMaxResponseBodySize is how many bytes of a body are read into memory.
+	// DefaultMaxResponseBodySize is the default limit for response bodies that are read into memory, in bytes.
 	DefaultMaxResponseBodySize = 64 << 20
 
 	defaultUserAgent    = "gallop"
@@ -27,15 +27,14 @@ const (
 	maxResponseFields   = 1024
 )
 
-// ConnPoolStrategyType says which of several idle connections is used next.
+// ConnPoolStrategyType is the order in which a client reuses idle connections.
 type ConnPoolStrategyType int
 
 const (
-	// LIFO takes the one that was used last, so that there are as few as are needed.
+	// LIFO reuses the connection that was used most recently. Few connections stay open this way.
 	LIFO ConnPoolStrategyType = iota
 
-	// FIFO takes the one that has been idle for the longest time, so that all are in
-	// use by turns.
+	// FIFO reuses the connection that has been idle longest. All connections are used in turn this way.
 	FIFO
 )
 

@@ -8,51 +8,55 @@ import (
 	"time"
 )
 
-// ClientTrace has functions that are called as a call makes progress. Set it for a call with
-// [WithClientTrace]. Any function may be nil. Functions may run on any goroutine and at the same
-// time as each other. The call waits while one of them runs.
+// ClientTrace contains functions that are called while a call makes progress. Set it for a call with
+// [WithClientTrace]. Any function may be nil. Functions may run on any goroutine and concurrently with each
+// other. The call waits while one of them runs.
 type ClientTrace struct {
-	// GetConn is called when the call begins to look for a connection to addr.
+	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)
 
-	// GotConn is called when the call has a connection.
+	// GotConn is called when the call has got a connection, whether new or reused.
 	GotConn func(GotConnInfo)
 
-	// PutIdleConn is called when the connection is kept for another call.
+	// PutIdleConn is called when the connection to addr is kept for another call.
 	PutIdleConn func(addr string)
 
-	// DNSStart and DNSDone are called around the lookup of a name.
+	// DNSStart is called before the lookup of a name.
 	DNSStart func(host string)
-	DNSDone  func(host string, addrs []netip.Addr, err error)
 
-	// ConnectStart and ConnectDone are called around each attempt to connect. Several
-	// addresses may be tried at the same time.
+	// DNSDone is called after the lookup of a name, with the addresses or the error.
+	DNSDone func(host string, addrs []netip.Addr, err error)
+
+	// ConnectStart is called before each attempt to connect. Several addresses may be tried concurrently.
 	ConnectStart func(network, addr string)
-	ConnectDone  func(network, addr string, err error)
 
-	// TLSHandshakeStart and TLSHandshakeDone are called around the handshake.
+	// ConnectDone is called after each attempt to connect. err is nil if it succeeded.
+	ConnectDone func(network, addr string, err error)
+
+	// TLSHandshakeStart is called before a TLS handshake.
 	TLSHandshakeStart func()
-	TLSHandshakeDone  func(state tls.ConnectionState, err error)
 
-	// WroteHeaders is called when the header was written, together with the body if that is small.
+	// TLSHandshakeDone is called after a TLS handshake. err is nil if it succeeded.
+	TLSHandshakeDone func(state tls.ConnectionState, err error)
+
+	// WroteHeaders is called when the head of the request has been written. A small body is written together
+	// with it.
 	WroteHeaders func()
 
-	// WroteRequest is called when the request was written, or with the error that prevented it.
+	// WroteRequest is called when the whole request has been written, or with the error that prevented it.
 	WroteRequest func(err error)
 
 	// GotFirstByte is called when the first byte of the response has been read.
 	GotFirstByte func()
 
-	// GotInterim is called with the header of each interim response except 101. resp is valid
-	// until the function returns.
+	// GotInterim is called with each interim response except 101. resp is valid until the function returns.
 	GotInterim func(resp *Response)
 }
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx that makes DoContext of Client and HostClient call the
-// functions of trace. It replaces a trace that ctx already has. A nil trace turns tracing off.
-// A call without a trace pays nothing for this.
+// WithClientTrace returns a copy of ctx that makes DoContext of Client and HostClient call the functions of
+// trace. It replaces a trace that ctx already has. A nil trace turns tracing off.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }
@@ -76,14 +80,25 @@ func (s *clientSettings) of(ctx context.Context) *clientSettings {
 	return &own
 }
 
-// GotConnInfo describes the connection that a call uses.
+// GotConnInfo describes the connection that a call uses. See [ClientTrace.GotConn].
 type GotConnInfo struct {
-	Conn     net.Conn      // must not be read, written or closed
-	ConnID   uint64        // unique among the client connections of the process, from 1
-	Protocol string        // "HTTP/1.1"; later versions may have others
-	Addr     string        // the address that was dialed
-	Reused   bool          // whether an earlier call used the connection
-	Idle     time.Duration // how long the connection was idle before the call, if Reused
+	// Conn is the connection. Do not read from it, write to it or close it.
+	Conn net.Conn
+
+	// ConnID identifies the connection among all client connections of the process. It counts from 1.
+	ConnID uint64
+
+	// Protocol is the version of HTTP on the connection. It is "HTTP/1.1" in this version of the module.
+	Protocol string // "HTTP/1.1"; later versions may have others
+
+	// Addr is the address that was dialed.
+	Addr string
+
+	// Reused reports whether an earlier call used the connection.
+	Reused bool
+
+	// Idle is how long the connection was idle before the call. It is 0 unless Reused is set.
+	Idle time.Duration
 }
 
 // dialing returns the context for a dial that is traced.

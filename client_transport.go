@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// RoundTripper makes a single attempt of a call. To wrap whole calls, use [Doer].
+// RoundTripper makes a single attempt of a call. To wrap whole calls, implement [Doer] instead.
 type RoundTripper interface {
-	// RoundTrip sends req to hc's host and reads the response into resp. It must stop when
-	// req.Context() is done, and after req.GetTimeOut() unless that is 0. After an error,
-	// retry says whether hc may try again. RoundTrip may be called concurrently.
+	// RoundTrip sends req to hc's host and reads the response into resp. It must stop when req.Context() is
+	// done, and after req.GetTimeOut() unless that is 0. After an error, retry reports whether hc may try
+	// again. RoundTrip may be called concurrently.
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
@@ -51,12 +51,11 @@ func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundT
 	return err
 }
 
-// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. It waits at most reqTimeout,
-// or without a limit if reqTimeout is 0. With connectionClose the connection is a new one. Give it
-// back with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error is
-// errors.ErrUnsupported to errors.Is.
+// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. It waits at most reqTimeout, or without a
+// limit if reqTimeout is 0. If connectionClose is true, it always opens a new connection. Return the connection
+// with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error wraps errors.ErrUnsupported.
 //
-// Deprecated: a connection with one user does not exist in HTTP/2. See [ClientConn].
+// Deprecated: HTTP/2 connections have no single user. See [ClientConn].
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (*ClientConn, error) {
 	if err := c.init(); err != nil {
 		return nil, err
@@ -75,29 +74,29 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	return cc, err
 }
 
-// ReleaseConn puts a connection from AcquireConn back into the pool. No exchange may be in
-// flight on it, and deadlines that were set must be cleared first.
+// ReleaseConn returns a connection from AcquireConn to the pool. No exchange may be in flight on it. Clear
+// deadlines that you have set first.
 //
 // Deprecated: see [ClientConn].
 func (c *HostClient) ReleaseConn(cc *ClientConn) { c.pool.put(cc) }
 
-// CloseConn closes a connection from AcquireConn.
+// CloseConn closes a connection from AcquireConn and removes it from the pool.
 //
 // Deprecated: see [ClientConn].
 func (c *HostClient) CloseConn(cc *ClientConn) { c.pool.discard(cc) }
 
-// AcquireReader returns a buffered reader over conn.
+// AcquireReader returns a buffered reader for conn. Its size is ReadBufferSize.
 func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {
 	return bufio.NewReaderSize(conn, orDefault(c.ReadBufferSize, defaultClientBuffer))
 }
 
-// ReleaseReader is called when br is not needed any more.
+// ReleaseReader takes back a reader from AcquireReader. Do not use br afterwards.
 func (c *HostClient) ReleaseReader(br *bufio.Reader) { br.Reset(nil) }
 
-// AcquireWriter returns a buffered writer over conn.
+// AcquireWriter returns a buffered writer for conn. Its size is WriteBufferSize.
 func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
 	return bufio.NewWriterSize(conn, orDefault(c.WriteBufferSize, defaultClientBuffer))
 }
 
-// ReleaseWriter is called when bw is not needed any more.
+// ReleaseWriter takes back a writer from AcquireWriter. Do not use bw afterwards.
 func (c *HostClient) ReleaseWriter(bw *bufio.Writer) { bw.Reset(nil) }

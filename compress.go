@@ -6,10 +6,8 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// Levels of gzip and deflate. A level that is none of -2 to 9 is
-// CompressDefaultCompression.
+// Levels of gzip and deflate. A level outside of -2 to 9 means CompressDefaultCompression.
 const (
-	// Levels of gzip and deflate. Values outside of -2 to 9 mean CompressDefaultCompression.
 	CompressNoCompression      = 0
 	CompressBestSpeed          = 1
 	CompressBestCompression    = 9
@@ -17,7 +15,7 @@ const (
 	CompressHuffmanOnly        = -2
 )
 
-// Levels of br. A level that is none of 0 to 11 is CompressBrotliDefaultCompression.
+// Levels of br. A level outside of 0 to 11 means CompressBrotliDefaultCompression.
 const (
 	CompressBrotliNoCompression      = 0
 	CompressBrotliBestSpeed          = 0
@@ -25,7 +23,7 @@ const (
 	CompressBrotliDefaultCompression = 4 // costs about what gzip's 6 does
 )
 
-// Levels of zstd. A level that is none of 1 to 4 is CompressZstdDefault.
+// Levels of zstd. A level outside of 1 to 4 means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed
@@ -34,86 +32,89 @@ const (
 	CompressZstdBestCompression
 )
 
-// All functions of this file take nil slices, are safe for concurrent use, and
-// keep nothing they were given. src and p must not lie in dst's spare capacity.
-//
-// The Append functions that compress cannot fail. The Write functions that
-// compress return the number of bytes of p that were taken, as a writer does, and
-// the first error of w.
+// All functions of this file accept nil slices, may be called concurrently, and keep none of their arguments. src and
+// p must not lie in the spare capacity of dst. The Append functions cannot fail. The Write functions return the first
+// error of w.
 
-// AppendGzipBytes appends src, gzipped at CompressDefaultCompression, to dst.
+// AppendGzipBytes compresses src with gzip at CompressDefaultCompression, appends the result to dst and returns
+// it.
 func AppendGzipBytes(dst, src []byte) []byte {
 	return AppendGzipBytesLevel(dst, src, CompressDefaultCompression)
 }
 
-// AppendGzipBytesLevel appends src, gzipped at the level, to dst.
+// AppendGzipBytesLevel does the same as [AppendGzipBytes], but at the given level.
 func AppendGzipBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Gzip, level)
 }
 
-// AppendDeflateBytes appends src, deflated at CompressDefaultCompression, to dst.
-// It is the coding "deflate" of RFC 9110 §8.4.1.2, which has a zlib head.
+// AppendDeflateBytes compresses src with deflate at CompressDefaultCompression, appends the result to dst and
+// returns it. Deflate is the HTTP content coding of that name, which has a zlib header (RFC 9110 §8.4.1.2).
 func AppendDeflateBytes(dst, src []byte) []byte {
 	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
 }
 
-// AppendDeflateBytesLevel appends src, deflated at the level, to dst.
+// AppendDeflateBytesLevel does the same as [AppendDeflateBytes], but at the given level.
 func AppendDeflateBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Deflate, level)
 }
 
-// AppendBrotliBytes appends src in br at CompressBrotliDefaultCompression to dst.
+// AppendBrotliBytes compresses src with br at CompressBrotliDefaultCompression, appends the result to dst and
+// returns it.
 func AppendBrotliBytes(dst, src []byte) []byte {
 	return AppendBrotliBytesLevel(dst, src, CompressBrotliDefaultCompression)
 }
 
-// AppendBrotliBytesLevel appends src in br at the level to dst.
+// AppendBrotliBytesLevel does the same as [AppendBrotliBytes], but at the given level.
 func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Brotli, level)
 }
 
-// AppendZstdBytes appends src in zstd at CompressZstdDefault to dst.
+// AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the result to dst and returns it.
+// The window has at most 8 MiB, as RFC 9659 requires.
 func AppendZstdBytes(dst, src []byte) []byte {
 	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
 }
 
-// AppendZstdBytesLevel appends src in zstd at the level to dst. No window is over
-// 8 MiB (RFC 9659).
+// AppendZstdBytesLevel does the same as [AppendZstdBytes], but at the given level.
 func AppendZstdBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Zstd, level)
 }
 
-// WriteGzip writes p, gzipped at CompressDefaultCompression, to w.
+// WriteGzip compresses p with gzip at CompressDefaultCompression and writes the result to w. It returns how
+// many bytes of p it has compressed.
 func WriteGzip(w io.Writer, p []byte) (int, error) {
 	return WriteGzipLevel(w, p, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes p, gzipped at the level, to w.
+// WriteGzipLevel does the same as [WriteGzip], but at the given level.
 func WriteGzipLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Gzip, level)
 }
 
-// WriteDeflate writes p, deflated at CompressDefaultCompression, to w.
+// WriteDeflate compresses p with deflate at CompressDefaultCompression and writes the result to w. It returns
+// how many bytes of p it has compressed.
 func WriteDeflate(w io.Writer, p []byte) (int, error) {
 	return WriteDeflateLevel(w, p, CompressDefaultCompression)
 }
 
-// WriteDeflateLevel writes p, deflated at the level, to w.
+// WriteDeflateLevel does the same as [WriteDeflate], but at the given level.
 func WriteDeflateLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Deflate, level)
 }
 
-// WriteBrotli writes p in br at CompressBrotliDefaultCompression to w.
+// WriteBrotli compresses p with br at CompressBrotliDefaultCompression and writes the result to w. It returns
+// how many bytes of p it has compressed.
 func WriteBrotli(w io.Writer, p []byte) (int, error) {
 	return WriteBrotliLevel(w, p, CompressBrotliDefaultCompression)
 }
 
-// WriteBrotliLevel writes p in br at the level to w.
+// WriteBrotliLevel does the same as [WriteBrotli], but at the given level.
 func WriteBrotliLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Brotli, level)
 }
 
-// WriteZstdLevel writes p in zstd at the level to w.
+// WriteZstdLevel compresses p with zstd at the given level and writes the result to w. It returns how many
+// bytes of p it has compressed.
 func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Zstd, level)
 }

@@ -51,7 +51,7 @@ func compressLevels(brotli, other int) (levels [coding.Zstd + 1]int) {
 	return levels
 }
 
-// zstdLevelFor returns the level of zstd that costs about as much as this of gzip.
+// zstdLevelFor returns the zstd level that costs about as much as this gzip level.
 func zstdLevelFor(level int) int {
 	switch {
 	case level > CompressBestCompression || level < CompressHuffmanOnly || level == -1:
@@ -67,7 +67,7 @@ func zstdLevelFor(level int) int {
 func compressing(h RequestHandler, c *compressor) RequestHandler {
 	return func(ctx *RequestCtx) {
 		h(ctx)
-		// After a timeout the response is still the other handler's.
+		// After a timeout the response still belongs to the other handler.
 		if !ctx.Hijacked() && ctx.LastTimeoutErrorResponse() == nil {
 			c.compress(&ctx.Request, &ctx.Response)
 		}

@@ -5,25 +5,25 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// compressor puts responses into codings their clients accept: of those offered
-// the one the client likes best, of equals the first.
+// compressor compresses responses with a coding that the client accepts. It chooses the coding that the client
+// likes best, and the first one among equals.
 type compressor struct {
 	offers []coding.Coding
 	levels [coding.Zstd + 1]int
 }
 
-// compress puts resp, the answer to req, into a coding if that is of use.
+// compress compresses resp, the response to req, if that is worthwhile.
 //
-// The answer to HEAD gets the fields that the answer to GET would have, except for
-// the length, which nobody knows without the work (RFC 9110 §9.3.2).
+// The response to HEAD gets the same headers as the response to GET, except for the length, which is unknown
+// without compressing (RFC 9110 §9.3.2).
 func (c *compressor) compress(req *Request, resp *Response) {
 	if resp.StatusCode() == StatusNotModified {
-		resp.noteVaries() // as the answer may do for which it stands: RFC 9110 §15.4.5
+		resp.noteVaries() // because the full response may do so: RFC 9110 §15.4.5
 		resp.weakenFor(&req.Header)
 		return
 	}
 	if resp.StatusCode() == StatusPartialContent && resp.isPartOfEncodable() {
-		resp.noteVaries() // as the whole does: RFC 9110 §15.3.7
+		resp.noteVaries() // because the full response does so: RFC 9110 §15.3.7
 		return
 	}
 	head := req.Header.IsHead()
@@ -42,8 +42,8 @@ func (c *compressor) compress(req *Request, resp *Response) {
 	}
 }
 
-// weakenFor makes the tag of a 304 the weak one of a compressed answer, if that is what the client has: a strong one would
-// be that of another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
+// weakenFor makes the tag of a 304 weak if the client has sent the weak tag of a compressed response. The
+// strong tag would belong to another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
 func (resp *Response) weakenFor(h *RequestHeader) {
 	tag := resp.Header.Peek(HeaderETag)
 	if len(tag) == 0 || tag[0] != '"' {
@@ -67,8 +67,8 @@ func (c *compressor) choose(fields *field.List) coding.Coding {
 	return accepted.choose(c.offers)
 }
 
-// isBigEnoughForHead is isBigEnough for a handler that may have left out the body
-// and set its length only.
+// isBigEnoughForHead does the same as isBigEnough, but also accepts a handler that has set only the length and
+// no body.
 func (resp *Response) isBigEnoughForHead() bool {
 	if n := resp.Header.sentLength(); n >= 0 && !resp.IsBodyStream() && len(resp.Body()) == 0 {
 		return n >= minEncodedSize

@@ -8,21 +8,24 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Cookie is a cookie as a server sets it: the value of a Set-Cookie field (RFC 6265).
+// Cookie is a cookie that a server sets, with its attributes. It corresponds to the value of a Set-Cookie
+// header (RFC 6265).
 //
-// The zero value is an empty cookie, ready to use. A Cookie must not be copied
-// (CopyTo does it) and not be used by several goroutines at once. Slices that its methods
-// return are views, valid until the next call of a method that changes the cookie and
-// until it is released.
+// The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. It must not be used by
+// several goroutines at once. Slices that its methods return are views. They are valid until a method changes
+// the cookie or the cookie is released.
 //
-// No setter lets a value break out of its place ("x; Domain=evil.example", a line
-// break). A value that a setter refuses leaves that field empty, and a cookie with an empty
-// key is written as nothing at all. Refused are:
-//   - a key that is not a token (RFC 9110 §5.6.2);
-//   - a value with a control character, '"', ';', '\' or a byte above 0x7E, a pair of
-//     quotes around the whole aside. A value with a blank or a comma is written in quotes;
-//   - a domain with other characters than letters, digits and "-._:[]";
+// Setters never let a value break out of its place, such as "x; Domain=evil.example" or a line break. If a
+// setter refuses a value, it leaves the field empty. A cookie with an empty key is not written at all. Setters
+// refuse
+//
+//   - a key that is not a token (RFC 9110 §5.6.2),
+//   - a value with a control character, '"', ';', '\' or a byte above 0x7E, apart from a pair of quotes around
+//     the whole value,
+//   - a domain with other characters than letters, digits and "-._:[]",
 //   - a path with a control character, ';' or a byte above 0x7E.
+//
+// A value with a space or a comma is written in quotes.
 type Cookie struct {
 	_ noCopy
 
@@ -37,7 +40,8 @@ type Cookie struct {
 	text []byte // what Cookie returns
 }
 
-// CookieSameSite is the mode of a cookie's SameSite attribute.
+// CookieSameSite is the mode of a cookie's SameSite attribute, which limits the requests from other sites that
+// carry the cookie.
 type CookieSameSite int
 
 const (
@@ -45,16 +49,15 @@ const (
 	CookieSameSiteDefaultMode                       // SameSite, without a value
 	CookieSameSiteLaxMode                           // SameSite=Lax
 	CookieSameSiteStrictMode                        // SameSite=Strict
-	CookieSameSiteNoneMode                          // SameSite=None, which asks for Secure
+	CookieSameSiteNoneMode                          // SameSite=None, which browsers accept only with Secure
 )
 
 var (
-	// CookieExpireDelete is a time of expiry that makes a client delete the cookie. It must not be
-	// changed.
+	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not change
+	// it.
 	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the time of expiry of a cookie that has none, the zero time. It must
-	// not be changed.
+	// CookieExpireUnlimited is the zero time, which means that a cookie has no expiry time. Do not change it.
 	CookieExpireUnlimited = time.Time{}
 
 	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
@@ -65,8 +68,8 @@ var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}
 // AcquireCookie returns an empty Cookie from a pool.
 func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 
-// ReleaseCookie resets c and returns it to the pool. Neither c nor anything its
-// methods returned may be used afterwards.
+// ReleaseCookie resets c and returns it to the pool. Do not use c or anything that its methods returned
+// afterwards.
 func ReleaseCookie(c *Cookie) {
 	c.Reset()
 	cookiePool.Put(c)
@@ -80,7 +83,7 @@ func (c *Cookie) Reset() {
 	}
 }
 
-// CopyTo makes c a copy of src. Mind the direction, which is that of fasthttp.
+// CopyTo makes c a copy of src. Note the direction: the receiver is the copy, as in fasthttp.
 func (c *Cookie) CopyTo(src *Cookie) {
 	if c == src {
 		return
@@ -93,62 +96,63 @@ func (c *Cookie) CopyTo(src *Cookie) {
 	c.httpOnly, c.secure, c.partitioned = src.httpOnly, src.secure, src.partitioned
 }
 
-// Key returns the name.
+// Key returns the name of the cookie.
 func (c *Cookie) Key() []byte { return c.key }
 
-// SetKey sets the name.
+// SetKey sets the name of the cookie.
 func (c *Cookie) SetKey(key string) { c.setKey(UnsafeBytes(key)) }
 
-// Value returns the value.
+// Value returns the value of the cookie. Parse removes quotes around it.
 func (c *Cookie) Value() []byte { return c.value }
 
-// SetValue sets the value.
+// SetValue sets the value of the cookie. See [Cookie] for values that it refuses.
 func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 
-// Domain returns the Domain attribute, empty for none.
+// Domain returns the Domain attribute. It is empty if there is none.
 func (c *Cookie) Domain() []byte { return c.domain }
 
-// SetDomain sets the Domain attribute. The empty domain means the host that sets the cookie, and no other.
+// SetDomain sets the Domain attribute. With an empty domain, clients send the cookie only to the host that set
+// it.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
-// Path returns the Path attribute, empty for none.
+// Path returns the Path attribute. It is empty if there is none.
 func (c *Cookie) Path() []byte { return c.path }
 
-// SetPath sets the Path attribute. A path that does not begin with '/' gets one in front.
+// SetPath sets the Path attribute. If path does not begin with '/', SetPath puts one in front.
 func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
-// MaxAge returns the seconds for which a client keeps the cookie, 0 if nothing is said
-// about that, and a negative number if it has to delete it.
+// MaxAge returns for how many seconds a client keeps the cookie. It is 0 if there is no Max-Age attribute, and
+// negative if the client must delete the cookie.
 func (c *Cookie) MaxAge() int { return c.maxAge }
 
-// SetMaxAge sets the seconds for which a client keeps the cookie. A negative number
-// makes it delete it, 0 says nothing. It goes before a time of expiry.
+// SetMaxAge sets for how many seconds a client keeps the cookie. Zero omits the attribute. A negative number
+// makes the client delete the cookie. Max-Age takes precedence over Expires.
 func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
 
-// Expire returns the time of expiry, CookieExpireUnlimited for none.
+// Expire returns the expiry time. It is CookieExpireUnlimited if there is none.
 func (c *Cookie) Expire() time.Time { return c.expire }
 
-// SetExpire sets the time of expiry: CookieExpireUnlimited for none, and CookieExpireDelete
-// to have the cookie deleted. A year before 1601 or after 9999 is not written.
+// SetExpire sets the expiry time. CookieExpireUnlimited removes it, and CookieExpireDelete makes the client
+// delete the cookie. A time before the year 1601 or after 9999 is not written.
 func (c *Cookie) SetExpire(expire time.Time) { c.expire = expire }
 
-// HTTPOnly reports whether scripts are kept from the cookie.
+// HTTPOnly reports whether the cookie is hidden from scripts.
 func (c *Cookie) HTTPOnly() bool { return c.httpOnly }
 
-// SetHTTPOnly sets the HttpOnly attribute.
+// SetHTTPOnly sets the HttpOnly attribute, which hides the cookie from scripts.
 func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.httpOnly = httpOnly }
 
-// Secure reports whether the cookie is only sent over TLS.
+// Secure reports whether clients send the cookie over TLS only.
 func (c *Cookie) Secure() bool { return c.secure }
 
-// SetSecure sets the Secure attribute.
+// SetSecure sets the Secure attribute, with which clients send the cookie over TLS only.
 func (c *Cookie) SetSecure(secure bool) { c.secure = secure }
 
 // SameSite returns the mode of the SameSite attribute.
 func (c *Cookie) SameSite() CookieSameSite { return c.sameSite }
 
-// SetSameSite sets the mode of the SameSite attribute. CookieSameSiteNoneMode sets
-// Secure as well, without which browsers refuse it.
+// SetSameSite sets the mode of the SameSite attribute. CookieSameSiteNoneMode also sets Secure, because
+// browsers refuse the cookie without it.
 func (c *Cookie) SetSameSite(mode CookieSameSite) {
 	c.sameSite = mode
 	if mode == CookieSameSiteNoneMode {
@@ -156,11 +160,11 @@ func (c *Cookie) SetSameSite(mode CookieSameSite) {
 	}
 }
 
-// Partitioned reports whether the cookie is kept apart for each top-level site.
+// Partitioned reports whether browsers store the cookie separately for each top-level site.
 func (c *Cookie) Partitioned() bool { return c.partitioned }
 
-// SetPartitioned sets the Partitioned attribute. True sets Secure and the path "/" as well,
-// without which browsers refuse it.
+// SetPartitioned sets the Partitioned attribute. If partitioned is true, it also sets Secure and the path "/",
+// because browsers refuse the cookie without them.
 func (c *Cookie) SetPartitioned(partitioned bool) {
 	c.partitioned = partitioned
 	if partitioned {
@@ -169,23 +173,23 @@ func (c *Cookie) SetPartitioned(partitioned bool) {
 	}
 }
 
-// Cookie returns the cookie as the value of a Set-Cookie field.
+// Cookie returns the cookie in the form of a Set-Cookie header. It is empty if the cookie has no key.
 func (c *Cookie) Cookie() []byte {
 	c.text = c.AppendBytes(c.text[:0])
 	return c.text
 }
 
-// String returns the cookie as the value of a Set-Cookie field.
+// String returns the cookie in the form of a Set-Cookie header.
 func (c *Cookie) String() string { return string(c.Cookie()) }
 
-// WriteTo writes the cookie to w as the value of a Set-Cookie field.
+// WriteTo writes the cookie to w in the form of a Set-Cookie header.
 func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(c.Cookie())
 	return int64(n), err
 }
 
-// AppendBytes appends the cookie to dst as the value of a Set-Cookie field, and
-// nothing if it has no key.
+// AppendBytes appends the cookie to dst in the form of a Set-Cookie header. It appends nothing if the cookie
+// has no key.
 func (c *Cookie) AppendBytes(dst []byte) []byte {
 	if len(c.key) == 0 {
 		return dst

@@ -8,17 +8,17 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Parse sets c to the cookie of the Set-Cookie field value src, the way browsers
-// read it (RFC 6265 §5.2): unknown attributes, and attributes with a value that makes no
-// sense, are passed over, and of several of one name the last counts. A
-// name need not be a token, and bytes above 0x7F are accepted in name and value.
+// Parse sets c to the cookie in src, the value of a Set-Cookie header. It reads src the way browsers do (RFC
+// 6265 §5.2). It ignores unknown attributes and those with an invalid value. If an attribute occurs several
+// times, the last one counts. The name need not be a token, and bytes above 0x7F are accepted in name and
+// value.
 //
-// The error is ErrInvalidCookieValue for control characters anywhere, for '"' or '\' in a
-// value but for quotes around it, and for a Domain that is none; ErrNoCookies
-// without name and value. After an error c is empty.
+// The error is ErrInvalidCookieValue if src contains a control character, if the value contains '"' or '\'
+// apart from quotes around it, or if Domain is invalid. It is ErrNoCookies if there is neither a name nor a
+// value. After an error c is empty.
 func (c *Cookie) Parse(src string) error { return c.ParseBytes(UnsafeBytes(src)) }
 
-// ParseBytes is Parse for bytes.
+// ParseBytes does the same as [Cookie.Parse], but takes a []byte.
 func (c *Cookie) ParseBytes(src []byte) error {
 	err := c.parse(src)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cookie) parse(src []byte) error {
 	if value = unquoteCookieValue(value); !parsableCookieValue(value) {
 		return ErrInvalidCookieValue
 	}
-	// src may be a view of c's own text; the fields are other buffers.
+	// src may be a view of c.text; the fields have other buffers.
 	c.expire, c.maxAge, c.sameSite = time.Time{}, 0, CookieSameSiteDisabled
 	c.httpOnly, c.secure, c.partitioned = false, false, false
 	c.domain, c.path = c.domain[:0], c.path[:0]
@@ -98,8 +98,8 @@ func parseSameSite(value []byte) CookieSameSite {
 	return CookieSameSiteDefaultMode
 }
 
-// parseMaxAge is RFC 6265 §5.2.2: digits, perhaps after a minus sign. What does
-// not fit an int is the largest one; zero and less is -1, as 0 says nothing.
+// parseMaxAge implements RFC 6265 §5.2.2: digits, with an optional minus sign. A number that does not fit an
+// int becomes the largest int. Zero and negative numbers become -1, because 0 means that there is no attribute.
 func parseMaxAge(value []byte) (seconds int, ok bool) {
 	digits := bytes.TrimPrefix(value, []byte("-"))
 	for _, c := range digits {
@@ -119,8 +119,7 @@ func parseMaxAge(value []byte) (seconds int, ok bool) {
 	return int(n), true
 }
 
-// parsableCookieValue reports whether Parse accepts value, from which quotes
-// around it have been taken.
+// parsableCookieValue reports whether Parse accepts value, which has no quotes around it any more.
 func parsableCookieValue(value []byte) bool {
 	for _, c := range value {
 		if c == '"' || c == '\\' || c == ';' {

@@ -10,28 +10,28 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// CookieJar keeps the cookies that servers set and knows which of them to send where,
-// by the rules of RFC 6265bis, as browsers do.
+// This file has the exported methods of the jar. cookiejar_read.go turns a Set-Cookie header into a cookie,
+// cookiejar_match.go compares hosts, domains and paths, and cookiejar_store.go stores and removes cookies.
+
+// CookieJar stores the cookies that servers set, and knows which of them to send with a request. It follows the
+// rules of RFC 6265bis, as browsers do.
 //
-// The zero value is an empty jar, ready to use. A CookieJar must not be copied, and may
-// be used by several goroutines at once. It is in memory only.
+// The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use it at once.
+// Cookies are kept in memory only.
 //
-//   - A cookie goes to the host that set it, or, with a Domain attribute, to the hosts below
-//     that domain as well. A domain under which anybody may register a name
-//     ("co.uk", by the list of golang.org/x/net/publicsuffix) is refused.
-//   - A Secure cookie is only set and sent over https, to localhost too. A
-//     response over http changes no cookie that was set with Secure.
-//   - The prefixes __Secure- and __Host- hold what they promise.
-//   - Max-Age goes before Expires, and neither lasts for more than 400 days.
-//   - SameSite is kept and has no effect: without pages there are no sites to tell apart.
-//     None without Secure is refused.
-//   - Name and value have at most 4096 bytes together. Of a registrable domain the jar
-//     keeps 180 cookies and of all of them 3000. What has expired goes first, then what was
-//     not used for longest; in a domain cookies without Secure go before those with it.
-//
-// The files: cookiejar.go has what is exported, cookiejar_read.go makes a cookie of
-// a Set-Cookie field, cookiejar_match.go has hosts, domains and paths,
-// cookiejar_store.go keeps and forgets.
+//   - A cookie goes to the host that set it. With a Domain attribute it goes to that domain and all hosts below
+//     it. The jar refuses a domain under which anybody can register a name, such as "co.uk", by the list of
+//     golang.org/x/net/publicsuffix.
+//   - A Secure cookie is set and sent over https only, even for localhost. A response over http cannot replace
+//     a cookie that was set with Secure.
+//   - The name prefixes __Secure- and __Host- are enforced.
+//   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
+//   - SameSite is stored but has no effect, because a client without pages has no sites to compare.
+//     SameSite=None without Secure is refused.
+//   - Name and value may have 4096 bytes together.
+//   - The jar holds at most 180 cookies of a registrable domain and 3000 in all. Expired cookies are removed
+//     first, then those that were not used for the longest time. Within a domain, cookies without Secure are
+//     removed before those with it.
 type CookieJar struct {
 	_ noCopy
 
@@ -57,8 +57,8 @@ func (c *jarCookie) expired(now time.Time) bool {
 	return !c.expires.IsZero() && !c.expires.After(now)
 }
 
-// SetCookies keeps the cookies that a response sets which came from u. Those that are
-// not allowed to be set there are passed over, and those that have expired are removed.
+// SetCookies stores the cookies that a response from u sets. It skips cookies that must not be set there, and
+// removes cookies that have expired.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)
@@ -79,7 +79,7 @@ func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	}
 }
 
-// SetCookie keeps cookie as if a response from u had set it. cookie may be used again.
+// SetCookie stores a copy of cookie as if a response from u had set it. You may reuse cookie afterwards.
 func (j *CookieJar) SetCookie(u *URI, cookie *Cookie) {
 	at, ok := cookiePlaceOf(u)
 	if !ok {
@@ -93,15 +93,14 @@ func (j *CookieJar) SetCookie(u *URI, cookie *Cookie) {
 	}
 }
 
-// AppendCookies appends to dst the value of the Cookie field of a request for u,
-// nothing if there are no cookies for it: those with longer paths first, and older ones first
-// among equals.
+// AppendCookies appends to dst the Cookie header of a request for u. It appends nothing if there are no cookies
+// for u. Cookies with longer paths come first, and older ones first among equals.
 func (j *CookieJar) AppendCookies(dst []byte, u *URI) []byte {
 	return j.appendCookies(dst, u, nil)
 }
 
-// SetRequestCookies puts the cookies for the URI of req behind those that it has. One
-// that it has by the same name goes before that of the jar.
+// SetRequestCookies adds the cookies for the URI of req to the request. A cookie that the request already has
+// takes precedence over one of the same name in the jar.
 func (j *CookieJar) SetRequestCookies(req *Request) {
 	h := &req.Header
 	var room [256]byte
@@ -111,8 +110,8 @@ func (j *CookieJar) SetRequestCookies(req *Request) {
 	}
 }
 
-// Cookies returns copies of the cookies for u, in the order in which they are sent. A
-// cookie that was set without a domain has none.
+// Cookies returns copies of the cookies for u, in the order in which they are sent. A cookie that was set
+// without a Domain attribute has an empty domain.
 func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	at, ok := cookiePlaceOf(u)
 	if !ok {
@@ -127,8 +126,8 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	return cookies
 }
 
-// Len returns the number of cookies, with those that have expired since the jar last
-// had to do with their domain.
+// Len returns the number of cookies. It may include expired ones, since the jar removes those only when it next
+// uses their domain.
 func (j *CookieJar) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

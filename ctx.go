@@ -238,8 +238,8 @@ func addrIP(a net.Addr) net.IP {
 // tlsStater is a *tls.Conn, or a connection that embeds one.
 type tlsStater interface{ ConnectionState() tls.ConnectionState }
 
-// IsTLS reports whether the request came over TLS: whether its connection is a *tls.Conn or
-// embeds one. It looks at the type alone, so it costs nothing and needs no handshake.
+// IsTLS reports whether the request arrived over TLS. That is so if its connection is a *tls.Conn or embeds
+// one. IsTLS looks only at the type and does not need a completed handshake.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.Conn().(tlsStater)
 	return ok

@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// lifetime is the part of a request that is a context.Context. It costs nothing
-// until somebody asks for Done.
+// lifetime is the part of a request that implements context.Context. It costs nothing until Done is called.
 type lifetime struct {
-	used     atomic.Bool // somebody asked for more than Err; until then nothing needs the lock
+	used     atomic.Bool // a method other than Err was called; before that, nothing needs the lock
 	mu       sync.Mutex
 	done     chan struct{} // made by the first call of Done
 	err      error
 	deadline time.Time
-	unhooks  []func() bool   // stop waiting for the end of the server and of parent
-	follows  *byte           // not nil while the lifetime waits for the end of parent; each time is another one
+	unhooks  []func() bool   // functions that stop waiting for the end of the server and of parent
+	follows  *byte           // not nil while the lifetime waits for the end of parent; a new pointer each time
 	watcher  chan struct{}   // closed when the goroutine that watches the connection ends
-	canWatch bool            // the body is read: what comes now is the next request, or the end
-	ahead    []byte          // what the watcher has read
-	parent   context.Context // that of the connection, see Server.ConnContext, or what InitContext was given; may be nil
-	gone     *disconnect     // the latest of those to be told that the client went away, or nil
+	canWatch bool            // the body was read; the next byte belongs to the next request
+	ahead    []byte          // bytes that the watcher has read
+	parent   context.Context // from Server.ConnContext or InitContext; may be nil
+	gone     *disconnect     // list of the calls of OnDisconnect, the latest first
 
-	// A request that has timed out is left to its handlers.
-	left  bool // the server has nothing to do with it any longer
-	given bool // it was left by TimeoutError, nobody knows to whom
-	users int  // handlers of TimeoutHandler that run
+	// The server leaves a request that has timed out to its handlers.
+	left  bool // the server no longer uses the request
+	given bool // TimeoutError was called, so unknown goroutines may hold the request
+	users int  // running handlers of TimeoutHandler
 }
 
 // Done returns a channel that is closed when the client goes away, the deadline of the request passes, the server
@@ -59,17 +58,19 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return done
 }
 
-// OnDisconnect arranges to call f on a goroutine of its own if the request ends before its handler returns. cause says why:
+// OnDisconnect calls f on its own goroutine if the request ends before its handler returns. cause says why:
 //
-//   - context.Canceled: the client went away. See Done for when that is noticed.
+//   - context.Canceled: the client went away. See Done for when the server notices.
 //   - context.DeadlineExceeded: the request timed out.
-//   - another error: that of the context that Server.BaseContext or Server.ConnContext returned, which has ended.
+//   - another error: the context from Server.BaseContext or Server.ConnContext ended with this error.
 //
-// A shutdown of the server does not count. If the request has ended that way already, f is called at once. f must not use ctx.
+// A shutdown of the server does not count. If the request has already ended in one of these ways, f is called
+// at once. f must not use ctx.
 //
-// OnDisconnect may be called many times, for example by several middleware: each f is called once. Calling stop undoes one call of
-// OnDisconnect. It reports whether it has kept f from being called: false means that f was called, or stop was. stop may be called by any
-// goroutine and at any time. There is no need to call it when the handler returns.
+// OnDisconnect may be called several times, for example by several middleware. Each f is called at most once.
+// stop cancels one call of OnDisconnect. It reports whether it has prevented the call of f. It returns false if
+// f was already called, and after an earlier call of stop. stop may be called by any goroutine and at any time.
+// You need not call it when the handler returns.
 func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l := &ctx.life
 	l.used.Store(true)
@@ -91,7 +92,7 @@ func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	}
 }
 
-// followParent has the lifetime end when its parent does. l is locked.
+// followParent makes the lifetime end when its parent does. l is locked.
 func (l *lifetime) followParent() {
 	if l.parent == nil || l.follows != nil {
 		return
@@ -101,19 +102,19 @@ func (l *lifetime) followParent() {
 	l.unhooks = append(l.unhooks, context.AfterFunc(parent, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.follows == this { // and not another request's already
+		if l.follows == this { // and l does not belong to another request by now
 			l.cancelLocked(parent.Err())
 			l.tellGone(parent.Err())
 		}
 	}))
 }
 
-// disconnect is what one call of OnDisconnect was given.
+// disconnect is one call of OnDisconnect.
 type disconnect struct {
 	f    func(error)
-	log  Logger      // told if f panics
-	over atomic.Bool // f was called, or is not to be
-	next *disconnect // of the call before
+	log  Logger      // gets a line if f panics
+	over atomic.Bool // f was called, or must not be called any more
+	next *disconnect // of the previous call
 }
 
 // Err returns nil until Done is closed, and then context.Canceled or context.DeadlineExceeded.
@@ -155,9 +156,9 @@ func (ctx *RequestCtx) Value(key any) (v any) {
 	return v
 }
 
-// cancelKey is the key with which package context asks a parent whether it is a context of its own. A context that is derived from a
-// RequestCtx may do so at any time, as when its timer fires, while the handler sets user values. So that question
-// must not look at them.
+// cancelKey is the key with which package context asks a parent whether it is one of its own contexts. A
+// context that is derived from a RequestCtx may ask at any time, for example when its timer fires, while the
+// handler sets user values. Value must therefore not look at user values for this key.
 var cancelKey = findCancelKey()
 
 func findCancelKey() (key any) {
@@ -166,7 +167,7 @@ func findCancelKey() (key any) {
 	return key
 }
 
-// keyProbe is a context that notes the key that it is asked for first.
+// keyProbe is a context that stores the first key that it is asked for.
 type keyProbe struct {
 	context.Context
 	key *any
@@ -183,10 +184,10 @@ func (p keyProbe) Value(key any) any {
 	return nil
 }
 
-// AfterFunc keeps package context from waiting for Done on a goroutine.
+// AfterFunc keeps package context from starting a goroutine that waits for Done.
 func (p keyProbe) AfterFunc(func()) func() bool { return func() bool { return true } }
 
-// setDeadline makes t the deadline, if it is before the one there is.
+// setDeadline makes t the deadline, unless there is an earlier one.
 func (l *lifetime) setDeadline(t time.Time) {
 	l.used.Store(true)
 	l.mu.Lock()
@@ -194,8 +195,8 @@ func (l *lifetime) setDeadline(t time.Time) {
 	l.deadline = earlier(l.deadline, t)
 }
 
-// cancelIf is cancel if done is still this lifetime's channel, and not that of a
-// request that is over.
+// cancelIf cancels the lifetime if done is still its channel. After the request has ended, l may belong to
+// another request.
 func (l *lifetime) cancelIf(done chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +216,7 @@ func (l *lifetime) cancelLocked(err error) {
 	l.unhook()
 }
 
-// unhook stops waiting for the end of others. l is locked.
+// unhook stops waiting for the end of the server and of parent. l is locked.
 func (l *lifetime) unhook() {
 	for _, stop := range l.unhooks {
 		stop()
@@ -223,9 +224,9 @@ func (l *lifetime) unhook() {
 	l.unhooks, l.follows = nil, nil
 }
 
-// end ends the lifetime with the request, and reports whether l is ready for another
-// one. It is not if somebody has asked for Done: contexts that are derived from this one
-// look at it when they learn of its end, which is after that.
+// end ends the lifetime together with the request. It reports whether l can be used for another request. It
+// cannot after a call of Done, because derived contexts look at l when they learn that it has ended, which may
+// be later.
 func (l *lifetime) end() (again bool) {
 	if l.used.Load() {
 		return l.endUsed()
@@ -249,9 +250,9 @@ func (l *lifetime) endUsed() (again bool) {
 	return true
 }
 
-// leave ends the lifetime for the server, and reports whether for everybody else, too.
+// leave ends the lifetime for the server. It reports whether no handler uses the request either.
 func (l *lifetime) leave(err error) (over bool) {
-	l.used.Store(true) // whoever still runs may be about to ask
+	l.used.Store(true) // a handler that still runs may use it
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cancelLocked(err)
@@ -260,7 +261,7 @@ func (l *lifetime) leave(err error) (over bool) {
 	return l.overLocked()
 }
 
-// lost ends the lifetime because the client has gone away.
+// lost ends the lifetime because the client has disconnected.
 func (l *lifetime) lost() {
 	l.used.Store(true)
 	l.mu.Lock()
@@ -269,7 +270,7 @@ func (l *lifetime) lost() {
 	l.tellGone(context.Canceled)
 }
 
-// tellGone calls what OnDisconnect was given. l is locked.
+// tellGone calls the functions of OnDisconnect. l is locked.
 func (l *lifetime) tellGone(err error) {
 	for d := l.gone; d != nil; d = d.next {
 		if !d.over.Swap(true) {
@@ -279,7 +280,7 @@ func (l *lifetime) tellGone(err error) {
 	l.gone = nil
 }
 
-// forget lets go of d, if l has it. Meanwhile l may be that of another request.
+// forget removes d from l. If l belongs to another request by now, it does nothing.
 func (l *lifetime) forget(d *disconnect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -291,7 +292,7 @@ func (l *lifetime) forget(d *disconnect) {
 	}
 }
 
-// call calls the function. If it panics, that is logged.
+// call calls the function of OnDisconnect and logs a panic in it.
 func (d *disconnect) call(err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -301,7 +302,7 @@ func (d *disconnect) call(err error) {
 	d.f(err)
 }
 
-// enter counts a handler in that may be left behind.
+// enter counts a handler that may outlive the request.
 func (l *lifetime) enter() {
 	l.used.Store(true)
 	l.mu.Lock()
@@ -309,7 +310,7 @@ func (l *lifetime) enter() {
 	l.mu.Unlock()
 }
 
-// exit counts it out, and reports whether it was the last one to use the request.
+// exit ends the count of enter. It reports whether nothing uses the request any more.
 func (l *lifetime) exit() (over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,10 +2,13 @@ package gallop
 
 import "time"
 
-// SetReadDeadline sets the time until which the rest of the request can be read, instead of the limits in the server's settings. A Read of the
-// body that waits at that time, or begins later, fails with os.ErrDeadlineExceeded. The zero time means no limit. The deadline is that of this
-// request, not of its connection: it holds until the handler returns. SetReadDeadline may be called by any goroutine before that. It returns
-// an error that is errors.ErrUnsupported if no Server serves the request.
+// SetReadDeadline sets the time until which the rest of the request can be read. It replaces the limits of the
+// server. Reads of the body that wait at that time, or start later, fail with os.ErrDeadlineExceeded. The zero
+// time means no limit.
+//
+// The deadline applies to this request, not to its connection, and lasts until the handler returns.
+// SetReadDeadline may be called by any goroutine before that. The error wraps errors.ErrUnsupported if no
+// Server serves the request.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {
@@ -15,10 +18,12 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	return c.nc.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets the time until which the response can be written, instead of the limits in the server's settings. The zero time means
-// no limit. A response that was not written in time is cut off: the HTTP/1 connection, or the HTTP/2 stream, cannot be used any more.
-// The deadline holds until the handler returns. SetWriteDeadline may be called by any goroutine before that. It returns an error that is
-// errors.ErrUnsupported if no Server serves the request.
+// SetWriteDeadline sets the time until which the response can be written. It replaces the limits of the server.
+// The zero time means no limit. A response that is not written in time is cut off, and the HTTP/1 connection or
+// the HTTP/2 stream is closed.
+//
+// The deadline lasts until the handler returns. SetWriteDeadline may be called by any goroutine before that.
+// The error wraps errors.ErrUnsupported if no Server serves the request.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {

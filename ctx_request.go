@@ -39,7 +39,7 @@ func (ctx *RequestCtx) IsPatch() bool { return ctx.Request.Header.IsPatch() }
 // IsHead reports whether the method is HEAD.
 func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
 
-// IsQuery reports whether the method is QUERY, a GET with a body.
+// IsQuery reports whether the method is QUERY, which is safe like GET but has a body.
 func (ctx *RequestCtx) IsQuery() bool { return string(ctx.Method()) == "QUERY" }
 
 // RequestURI returns the request target as it was received.
@@ -72,9 +72,9 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 // and the server responds with the error.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
-// RequestBodyStream returns the body as a stream if Server.StreamRequestBody is set. It also does for a request that
-// expects 100 (Continue), which the first Read sends. It returns nil if the request has no body, or if the body is
-// already in memory; see PostBody. A body of zero bytes that was announced is a body.
+// RequestBodyStream returns the request body as a stream in two cases: Server.StreamRequestBody is set, or the
+// request expects 100 (Continue), which the first Read sends. It returns nil if the request has no body, or if
+// the body is already in memory; see PostBody. An announced body of zero bytes counts as a body.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -87,7 +87,7 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	return err != nil || lastModified.Truncate(time.Second).After(since)
 }
 
-// FormValueFunc returns the value of key in the query or the forms of a request.
+// FormValueFunc returns the value of key in the query or in a form of the request. See [Server.FormValueFunc].
 type FormValueFunc func(ctx *RequestCtx, key string) []byte
 
 // FormValue returns the first value for key, or nil. It looks in the query, then in a form in the body, then in a
@@ -105,8 +105,8 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 	return ctx.multipartValue(key)
 }
 
-// NetHttpFormValueFunc is a [FormValueFunc] with the order of net/http: forms in the
-// body of POST, PUT and PATCH come before the query.
+// NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http: a form in the body of POST,
+// PUT or PATCH comes before the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {

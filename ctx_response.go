@@ -14,8 +14,8 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 	ctx.Response.Header.SetContentType(contentType)
 }
 
-// SetConnectionClose closes the connection after the response. An HTTP/2 connection is told to open no more streams (GOAWAY), and is closed
-// when the streams that it has have ended.
+// SetConnectionClose closes the connection after the response. Over HTTP/2 the server sends GOAWAY, so the
+// client opens no further streams, and the connection is closed when its streams have ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the response body to a copy of body.

@@ -58,17 +58,18 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
-// FlushWriter is the body of a response that another server sends while a handler runs. See [RequestCtx.InitStream].
+// FlushWriter is the body of a response that another server sends while a handler runs. See
+// [RequestCtx.InitStream].
 type FlushWriter interface {
 	io.Writer
 
-	// Flush sends what was written so far.
+	// Flush sends everything that was written so far.
 	Flush() error
 }
 
-// InitStream makes StreamResponse work under a server other than gallop's. StreamResponse calls open, which sends the head of
-// ctx.Response and the body that is there already. The FlushWriter must fail once the handler has returned. It is for those who serve
-// requests themselves.
+// InitStream makes StreamResponse work under a server other than gallop's. It is meant for programs that serve
+// requests themselves. StreamResponse calls open, which sends the head of ctx.Response and the body that it
+// already has. The FlushWriter must fail once the handler has returned.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
 // Streaming reports whether StreamResponse was called and has written the head.

@@ -8,11 +8,12 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Upgrade returns the protocol that the client wants to speak instead of HTTP on this connection or stream, in lower case, such as "websocket".
-// ok is false if the client does not ask for one.
+// Upgrade returns the protocol to which the client wants to switch on this connection or stream, in lower case,
+// such as "websocket". ok is false if the client does not ask for an upgrade.
 //
-// Over HTTP/1.1 that is the first protocol in the Upgrade header of a request whose Connection header says upgrade (RFC 9110 §7.8). Over HTTP/2
-// it will be the protocol of an extended CONNECT (RFC 8441). Call AcceptStream to agree.
+// Over HTTP/1.1 it is the first protocol in the Upgrade header of a request whose Connection header says
+// upgrade (RFC 9110 §7.8). Over HTTP/2 it will be the protocol of an extended CONNECT (RFC 8441). Call
+// AcceptStream to accept the upgrade.
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -31,14 +32,17 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	return "", false
 }
 
-// AcceptStream agrees to the CONNECT or to the upgrade that the request asks for, and returns the stream of bytes that follows in both
-// directions. It sends the response first: status and the headers that say so come from AcceptStream, all other headers from ctx.Response.
-// An upgrade is accepted to the protocol in the Upgrade header of ctx.Response, or else to the one that Upgrade returns.
+// AcceptStream accepts the CONNECT or the upgrade that the request asks for. It sends the response and returns
+// the stream of bytes that follows in both directions. AcceptStream sets the status and the headers that
+// accept; all other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
+// ctx.Response, or else the one that Upgrade returns.
 //
-// It works where HijackConn works, and over HTTP/2 once this module supports that. With HTTP/1 it sends 101 (Switching Protocols) for an upgrade
-// and 200 for a CONNECT, and what it returns is the connection, as from HijackConn: it is the handler's to close, and stays open
-// when the handler returns. AcceptStream fails if the request asks for neither, after StreamResponse, and where HijackConn fails.
-// Then ctx.Response is unchanged, unless the connection broke.
+// AcceptStream works where HijackConn works. It will also work over HTTP/2 once this module supports that. With
+// HTTP/1 the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The result is then the
+// connection, which the handler must close. It stays open when the handler returns.
+//
+// AcceptStream fails if the request asks for neither, after StreamResponse, and where HijackConn fails. Then
+// ctx.Response is unchanged, unless the connection broke.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {

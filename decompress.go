@@ -6,48 +6,51 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// All functions of this file stop at the default limits, with an error: at 32 MiB
-// of output with ErrDecompressedTooLarge, and at 100 bytes of output for each byte
-// of input, once there is more than 1 MiB of it, with ErrDecompressionRatio. Input
-// that ends too early, is corrupt, or goes on behind its end is an error.
-//
-// The Append functions return dst as it was with every error. The Write functions
-// return the number of decompressed bytes written to w, which may have got the
-// beginning of a body before the error was found; an error of w is returned as it is.
+// All functions of this file have the default limits of package coding. Input that ends too early, is corrupt, or
+// continues after its end is an error. An error of w is returned unchanged.
 
-// AppendGunzipBytes appends what the gzip bytes src yield to dst. Several members
-// in a row are one body (RFC 1952 §2.2).
+// AppendGunzipBytes decompresses the gzip data src, appends the result to dst and returns it. It also
+// decompresses several members in a row (RFC 1952 §2.2).
+//
+// The error is ErrDecompressedTooLarge for a result of more than 32 MiB. It is ErrDecompressionRatio for a
+// result of more than 1 MiB that is more than 100 times as large as src. After an error the result is dst
+// unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
 func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
-// AppendInflateBytes appends what the deflate bytes src yield to dst. They may have
-// the zlib head that RFC 9110 §8.4.1.2 asks for or lack it.
+// AppendInflateBytes decompresses the deflate data src, appends the result to dst and returns it. It accepts
+// data with and without the zlib header that RFC 9110 §8.4.1.2 requires. See [AppendGunzipBytes] for limits and
+// errors.
 func AppendInflateBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Deflate), coding.Limits{})
 }
 
-// AppendUnbrotliBytes appends what the br bytes src yield to dst.
+// AppendUnbrotliBytes decompresses the br data src, appends the result to dst and returns it. See
+// [AppendGunzipBytes] for limits and errors.
 func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Brotli), coding.Limits{})
 }
 
-// AppendUnzstdBytes appends what the zstd bytes src yield to dst. Several frames in
-// a row are one body; a window over 8 MiB is an error (RFC 9659).
+// AppendUnzstdBytes decompresses the zstd data src, appends the result to dst and returns it. It also
+// decompresses several frames in a row. It refuses a window of more than 8 MiB (RFC 9659). See
+// [AppendGunzipBytes] for limits and errors.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
-// WriteGunzip writes what the gzip bytes p yield to w.
+// WriteGunzip decompresses the gzip data p and writes the result to w. It returns how many bytes it has
+// written, which may be more than zero even if p turns out to be invalid. See [AppendGunzipBytes] for limits
+// and errors.
 func WriteGunzip(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Gzip) }
 
-// WriteInflate writes what the deflate bytes p yield to w.
+// WriteInflate decompresses the deflate data p and writes the result to w. See [WriteGunzip].
 func WriteInflate(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Deflate) }
 
-// WriteUnbrotli writes what the br bytes p yield to w.
+// WriteUnbrotli decompresses the br data p and writes the result to w. See [WriteGunzip].
 func WriteUnbrotli(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Brotli) }
 
-// WriteUnzstd writes what the zstd bytes p yield to w.
+// WriteUnzstd decompresses the zstd data p and writes the result to w. See [WriteGunzip].
 func WriteUnzstd(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Zstd) }
 
 func writeDecoded(w io.Writer, p []byte, c coding.Coding) (int, error) {

@@ -19,53 +19,49 @@ import (
 // dial_trace.go who wants to know. client_tls.go puts TLS on top, proxy.go and those
 // that sort behind it go through others.
 
-// DefaultDialTimeout is how long a dial may take if nothing else is said.
+// DefaultDialTimeout is how long a dial may take if neither a timeout nor a setting says otherwise.
 const DefaultDialTimeout = 3 * time.Second
 
-// DialFunc connects to addr, which is host:port, for a client.
+// DialFunc connects to addr, which has the form host:port, for a client.
 type DialFunc func(addr string) (net.Conn, error)
 
-// DialFuncWithTimeout is DialFunc for those who care how long it may take.
+// DialFuncWithTimeout connects to addr, which has the form host:port, within timeout.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
-// TCPDialer makes connections for clients. It remembers what names resolve to, and
-// connects to the first address of a name that answers (RFC 8305). Dial and DialTimeout
-// use IPv4 only, as in fasthttp; DialDualStack and DialDualStackTimeout use IPv4 and
-// IPv6. The zero value is ready.
+// TCPDialer opens TCP connections for clients. It caches the addresses of names, and connects to the first
+// address that responds (RFC 8305). Dial and DialTimeout use IPv4 only, as in fasthttp. DialContext,
+// DialDualStack and DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
 //
-// An address is "host:port", with an IPv6 address in brackets and a numeric port, or
-// "unix:" and the path of a unix socket, where '@' in front of the path stands for
-// Linux's abstract namespace. A path of digits alone would be the port of a host called unix: put
-// "./" in front of it.
+// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket
+// it is "unix:" followed by the path. '@' at the start of the path stands for Linux's abstract namespace. A
+// path of digits alone would be taken for the port of a host called unix, so put "./" in front of it.
 //
-// All methods may be called concurrently. Fields must not be changed after the first
-// call. A dial that fails returns an *ErrDialWithUpstream that wraps the reason:
-// ErrDialTimeout, the error of the context, or what the network said.
+// All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
+// is an *ErrDialWithUpstream. It wraps the reason: ErrDialTimeout, the error of the context, or the error of
+// the network.
 type TCPDialer struct {
-	// Concurrency is how many dials may be connecting at a time; others wait their
-	// turn. Names being looked up are not counted. 0 is no limit.
+	// Concurrency limits the dials that connect at the same time. Further dials wait for their turn. Lookups of
+	// names do not count. Zero or a negative value means no limit.
 	Concurrency int
 
-	// LocalAddr is where connections come from; nil lets the system choose. Only
-	// addresses of its family are dialed.
+	// LocalAddr is the local address of connections. Only addresses of its family are dialed. If it is nil, the
+	// system chooses the address.
 	LocalAddr *net.TCPAddr
 
-	// Resolver looks up names. nil is net.DefaultResolver. The order of its
-	// addresses counts: the family of the first one is tried first.
+	// Resolver looks up names. Nil means net.DefaultResolver. The order of its addresses matters: the family of
+	// the first one is tried first.
 	Resolver Resolver
 
-	// DNSCacheDuration is how long the addresses of a name are used. 0 is
-	// DefaultDNSCacheDuration; negative is not at all, but dials at the same time
-	// share a lookup nevertheless.
+	// DNSCacheDuration is how long the addresses of a name are cached. Zero means DefaultDNSCacheDuration. A
+	// negative value turns the cache off, but concurrent dials still share a lookup.
 	DNSCacheDuration time.Duration
 
-	// DisableDNSResolution leaves names to package net, with its own lookups and
-	// without a cache. Resolver is of no effect then.
+	// DisableDNSResolution leaves lookups to package net, without a cache. Resolver then has no effect.
 	DisableDNSResolution bool
 
-	// Timeout is how long a dial may take, lookup and waiting for its turn included,
-	// if DialTimeout does not say otherwise. 0 is DefaultDialTimeout, negative is
-	// for ever (or as long as the context allows).
+	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout.
+	// A negative value means no limit other than the context. DialTimeout and DialDualStackTimeout use their
+	// argument instead.
 	Timeout time.Duration
 
 	names nameCache
@@ -77,14 +73,14 @@ type TCPDialer struct {
 // connectFunc connects to one address.
 type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial connects to addr over IPv4 within Timeout. It refuses an IPv6 address, and a name
-// that has no other addresses.
+// Dial connects to addr over IPv4 within Timeout. It refuses an IPv6 address, and a name that has only IPv6
+// addresses.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
 	return d.dialContext(context.Background(), "tcp4", addr)
 }
 
-// DialTimeout connects to addr over IPv4 within timeout. A timeout that is not positive
-// has passed already. See [TCPDialer.Dial].
+// DialTimeout connects to addr over IPv4 within timeout. If timeout is zero or negative, it fails with
+// ErrDialTimeout. See [TCPDialer.Dial].
 func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialWithin(context.Background(), timeout, "tcp4", addr)
 }
@@ -94,26 +90,25 @@ func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.dialContext(context.Background(), "tcp", addr)
 }
 
-// DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. A timeout that
-// is not positive has passed already.
+// DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. If timeout is zero or negative, it
+// fails with ErrDialTimeout.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialWithin(context.Background(), timeout, "tcp", addr)
 }
 
-// DialContext connects to addr within Timeout and as long as ctx allows. The network
-// is "tcp", "tcp4", "tcp6" or "unix". It has the signature that HostClient.DialContext
-// and http.Transport.DialContext ask for.
+// DialContext connects to addr within Timeout, and gives up when ctx is done. network is "tcp", "tcp4", "tcp6"
+// or "unix". The method fits HostClient.DialContext and http.Transport.DialContext.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.dialContext(ctx, network, addr)
 }
 
-// FlushDNSCache forgets the addresses of all names.
+// FlushDNSCache removes all names from the cache of the dialer.
 func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr over IPv4 within DefaultDialTimeout, with a TCPDialer that the
-// whole process shares and that makes at most 1000 dials at a time. See [TCPDialer.Dial].
+// Dial connects to addr over IPv4 within DefaultDialTimeout. It uses a TCPDialer that the whole process shares
+// and that makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout connects to addr over IPv4 within timeout. See [Dial].
@@ -129,9 +124,9 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 	return defaultDialer.DialDualStackTimeout(addr, timeout)
 }
 
-// FlushDNSCache forgets the addresses that Dial, DialTimeout and clients without a dial function
-// have looked up. It may be called at any time, but it affects all packages of the program: to flush only
-// your own, use a TCPDialer and its FlushDNSCache.
+// FlushDNSCache removes all names from the cache that Dial, DialTimeout and clients without a dial function
+// use. It may be called at any time, but it affects all packages of the program. To flush only your own cache,
+// use a TCPDialer and its FlushDNSCache.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {

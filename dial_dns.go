@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// DefaultDNSCacheDuration is how long the addresses of a name are used if nothing
-// else is said.
+// DefaultDNSCacheDuration is the default of TCPDialer.DNSCacheDuration.
 const DefaultDNSCacheDuration = time.Minute
 
 // How long a name that could not be looked up fails without being looked up again:
@@ -25,11 +24,11 @@ const (
 // maxNames is how many names are remembered.
 const maxNames = 4096
 
-// Resolver looks up the addresses of names. *net.Resolver is one.
+// Resolver looks up the addresses of names. *net.Resolver implements it.
 type Resolver interface {
-	// LookupIPAddr returns the addresses of the name. It is called concurrently, but
-	// dials that ask for the same name share a call. ctx ends when none of
-	// them waits any longer; its values are those of the first one.
+	// LookupIPAddr returns the addresses of the name. It is called concurrently, but dials that need the same
+	// name at the same time share a call. ctx ends when none of them waits any longer. Its values are those of
+	// the first dial.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }
 

@@ -75,15 +75,15 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
-	// ErrInvalidHeader is wrapped by the errors of TrySet and TryAdd when they refuse a header. The text of the
+	// ErrInvalidHeader is wrapped by the errors of TrySet and TryAdd if they refuse a header. The text of the
 	// returned error says why.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
 	// ErrBadTrailer is returned for a trailer name that is malformed, or that must not be sent as a trailer (RFC 9110
 	// §6.5.1).
-	ErrBadTrailer = errors.New("gallop: field must not be a trailer")
+	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
-	// ErrSmallReadBuffer is what errors.Is reports for every *ErrSmallBuffer.
+	// ErrSmallReadBuffer matches every *ErrSmallBuffer in errors.Is.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
 	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned if the connection fails in the middle of
@@ -93,15 +93,15 @@ var (
 	errReadingRequest         = errors.New("gallop: request head breaks off")
 )
 
-// What a ParseError is, to errors.Is, besides itself. New code asks for its StatusCode.
+// Errors that errors.Is finds in a ParseError.
 var (
 	// ErrMissingRequestMethod and the errors below are the ones that fasthttp programs compare. errors.Is finds them
 	// in a ParseError. New code checks ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
-	ErrExtraWhitespaceInRequestLine  = errors.New("gallop: too many blanks in the request line")
-	ErrResponseFirstLineMissingSpace = errors.New("gallop: no blank in the status line")
+	ErrExtraWhitespaceInRequestLine  = errors.New("gallop: too many spaces in the request line")
+	ErrResponseFirstLineMissingSpace = errors.New("gallop: no space in the status line")
 	ErrUnexpectedStatusCodeChar      = errors.New("gallop: status code has more than three digits")
 	ErrDuplicateContentLength        = errors.New("gallop: more than one Content-Length")
 	ErrNonNumericChars               = errors.New("gallop: Content-Length is not a number")
@@ -126,8 +126,11 @@ func (e ErrNothingRead) Unwrap() error { return e.error }
 
 // ParseError says why a message was refused. It contains no bytes of the message.
 type ParseError struct {
-	StatusCode int    // status of the response that a server sends: 400, 413, 414, 431, 501 or 505
-	Reason     string // what is wrong with the message, and the RFC that forbids it
+	// StatusCode is the status of the response that a server sends, such as 400, 413 or 431.
+	StatusCode int
+
+	// Reason says what is wrong with the message, and which section of an RFC forbids it.
+	Reason string
 
 	also []error // further errors that errors.Is and errors.As find in it
 }
@@ -193,7 +196,7 @@ var (
 	errBodyShort = errors.New("gallop: body stream ended before the announced size")
 	errBodyLong  = errors.New("gallop: body stream has more than the announced size")
 
-	errBodyUnread = errors.New("gallop: body was not read to its end, and is too long to be skipped")
+	errBodyUnread = errors.New("gallop: body was not read to its end and is too long to be skipped")
 	errNoHost     = errors.New("gallop: request has no host")
 	errInterim    = errors.New("gallop: too many interim responses")
 	errNotRegular = errors.New("not a regular file")
@@ -221,11 +224,11 @@ var (
 
 	// ErrInvalidLocation is returned for a redirect whose Location does not lead to an http or https URI, or that has
 	// two different Location headers.
-	ErrInvalidLocation = errors.New("gallop: Location is no http or https URI, or not only one (RFC 9110 §10.2.2)")
+	ErrInvalidLocation = errors.New("gallop: Location must be a single http or https URI (RFC 9110 §10.2.2)")
 
 	// ErrRedirectBodyStream is returned if a redirect requires the body to be sent again and the body was a stream.
 	// Set the request body as bytes instead.
-	ErrRedirectBodyStream = errors.New("gallop: redirect asks for a body again that was a stream")
+	ErrRedirectBodyStream = errors.New("gallop: redirect needs the request body again, but it was a stream; set it as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http")
@@ -236,7 +239,7 @@ var (
 
 	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
 	// connects to one host only.
-	ErrHostClientRedirectToDifferentHost = errors.New("gallop: HostClient follows no redirect to another host")
+	ErrHostClientRedirectToDifferentHost = errors.New("gallop: HostClient does not follow redirects to another host; use Client")
 )
 
 // Errors of PipelineClient.
@@ -246,8 +249,8 @@ var (
 	ErrPipelineOverflow = errors.New("gallop: too many calls for MaxConns and MaxPendingRequests")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined")
-	errPipelineUnasked = errors.New("gallop: the server sent an answer that nobody had asked for")
-	errPipelineBefore  = errors.New("gallop: the answer before this one broke off")
+	errPipelineUnasked = errors.New("gallop: the server sent a response without a request")
+	errPipelineBefore  = errors.New("gallop: an earlier response on the connection was incomplete")
 	errPipelineIdle    = errors.New("gallop: the connection was closed after it was idle")
 )
 
@@ -275,25 +278,27 @@ var (
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
 	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
-	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed from here"}
-	errIPv4Only  error = &net.AddrError{Err: "there is no IPv4 address, and IPv6 is dialed with DialDualStack only"}
+	errNoAddress error = &net.AddrError{Err: "the name has no address that can be dialed with these settings"}
+	errIPv4Only  error = &net.AddrError{Err: "no IPv4 address; to dial IPv6, use DialDualStack"}
 	errNoTLSName       = errors.New("no host:port to check the certificate against; set ServerName in the TLS config")
 )
 
 // Errors of proxies.
 var (
-	errProxyScheme      = errors.New("the scheme of a proxy is http, https, socks5 or socks5h")
+	errProxyScheme      = errors.New("the scheme of a proxy must be http, https, socks5 or socks5h")
 	errProxyURL         = errors.New("the URL of a proxy is malformed")
-	errProxyTarget      = errors.New("not a host:port that a proxy can be asked for")
-	errProxyCredentials = errors.New("the credentials for the proxy cannot be sent: too long, or with a character that is not allowed")
+	errProxyTarget      = errors.New("the address is not a host:port that a proxy can connect to")
+	errProxyCredentials = errors.New("the credentials for the proxy are too long or contain a character that is not allowed")
 	errProxyRejects     = errors.New("credentials are missing or wrong")
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream says which address could not be dialed. Unwrap returns the cause.
+// ErrDialWithUpstream says which address could not be dialed, and why.
 type ErrDialWithUpstream struct {
-	wrapErr  error
-	Upstream string // the address, as it was passed to the dialer
+	wrapErr error
+
+	// Upstream is the address, as it was passed to the dialer.
+	Upstream string
 }
 
 // Error returns a text with the address and the cause.
@@ -314,24 +319,24 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls, if the Protocols field
-	// contains a protocol that this version does not support, or lacks HTTP/1. The text of the returned error names
-	// the protocols. errors.Is also reports it as errors.ErrUnsupported.
+	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls. It says that the
+	// Protocols field contains a protocol that this version does not support, or lacks HTTP/1. The text of the
+	// returned error names the protocols. errors.Is also reports it as errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
 var (
 	// ErrConcurrencyLimit is the reason why a connection is refused once Server.Concurrency connections are open.
-	ErrConcurrencyLimit = errors.New("gallop: all of Server.Concurrency is in use")
+	ErrConcurrencyLimit = errors.New("gallop: too many connections (see Server.Concurrency)")
 
 	// ErrPerIPConnLimit is the reason why a connection is refused once its address has Server.MaxConnsPerIP
 	// connections.
-	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address")
+	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address (see Server.MaxConnsPerIP)")
 
 	// ErrRequestLimit is the reason why a request gets a 503 response once Server.MaxConcurrentRequests requests are
 	// in flight.
-	ErrRequestLimit = errors.New("gallop: all of Server.MaxConcurrentRequests is in use")
+	ErrRequestLimit = errors.New("gallop: too many requests in flight (see Server.MaxConcurrentRequests)")
 
 	// ErrGetOnly is the error for a request whose method is not GET or HEAD while Server.GetOnly is set.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
@@ -340,7 +345,7 @@ var (
 	ErrMissingFile = errors.New("gallop: the form has no such file")
 
 	// ErrBodyClosed is returned by reads from a request body after the handler has returned.
-	ErrBodyClosed = errors.New("gallop: the request whose body is read is over")
+	ErrBodyClosed = errors.New("gallop: the request body was read after the handler had returned")
 
 	// ErrAlreadyServing is never returned.
 	//
@@ -349,17 +354,17 @@ var (
 
 	// ErrAbortHandler is the value to panic with in a handler that wants to close its connection without a log line.
 	// The response is cut off where it is, or not sent at all.
-	ErrAbortHandler = errors.New("gallop: the handler has aborted the response")
+	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
-	errNoUpgrade     = errors.New("gallop: the request asks for no stream: it is neither a CONNECT nor an upgrade")
+	errNoUpgrade     = errors.New("gallop: the request is neither a CONNECT nor an upgrade")
 	errTaken         = errors.New("gallop: the handler has taken the connection")
-	errStreamOther   = errors.New("gallop: the response is a stream, an upgrade, or begun already")
-	errStreamOver    = errors.New("gallop: the response that is written to is over")
-	errTimedOutLate  = errors.New("gallop: the request timed out when its response had begun")
+	errStreamOther   = errors.New("gallop: the response is already a stream or an upgrade, or has started")
+	errStreamOver    = errors.New("gallop: the response has already ended")
+	errTimedOutLate  = errors.New("gallop: the request timed out after its response had started")
 	errNoHandler     = errors.New("gallop: Server.Handler is nil")
 	errPanic         = errors.New("gallop: a hook of the Server has panicked")
-	errInterimStatus = errors.New("gallop: an interim response has a status of 100, or from 102 to 199")
+	errInterimStatus = errors.New("gallop: the status of an interim response must be 100, or from 102 to 199")
 )
 
 // Errors of Client and HostClient.
@@ -374,14 +379,14 @@ var (
 
 	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. With
 	// DetailedErrors the call returns a *ClosedError instead, which errors.Is reports as ErrConnectionClosed.
-	ErrConnectionClosed = errors.New("gallop: the connection ended before the first byte of the answer")
+	ErrConnectionClosed = errors.New("gallop: the connection was closed before the first byte of the response")
 
 	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy is neither LIFO nor FIFO and a call finds an idle
 	// connection.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
-	errSentHost    = errors.New("gallop: the Host of the request is none (RFC 9112 §3.2)")
-	errIDN         = errors.New("gallop: the host is no internationalized domain name (RFC 5891, UTS 46)")
+	errSentHost    = errors.New("gallop: the Host of the request is invalid (RFC 9112 §3.2)")
+	errIDN         = errors.New("gallop: the host is not a valid internationalized domain name (RFC 5891, UTS 46)")
 	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
 	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
@@ -398,10 +403,17 @@ var (
 // If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as it was
 // reused.
 type ClosedError struct {
-	Addr    string // address of the server, as it was dialed
-	Reused  bool   // whether the connection had been used for another request before
-	Written int64  // how many bytes of the request were written to the connection
-	Err     error  // error of the connection: io.EOF, a reset, a broken pipe
+	// Addr is the address of the server, as it was dialed.
+	Addr string
+
+	// Reused reports whether the connection had already carried another request.
+	Reused bool
+
+	// Written is how many bytes of the request were written to the connection.
+	Written int64
+
+	// Err is the error of the connection: io.EOF, a reset or a broken pipe.
+	Err error
 
 	writing bool // Err is from writing
 }
@@ -412,7 +424,7 @@ func (e *ClosedError) Error() string {
 	if e.Reused {
 		which = "a connection that had been used before"
 	}
-	return "gallop: " + e.Addr + " ended " + which + " before the first byte of the answer: " + e.Err.Error()
+	return "gallop: " + e.Addr + " ended " + which + " before the first byte of the response: " + e.Err.Error()
 }
 
 // NotProcessed reports whether the server has certainly not acted on the request, so that any request may be sent

@@ -2,8 +2,8 @@ package gallop
 
 import "github.com/gallop-http/gallop/internal/target"
 
-// AppendHTMLEscape appends s to dst with '&', '<', '>' and both kinds of straight quotes written as
-// character references, so that s can stand in the text and in quoted attributes of HTML.
+// AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and both kinds of straight quotes with character
+// references. The result is safe in the text and in quoted attributes of HTML.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -18,7 +18,7 @@ func AppendHTMLEscape(dst []byte, s string) []byte {
 	return append(dst, s[start:]...)
 }
 
-// AppendHTMLEscapeBytes is AppendHTMLEscape for bytes.
+// AppendHTMLEscapeBytes does the same as [AppendHTMLEscape], but takes a []byte.
 func AppendHTMLEscapeBytes(dst, s []byte) []byte { return AppendHTMLEscape(dst, UnsafeString(s)) }
 
 func htmlReference(c byte) string {
@@ -37,10 +37,10 @@ func htmlReference(c byte) string {
 	return ""
 }
 
-// AppendQuotedArg appends src to dst as a name or value of a query: unreserved
-// characters (RFC 3986 §2.3) stay, a blank becomes '+', everything else is escaped.
+// AppendQuotedArg appends src to dst as a key or value of a query. Unreserved characters (RFC 3986 §2.3) stay,
+// a space becomes '+', and everything else is percent-encoded.
 func AppendQuotedArg(dst, src []byte) []byte { return target.AppendEscapeArgument(dst, src) }
 
-// AppendUnquotedArg appends src, a name or value of a query, to dst with '+' and escapes
-// decoded. What looks like an escape and is none stays as it is. dst may be src[:0].
+// AppendUnquotedArg decodes src, a key or value of a query, and appends it to dst. It replaces '+' with a space
+// and decodes percent escapes. Malformed escapes stay unchanged. dst may be src[:0].
 func AppendUnquotedArg(dst, src []byte) []byte { return target.AppendUnescapeArgument(dst, src) }

@@ -21,109 +21,122 @@ import (
 //	fs_listing.go       lists directories
 //	fs_serve.go         sends single files
 
-// FS serves the files of a directory, or of an fs.FS. The zero value serves the working
-// directory, each file under its name and in full.
+// FS serves the files of a directory or of an fs.FS. The zero value serves the working directory, without index
+// files, listings or compression.
 //
-// It answers GET and HEAD, and others with 405. Files have Last-Modified and an entity
-// tag, and the conditions of a request are evaluated (RFC 9110 §13). The tag is made of
-// time and size, and of the time of the inode's last change where the modification time
-// is in whole seconds. It is weak for two seconds after a change. Several machines that
-// serve copies of a tree whose times are in whole seconds give them different tags, unless
-// the handler sets ETag before. A directory whose path lacks the slash at its end is
-// redirected to the one with it.
+// FS responds to GET and HEAD, and with 405 to other methods. Responses have Last-Modified and an entity tag,
+// and the conditions of a request are evaluated (RFC 9110 §13). A directory whose path lacks the final slash is
+// redirected to the path with the slash.
 //
-// Nothing outside Root is served. The path is ctx.Path(), the same one that routers and guards
-// compare. A path that has an empty segment all the same, because a PathRewrite made one or
-// path normalizing is disabled, names no file. Paths with a backslash or a NUL byte are refused. So
-// are, on Windows, names that stand for a drive, a stream, a device or another name, such as
-// "a.txt::$DATA", "nul.txt" and "GIT~1". Symbolic links are followed as long as they are relative
-// and stay in Root, as os.Root has it; others are not there. A file that is neither a regular
-// one nor a directory is not there, either. An fs.FS has its own policy.
+// The entity tag depends on the modification time and the size. If the modification time is in whole seconds,
+// it also depends on the time of the inode's last change. The tag is weak for two seconds after a change.
+// Machines that serve copies of the same files may therefore produce different tags if times are in whole
+// seconds. To avoid that, set ETag before FS runs.
 //
-// An FS must not be copied, nor changed once NewRequestHandler was called.
+// Nothing outside Root is served. The path is ctx.Path(), the same one that routers and access checks compare.
+// These paths name no file:
+//
+//   - a path with an empty segment, which only a PathRewrite or disabled path normalizing can produce
+//   - a path with a backslash
+//   - on Windows, a name of a drive, a stream or a device, or a short name, such as "a.txt::$DATA", "nul.txt"
+//     and "GIT~1"
+//
+// A path with a NUL byte gets 400 (Bad Request).
+//
+// Symbolic links are followed if they are relative and stay within Root, as os.Root does it. Other links do not
+// exist for clients, nor does anything that is neither a regular file nor a directory. An fs.FS has its own
+// policy.
+//
+// Do not copy an FS, and do not change it after NewRequestHandler was called.
 type FS struct {
 	_ noCopy
 
-	// FS is where files come from, for example an embed.FS. With nil it is the
-	// directory Root.
+	// FS is the source of the files, for example an embed.FS. If it is nil, files come from the directory Root.
 	FS fs.FS
 
-	// Root is the directory that is served, or the directory in FS if that is set.
-	// The default is the working directory, and the whole of FS. It is opened for
-	// each request, so that it may be replaced. If it is a file and FS is nil, that is
-	// served for the path "/", and nothing else is there.
+	// Root is the directory to serve, or the directory in FS if FS is set. If Root is empty, it is the working
+	// directory, or the whole of FS. It is opened for each request, so it can be replaced at runtime. If it is
+	// a regular file and FS is nil, only that file is served, for the path "/".
 	Root string
 
-	// AllowEmptyRoot makes an empty Root the whole file system instead, of the current
-	// volume on Windows. All symbolic links are followed then.
+	// AllowEmptyRoot makes an empty Root mean the whole file system. On Windows it is the current volume. All
+	// symbolic links are followed then.
 	AllowEmptyRoot bool
 
-	// IndexNames are the names of files that are served for the directory they are
-	// in, in order of preference. A name with an empty segment ("a//b") names no file. By
-	// default a directory has no index.
+	// IndexNames are the names of files that are served for the directory that contains them, in order of
+	// preference. A name with an empty segment, such as "a//b", is ignored. By default directories have no
+	// index file.
 	IndexNames []string
 
-	// GenerateIndexPages answers with a list of its files for a directory without a
-	// file of IndexNames. The default is 403.
+	// GenerateIndexPages serves a list of files for a directory that has none of IndexNames. By default such a
+	// directory gets 403 (Forbidden).
 	GenerateIndexPages bool
 
-	// HideDotfiles hides files and directories whose names begin with a dot: they are not
-	// found, with everything below them, and not listed. ".well-known" (RFC 8615) is never
-	// hidden. A link is hidden by its own name, not by that of its target. The default is
-	// to serve dotfiles.
+	// HideDotfiles hides files and directories whose names begin with a dot. They get 404 together with
+	// everything below them, and do not appear in lists. ".well-known" (RFC 8615) is never hidden. A link is
+	// hidden by its own name, not by the name of its target. By default dotfiles are served.
 	HideDotfiles bool
 
-	// AcceptByteRange answers Range with the parts that are asked for, if they are at
-	// most 32 and do not overlap (RFC 9110 §14). The default is to ignore it.
+	// AcceptByteRange serves the parts that a Range header asks for, if there are at most 32 and they do not
+	// overlap (RFC 9110 §14). By default Range is ignored.
 	AcceptByteRange bool
 
-	// PathRewrite makes the path that is looked up, which need not be that of the
-	// request. A guard should compare the path that it returns. The default is ctx.Path().
+	// PathRewrite returns the path to look up, which may differ from the path of the request. Access checks
+	// must compare the path that it returns. The default is ctx.Path().
 	PathRewrite PathRewriteFunc
 
-	// PathNotFound answers where there is no file. The status is 404 already. The
-	// default is a line of text.
+	// PathNotFound builds the response if there is no file. The status is already 404 when it is called. By
+	// default the response is a line of text.
 	PathNotFound RequestHandler
 
-	// Compress sends files that gain from it in gzip coding to clients that accept it:
-	// what is in the file with the name and ".gz" behind it, or a suffix as
-	// below, unless that is older or empty, and else, up to 1 MiB and without Range, compressed
-	// in memory, unless the handler has set Cache-Control: no-transform or Content-Encoding:
-	// identity. The same holds for lists of directories. Nothing is written to disk. Where
-	// the handler has set a digest of the file, that is sent as it is.
+	// Compress sends compressible files in gzip coding to clients that accept it. A precompressed file is used
+	// if there is one: the same name with ".gz" or CompressedFileSuffix appended. It must be neither older than
+	// the file nor empty. Otherwise a file of at most 1 MiB is compressed in memory, unless parts of it are
+	// requested or the handler has set Cache-Control: no-transform. Lists of files are compressed too. Nothing
+	// is written to disk.
+	//
+	// A file is sent uncompressed if the handler has set Content-Encoding or a digest of the file.
 	Compress bool
 
-	// CompressBrotli and CompressZstd add br and zstd to what Compress does, with ".br"
-	// and ".zst". Of codings that a client likes equally, br comes before zstd before gzip.
+	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br". It
+	// has no effect without Compress. If the client likes several codings equally, br is used before zstd, and
+	// zstd before gzip.
 	CompressBrotli bool
-	CompressZstd   bool
 
-	// CompressRoot is the directory in which compressed files are looked for, under
-	// the same path. The default is Root.
+	// CompressZstd adds zstd to the codings that Compress uses. Precompressed files have the suffix ".zst". It
+	// has no effect without Compress.
+	CompressZstd bool
+
+	// CompressRoot is the directory that contains the precompressed files, under the same paths. The default is
+	// Root.
 	CompressRoot string
 
-	// CompressedFileSuffix is another suffix of files in gzip coding. The default is
-	// FSCompressedFileSuffix.
+	// CompressedFileSuffix is a further suffix of precompressed files in gzip coding, after ".gz". The default
+	// is FSCompressedFileSuffix.
 	CompressedFileSuffix string
 
-	// CompressedFileSuffixes are other suffixes by coding: "gzip", "br", "zstd". The
-	// default is FSCompressedFileSuffixes.
+	// CompressedFileSuffixes are further suffixes of precompressed files, by coding: "gzip", "br", "zstd". An
+	// entry for "gzip" takes precedence over CompressedFileSuffix. The default is FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
-	// CacheDuration, SkipCache and CleanStop have no effect.
+	// CacheDuration has no effect.
 	//
-	// Deprecated: no file is kept open beyond its response, so there is nothing to clean up.
+	// Deprecated: no file is kept open beyond its response.
 	CacheDuration time.Duration
-	SkipCache     bool
-	CleanStop     chan struct{}
+
+	// SkipCache has no effect, because no file is kept open beyond its response.
+	SkipCache bool
+
+	// CleanStop has no effect, because there is nothing to clean up.
+	CleanStop chan struct{}
 }
 
-// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix, the one that fasthttp
-// gives the files it compresses.
+// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp gives this suffix to files that it
+// compresses.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. It must not be changed once
-// anything is served: set FS.CompressedFileSuffixes instead.
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change it once the program
+// serves files; set FS.CompressedFileSuffixes instead.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,
 	"br":   ".fasthttp.br",
@@ -135,7 +148,7 @@ var FSCompressedFileSuffixes = map[string]string{
 // Deprecated: FS.CacheDuration has no effect.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// CacheKind is a type that fasthttp exports.
+// CacheKind exists because fasthttp exports a type of this name.
 //
 // Deprecated: nothing takes or returns a CacheKind.
 type CacheKind uint8
@@ -244,9 +257,9 @@ func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// FSHandler returns a handler that serves the files below root, with index.html, a
-// list of files for directories without one, and ranges. stripSlashes is how many leading
-// segments of the path are left out, as NewPathSlashesStripper does.
+// FSHandler returns a handler that serves the files below root. It serves index.html for a directory that has
+// one, and a list of files for other directories. It supports ranges. It removes stripSlashes leading segments
+// from the path. See [NewPathSlashesStripper].
 func FSHandler(root string, stripSlashes int) RequestHandler {
 	f := &FS{
 		Root:               root,

@@ -21,17 +21,17 @@ const stableAfter = 2 * time.Second
 
 func isStable(modified time.Time) bool { return time.Since(modified) >= stableAfter }
 
-// FailedCondition evaluates the conditions of the request against ETag and Last-Modified of the
-// response, as they are now (RFC 9110 §13.2.2). It returns the status of the answer that
-// one of them asks for instead, 304 or 412, and 0 if none does.
+// FailedCondition evaluates the conditions of the request against the ETag and Last-Modified headers that the
+// response has now (RFC 9110 §13.2.2). It returns the status to respond with if a condition fails, 304 or 412,
+// and 0 otherwise.
 func (ctx *RequestCtx) FailedCondition() int {
 	v := ctx.Response.validator()
 	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
 }
 
-// AllowsRange reports whether the request asks for parts, and may have them: it is a GET with one
-// Range field, and its If-Range, if there is one, is exactly the ETag or the Last-Modified of the
-// response, as they are now, and strong (RFC 9110 §13.1.5, §14.2).
+// AllowsRange reports whether to respond with the parts that the request asks for. That is so if the request is
+// a GET with one Range header. If it also has If-Range, that must be exactly the ETag or Last-Modified that the
+// response has now, and be strong (RFC 9110 §13.1.5, §14.2).
 func (ctx *RequestCtx) AllowsRange() bool {
 	v := ctx.Response.validator()
 	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.allowsRange(&ctx.Request.Header)

@@ -13,18 +13,21 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// ServeContent answers with content, which belongs to a resource of that name: the whole
-// of it, the ranges that are asked for, or 304, 412 or 416, as Range and the
-// conditions of the request say (RFC 9110 §13.2.2, §14.2). Range counts for GET only.
+// ServeContent responds with content. The response is the whole content, the ranges that a GET asks for, or
+// 304, 412 or 416. Range and the conditions of the request decide (RFC 9110 §13.2.2, §14.2).
 //
-// What the handler has set before stays: Content-Type, else it is found by the
-// extension of name, or by the first bytes; ETag, by which conditions are judged;
-// Content-Encoding, which is that of content then; and a status other than 200, which makes the answer the whole content without
-// conditions. modtime, unless it is zero or the Unix epoch, is sent as Last-Modified, or
-// the present time if that is earlier.
+// ServeContent respects what the handler has set before:
 //
-// content is read after the handler has returned, from its start wherever it
-// stands now, and is closed then if it is an io.Closer.
+//   - Content-Type. By default the type is found by the extension of name, or by the first bytes of content.
+//   - ETag, which conditions are compared with.
+//   - Content-Encoding, which then describes content.
+//   - A status other than 200. The response is then the whole content, regardless of conditions.
+//
+// modtime is sent as Last-Modified, or the present time if that is earlier. It is not sent if it is zero or the
+// Unix epoch.
+//
+// content is read from its start after the handler has returned, regardless of its current position. It is then
+// closed if it is an io.Closer.
 func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.ReadSeeker) {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err == nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// PathRewriteFunc returns the path that FS looks up for a request. It may be a view
-// of the request's. A path with a ".." segment or an empty one is never found.
+// PathRewriteFunc returns the path that FS looks up for a request. The result may be a view of the path of the
+// request. A path with an empty or a ".." segment names no file.
 type PathRewriteFunc func(ctx *RequestCtx) []byte
 
-// NewPathPrefixStripper returns a PathRewriteFunc that leaves out the first prefixSize bytes of
-// the path: with 3, "/foo/bar" becomes "o/bar". A shorter path stays.
+// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. With 3,
+// "/foo/bar" becomes "o/bar". A path that is shorter stays unchanged.
 func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		p := ctx.Path()
@@ -25,16 +25,16 @@ func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	}
 }
 
-// NewPathSlashesStripper returns a PathRewriteFunc that leaves out the first slashesCount segments
-// of the path: with 1, "/foo/bar" becomes "/bar", with 2 it becomes "".
+// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path.
+// "/foo/bar" becomes "/bar" with 1, and "" with 2.
 func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte { return stripSegments(ctx.Path(), slashesCount) }
 }
 
-// NewVHostPathRewriter returns a PathRewriteFunc that leaves out the first slashesCount segments of
-// the path and puts the host that is asked for in front, so that each has a directory of
-// its own: with 1, "/images/a.jpg" of img.example.com becomes "/img.example.com/a.jpg". The path
-// of a request without a host is "/invalid-host/".
+// NewVHostPathRewriter returns a PathRewriteFunc that gives each host its own directory. It removes the first
+// slashesCount segments of the path and puts the requested host in front. With 1, "/images/a.jpg" of
+// img.example.com becomes "/img.example.com/a.jpg". For a request without a host, the path becomes
+// "/invalid-host/".
 func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		host := ctx.Host()

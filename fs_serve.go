@@ -10,55 +10,54 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// ServeFile answers with the file at path, or with a list of the files if it is a
-// directory. The file is compressed if the client accepts it, as FS.Compress,
-// FS.CompressBrotli and FS.CompressZstd say.
+// ServeFile responds with the file at path, or with a list of files if path is a directory. It compresses the
+// file if the client accepts that. See [FS.Compress].
 //
-// The path is that of a URI: escapes in it are decoded, and '?' and '#' end it. See
-// ServeFileLiteral for one that is used as it is. A relative one counts from the working
-// directory, and all symbolic links are followed: never use a path that a client
-// has a say in. FS is for those. A path with an empty segment ("a//b") names no file.
+// The path has the syntax of a URI: escapes in it are decoded, and '?' and '#' end it. ServeFileLiteral uses
+// the path unchanged. A relative path starts at the working directory, and all symbolic links are followed.
+// Never let a client influence the path; use FS for that. A path with an empty segment, such as "a//b", names
+// no file.
 //
-// Unlike FS it answers any method, and a status that was set before stays, as with
-// ServeContent.
+// Unlike FS, ServeFile responds to any method. A status that was set before stays, see ServeContent.
 func ServeFile(ctx *RequestCtx, path string) { ServeFileLiteral(ctx, decodedPath(path)) }
 
-// ServeFileBytes is ServeFile for bytes.
+// ServeFileBytes does the same as [ServeFile], but takes a []byte.
 func ServeFileBytes(ctx *RequestCtx, path []byte) { ServeFile(ctx, string(path)) }
 
-// ServeFileUncompressed is ServeFile without compression.
+// ServeFileUncompressed does the same as [ServeFile], but never compresses the file.
 func ServeFileUncompressed(ctx *RequestCtx, path string) {
 	serveOSFile(ctx, decodedPath(path), &plainFiles)
 }
 
-// ServeFileBytesUncompressed is ServeFileUncompressed for bytes.
+// ServeFileBytesUncompressed does the same as [ServeFileUncompressed], but takes a []byte.
 func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 	ServeFileUncompressed(ctx, string(path))
 }
 
-// ServeFileLiteral is ServeFile for a path that is used as it is.
+// ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
 
-// ServeFS is ServeFile for a path in filesystem.
+// ServeFS does the same as [ServeFile], but for a path in filesystem.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	ServeFSLiteral(ctx, filesystem, decodedPath(path))
 }
 
-// ServeFSLiteral is ServeFileLiteral for a path in filesystem.
+// ServeFSLiteral does the same as [ServeFileLiteral], but for a path in filesystem.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveOneFile(ctx, filesystem, UnsafeBytes(path), &codedFiles)
 }
 
-// SendFile is ServeFile. The path must not be a client's.
+// SendFile responds with the file at path. See [ServeFile]. Never take the path from a request.
 func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 
-// SendFileBytes is ServeFileBytes. The path must not be a client's.
+// SendFileBytes does the same as [RequestCtx.SendFile], but takes a []byte.
 func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
 
-// SendFileLiteral is ServeFileLiteral. The path must not be a client's.
+// SendFileLiteral responds with the file at path, which is used unchanged. See [ServeFileLiteral]. Never take
+// the path from a request.
 func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }
 
-// FileLastModified returns when the file at path was changed last.
+// FileLastModified returns the modification time of the file at path.
 func FileLastModified(path string) (time.Time, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -11,28 +11,32 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// This file is the store of fields that request and response heads share. The
-// others of its family: header_request.go and header_response.go have what is
-// theirs alone, header_framing.go the fields that steer the connection,
-// header_trailers.go what stands behind a chunked body, header_cookies.go
-// Cookie and Set-Cookie, header_refused.go names that setters refuse, header_iter.go loops, header_shown.go the names that they show, header_read.go and header_write.go
-// the ways in and out, header_compat.go the spellings in bytes.
-
-// header is what RequestHeader and ResponseHeader share: the header lines in order, spelled as they were given, and
-// their meaning for the connection.
+// This file stores the headers of requests and responses. Related files:
 //
-// The text is in head.Fields. What it says about framing and the connection is in head.Body, head.Length and
-// head.Flags. A parser fills both. The setters of this type, the only way to change either, keep them in sync.
-// Nothing else is stored twice: Host, Content-Type or Cookie are ordinary fields, found by their ID.
+//   - header_request.go and header_response.go: methods of only one of the two
+//   - header_framing.go: headers that control the connection and the body
+//   - header_trailers.go: headers after a chunked body
+//   - header_cookies.go: Cookie and Set-Cookie
+//   - header_refused.go: log lines for names that setters refuse
+//   - header_iter.go and header_shown.go: loops, and the names that they show
+//   - header_read.go and header_write.go: parsing and writing
+//   - header_compat.go: methods that take bytes
+
+// header is the part that RequestHeader and ResponseHeader share: the header lines in order, spelled as they
+// were given, and their meaning for the connection.
+//
+// The text is in head.Fields. Its meaning for framing and the connection is in head.Body, head.Length and
+// head.Flags. A parser fills both. Only the setters of this type change them later, and they keep them in sync.
+// Nothing else is stored twice: Host, Content-Type and Cookie are ordinary fields that are found by their ID.
 type header struct {
 	head      http1.Head
-	trailers  field.List // received behind a chunked body, or to be sent there
+	trailers  field.List // received after a chunked body, or to be sent there
 	flags     headerFlags
-	compactAt int // bytes of storage beyond which the next change compacts it; 0: minCompact
+	compactAt int // the next change compacts the storage if it has more bytes; 0 means minCompact
 
-	scratch []byte   // what Header and TrailerHeader return, and where values are put together
-	peeked  [][]byte // what PeekAll returns
-	keys    [][]byte // what PeekKeys and PeekTrailerKeys return
+	scratch []byte   // result of Header and TrailerHeader, and room to build values
+	peeked  [][]byte // result of PeekAll
+	keys    [][]byte // result of PeekKeys and PeekTrailerKeys
 
 	names shownNames
 }
@@ -41,45 +45,45 @@ type headerFlags uint8
 
 const (
 	namesAsGiven         headerFlags = 1 << iota // names are not put into the usual spelling when set
-	noDefaultContentType                         // no Content-Type but one that was set
+	noDefaultContentType                         // add no default Content-Type
 	plainFields                                  // DisableSpecialHeader: no field is added or moved
-	protocolSet                                  // head.Minor is what SetProtocol was given
-	reasonSet                                    // head.Reason is what SetStatusMessage was given
-	noDefaultDate                                // no Date but one that was set
-	announced                                    // the Trailer field was set here: fields it names go to trailers
+	protocolSet                                  // SetProtocol has set head.Minor
+	reasonSet                                    // SetStatusMessage has set head.Reason
+	noDefaultDate                                // add no default Date
+	announced                                    // Trailer was set by the program; fields that it names go to trailers
 )
 
 const (
-	minCompact = 16 << 10 // bytes of storage below which compacting is not worth it
-	maxStored  = 1 << 30  // bytes of storage at most, so that offsets fit a field.Span
-	keepPeeked = 512      // values and names for which Reset keeps room
+	minCompact = 16 << 10 // minimum bytes of storage for compacting
+	maxStored  = 1 << 30  // maximum bytes of storage, so that offsets fit a field.Span
+	keepPeeked = 512      // maximum number of values and names for which Reset keeps room
 )
 
-// outgoing is what the connection knows and decides about the head that it is about to send. ContentLength and
-// ConnectionClose of the head express wishes, which the code that fills this in may follow. appendHead looks only
-// here.
+// outgoing contains what the connection knows and decides about the head that it is about to send.
+// ContentLength and ConnectionClose of the header are only requests of the program. appendHead follows
+// outgoing.
 type outgoing struct {
-	server             string    // Server field of a response if none is set; "" for none
-	agent              string    // User-Agent field of a request if none is set; "" for none
-	date               time.Time // Date field of a response if none is set; zero for none
-	usual              []byte    // what appendStart makes of this for an empty header, or nothing
-	length             int64     // of the body: Content-Length if ≥ 0, or one of the constants below
-	close, keepAlive   bool      // whether Connection says close, or else keep-alive; its other options stay
+	server             string    // default Server of a response; "" means none
+	agent              string    // default User-Agent of a request; "" means none
+	date               time.Time // default Date of a response; zero means none
+	usual              []byte    // result of appendStart for an empty header, or nil
+	length             int64     // length of the body if ≥ 0, otherwise one of the constants below
+	close, keepAlive   bool      // add close, or else keep-alive, to the other options in Connection
 	defaultContentType bool      // add a Content-Type if none is set, there is a body, and the head does not object
 }
 
-// Values of outgoing.length that are no length.
+// Values of outgoing.length that are not a number of bytes.
 const (
 	lengthNone       = -1 // there is no body
 	lengthChunked    = -2
-	lengthUntilClose = -3 // no field frames the body, which ends with the connection
+	lengthUntilClose = -3 // the body ends with the connection
 )
 
 func (h *header) reset() {
 	h.head.Reset()
 	h.trailers.Reset()
 	h.flags, h.compactAt = 0, 0
-	if cap(h.scratch)|cap(h.peeked)|cap(h.keys)|cap(h.names.text) != 0 { // few headers have any of them
+	if cap(h.scratch)|cap(h.peeked)|cap(h.keys)|cap(h.names.text) != 0 { // few headers use any of them
 		h.names.reset()
 		h.scratch = emptied(h.scratch)
 		h.peeked = emptiedViews(h.peeked)
@@ -87,7 +91,7 @@ func (h *header) reset() {
 	}
 }
 
-// emptiedViews returns views without its elements, or nil if its capacity is too large to keep.
+// emptiedViews returns views cleared and with length 0, or nil if its capacity is too large to keep.
 func emptiedViews(views [][]byte) [][]byte {
 	if cap(views) > keepPeeked {
 		return nil
@@ -105,8 +109,8 @@ func (h *header) copyTo(dst *header) {
 	dst.flags, dst.compactAt = h.flags, h.compactAt
 }
 
-// poison overwrites the header's own storage, so that a view that was kept too long shows. Borrowed bytes are
-// poisoned by their owner.
+// poison overwrites the storage of the header, so that views that were kept too long show. The owner of
+// borrowed bytes poisons those.
 func (h *header) poison() {
 	const dead = 0xDB
 	h.head.Fields.Poison(dead)
@@ -244,9 +248,9 @@ func store(l *field.List, id field.ID, name, value []byte, add bool) {
 	}
 }
 
-// cleanValue trims value and replaces each control character in it with a space (RFC 9110 §5.5), for which it
-// allocates. In headers that decide about routing, framing or cookies, control characters stay, and accepts refuses
-// the value.
+// cleanValue trims value and replaces each control character in it with a space (RFC 9110 §5.5). It allocates
+// only if there are control characters. In headers that decide about routing, framing or cookies, control
+// characters stay, and accepts refuses the value.
 func cleanValue(id field.ID, value []byte) []byte {
 	value = ascii.TrimOWS(value)
 	switch id {
@@ -288,8 +292,8 @@ func isFieldName(name []byte) bool {
 	return len(name) <= field.MaxNameLen && ascii.IsToken(name)
 }
 
-// room reports whether n more bytes can be stored. Storage is only appended to, so that views stay valid. room
-// compacts it now and then, so that a header that is changed again and again without Reset does not grow forever.
+// room reports whether n more bytes can be stored. Storage is only appended to, so that views stay valid. From
+// time to time room compacts it, so a header that is changed often without Reset does not grow forever.
 func (h *header) room(n int) bool {
 	return n >= 0 && h.stored()+n <= minCompact || h.makeRoom(n)
 }
@@ -317,7 +321,7 @@ func (h *header) listFor(name []byte) *field.List {
 // setKnown sets the field with this known id, or removes it if the value is empty. It reports whether the value was
 // accepted.
 func (h *header) setKnown(id field.ID, value []byte) bool {
-	if !isClean(value) { // as hardly any is
+	if !isClean(value) { // rarely true
 		if value = cleanValue(id, value); ascii.IndexControl(value) != len(value) {
 			return false
 		}

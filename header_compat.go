@@ -4,8 +4,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// The methods of this file are others under a second name, or for bytes. They are
-// here for those who come from fasthttp; new code has no need for them.
+// The methods of this file do the same as other methods, but take bytes or have another name. They exist for
+// programs that come from fasthttp.
 
 // PeekBytes does the same as [RequestHeader.Peek], but takes a key of type []byte.
 func (h *header) PeekBytes(key []byte) []byte { return h.peek(key) }
@@ -103,8 +103,8 @@ func (h *RequestHeader) VisitAllCookie(f func(key, value []byte)) {
 	}
 }
 
-// VisitAllCookie calls f for each cookie that the response sets, with its name and the whole Set-Cookie value. New
-// code should loop over [ResponseHeader.Cookies] instead.
+// VisitAllCookie calls f for each cookie that the response sets, with its name and the whole Set-Cookie value.
+// New code should loop over [ResponseHeader.Cookies] instead.
 func (h *ResponseHeader) VisitAllCookie(f func(key, value []byte)) {
 	for name, value := range h.Cookies() {
 		f(name, value)

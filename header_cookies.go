@@ -61,8 +61,7 @@ func (h *RequestHeader) cookiesWithout(name []byte) []byte {
 	return h.scratch
 }
 
-// addCookies appends the cookies of value to the Cookie field, except those that nextCookiePair
-// skips.
+// addCookies appends the cookies in value to the Cookie header, except those that nextCookiePair skips.
 func (h *header) addCookies(value []byte) bool {
 	h.scratch = appendCookiePairs(append(h.scratch[:0], h.head.Fields.PeekID(field.Cookie)...), value)
 	return h.setKnown(field.Cookie, h.scratch)
@@ -86,7 +85,7 @@ func setCookieName(value []byte) []byte {
 	return name
 }
 
-// peekSetCookies returns the values of all Set-Cookie fields, joined with "; " if there are several.
+// peekSetCookies returns the values of all Set-Cookie headers, joined with "; ".
 func (h *ResponseHeader) peekSetCookies() []byte {
 	l := &h.head.Fields
 	first := l.FindID(field.SetCookie)
@@ -157,7 +156,7 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) {
 	}
 }
 
-// DelAllCookies removes all Set-Cookie fields.
+// DelAllCookies removes all Set-Cookie headers.
 func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
 
 // DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete one that has, set

@@ -8,10 +8,9 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// The fields that steer a connection are text and meaning at once. Whoever changes
-// the text changes the meaning here, in the same step; on the way out the text of
-// Content-Length and Transfer-Encoding is left out and made anew from what is
-// really sent.
+// Fields that control the connection are stored as text and as their meaning. Code that changes the text must
+// change the meaning in the same step, here. When a head is written, the text of Content-Length and
+// Transfer-Encoding is not used. Both are written anew from what is really sent.
 
 // putSteering sets or adds a field that controls the connection. The value has no control characters.
 func (h *header) putSteering(id field.ID, name, value []byte, add bool) bool {

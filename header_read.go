@@ -106,7 +106,7 @@ func readError(err, broken error, begun bool) error {
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	h.trailers.Reset()
 	var chunks http1.ChunkReader
-	// The reader of chunks finds trailers behind the last chunk, which was read.
+	// A ChunkReader finds trailers after the last chunk, which was already read.
 	if _, _, err := chunks.Next([]byte("0\r\n"), &trailerLimits, nil); err != nil {
 		return parseError(err)
 	}

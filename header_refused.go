@@ -6,8 +6,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Setters have no error to return. A name that they refuse is a mistake in the program, which the author learns from a
-// log line, once for each name.
+// Setters return no error. If a setter refuses a name, that is a mistake in the program. It is logged once for
+// each name, so that the author notices.
 
 // refusedNames are the names that were logged.
 var refusedNames struct {

@@ -150,8 +150,8 @@ func (h *RequestHeader) Protocol() []byte {
 	return h.header.Protocol()
 }
 
-// ProtoAtLeast reports whether the version of the request is at least major.minor. It is false for a name given to SetProtocol that is not
-// a version of HTTP.
+// ProtoAtLeast reports whether the version of the request is at least major.minor. It is false if SetProtocol
+// has set a name that is not a version of HTTP.
 func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 	p := h.Protocol()
 	if len(p) != len("HTTP/1.1") || string(p[:len("HTTP/")]) != "HTTP/" || p[6] != '.' || !isDigit(p[5]) || !isDigit(p[7]) {
@@ -163,14 +163,15 @@ func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Protocol returns any other name, such as "HTTP/2.0", as it was given; a request with
-// such a name is sent as HTTP/1.1. Over HTTP/2 the version that was set has no effect on what is sent.
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Protocol returns any other name, such as "HTTP/2.0",
+// unchanged, but the request is then sent as HTTP/1.1. Over HTTP/2 the version has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
 func (h *RequestHeader) SetProtocolBytes(protocol []byte) { h.setProtocol(protocol) }
 
-// setProtocol keeps the name of a protocol that is no version in the place of the reason, which a request has none of.
+// setProtocol sets the version. A name that is not a version is stored in head.Reason, because requests have no
+// reason phrase.
 func (h *RequestHeader) setProtocol(protocol []byte) {
 	if h.header.setProtocol(protocol) {
 		h.head.Reason = field.Span{}
@@ -307,8 +308,7 @@ func (h *RequestHeader) MultipartFormBoundary() []byte {
 	return boundary
 }
 
-// SetMultipartFormBoundary sets Content-Type to multipart/form-data with this
-// boundary.
+// SetMultipartFormBoundary sets Content-Type to multipart/form-data with this boundary.
 func (h *RequestHeader) SetMultipartFormBoundary(boundary string) {
 	h.SetMultipartFormBoundaryBytes(UnsafeBytes(boundary))
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Programs look field names up in maps, so loops show one spelling whatever case a name arrived in:
-// the one of AppendNormalizedHeaderKey. Names of known fields come from a table. All other names
-// that arrived in another case are converted into memory of the header's own. The bytes that were
-// received stay as they are, for RawHeaders and for whoever forwards the message.
+// Programs look up header names in maps, so loops show one spelling, the one of AppendNormalizedHeaderKey,
+// regardless of the case in which a name arrived. Names of known headers come from a table. All other names
+// that arrived in another case are converted into memory of the header. The received bytes stay unchanged for
+// RawHeaders and for forwarding.
 
-// shownNames has the names that loops show and that stand nowhere else. It only grows until it is
-// reset, so views of it hold, and several goroutines may loop at once.
+// shownNames stores the converted names that loops show. It only grows until it is reset, so views of it stay
+// valid, and several goroutines may loop at once.
 type shownNames struct {
 	mu   sync.Mutex
-	text []byte // names, a newline behind each
-	next int    // of text: where the name that is asked for next is likely to be
+	text []byte // names, each followed by a newline
+	next int    // offset in text where the next name is likely to be
 }
 
 func (s *shownNames) reset() { s.text, s.next = emptied(s.text), 0 }
 
-// shown returns how loops show the name of a field in l with that id.
+// shown returns the spelling in which loops show the name of a field in l with this id.
 func (h *header) shown(l *field.List, id field.ID, name []byte) []byte {
 	switch {
 	case h.flags&namesAsGiven != 0:
@@ -35,7 +35,8 @@ func (h *header) shown(l *field.List, id field.ID, name []byte) []byte {
 	return h.names.of(l, name)
 }
 
-// of returns name as it is shown. The first call converts all names of l at once, for a single allocation.
+// of returns the spelling in which loops show name. The first call converts all names of l at once, with a
+// single allocation.
 func (s *shownNames) of(l *field.List, name []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +69,7 @@ func (s *shownNames) addAll(l *field.List, size int) {
 	}
 }
 
-// isConverted reports whether the name is shown in another spelling that no table has.
+// isConverted reports whether loops show the name in another spelling that is not in the table of known names.
 func isConverted(id field.ID, name []byte) bool {
 	return id == field.Unknown && !isNormalizedHeaderKey(name)
 }
@@ -77,7 +78,7 @@ func (s *shownNames) add(name []byte) {
 	s.text = append(AppendNormalizedHeaderKeyBytes(s.text, name), '\n')
 }
 
-// find returns where name is, or -1. Loops ask for names in order, so it is mostly the next one.
+// find returns the offset of name, or -1. Loops ask for names in order, so it is usually the next one.
 func (s *shownNames) find(name []byte) int {
 	if s.isAt(s.next, name) {
 		return s.next

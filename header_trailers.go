@@ -8,9 +8,9 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Trailers are fields behind a chunked body (RFC 9110 §6.5). They are a list of
-// their own, never merged with the fields of the head: who wrote them knew more,
-// and proxies checked less.
+// Trailers are headers after a chunked body (RFC 9110 §6.5). They are stored in a list of their own and never
+// merged with the headers of the head. Their sender wrote them after the body, and proxies check them less
+// strictly.
 
 // SetTrailer announces trailers in the Trailer header: a comma-separated list of headers that follow a chunked body.
 // Headers set under these names, before or after the call, are sent as trailers instead of in the head. They are not
@@ -48,8 +48,8 @@ func (h *header) announce(names []byte, add bool) error {
 	return err
 }
 
-// appendTrailerNames appends the members of the list that may be names of trailers, with commas
-// between. The error is ErrBadTrailer if there are others.
+// appendTrailerNames appends the members of list that are allowed as trailers, separated by commas. The error
+// is ErrBadTrailer if other members were skipped.
 func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 	for len(list) > 0 {
 		var member []byte
@@ -77,13 +77,13 @@ func (h *header) appendTrailerNames(dst, list []byte) (_ []byte, err error) {
 	return dst, err
 }
 
-// announces reports whether Trailer names the field.
+// announces reports whether Trailer contains this name.
 func (h *header) announces(name []byte) bool {
 	return anyLineHasToken(&h.head.Fields, field.Trailer, UnsafeString(name))
 }
 
-// withdrawTrailers undoes what was announced: its fields are ordinary ones again. Those that
-// were received, under other names, are not.
+// withdrawTrailers undoes SetTrailer: the announced fields move back to the head. Received trailers with other
+// names stay trailers.
 func (h *header) withdrawTrailers() {
 	if h.flags&announced != 0 {
 		moveFields(&h.head.Fields, &h.trailers, h.announces)
@@ -92,7 +92,7 @@ func (h *header) withdrawTrailers() {
 	field.Del(&h.head.Fields, field.Trailer, "Trailer")
 }
 
-// moveFields moves the fields of src whose name is wanted behind those of dst.
+// moveFields moves those fields of src whose name is wanted to the end of dst.
 func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 	for i := 0; i < src.Len(); {
 		name, value := src.At(i)

@@ -23,8 +23,7 @@ func buildStatusLines() (t [len(statusMessages)]string) {
 	return t
 }
 
-// appendHead appends the head as a server sends it. It does not allocate but to
-// grow dst.
+// appendHead appends the head as a server sends it. It allocates only to grow dst.
 func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 	l := &h.head.Fields
 	if len(o.usual) > 0 && h.isUsual() {
@@ -36,7 +35,7 @@ func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 	if status < 200 || status == StatusNoContent {
 		length = lengthNone // RFC 9110 §8.6, RFC 9112 §6.1
 	}
-	// What a 304 says replaces what a cache has stored (RFC 9111 §3.2), and this is a guess.
+	// A cache replaces its stored headers by those of a 304 (RFC 9111 §3.2), and this Content-Type is a guess.
 	if o.defaultContentType && status != StatusNotModified && length != 0 && length != lengthNone &&
 		h.flags&noDefaultContentType == 0 && !l.Has(field.ContentType) {
 		dst = append(dst, "Content-Type: text/plain; charset=utf-8\r\n"...)
@@ -45,7 +44,7 @@ func (h *ResponseHeader) appendHead(dst []byte, o *outgoing) []byte {
 	return h.appendFraming(dst, o, length)
 }
 
-// appendStart appends the status line and what a server says of itself.
+// appendStart appends the status line, Server and Date.
 func (h *ResponseHeader) appendStart(dst []byte, o *outgoing) []byte {
 	l := &h.head.Fields
 	dst = h.appendStatusLine(dst)
@@ -60,12 +59,12 @@ func (h *ResponseHeader) appendStart(dst []byte, o *outgoing) []byte {
 	return dst
 }
 
-// headStarts keeps how most responses of a server begin, which changes once a second.
-// It is safe for concurrent use.
+// headStarts caches the start of most response heads of a server, which changes once per second. It is safe for
+// concurrent use.
 type headStarts struct{ last atomic.Pointer[headStart] }
 
-// headStart is what appendStart makes of an empty header at one time of day. It is
-// not written to once it is published.
+// headStart is the result of appendStart for an empty header in one second. It does not change after it was
+// published.
 type headStart struct {
 	second int64
 	text   []byte
@@ -82,7 +81,7 @@ func (s *headStarts) at(now time.Time, server string) []byte {
 	return start.text
 }
 
-// isUsual reports whether the head starts as that of an empty header does.
+// isUsual reports whether the head starts the same way as the head of an empty header.
 func (h *ResponseHeader) isUsual() bool {
 	l := &h.head.Fields
 	return (h.head.Status == 0 || h.head.Status == StatusOK) && h.head.Reason.Len == 0 &&
@@ -108,8 +107,7 @@ func (h *ResponseHeader) appendStatusLine(dst []byte) []byte {
 	return dst
 }
 
-// appendHead appends the head as a client sends it. It does not allocate but to
-// grow dst.
+// appendHead appends the head as a client sends it. It allocates only to grow dst.
 func (h *RequestHeader) appendHead(dst []byte, o *outgoing) []byte {
 	dst = append(dst, h.Method()...)
 	dst = append(dst, ' ')
@@ -127,8 +125,8 @@ func (h *RequestHeader) appendHead(dst []byte, o *outgoing) []byte {
 	return h.appendFraming(dst, o, o.length)
 }
 
-// appendUsual appends Host, and the fields that o wants and h has not. It returns
-// the index of Host, -1 without one or if it stays where it is.
+// appendUsual appends Host, and the default headers in o that h does not have. It returns the index of Host, or
+// -1 if there is no Host or it keeps its place.
 func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, host int) {
 	l := &h.head.Fields
 	host = -1
@@ -147,8 +145,8 @@ func (h *RequestHeader) appendUsual(dst []byte, o *outgoing) (_ []byte, host int
 	return dst, host
 }
 
-// appendFields appends the stored fields in order, but for the one at index skip
-// and for those that appendFraming writes.
+// appendFields appends the stored fields in order, except the one at index skip and those that appendFraming
+// writes.
 func (h *header) appendFields(dst []byte, length int64, skip int) []byte {
 	l := &h.head.Fields
 	for i := range l.Len() {
@@ -161,7 +159,7 @@ func (h *header) appendFields(dst []byte, length int64, skip int) []byte {
 			}
 		case field.Expect:
 			if !h.IsHTTP11() && h.sentMinor() > 0 {
-				continue // what counts for nothing in HTTP/1.0 would count in HTTP/1.1
+				continue // it has no effect in HTTP/1.0, but would have one in HTTP/1.1
 			}
 		}
 		if i == skip {
@@ -173,8 +171,7 @@ func (h *header) appendFields(dst []byte, length int64, skip int) []byte {
 	return dst
 }
 
-// appendFraming appends the fields that say where the body and the connection end,
-// and the empty line.
+// appendFraming appends the headers that say where the body and the connection end, and the empty line.
 func (h *header) appendFraming(dst []byte, o *outgoing, length int64) []byte {
 	switch {
 	case length >= 0:
@@ -206,7 +203,7 @@ func (h *header) appendFraming(dst []byte, o *outgoing, length int64) []byte {
 	return append(dst, "\r\n\r\n"...)
 }
 
-// asStored is what the header itself says about going out.
+// asStored returns the outgoing that the header itself asks for.
 func (h *header) asStored() outgoing {
 	o := outgoing{length: h.sentLength(), close: h.ConnectionClose()}
 	o.keepAlive = h.head.Flags&http1.ConnectionKeepAlive != 0

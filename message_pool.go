@@ -12,7 +12,7 @@ var (
 	responses = sync.Pool{New: func() any { return new(Response) }}
 )
 
-// How many bytes of a body's buffer a message keeps when it is reset.
+// requestBodyKeep and responseBodyKeep limit the body buffer that a message keeps when it is reset, in bytes.
 var requestBodyKeep, responseBodyKeep atomic.Int64
 
 func init() { SetBodySizePoolLimit(maxKeptBuffer, maxKeptBuffer) }
@@ -34,7 +34,7 @@ func AcquireRequest() *Request { return requests.Get().(*Request) }
 // overwrite the memory that views refer to.
 func ReleaseRequest(req *Request) {
 	if bufpool.Poisons {
-		req.values.reset() // what is closed may look at the request
+		req.values.reset() // closing a value may look at the request
 		req.poison()
 	}
 	req.Reset()
@@ -54,8 +54,7 @@ func ReleaseResponse(resp *Response) {
 	responses.Put(resp)
 }
 
-// retire gives the buffer of an empty body back, which poisons it in race builds,
-// and does the same to what the header kept.
+// retire frees the buffer of an empty body. Race builds poison it, and also what the header has kept.
 func (b *body) retire(h *header) {
 	bufpool.Put(b.buf)
 	b.buf = nil

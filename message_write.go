@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// message is what Request and Response have in common for writing.
+// message is implemented by Request and Response, for writing.
 type message interface{ Write(w *bufio.Writer) error }
 
-// sizeRewritten is a body.size: not known, and not what the header says either.
+// sizeRewritten is a value of body.size. The size is unknown, and the length in the header does not apply
+// either.
 const sizeRewritten = -2
 
-// streamLength returns how a stream goes out: in so many bytes, or lengthChunked.
+// streamLength returns the length to announce for a stream: a number of bytes, or lengthChunked.
 func (b *body) streamLength(h *header) int64 {
 	if n := h.sentLength(); n >= 0 && b.size != sizeRewritten {
 		return n
@@ -24,7 +25,7 @@ func (b *body) streamLength(h *header) int64 {
 	return lengthChunked
 }
 
-// countingWriter counts what reaches w.
+// countingWriter counts the bytes that are written to w.
 type countingWriter struct {
 	w io.Writer
 	n int64

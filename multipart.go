@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	// maxFormFiles is how many bytes of a form's files are kept in memory. What is
-	// beyond goes to temporary files.
+	// maxFormFiles is how many bytes of a form's files stay in memory. The rest goes to temporary files.
 	maxFormFiles = 2 << 20
 
-	// maxFormSize bounds a form that MultipartForm reads, in bytes, decoded.
+	// maxFormSize is the size limit of MultipartForm in bytes, after decoding.
 	maxFormSize = 256 << 20
 )
 
@@ -41,8 +40,8 @@ func (req *Request) MultipartReader() (*MultipartReader, error) {
 	return NewMultipartReader(bytes.NewReader(req.Body()), boundary)
 }
 
-// boundary returns the boundary of a form, "" if the body is none. Two boundaries, or
-// two types, could be read either way and count as none.
+// boundary returns the boundary of a form, or "" if the body is not a form. Two boundaries or two media types
+// would be ambiguous, so they count as none.
 func (req *Request) boundary() string {
 	fields := &req.Header.head.Fields
 	boundary := req.Header.MultipartFormBoundary()
@@ -81,7 +80,7 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 //
 // It consumes a stream. Body and BodyWriteTo rebuild the body from the form if needed.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
-	if req.form != nil && !req.formed { // it is that of another body
+	if req.form != nil && !req.formed { // it was parsed from another body
 		req.dropForm()
 	}
 	if req.form != nil {
@@ -139,8 +138,8 @@ func (req *Request) parseForm(boundary string, limit int) (*multipart.Form, erro
 	return form, decodeError(err)
 }
 
-// readForm parses the form on r. Not a byte reaches mime/multipart that has not been
-// through a MultipartReader, and its bounds. Unless it is 0, maxParts is a smaller one of parts.
+// readForm parses the form in r. All bytes pass through a MultipartReader and its limits before mime/multipart
+// sees them. maxParts is an additional limit for the number of parts, unless it is 0.
 func readForm(r io.Reader, boundary string, maxParts int) (*multipart.Form, error) {
 	parts, err := NewMultipartReader(r, boundary)
 	if err != nil {
@@ -159,13 +158,13 @@ func readForm(r io.Reader, boundary string, maxParts int) (*multipart.Form, erro
 	return nil, err
 }
 
-// formFeed writes the parts of a form down again, one after the other.
+// formFeed writes the parts of a form again, one after the other.
 type formFeed struct {
 	parts    *MultipartReader
 	boundary string
-	out      []byte // what stands before the content of part
+	out      []byte // bytes before the content of part
 	part     *Part
-	max      int // parts; 0: as many as there may be in any body
+	max      int // maximum number of parts; 0 means the limit of every body
 	err      error
 }
 
@@ -206,7 +205,7 @@ func (f *formFeed) next() {
 	}
 }
 
-// limitedReader yields ErrBodyTooLarge after left bytes, if there are more.
+// limitedReader returns ErrBodyTooLarge if there are more than left bytes.
 type limitedReader struct {
 	r    io.Reader
 	left int
@@ -233,7 +232,7 @@ func (req *Request) RemoveMultipartFormFiles() {
 
 func (req *Request) dropForm() {
 	if _, ok := req.stream.(*writtenStream); ok {
-		req.ResetBody() // it is made of the form
+		req.ResetBody() // it is generated from the form
 	}
 	req.form.RemoveAll()
 	req.form = nil
@@ -269,7 +268,7 @@ func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) erro
 	return out.Close()
 }
 
-// withoutLineEnds leaves out what mime/multipart escapes in names, as browsers do.
+// withoutLineEnds removes the characters that mime/multipart escapes in names, as browsers do.
 var withoutLineEnds = strings.NewReplacer("\r", "", "\n", "")
 
 func sortedKeys[V any](m map[string]V) []string {

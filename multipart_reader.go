@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxParts        = 1000     // of a multipart body
-	maxPartHeader   = 8 << 10  // bytes of the header of a part
-	multipartWindow = 16 << 10 // bytes of the body that are held; more than maxPartHeader
+	maxParts        = 1000     // in a multipart body
+	maxPartHeader   = 8 << 10  // bytes in the header of a part
+	multipartWindow = 16 << 10 // bytes of the body in memory; more than maxPartHeader
 	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
 )
 
@@ -26,7 +26,7 @@ const (
 // begin with its boundary. A MultipartReader must be used by one goroutine only.
 type MultipartReader struct {
 	r     io.Reader
-	buf   []byte // buf[pos:] is what was read and not used; taken from bufpool
+	buf   []byte // buf[pos:] was read and not used yet; from bufpool
 	pos   int
 	delim []byte // CRLF "--" boundary
 	parts int
@@ -42,11 +42,11 @@ func NewMultipartReader(r io.Reader, boundary string) (*MultipartReader, error) 
 		return nil, ErrNoMultipartForm
 	}
 	m := &MultipartReader{r: r, delim: []byte("\r\n--" + boundary), buf: bufpool.Get(multipartWindow)}
-	m.buf = append(m.buf, '\r', '\n') // so that the first boundary is like the others
+	m.buf = append(m.buf, '\r', '\n') // so that the first boundary looks like all others
 	return m, nil
 }
 
-// isBoundary reports whether b may be a boundary, RFC 2046 §5.1.1.
+// isBoundary reports whether b is a valid boundary (RFC 2046 §5.1.1).
 func isBoundary[S ascii.Text](b S) bool {
 	if len(b) == 0 || len(b) > maxBoundary || b[len(b)-1] == ' ' {
 		return false
@@ -84,7 +84,7 @@ func (m *MultipartReader) NextPart() (*Part, error) {
 	return p, nil
 }
 
-// stop makes err the outcome of all calls to come.
+// stop makes all later calls return err.
 func (m *MultipartReader) stop(err error) error {
 	m.err = err
 	if m.buf != nil {
@@ -119,9 +119,9 @@ func (m *MultipartReader) nextPart() (*Part, error) {
 	return p, nil
 }
 
-// skip goes on to the next delimiter, over the rest of a part. Before the first part
-// stands nothing, or an empty line: a preamble, which RFC 2046 has and forms have
-// not, is where readers differ about what a line is.
+// skip skips the rest of a part, up to the next delimiter. Before the first part it allows nothing or an empty
+// line. Forms have no preamble, although RFC 2046 allows one, and parsers disagree about what a line in a
+// preamble is.
 func (m *MultipartReader) skip() error {
 	for before := 2; ; before = 0 {
 		n, err := m.data()
@@ -135,7 +135,7 @@ func (m *MultipartReader) skip() error {
 	}
 }
 
-// fill reads more of the body behind buf[pos:].
+// fill reads more of the body into the buffer, after buf[pos:].
 func (m *MultipartReader) fill() error {
 	if m.eof {
 		return io.ErrUnexpectedEOF
@@ -158,8 +158,7 @@ func (m *MultipartReader) fill() error {
 	return io.ErrNoProgress
 }
 
-// data returns how many bytes at buf[pos:] are data of the part: 0 only where the
-// delimiter stands.
+// data returns how many bytes at buf[pos:] belong to the content of the part. It returns 0 only at a delimiter.
 func (m *MultipartReader) data() (int, error) {
 	for {
 		b := m.buf[m.pos:]
@@ -179,8 +178,8 @@ func (m *MultipartReader) data() (int, error) {
 	}
 }
 
-// plainData returns the index of the first byte of b with which delim begins, or may
-// begin as far as b goes. delim has one CR, in front.
+// plainData returns the index of the first byte in b at which delim begins or, if b ends first, may begin.
+// delim has only one CR, which is its first byte.
 func plainData(b, delim []byte) int {
 	if i := bytes.Index(b, delim); i >= 0 {
 		return i
@@ -192,8 +191,8 @@ func plainData(b, delim []byte) int {
 	return len(b)
 }
 
-// endsPart reports whether what follows a delimiter makes it one; otherwise it is
-// the beginning of a longer word, and data. It is not sure if it needs more of rest.
+// endsPart reports whether rest, the bytes after a delimiter, confirm that it is one. If not, the delimiter is
+// the beginning of a longer word and belongs to the content. sure is false if more of rest is needed.
 func endsPart(rest []byte) (ends, sure bool) {
 	if len(rest) == 0 {
 		return false, false
@@ -207,8 +206,8 @@ func endsPart(rest []byte) (ends, sure bool) {
 	return false, true
 }
 
-// delimiter goes past the delimiter at buf[pos:], up to the CRLF that ends it.
-// io.EOF says that it is the last one.
+// delimiter skips the delimiter at buf[pos:], up to the CRLF that ends it. It returns io.EOF for the closing
+// delimiter.
 func (m *MultipartReader) delimiter() error {
 	for {
 		rest, closing := bytes.CutPrefix(m.buf[m.pos+len(m.delim):], []byte("--"))
@@ -230,7 +229,7 @@ func (m *MultipartReader) delimiter() error {
 
 var crlf = []byte("\r\n")
 
-// header reads the header of the part, whose lines follow the CRLF at buf[pos:].
+// header reads the header of the part. Its lines follow the CRLF at buf[pos:].
 func (m *MultipartReader) header() (head string, err error) {
 	n := 0
 	for {
@@ -248,8 +247,7 @@ func (m *MultipartReader) header() (head string, err error) {
 	}
 	head = string(m.buf[m.pos+2 : m.pos+n+2])
 	m.pos += n + 2
-	// The CRLF of the empty line may be the beginning of the next delimiter: a part
-	// without content.
+	// The CRLF of the empty line may be the start of the next delimiter, if the part has no content.
 	if n, err := m.data(); n > 0 {
 		m.pos += 2
 	} else if err != nil {
@@ -273,13 +271,13 @@ func checkPartHeader(head string) error {
 // Part is one part of a multipart body. It has a header, and it reads its content as an io.Reader until the next part
 // is requested. Strings that its methods return may be kept.
 type Part struct {
-	m        *MultipartReader // nil when the next part was asked for
-	head     string           // field lines, each with its CRLF
+	m        *MultipartReader // nil after the next call of NextPart
+	head     string           // header lines, each with its CRLF
 	formName string
 	fileName string
 }
 
-var errPartGone = errors.New("gallop: part was read after the next one was asked for")
+var errPartGone = errors.New("gallop: part was read after a call of NextPart")
 
 // Read reads the content of the part, up to io.EOF.
 func (p *Part) Read(b []byte) (int, error) {
@@ -331,9 +329,9 @@ func (p *Part) Fields() iter.Seq2[string, string] {
 	}
 }
 
-// readDisposition takes the names out of Content-Disposition. Two of them, or two
-// parameters of one name, could be read either way and are refused, and so are control
-// characters, which the coding of RFC 2231 could bring into a name.
+// readDisposition reads the names from Content-Disposition. It refuses two such headers, and a parameter that
+// occurs twice, because they are ambiguous. It also refuses control characters, which the encoding of RFC 2231
+// could put into a name.
 func (p *Part) readDisposition() error {
 	seen := false
 	for name, value := range p.Fields() {

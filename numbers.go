@@ -10,7 +10,7 @@ import (
 
 var (
 	errNotUint   = errors.New("gallop: not an unsigned decimal number that fits an int")
-	errNotUfloat = errors.New("gallop: not a number that is zero or more")
+	errNotUfloat = errors.New("gallop: not a number of at least zero")
 )
 
 // AppendUint appends n in decimal to dst. It panics if n is negative.

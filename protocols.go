@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Protocols is a set of HTTP protocols. It has the methods of net/http's type of the same name. The zero value is the empty set.
-// Protocols values may be compared with ==.
+// Protocols is a set of HTTP protocols. It has the methods of net/http's type of the same name. The zero value
+// is the empty set. Protocols values may be compared with ==.
 //
-// Server.Protocols, Client.Protocols and HostClient.Protocols are pointers: nil means the protocols that this version of the module
-// recommends. That is HTTP/1 (HTTP/1.1 and HTTP/1.0) now. A later version that supports HTTP/2 over TLS will recommend it as well, so
-// set the field if a program must keep to HTTP/1.
+// Server.Protocols, Client.Protocols and HostClient.Protocols are pointers: nil means the protocols that this
+// version of the module recommends. At present that is HTTP/1, which means HTTP/1.1 and HTTP/1.0. A later
+// version that supports HTTP/2 over TLS will recommend that too, so set the field if a program must use only
+// HTTP/1.
 //
-// This version supports HTTP/1 only. A set that contains anything else, or that does not contain HTTP/1, is refused with an error that is
-// ErrProtocols to errors.Is.
+// This version supports HTTP/1 only. It refuses a set that contains anything else or lacks HTTP/1, with an
+// error that wraps ErrProtocols.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -72,25 +73,25 @@ func (p *Protocols) check() error {
 	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
 }
 
-// HTTP2Config configures HTTP/2. Its fields have the names and meanings of net/http's type of the same name. In each field, zero means the
-// default. A field that only one side uses says so; the other side ignores it.
+// HTTP2Config configures HTTP/2. Its fields have the names and meanings of net/http's type of the same name. In
+// each field, zero means the default. A field that only one side uses says so; the other side ignores it.
 //
-// This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. An HTTP2Config must not be changed once a Server or
-// client that points to it is used.
+// This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. Do not change an
+// HTTP2Config once a Server or client that points to it is used.
 type HTTP2Config struct {
-	// MaxConcurrentStreams is how many streams a client may have open at a time on one connection of a Server.
-	// Server.Concurrency bounds connections, not streams. The default is at least 100.
+	// MaxConcurrentStreams limits the streams that a client may have open at a time on one connection of a
+	// Server. Server.Concurrency limits connections, not streams. The default is at least 100.
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes a client wait when the server's limit for streams on a connection is reached.
 	// By default the client opens another connection, up to its MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
-	// MaxDecoderHeaderTableSize bounds the table that headers from the peer are decompressed with, in bytes (RFC 7541 §4.2).
-	// It must be less than 4 MiB; other values mean the default.
+	// MaxDecoderHeaderTableSize limits the table that decompresses headers from the peer, in bytes (RFC 7541
+	// §4.2). It must be less than 4 MiB; other values mean the default.
 	MaxDecoderHeaderTableSize int
 
-	// MaxEncoderHeaderTableSize bounds the table that headers to the peer are compressed with, in bytes (RFC 7541 §4.2).
+	// MaxEncoderHeaderTableSize limits the table that compresses headers to the peer, in bytes (RFC 7541 §4.2).
 	// It must be less than 4 MiB; other values mean the default.
 	MaxEncoderHeaderTableSize int
 
@@ -110,11 +111,12 @@ type HTTP2Config struct {
 	// still there. Zero means no checks.
 	SendPingTimeout time.Duration
 
-	// PingTimeout is how long the peer may take to answer a PING frame before the connection is closed. The default is 15 s.
+	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
+	// default is 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout closes a connection on which no byte could be written for this long although there was something to
-	// write. Zero means no timeout here; a Server's own limits for writing hold nevertheless.
+	// WriteByteTimeout closes a connection on which no byte could be written for this long although data was
+	// waiting. Zero means no timeout here. The write limits of a Server apply in addition.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.

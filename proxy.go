@@ -20,73 +20,79 @@ import (
 // defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
 const defaultProxyTimeout = 10 * time.Second
 
-// ProxyDialer makes connections through proxies: its DialContext, Dial and
-// DialTimeout are for the fields of HostClient with those names. Every connection is a
-// tunnel, for http as for https. The proxy resolves names. Unix sockets are
-// dialed without a proxy. The zero value uses the proxies of the environment, for plain HTTP.
+// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout fit the fields
+// of HostClient with those names. Every connection is a tunnel, for http as well as for https, and the proxy
+// resolves the names. Unix sockets are dialed directly. The zero value uses the proxies of the environment, by
+// the rules for plain HTTP.
 //
-// All methods may be called concurrently. Fields must not be changed after the first
-// call. A dial that fails returns an *ErrDialWithUpstream, with a *ProxyError in it if
-// there was a proxy.
+// All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
+// is an *ErrDialWithUpstream. It wraps a *ProxyError if a proxy was used.
 type ProxyDialer struct {
-	// URL is the proxy for all connections. nil means that Proxy chooses. Its scheme is
-	//   - http, for CONNECT (RFC 9110 §9.3.6),
-	//   - https, for the same over TLS to the proxy,
-	//   - socks5 or socks5h, for SOCKS 5 (RFC 1928).
+	// URL is the proxy for all connections. If it is nil, Proxy chooses. Its scheme is one of these:
 	//
-	// The user information is sent to the proxy as Basic credentials (RFC 7617), or
-	// those of RFC 1929.
+	//   - http: CONNECT (RFC 9110 §9.3.6)
+	//   - https: CONNECT, with TLS to the proxy
+	//   - socks5 or socks5h: SOCKS 5 (RFC 1928)
+	//
+	// User name and password in the URL are sent to the proxy, as Basic credentials (RFC 7617) or as RFC 1929
+	// says for SOCKS.
 	URL *url.URL
 
-	// Proxy chooses the proxy if URL is nil, and returns nil to connect directly. target has
-	// only a scheme, which is Scheme, and a host with a port. ctx is that of the dial. nil means
-	// the rules that the environment had at the first dial of the process.
+	// Proxy chooses the proxy if URL is nil. It returns nil for a direct connection. target contains only a
+	// scheme, which is Scheme, and a host with a port. ctx is the context of the dial. If Proxy is nil, the
+	// dialer uses the rules that the environment contained at the first dial of the process.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
 	Scheme string
 
-	// Authorization is the Proxy-Authorization for CONNECT, instead of what the URL
-	// says.
+	// Authorization is the Proxy-Authorization header of CONNECT. It replaces the credentials in the URL. If it
+	// is empty, the credentials in the URL are sent.
 	Authorization string
 
-	// TLSConfig is for https proxies. ServerName is the host of the proxy unless set.
+	// TLSConfig configures TLS to https proxies. Nil means the default configuration. If ServerName is empty,
+	// it is the host of the proxy.
 	TLSConfig *tls.Config
 
-	// Connect connects to the proxy, and to what is dialed without one. nil is the
-	// DialContext of the TCPDialer that Dial uses.
+	// Connect opens connections to proxies, and direct connections. Nil means the DialContext method of the
+	// TCPDialer that Dial uses.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSHandshakeTimeout is how long the TLS handshake with an https proxy may take. If it is not positive, only
-	// Timeout limits it.
+	// TLSHandshakeTimeout limits the TLS handshake with an https proxy. If it is zero or negative, only Timeout
+	// limits the handshake.
 	TLSHandshakeTimeout time.Duration
 
-	// ConnectHeader is called with the header of each CONNECT before it is sent, and may add fields. The header
-	// belongs to ConnectHeader as long as that runs. target is the host:port that the proxy is asked for. If
-	// ConnectHeader returns an error, the dial fails with that. It may be nil.
+	// ConnectHeader is called with the header of each CONNECT before it is sent, and may add headers. target is
+	// the host:port that the proxy is asked to connect to. h is valid until the function returns. If the
+	// function returns an error, the dial fails with that error. Nil adds nothing.
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
-	// OnConnectResponse is called with the response to each CONNECT, also with one that refuses. resp may be used as
-	// long as OnConnectResponse runs. If it returns an error, the dial fails with that. It may be nil.
+	// OnConnectResponse is called with the response to each CONNECT, including refusals. resp is valid until
+	// the function returns. If the function returns an error, the dial fails with that error. It may be nil.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
-	// Timeout is how long a dial may take, all in all, if DialTimeout does not say
-	// otherwise. 0 is 10 seconds, negative is for ever.
+	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. A negative
+	// value means no limit other than the context. DialTimeout uses its argument instead.
 	Timeout time.Duration
 
 	tls    clientTLS
 	shared *clientTLS // instead of tls, of the client that dials
 }
 
-// ProxyError says that a proxy did not do what it was asked for.
+// ProxyError says why a proxy did not open a tunnel.
 type ProxyError struct {
-	Proxy      string // host:port
-	StatusCode int    // of the refusal of an HTTP proxy, or 0
-	Err        error  // what else was wrong, or nil
+	// Proxy is the address of the proxy, as host:port.
+	Proxy string
+
+	// StatusCode is the status with which an HTTP proxy refused, or 0 if it did not.
+	StatusCode int
+
+	// Err is the reason if the proxy did not refuse with a status. Otherwise it is nil.
+	Err error
 }
 
-// Error names the proxy and the reason. It has no credentials, and no bytes of what
-// the proxy said.
+// Error returns a text with the proxy and the reason. It contains neither credentials nor bytes that the proxy
+// sent.
 func (e *ProxyError) Error() string {
 	text := "gallop: proxy " + strconv.Quote(e.Proxy) + ": "
 	if e.Err == nil {
@@ -95,25 +101,26 @@ func (e *ProxyError) Error() string {
 	return text + e.Err.Error()
 }
 
-// HTTPStatus returns StatusCode, the status with which the proxy refused. It is 0 if the proxy did not refuse, and for SOCKS
-// proxies. The server behind the proxy has not seen the request.
+// HTTPStatus returns StatusCode, the status with which the proxy refused. It is 0 if the proxy did not refuse,
+// and for SOCKS proxies. The server behind the proxy has not seen the request.
 func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns Err.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
-// Dial connects to addr, which is host:port, within Timeout.
+// Dial connects to addr, which has the form host:port, within Timeout.
 func (d *ProxyDialer) Dial(addr string) (net.Conn, error) {
 	return d.DialContext(context.Background(), "tcp", addr)
 }
 
-// DialTimeout connects to addr within timeout.
+// DialTimeout connects to addr, which has the form host:port, within timeout. If timeout is zero or negative,
+// the dial fails.
 func (d *ProxyDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialWithin(context.Background(), timeout, "tcp", addr)
 }
 
-// DialContext connects to addr within Timeout and as long as ctx allows. The network
-// is for what is dialed without a proxy.
+// DialContext connects to addr within Timeout, and gives up when ctx is done. network applies to direct
+// connections only.
 func (d *ProxyDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	switch {
 	case d.Timeout < 0:

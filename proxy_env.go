@@ -9,21 +9,21 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// ProxyRules choose a proxy by what is dialed, in the way of the environment
-// variables of the same names. Fields must not be changed after the first call of
-// Proxy, which may be called concurrently.
+// ProxyRules choose the proxy for a connection. The rules have the meaning of the environment variables
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Proxy may be called concurrently. Do not change fields after its first
+// call.
 type ProxyRules struct {
-	// HTTPProxy is the proxy for plain HTTP: a URL, or host:port of an HTTP proxy.
-	// Empty is none.
+	// HTTPProxy is the proxy for http: a URL, or the host:port of an HTTP proxy. If it is empty, http uses no
+	// proxy.
 	HTTPProxy string
 
-	// HTTPSProxy is that for https.
+	// HTTPSProxy is the proxy for https: a URL, or the host:port of an HTTP proxy. If it is empty, https uses
+	// no proxy.
 	HTTPSProxy string
 
-	// NoProxy is what is dialed without a proxy: names, which stand for those
-	// below them too, IP addresses and prefixes such as 10.0.0.0/8, all of them perhaps
-	// with a port, with commas between them; or "*". Localhost and
-	// loopback addresses always are.
+	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
+	// or a prefix such as 10.0.0.0/8. A name includes the names below it. A name or an address may have a port.
+	// "*" means all hosts. Localhost and loopback addresses are always dialed directly.
 	NoProxy string
 
 	cgi bool // HTTP_PROXY may be a field of a request
@@ -33,11 +33,11 @@ type ProxyRules struct {
 	broken error // a proxy is no URL
 }
 
-// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY,
-// or in http_proxy, https_proxy and no_proxy, which take precedence.
+// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Their lowercase forms
+// http_proxy, https_proxy and no_proxy are used if the former are not set.
 //
-// In a CGI program HTTP_PROXY is not trusted, since it may be the field Proxy of a
-// request; a dial that needs it fails.
+// In a CGI program HTTP_PROXY is not trusted, because it may come from the Proxy header of a request. A dial
+// that needs it fails.
 func ProxyRulesFromEnvironment() *ProxyRules {
 	env := httpproxy.FromEnvironment()
 	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}
@@ -46,10 +46,10 @@ func ProxyRulesFromEnvironment() *ProxyRules {
 // environmentRules are those that the environment had when they were asked for first.
 var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
-// Proxy returns the URL of the proxy for target, or nil if there is none. It uses only the scheme
-// and the host of target. If a proxy in the rules is not valid, Proxy returns an error, so that
-// nothing is dialed directly by mistake. Proxy has the type of the fields of Client, HostClient and
-// ProxyDialer with that name. It ignores the context.
+// Proxy returns the URL of the proxy for target, or nil for a direct connection. It uses only the scheme and
+// the host of target. If a proxy in the rules is invalid, Proxy returns an error, so that nothing is dialed
+// directly by mistake. It ignores the context. Proxy fits the fields of Client, HostClient and ProxyDialer with
+// that name.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		env := httpproxy.Config{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}

@@ -27,11 +27,11 @@ type Request struct {
 	body
 
 	uri       URI
-	uriParsed bool // uri holds what Header says, or what it was set to
+	uriParsed bool // uri was parsed from Header or set
 	uriUsed   bool // uri is not empty
 	uriErr    error
-	uriShown  bool     // by URI: whoever called it may change uri at any time
-	uriProof  uriProof // what is known of uri since it was last changed
+	uriShown  bool     // URI was called, so the program may change uri at any time
+	uriProof  uriProof // what is known about uri since its last change
 
 	postArgs       Args
 	postArgsParsed bool
@@ -41,9 +41,9 @@ type Request struct {
 	values  userValues
 	timeout time.Duration
 	sent    *sentHead       // nil until a client has sent the request
-	ctx     context.Context // of the call in flight, see Context
+	ctx     context.Context // context of the call in flight, see Context
 	isTLS   bool
-	maxArgs int // in the query and in a form; 0: no limit
+	maxArgs int // limit for the query and for a form; 0 means no limit
 
 	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has another host.
 	UseHostHeader bool
@@ -63,18 +63,18 @@ type Request struct {
 // Reset makes the request empty. It closes the body stream and the user values, and removes the temporary files of
 // the form.
 func (req *Request) Reset() {
-	req.values.reset() // first: what is closed may look at the request
+	req.values.reset() // first, because closing a value may look at the request
 	req.resetButValues()
 }
 
-// resetButValues is Reset that leaves the user values alone.
+// resetButValues does the same as Reset, but keeps the user values.
 func (req *Request) resetButValues() {
 	req.Header.Reset()
 	req.resetContent()
 }
 
-// poison overwrites what views of the request refer to, but for what it borrowed. What it
-// says does not count any more: Reset it.
+// poison overwrites the memory that views of the request refer to, except borrowed memory. The contents are
+// invalid afterwards, so call Reset.
 func (req *Request) poison() {
 	req.Header.poison()
 	req.body.poison()
@@ -90,7 +90,7 @@ func (req *Request) resetContent() {
 	req.resetParsed()
 }
 
-// resetParsed resets what was made of header and body, and the options.
+// resetParsed resets everything that was parsed from header and body, and the options.
 func (req *Request) resetParsed() {
 	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 	if req.uriUsed {
@@ -152,7 +152,7 @@ func (req *Request) parseURI() error {
 	return req.uriErr
 }
 
-// readURI sets uri to what the header says.
+// readURI sets uri to the URI in the header.
 func (req *Request) readURI(uri *URI) error {
 	host, uriBytes := req.Header.Host(), req.Header.RequestURI()
 	if req.Header.head.TargetChecked {
@@ -164,7 +164,7 @@ func (req *Request) readURI(uri *URI) error {
 		uri.setTarget(&t, host, req.isTLS)
 		return nil
 	}
-	// What was set on a client may be less strict than what a server accepts.
+	// A target that a client has set may be less strict than a target that a server accepts.
 	if err := uri.Parse(host, uriBytes); err != nil {
 		return err
 	}
@@ -194,18 +194,18 @@ func (req *Request) Host() []byte { return req.URI().Host() }
 // SetHost sets the host of the URI.
 func (req *Request) SetHost(host string) { req.URI().SetHost(host) }
 
-// uriProof is what is known of a request's URI. It holds as long as nobody could have
-// changed that, which URI gives everybody leave to do for ever.
+// uriProof says what is known about the URI of a request. It is reset whenever the URI may have changed. After
+// a call of the method URI, the program may change the URI at any time.
 type uriProof uint8
 
 const (
 	uriUnproven uriProof = iota
-	uriSettled           // uri.requestURI is what uri.RequestURI would return
-	uriChecked           // and is what target.Check accepts, if the method is not CONNECT
+	uriSettled           // uri.requestURI equals what uri.RequestURI would return
+	uriChecked           // and target.Check accepts it, if the method is not CONNECT
 )
 
-// updateTarget makes the target in the header that of the URI. A path that nobody
-// changed stays byte for byte what it was.
+// updateTarget writes the target of the URI into the header. A path that was not changed stays the same, byte
+// for byte.
 func (req *Request) updateTarget() {
 	if req.uriProof != uriUnproven && bytes.Equal(req.uri.requestURI, req.Header.RequestURI()) {
 		return
@@ -228,8 +228,8 @@ func (req *Request) updateTarget() {
 	req.Header.SetRequestURIBytes(req.uri.RequestURI())
 }
 
-// checkTarget reports what is wrong with the target, which updateHeader has made what it
-// is. The header is looked at in any case: views of it may have been written to.
+// checkTarget returns what is wrong with the target in the header. Call updateHeader first. It always looks at
+// the header, because the program may have written to a view of it.
 func (req *Request) checkTarget() error {
 	to := req.Header.RequestURI()
 	if req.uriProof == uriChecked && req.uriParsed && !req.Header.IsConnect() && bytes.Equal(req.uri.requestURI, to) {
@@ -242,7 +242,7 @@ func (req *Request) checkTarget() error {
 	return err
 }
 
-// updateHeader brings the header up to date with the URI.
+// updateHeader writes changes of the URI into the header.
 func (req *Request) updateHeader() error {
 	if len(req.Header.Host()) > 0 && !req.uriParsed {
 		return nil
@@ -264,8 +264,8 @@ func (req *Request) updateHeader() error {
 	return nil
 }
 
-// withoutZone returns host without the zone of an IPv6 address, which means something on this
-// machine only and is not sent (RFC 6874 §4).
+// withoutZone returns host without the zone of an IPv6 address. A zone has a meaning on this machine only and
+// is not sent (RFC 6874 §4).
 func withoutZone(host []byte) []byte {
 	zone, end := bytes.IndexByte(host, '%'), bytes.IndexByte(host, ']')
 	if zone < 0 || end < zone {
@@ -274,8 +274,8 @@ func withoutZone(host []byte) []byte {
 	return append(bytes.Clone(host[:zone]), host[end:]...)
 }
 
-// setBasicAuth sends the userinfo of the URI as RFC 7617 has it, with its escapes decoded
-// (RFC 3986 §2.4).
+// setBasicAuth sends the userinfo of the URI as Basic credentials (RFC 7617). Its percent escapes are decoded
+// first (RFC 3986 §2.4).
 func (req *Request) setBasicAuth() {
 	var pairRoom, valueRoom [128]byte
 	pair := append(target.AppendUnescape(pairRoom[:0], req.uri.Username()), ':')

@@ -11,13 +11,13 @@ func (req *Request) SetRequestURIBytes(requestURI []byte) {
 // SetHostBytes does the same as [Request.SetHost], but takes a []byte.
 func (req *Request) SetHostBytes(host []byte) { req.URI().SetHostBytes(host) }
 
-// SetUserValueBytes is SetUserValue for the key that the bytes spell.
+// SetUserValueBytes does the same as [Request.SetUserValue], but takes a key of type []byte.
 func (req *Request) SetUserValueBytes(key []byte, value any) { req.values.setText(key, value) }
 
-// UserValueBytes is UserValue for the key that the bytes spell.
+// UserValueBytes does the same as [Request.UserValue], but takes a key of type []byte.
 func (req *Request) UserValueBytes(key []byte) any { return req.values.getText(key) }
 
-// RemoveUserValueBytes is RemoveUserValue for the key that the bytes spell.
+// RemoveUserValueBytes does the same as [Request.RemoveUserValue], but takes a key of type []byte.
 func (req *Request) RemoveUserValueBytes(key []byte) { req.values.remove(req.values.indexText(key)) }
 
 // VisitUserValues calls visitor for each value whose key is a string.

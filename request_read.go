@@ -74,7 +74,7 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (e
 	return req.readBody(&from, maxBodySize)
 }
 
-// readBody makes what b yields the body.
+// readBody reads from to its end and makes the result the body.
 func (b *body) readBody(from *bufferedBody, limit int) (err error) {
 	b.ResetBody()
 	b.buf, err = from.appendAll(b.buf, limit)
@@ -82,14 +82,14 @@ func (b *body) readBody(from *bufferedBody, limit int) (err error) {
 	return err
 }
 
-// preParses reports whether the body is a form to be parsed while it is read.
+// preParses reports whether the body is a form that is parsed while it is read.
 func (req *Request) preParses(asked []bool) bool {
 	return (len(asked) == 0 || asked[0]) && req.Header.head.Body == http1.Fixed && req.Header.head.Length > 0 &&
 		len(req.Header.ContentEncoding()) == 0 && req.boundary() != ""
 }
 
-// readForm parses the form on r. Closing the stream goes to the end of the body,
-// whatever the form says.
+// readForm parses the form in r. Closing the stream skips to the end of the body, regardless of where the form
+// ends.
 func (req *Request) readForm(r *bufio.Reader) error {
 	head := &req.Header.head
 	from := bodyOn(r, head.Body, head.Length, nil)

@@ -1,23 +1,22 @@
 package gallop
 
-// sentHead is the head of a request as a client has sent it, and what it was made of. A
-// request that is sent again as it is, as by a program that polls, is checked and put
-// together once.
+// sentHead is the head that a client has sent for a request, together with the values it was made from. A
+// program that polls sends the same request many times. Its head is then checked and built only once.
 //
-// What it was made of is compared by value, so that no setter has to tell of a change,
-// and neither has who writes to a view. Only the URI is known by its uriProof.
+// The values are compared with the current ones, so setters need not report changes, and neither must code that
+// writes to a view. Only the URI is compared by its uriProof.
 type sentHead struct {
 	text          []byte
 	out           outgoing
 	header        header
 	uriParsed     bool
 	useHostHeader bool
-	valid         bool // it is what was sent last
-	size          int  // of the header that was sent last: another size is another header
+	valid         bool // text was sent last
+	size          int  // size of the header that was sent last; if the size differs, the header has changed
 }
 
-// sentBefore returns the head that was sent last if it is the one to send now, with what
-// out says of the agent and the end of the connection, and else nil.
+// sentBefore returns the head that was sent last if the same head must be sent now, and nil otherwise. out
+// contains the agent and whether the connection closes.
 func (req *Request) sentBefore(out *outgoing) *sentHead {
 	s := req.sent
 	if s == nil || !s.valid {
@@ -34,7 +33,7 @@ func (req *Request) sentBefore(out *outgoing) *sentHead {
 	return s
 }
 
-// keepSent keeps text, the head that is sent, if it looks as if it was to be sent again.
+// keepSent stores text, the head that is sent, if the same head is likely to be sent again.
 func (req *Request) keepSent(text []byte, out *outgoing) {
 	s := req.sent
 	if s == nil {
@@ -52,7 +51,7 @@ func (req *Request) keepSent(text []byte, out *outgoing) {
 	s.valid = true
 }
 
-// forgetSent is called when the request becomes another one.
+// forgetSent is called when the request is reset.
 func (req *Request) forgetSent() {
 	switch s := req.sent; {
 	case s == nil:

@@ -14,8 +14,7 @@ func (req *Request) Write(w *bufio.Writer) error {
 	return req.write(w, &out)
 }
 
-// write is Write with what else the connection puts into the header. out.length is set
-// here.
+// write does the same as Write and adds what the connection contributes to the header. It sets out.length.
 func (req *Request) write(w *bufio.Writer, out *outgoing) error {
 	content, err := req.prepare(out)
 	if err != nil {
@@ -34,8 +33,7 @@ func (req *Request) write(w *bufio.Writer, out *outgoing) error {
 	return req.writeChunked(w, &req.Header.trailers)
 }
 
-// prepare brings the header up to date, sets out.length, and returns the body if it is
-// not a stream.
+// prepare updates the header, sets out.length, and returns the body unless it is a stream.
 func (req *Request) prepare(out *outgoing) (content []byte, err error) {
 	if err := req.updateHeader(); err != nil {
 		return nil, err
@@ -57,7 +55,7 @@ func (req *Request) prepare(out *outgoing) (content []byte, err error) {
 	return content, nil
 }
 
-// lengthOf returns what is said of the length of a body that is these bytes.
+// lengthOf returns the length to announce for a body of these bytes.
 func (req *Request) lengthOf(content []byte) int64 {
 	if len(content) == 0 && req.isBodiless() {
 		return lengthNone
@@ -65,8 +63,8 @@ func (req *Request) lengthOf(content []byte) int64 {
 	return int64(len(content))
 }
 
-// content returns the body if it is not a stream. The arguments stand in for an
-// empty one.
+// content returns the body unless it is a stream. If the body is empty, it returns the encoded arguments of
+// PostArgs.
 func (req *Request) content() []byte {
 	if req.IsBodyStream() {
 		return nil
@@ -74,7 +72,7 @@ func (req *Request) content() []byte {
 	if b := req.Body(); len(b) > 0 {
 		return b
 	}
-	if !req.postArgsParsed { // nobody has had them
+	if !req.postArgsParsed { // PostArgs was not called
 		return nil
 	}
 	args := req.postArgs.QueryString()
@@ -84,8 +82,8 @@ func (req *Request) content() []byte {
 	return args
 }
 
-// isBodiless reports whether the method does not anticipate a body, so that the request need not say that it has none
-// (RFC 9110 §8.6). Nothing is known of the meaning of other methods.
+// isBodiless reports whether the request can omit Content-Length if it has no body, because its method does not
+// anticipate one (RFC 9110 §8.6). Unknown methods count as such.
 func (req *Request) isBodiless() bool {
 	switch req.Header.methodID() {
 	case http1.Post, http1.Put, http1.Patch:

@@ -32,19 +32,19 @@ type Response struct {
 	// SkipBody marks the response to a HEAD request: Read reads no body, and Write writes none.
 	SkipBody bool
 
-	readWhole     bool // whoever reads it wants no stream, whatever the client does
+	readWhole     bool // the body is read whole, regardless of StreamResponseBody
 	remote, local net.Addr
 	tls           *tls.ConnectionState
 }
 
 // Reset makes the response empty and closes its stream.
 func (resp *Response) Reset() {
-	resp.resetSkipHeader() // first: a stream that is being read may write trailers
+	resp.resetSkipHeader() // first, because a stream that is being read may write trailers
 	resp.Header.Reset()
 	resp.SkipBody, resp.StreamBody, resp.readWhole = false, false, false
 }
 
-// resetSkipHeader leaves SkipBody and StreamBody as they are, which say how to read.
+// resetSkipHeader resets everything except the header, SkipBody and StreamBody. The latter two say how to read.
 func (resp *Response) resetSkipHeader() {
 	resp.ResetBody()
 	resp.shrink(int(responseBodyKeep.Load()))
@@ -94,7 +94,7 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 // SendFile sets the body to the file at path, and sets Last-Modified. It does not set Content-Type. The path is used
 // unchanged, so never take it from a request.
 func (resp *Response) SendFile(path string) error {
-	info, err := os.Stat(path) // first: opening a pipe would wait
+	info, err := os.Stat(path) // first, because opening a pipe would block
 	if err == nil && !info.Mode().IsRegular() {
 		err = &os.PathError{Op: "send", Path: path, Err: errNotRegular}
 	}
@@ -130,8 +130,8 @@ func (resp *Response) LocalAddr() net.Addr { return resp.local }
 // responses of a connection share it, so do not change it.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
-// mayHaveBody reports whether there is a body on the wire (RFC 9110 §6.4.1). That of a 205,
-// which is framed like others, has to be empty (§15.3.6).
+// mayHaveBody reports whether a body is sent (RFC 9110 §6.4.1). A 205 response is framed like one with a body,
+// but its body must be empty (§15.3.6).
 func (resp *Response) mayHaveBody() bool {
 	status := resp.StatusCode()
 	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)

@@ -38,7 +38,7 @@ func (resp *Response) WriteDeflateLevel(w *bufio.Writer, level int) error {
 	return resp.Write(w)
 }
 
-// encode puts the body in coding c, unless that is of no use.
+// encode compresses the body with coding c, unless that does not help.
 func (resp *Response) encode(c coding.Coding, level int) {
 	if !resp.isEncodable() {
 		return
@@ -51,7 +51,8 @@ func (resp *Response) encode(c coding.Coding, level int) {
 	resp.noteEncoded(c)
 }
 
-// encodeBytes reports whether that made the body smaller. If not it is as before.
+// encodeBytes compresses a body in memory. It reports whether that made the body smaller. If not, the body
+// stays unchanged.
 func (resp *Response) encodeBytes(c coding.Coding, level int) bool {
 	plain := resp.Body()
 	encoded := coding.AppendEncode(bufpool.Get(len(plain)/2), plain, c, level)
@@ -65,8 +66,8 @@ func (resp *Response) encodeBytes(c coding.Coding, level int) bool {
 	return true
 }
 
-// encodeStream puts the encoded stream in the place of the plain one. What that
-// passes on piece by piece, its size not being known, the encoder does, too.
+// encodeStream replaces the stream by its compressed form. If the size is unknown, the encoder flushes whenever
+// the stream does.
 func (resp *Response) encodeStream(c coding.Coding, level int) {
 	plain := resp.body
 	plain.buf = nil

@@ -7,17 +7,16 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// minEncodedSize is the size in bytes of a body below which a coding is not worth
-// its header field.
+// minEncodedSize is the size in bytes from which compressing a body is worthwhile. Below, the headers cost more
+// than compression saves.
 const minEncodedSize = 200
 
-// isEncodable reports whether a coding for the body is allowed and worth it.
+// isEncodable reports whether compressing the body is allowed and worthwhile.
 func (resp *Response) isEncodable() bool {
 	return resp.mayHaveBody() && resp.isBigEnough() && resp.allowsCoding()
 }
 
-// isBigEnough reports whether the body has a size at which a coding pays, or a
-// size that is not known.
+// isBigEnough reports whether the body is large enough to compress. A stream of unknown size is.
 func (resp *Response) isBigEnough() bool {
 	if resp.IsBodyStream() {
 		return resp.size < 0 || resp.size >= minEncodedSize
@@ -25,10 +24,9 @@ func (resp *Response) isBigEnough() bool {
 	return len(resp.Body()) >= minEncodedSize
 }
 
-// allowsCoding reports whether the head lets the body be put in a coding: it is
-// whole, in none yet, of a type that gets smaller, the handler has not asked to
-// leave it alone (RFC 9111 §5.2.2.6), and there is no digest of the bytes as they
-// are (RFC 9530 §2 and §3), which would be wrong then.
+// allowsCoding reports whether the head allows compression. The body must be whole, have no coding yet, and be
+// of a type that compresses well. The handler must not have set no-transform (RFC 9111 §5.2.2.6) or a digest of
+// the uncompressed bytes (RFC 9530 §2 and §3), which would be wrong then.
 func (resp *Response) allowsCoding() bool {
 	fields := &resp.Header.head.Fields
 	if !http1.MayHaveBody(resp.StatusCode(), http1.OtherMethod) || resp.StatusCode() == StatusPartialContent ||
@@ -38,7 +36,7 @@ func (resp *Response) allowsCoding() bool {
 	return !resp.Header.hasDigest() && !resp.Header.forbidsTransform()
 }
 
-// hasDigest reports whether the head, or a trailer that it announces, has a digest of the body.
+// hasDigest reports whether the head contains a digest of the body or announces one as a trailer.
 func (h *header) hasDigest() bool {
 	for _, digest := range digestFields {
 		if field.Find(&h.head.Fields, field.Unknown, digest) >= 0 || h.announces(UnsafeBytes(digest)) {
@@ -52,8 +50,7 @@ func (h *header) forbidsTransform() bool {
 	return anyLineHasToken(&h.head.Fields, field.CacheControl, "no-transform")
 }
 
-// isPartOfEncodable reports whether the whole of which the response is a part, or has parts, could be
-// put in a coding.
+// isPartOfEncodable reports whether the response is a part of a content that could be compressed as a whole.
 func (resp *Response) isPartOfEncodable() bool {
 	contentType := resp.Header.ContentType()
 	return !resp.Header.head.Fields.Has(field.ContentEncoding) && !resp.Header.hasDigest() && !resp.Header.forbidsTransform() &&
@@ -71,7 +68,7 @@ func anyLineHasToken(fields *field.List, id field.ID, token string) bool {
 	return false
 }
 
-// isCompressible reports whether bodies of a media type usually get smaller.
+// isCompressible reports whether bodies of a media type usually compress well.
 func isCompressible(contentType []byte) bool {
 	mediaType, _ := ascii.Cut(contentType, ';')
 	mediaType = ascii.TrimOWS(mediaType)
@@ -98,7 +95,7 @@ func isCompressible(contentType []byte) bool {
 	return len(mediaType) == 0
 }
 
-// packedTypes are compressed by themselves, or so often that trying is not worth it.
+// packedTypes are compressed already, or so often that trying is not worthwhile.
 var packedTypes = [...]string{
 	"application/gzip", "application/x-gzip", "application/zip", "application/x-zip-compressed", "application/zstd",
 	"application/x-7z-compressed", "application/x-bzip", "application/x-bzip2", "application/x-xz", "application/vnd.rar",
@@ -106,14 +103,14 @@ var packedTypes = [...]string{
 	"application/ogg", "application/mp4", "font/woff", "font/woff2", "application/font-woff",
 }
 
-// packedFamilies are the beginnings of types that are zip archives inside.
+// packedFamilies are prefixes of media types that are zip archives.
 var packedFamilies = [...]string{"application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."}
 
 func hasSuffixFold(b []byte, suffix string) bool {
 	return len(b) >= len(suffix) && ascii.EqualFold(b[len(b)-len(suffix):], suffix)
 }
 
-// noteVaries says that the response depends on Accept-Encoding (RFC 9110 §12.5.5).
+// noteVaries adds Accept-Encoding to Vary, because the response depends on it (RFC 9110 §12.5.5).
 func (resp *Response) noteVaries() {
 	fields := &resp.Header.head.Fields
 	if !anyLineHasToken(fields, field.Vary, "*") && !anyLineHasToken(fields, field.Vary, HeaderAcceptEncoding) {
@@ -121,9 +118,8 @@ func (resp *Response) noteVaries() {
 	}
 }
 
-// noteEncoded makes the head fit a body that was put in coding c: the length is
-// another, ranges are not those of the bytes as they were, and a strong ETag would
-// claim that they are the same (RFC 9110 §8.8.1).
+// noteEncoded updates the head for a body that was compressed with coding c. The length differs, and so would
+// ranges. A strong ETag would claim that the bytes are the same, so it becomes weak (RFC 9110 §8.8.1).
 func (resp *Response) noteEncoded(c coding.Coding) {
 	resp.noteVaries()
 	resp.Header.SetContentEncoding(c.String())

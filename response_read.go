@@ -38,7 +38,7 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	head := &resp.Header.head
 	if head.Parsed() {
 		head.Flags &^= http1.LongConnection
-		head.NoteFlags() // without what Header.Read made of it, as the answer to GET
+		head.NoteFlags() // without the result of Header.Read, which assumed GET
 		if err := http1.FrameResponse(head, resp.method()); err != nil {
 			return parseError(err)
 		}
@@ -58,8 +58,8 @@ func (resp *Response) ReadBody(r *bufio.Reader, maxBodySize int) (err error) {
 	return err
 }
 
-// method returns the method of the request that the response answers, as far as it decides
-// where the body ends.
+// method returns the method of the request that the response belongs to. It is only as exact as finding the end
+// of the body requires.
 func (resp *Response) method() http1.Method {
 	if resp.SkipBody {
 		return http1.HeadMethod
@@ -67,8 +67,7 @@ func (resp *Response) method() http1.Method {
 	return http1.Get
 }
 
-// noteLength makes the header tell how long a body is that ended with the connection, and
-// has been read.
+// noteLength stores the length in the header after a body that ends with the connection was read.
 func (resp *Response) noteLength() {
 	if head := &resp.Header.head; head.Body == http1.UntilClose {
 		head.Length = int64(len(resp.body.buf))

@@ -15,9 +15,9 @@ func (resp *Response) Write(w *bufio.Writer) error {
 	return resp.write(w, &out, resp.Header.sentMinor() == 0)
 }
 
-// write is Write with what else the connection puts into the header. out.length is
-// set here, and out.close if the end of the connection is to be the end of the
-// body: a peer that speaks HTTP/1.0 knows no chunks (RFC 9112 §7.1).
+// write does the same as Write and adds what the connection contributes to the header. It sets out.length. It
+// also sets out.close if the body ends with the connection, because HTTP/1.0 clients do not know chunks (RFC
+// 9112 §7.1).
 func (resp *Response) write(w *bufio.Writer, out *outgoing, http10 bool) error {
 	if resp.err != nil {
 		return resp.err
@@ -36,7 +36,7 @@ func (resp *Response) write(w *bufio.Writer, out *outgoing, http10 bool) error {
 	return resp.writeStream(w, out)
 }
 
-// frame decides how the body goes out: out.length and out.close.
+// frame sets out.length and out.close, which decide how the body is sent.
 func (resp *Response) frame(out *outgoing, http10 bool) {
 	stream := resp.IsBodyStream()
 	if !resp.mayHaveBody() {
@@ -51,9 +51,9 @@ func (resp *Response) frame(out *outgoing, http10 bool) {
 	}
 }
 
-// absentLength returns what frames a body that is not there: nothing for 1xx and
-// 204, 0 for 205, for 304 the length that was set, and for HEAD what would frame the body
-// (RFC 9110 §8.6 and §15.3.6, RFC 9112 §6.1).
+// absentLength returns the length to announce for a response whose body is not sent. It is none for 1xx and
+// 204, 0 for 205, and the length that was set for 304. For HEAD it is the length that the body would have (RFC
+// 9110 §8.6 and §15.3.6, RFC 9112 §6.1).
 func (resp *Response) absentLength(http10 bool) int64 {
 	switch code := resp.StatusCode(); {
 	case code < 200 || code == StatusNoContent:
@@ -74,7 +74,7 @@ func (resp *Response) absentLength(http10 bool) int64 {
 	return max(resp.Header.sentLength(), lengthNone)
 }
 
-// writeStream writes a stream, after the head.
+// writeStream writes the body stream after the head.
 func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
 	if resp.ImmediateHeaderFlush {
 		if err = w.Flush(); err != nil {

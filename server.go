@@ -12,7 +12,10 @@ import (
 
 // Defaults of Server. Each holds where its field is zero.
 const (
-	DefaultConcurrency        = 256 * 1024
+	// DefaultConcurrency is the default of Server.Concurrency.
+	DefaultConcurrency = 256 * 1024
+
+	// DefaultMaxRequestBodySize is the default of Server.MaxRequestBodySize, in bytes.
 	DefaultMaxRequestBodySize = 4 << 20
 
 	defaultName              = "gallop"
@@ -32,109 +35,114 @@ const (
 	drainTime                = time.Second
 )
 
-// RequestHandler answers a request: it reads ctx.Request and fills ctx.Response.
+// RequestHandler handles a request: it reads ctx.Request and fills ctx.Response.
 //
-// ctx and all byte slices that come from it are the server's and may not be used
-// once the handler has returned; strings may. A handler may block. It may be called
-// by many goroutines at once.
+// ctx and all byte slices that come from it belong to the server. Do not use them after the handler has
+// returned; strings may be kept. A handler may block. It may be called by several goroutines at once.
 type RequestHandler func(ctx *RequestCtx)
 
-// ServeHandler serves a whole connection, see Server.NextProto. It closes nothing;
-// the server closes c when it returns.
+// ServeHandler serves a whole connection, see [Server.NextProto]. It need not close c; the server closes c when
+// the ServeHandler returns.
 type ServeHandler func(c net.Conn) error
 
-// RequestConfig are limits for one request, see Server.HeaderReceived. A zero
-// field leaves the server's setting in force.
+// RequestConfig contains limits for a single request. [Server.HeaderReceived] returns it. A field that is zero
+// or negative leaves the limit of the server in force.
 type RequestConfig struct {
-	ReadTimeout        time.Duration // for the rest of the request
-	WriteTimeout       time.Duration // for the response
-	MaxRequestBodySize int           // bytes
+	// ReadTimeout limits the time to read the rest of the request.
+	ReadTimeout time.Duration
+
+	// WriteTimeout limits the time to write the response.
+	WriteTimeout time.Duration
+
+	// MaxRequestBodySize limits the body of the request, in bytes.
+	MaxRequestBodySize int
 }
 
-// Logger is where a Server writes what went wrong.
+// Logger is the destination of a Server's error messages. *log.Logger implements it.
 type Logger interface {
-	// Printf must have the same semantics as log.Printf.
+	// Printf formats and writes a message the same way as log.Printf.
 	Printf(format string, args ...any)
 }
 
-// Server serves HTTP/1.1 and HTTP/1.0. The zero value with a Handler is a server
-// with safe limits: in every field zero means the default, and where nothing else
-// is said a negative value means none.
+// Server serves HTTP/1.1 and HTTP/1.0. The zero value with a Handler is a server with safe limits: zero always
+// means the default. A negative value turns a limit off, unless the comment on the field says otherwise.
 //
-// Fields may not be changed once the server serves. Methods may be called by many
-// goroutines. A Server must not be copied.
+// All methods may be called concurrently. Do not change fields once the server serves, and do not copy a
+// Server.
 type Server struct {
 	noCopy noCopy
 
-	// Handler answers every request, and may not be nil, unless NextProto has others
-	// that do. If it panics, the panic is logged with its
-	// stack, the client is answered 500 if nothing was sent yet, and the connection
-	// is closed.
+	// Handler is called for every request. It must not be nil unless NextProto has registered a handler. If
+	// Handler panics, the panic is logged with its stack and the connection is closed. The client gets a 500
+	// response if nothing was sent yet.
 	Handler RequestHandler
 
-	// ErrorHandler builds the response to a request that was refused before Handler
-	// saw it. ctx.Response already has the status that RFC 9110 asks for. The
-	// connection is always closed afterwards, except after ErrRequestLimit.
+	// ErrorHandler builds the response to a request that the server refuses before it calls Handler.
+	// ctx.Response already has the status that RFC 9110 asks for. The connection is always closed afterwards,
+	// except after ErrRequestLimit. By default the response is a line of text.
 	//
-	// The error is the one that fasthttp has: ErrBodyTooLarge, ErrGetOnly, an
-	// *ErrSmallBuffer, an ErrBrokenChunk, or a *net.OpError for a request that came too slowly.
-	// For all but the first two, errors.As finds a *ParseError with the status and the reason. It is ErrRequestLimit for a request beyond
-	// MaxConcurrentRequests.
+	// err is the error that fasthttp would pass: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer, an
+	// ErrBrokenChunk, or a *net.OpError for a request that arrived too slowly. For all of them except the first
+	// two, errors.As also finds a *ParseError with the status and the reason. It is ErrRequestLimit for a
+	// request that exceeds MaxConcurrentRequests.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
-	// HeaderReceived is called when the head of a request has been read, and sets
-	// limits for the rest of it.
+	// HeaderReceived is called when the head of a request has been read. It returns limits for the rest of the
+	// request. Nil leaves the limits of the server in force.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
-	// ContinueHandler decides about a request with Expect: 100-continue by its head
-	// (RFC 9110 §10.1.1); false refuses it with 417. When it is nil, 100 is sent
-	// when the handler first reads the body, so that a handler can refuse with any
-	// status by not reading it.
+	// ContinueHandler decides by the head whether to accept a request with Expect: 100-continue (RFC 9110
+	// §10.1.1). False refuses it with 417 (Expectation Failed). If ContinueHandler is nil, 100 is sent when the
+	// handler first reads the body. The handler can then refuse the body with any status by not reading it.
 	ContinueHandler func(header *RequestHeader) bool
 
-	// ExpectHandler decides as ContinueHandler does, with any status: 100 goes on,
-	// any other is the answer, with what else is in ctx.Response. It is asked before
+	// ExpectHandler does the same as ContinueHandler, but can choose the status. With 100 the request
+	// continues. Any other status is sent with the rest of ctx.Response. ExpectHandler takes precedence over
 	// ContinueHandler.
 	ExpectHandler func(ctx *RequestCtx) int
 
-	// BaseContext returns the context that the requests on connections of a listener descend from: a RequestCtx has its values
-	// and its deadline, and ends when it ends. Serve calls it once. It must not return nil. The default is
-	// context.Background, which is also that of connections that ServeConn was given.
+	// BaseContext returns the parent context for requests on the connections of ln. Their RequestCtx has its
+	// values and its deadline, and ends when it ends. Serve calls it once. It must not return nil. The default
+	// is context.Background, which also applies to connections that were passed to ServeConn.
 	BaseContext func(ln net.Listener) context.Context
 
-	// ConnContext returns the context that the requests on c descend from instead. It is called once for each connection, before the
-	// first request is served, on the goroutine that serves it; c is what RequestCtx.Conn returns. It must return ctx,
-	// which is from BaseContext, or a context that descends from ctx, and must not wait.
+	// ConnContext returns the parent context for requests on c. It is called once per connection, before its
+	// first request and on the goroutine that serves it. ctx comes from BaseContext, and c is what
+	// RequestCtx.Conn returns. The result must be ctx or a context derived from ctx. ConnContext must not
+	// block. The default returns ctx.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
-	// ConnState is called when a connection changes its state. It is never called by two goroutines at once for the same connection.
-	// It should return quickly, because the connection waits.
+	// ConnState is called when a connection changes its state. It is never called by two goroutines at once for
+	// the same connection. It should return quickly, because the connection waits.
 	ConnState func(c net.Conn, state ConnState)
 
-	// OnListen is called by Serve, and so by all methods that serve a listener, when the server is about to accept connections from
-	// ln. ln is what BaseContext is given. Use OnListen to learn the port that was chosen for ":0" or to write a file that says that
-	// the server is ready. Clients that connect before OnListen returns wait in the listener's queue. OnListen must not wait for
-	// Shutdown or Close.
+	// OnListen is called by Serve, and by all methods that serve a listener, when the server is about to accept
+	// connections. ln is the same listener that BaseContext gets. Use OnListen to learn the port that was
+	// chosen for ":0", or to write a file that marks the server as ready. Clients that connect before OnListen
+	// returns wait in the queue of the listener. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
-	// Protocols is the set of protocols that the server speaks. Nil means those that this version of the module recommends, which is
-	// HTTP/1 now; see Protocols. Serve and the Listen methods return an error that wraps ErrProtocols for a set that this version does
-	// not support.
+	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of
+	// the module recommends. At present that is HTTP/1; see Protocols. For a set that this version does not
+	// support, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. It has no effect unless Protocols includes HTTP/2.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. It has no effect unless Protocols includes
+	// HTTP/2.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig is used, as a copy, by the methods that serve TLS. They always offer
-	// HTTP/1.1. They offer "h2" of its NextProtos only if a handler of NextProto serves
-	// HTTP/2. The same holds for the configurations that GetConfigForClient returns.
+	// TLSConfig configures TLS for the methods that serve TLS, which use a copy of it. They always offer
+	// HTTP/1.1. They offer "h2" of its NextProtos only if a handler of NextProto serves HTTP/2. The same
+	// applies to configurations that GetConfigForClient returns.
 	TLSConfig *tls.Config
 
-	// FormValueFunc replaces how RequestCtx.FormValue looks a key up.
+	// FormValueFunc replaces the way in which RequestCtx.FormValue looks up a key. Nil means the order that
+	// [RequestCtx.FormValue] describes.
 	FormValueFunc FormValueFunc
 
-	// ErrorLog takes error messages as structured records. If it is set, Logger is not used. Records are of level slog.LevelWarn for what
-	// clients and the network do, and of slog.LevelError for the rest. They have these attributes where they apply:
+	// ErrorLog receives error messages as structured records. If it is set, Logger is not used. Records about
+	// clients and the network have the level slog.LevelWarn, all other records slog.LevelError. They have these
+	// attributes where they apply:
 	//
 	//   - remote: address of the client
 	//   - conn: RequestCtx.ConnID of the connection
@@ -142,149 +150,150 @@ type Server struct {
 	//   - err: reason, or the value of a panic
 	//   - stack: stack of a panic
 	//
-	// No record holds bytes of a request, except those written by RequestCtx.Logger, which add the attributes method and uri.
+	// No record contains bytes of a request, except those that RequestCtx.Logger writes. They also have the
+	// attributes method and uri.
 	ErrorLog *slog.Logger
 
-	// Logger takes error messages if ErrorLog is nil. The default is the standard logger.
+	// Logger receives error messages if ErrorLog is nil. The default writes to standard error with the prefix
+	// "gallop: ".
 	Logger Logger
 
-	// Name is the value of the Server field. The default is "gallop", also in the place
-	// of what cannot be a value.
+	// Name is the value of the Server header. The default is "gallop", which also replaces a Name that is not a
+	// valid header value.
 	Name string
 
-	// Concurrency is how many connections are served at once; one more is answered
-	// 503 and closed. The default is DefaultConcurrency; it cannot be negative.
+	// Concurrency limits the connections that are open at the same time. A further connection gets a 503
+	// response and is closed. Zero or a negative value means DefaultConcurrency.
 	Concurrency int
 
-	// MaxConnsPerIP is how many connections one client may have: an IPv4 address, or
-	// the /64 network of an IPv6 address. One more is answered 429 and closed. The
-	// default is no limit.
+	// MaxConnsPerIP limits the open connections of one client, which is an IPv4 address or the /64 network of
+	// an IPv6 address. A further connection gets a 429 response and is closed. Zero or a negative value means
+	// no limit.
 	MaxConnsPerIP int
 
-	// MaxConcurrentRequests is how many requests are handled at once, on all connections together. One more is answered 503 (Service
-	// Unavailable), and its connection goes on. A request counts while Handler runs. The default is no limit other than Concurrency:
-	// an HTTP/1 connection has one request at a time.
+	// MaxConcurrentRequests limits the requests that run in Handler at the same time, on all connections
+	// together. A further request gets a 503 response, and its connection stays open. Zero or a negative value
+	// means no limit. Concurrency still limits the requests, since an HTTP/1 connection carries one request at
+	// a time.
 	MaxConcurrentRequests int
 
-	// MaxRequestsPerConn is how many requests are served on a connection before it
-	// is closed. The default is no limit.
+	// MaxRequestsPerConn is how many requests are served on a connection before it is closed. Zero or a
+	// negative value means no limit.
 	MaxRequestsPerConn int
 
-	// ReadHeaderTimeout bounds the time from the first byte of a request to the end
-	// of its head; for the first request on a connection, from the time when it could
-	// have been sent. The default is 10 s.
+	// ReadHeaderTimeout limits the time from the first byte of a request to the end of its head. For the first
+	// request on a connection the time starts as soon as the client could send it. Zero means 10 seconds. A
+	// negative value means no limit.
 	ReadHeaderTimeout time.Duration
 
-	// ReadTimeout bounds the time from the first byte of a request to the end of its
-	// body. The default is no bound: MinBodyRate ends what dribbles.
+	// ReadTimeout limits the time from the first byte of a request to the end of its body. Zero or a negative
+	// value means no limit. MinBodyRate still ends bodies that arrive too slowly.
 	ReadTimeout time.Duration
 
-	// MinBodyRate is how many bytes a second a request body must bring on average,
-	// once five seconds have passed. The default is 240.
+	// MinBodyRate is the minimum average rate of a request body, in bytes per second. It applies once five
+	// seconds have passed. Zero means 240. A negative value means no minimum.
 	MinBodyRate int
 
-	// WriteTimeout bounds the time to write a response. The default is no bound as
-	// long as the client takes anything within 30 s.
+	// WriteTimeout limits the time to write a response. With zero there is no such limit, but the client must
+	// accept some data every 30 seconds. A negative value turns both limits off.
 	WriteTimeout time.Duration
 
-	// IdleTimeout is how long a connection may wait for its next request. The default
-	// is ReadTimeout if that is set, else 75 s.
+	// IdleTimeout is how long a connection may wait for its next request. Zero means ReadTimeout if that is
+	// set, and 75 seconds otherwise. A negative value means no limit.
 	IdleTimeout time.Duration
 
-	// TLSHandshakeTimeout bounds a TLS handshake. The default is 10 s, or ReadTimeout if that
-	// is shorter.
+	// TLSHandshakeTimeout limits a TLS handshake. Zero means 10 seconds, or ReadTimeout if that is shorter. A
+	// negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ReadBufferSize is the size of a connection's read buffer at first, in bytes. It
-	// grows up to MaxHeaderBytes while a head is read, and is given back while
-	// the connection idles. The default is 4 KiB; it cannot be negative. If it is set, and
-	// MaxHeaderBytes is not, it is the size of the largest request head, too.
+	// ReadBufferSize is the initial size of the read buffer of a connection, in bytes. The buffer grows up to
+	// MaxHeaderBytes for a large head, and is released while the connection is idle. Zero or a negative value
+	// means 4 KiB. If ReadBufferSize is set and MaxHeaderBytes is not, it also limits request heads.
 	ReadBufferSize int
 
-	// WriteBufferSize is how many bytes of answers to pipelined requests are gathered
-	// before they are written. The default is 4 KiB; it cannot be negative.
+	// WriteBufferSize is how many bytes of responses to pipelined requests are collected before they are
+	// written. Zero or a negative value means 4 KiB.
 	WriteBufferSize int
 
-	// MaxRequestLineBytes is the length of the longest request target; a longer one
-	// is answered 414. The default is 16 KiB, or more if ReadBufferSize limits heads and is
-	// more; it cannot be negative.
+	// MaxRequestLineBytes limits the request target, in bytes. A longer one gets a 414 response. Zero or a
+	// negative value means 16 KiB, or ReadBufferSize if that limits request heads and is larger.
 	MaxRequestLineBytes int
 
-	// MaxHeaderBytes is the size of the largest request head; a larger one is
-	// answered 431. The default is ReadBufferSize if that is set, else 64 KiB; it cannot be
-	// negative.
+	// MaxHeaderBytes limits the head of a request, in bytes. A larger one gets a 431 response. Zero or a
+	// negative value means ReadBufferSize if that is set, and 64 KiB otherwise.
 	MaxHeaderBytes int
 
-	// MaxHeaderFields is how many field lines a request may have; with more it is
-	// answered 431. The default is 256; it cannot be negative.
+	// MaxHeaderFields limits the header lines of a request. A request with more lines gets a 431 response. Zero
+	// or a negative value means 256.
 	MaxHeaderFields int
 
-	// MaxFormArgs limits how many arguments of a query or of a form in the body are parsed. If
-	// there are more, QueryArgs and PostArgs have the first ones, and Args.Err returns
-	// ErrTooManyArgs. The default is 10,000; a negative value turns the limit off.
+	// MaxFormArgs limits how many arguments of a query, or of a form in the body, are parsed. If there are
+	// more, QueryArgs and PostArgs contain the first ones, and Args.Err returns ErrTooManyArgs. Zero means
+	// 10,000. A negative value means no limit.
 	//
-	// It also limits the parts of a multipart form: with more, RequestCtx.MultipartForm returns
-	// ErrTooManyArgs. A multipart body never has more than 1000 parts, whatever the value.
+	// It also limits the parts of a multipart form. If there are more, RequestCtx.MultipartForm returns
+	// ErrTooManyArgs. A multipart body never has more than 1000 parts, regardless of this field.
 	MaxFormArgs int
 
-	// MaxRequestBodySize is the size of the largest request body that is read into
-	// memory; a larger one is answered 413. With StreamRequestBody it does not bound
-	// what the handler reads from the stream. The default is 4 MiB; it cannot be
-	// negative.
+	// MaxRequestBodySize limits request bodies that are read into memory, in bytes. A larger one gets a 413
+	// response. With StreamRequestBody it does not limit what the handler reads from the stream. Zero or a
+	// negative value means 4 MiB.
 	MaxRequestBodySize int
 
-	// LameDuck is how long Shutdown goes on accepting connections and serving
-	// requests, each the last one on its connection, before it closes listeners and
-	// idle connections. It lets balancers and keep-alive clients move away without a
-	// request lost. The default is not at all.
+	// LameDuck is how long Shutdown continues to accept connections and to serve requests before it closes
+	// listeners and idle connections. Each response in that time is the last one on its connection. Load
+	// balancers and keep-alive clients can thus move away without losing a request. Zero or a negative value
+	// means that Shutdown does not wait.
 	LameDuck time.Duration
 
-	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests after their context has ended and the time of LameDuck has
-	// passed. Connections that are left are closed then. The default is to wait without a limit, as Shutdown does.
+	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests after their context has ended and
+	// the time of LameDuck has passed. Connections that are left are closed then. Zero or a negative value
+	// means that they wait without a limit, as Shutdown does.
 	ShutdownTimeout time.Duration
 
-	// Engine says what serves connections. The default is EngineAuto: event loops on Linux for TCP and unix sockets, including
-	// TLS by the methods of Server that serve TLS and by listeners of crypto/tls, and a goroutine for each connection elsewhere.
+	// Engine chooses what serves connections. The default is EngineAuto: event loops on Linux for TCP and unix
+	// sockets, and a goroutine per connection elsewhere. Event loops also serve TLS, through the methods of
+	// Server that serve TLS and through listeners of crypto/tls.
 	Engine EngineType
 
-	// Dispatch is where an event loop calls Handler.
+	// Dispatch chooses where an event loop calls Handler. The default is DispatchAuto. It has no effect without
+	// event loops.
 	Dispatch DispatchType
 
-	// TCPKeepalivePeriod is the interval of TCP keep-alive probes with TCPKeepalive.
-	// The default is the system's.
+	// TCPKeepalivePeriod is the interval of TCP keep-alive probes if TCPKeepalive is set. Zero or a negative
+	// value leaves the interval of the system unchanged.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is how long accepting pauses when
-	// Concurrency is reached. The default is not at all.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after it has
+	// refused one because of Concurrency. Zero or a negative value means that it does not stop.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
-	// MaxIdleWorkerDuration is how long a goroutine that served a connection waits for another one before it ends. On event loops
-	// it may take up to twice as long. The default is 10 s; it cannot be negative.
+	// MaxIdleWorkerDuration is how long a goroutine that has served a connection waits for another one before
+	// it ends. On event loops it may take up to twice as long. Zero or a negative value means 10 seconds.
 	MaxIdleWorkerDuration time.Duration
 
-	// TCPKeepalive switches TCP keep-alive probes on for accepted connections.
+	// TCPKeepalive turns on TCP keep-alive probes for accepted connections.
 	TCPKeepalive bool
 
-	// AllowHalfClose is for clients that send a request, close their side of the connection, and wait for the
-	// response. They get one by default, too, but the request's context ends when they close, since a client that was
-	// killed looks the same. With AllowHalfClose the context goes on. A failed write still ends it, and so does
-	// a reset if the system is Linux.
+	// AllowHalfClose supports clients that send a request, close their side of the connection, and wait for the
+	// response. They always get a response. By default the context of the request ends when they close their
+	// side, since a killed client looks the same. With AllowHalfClose the context continues. A failed write
+	// still ends it, and on Linux so does a reset.
 	AllowHalfClose bool
 
 	// DisableKeepalive closes every connection after its first response.
 	DisableKeepalive bool
 
-	// GetOnly refuses all methods but GET and HEAD with 405.
+	// GetOnly refuses all methods except GET and HEAD with 405 (Method Not Allowed).
 	GetOnly bool
 
-	// AllowTrace hands TRACE requests to Handler. They are refused with 405
-	// otherwise, since a handler that echoes one gives away what scripts may not
-	// see (RFC 9110 §9.3.8).
+	// AllowTrace passes TRACE requests to Handler. By default they are refused with 405. A handler that echoes
+	// them would reveal headers that scripts must not see (RFC 9110 §9.3.8).
 	AllowTrace bool
 
-	// StreamRequestBody calls Handler as soon as the head is there; the body is read
-	// from RequestCtx.RequestBodyStream, or by the methods that want all of it. What
-	// the handler leaves is read and dropped, or the connection is closed.
+	// StreamRequestBody calls Handler as soon as the head of a request has arrived. The handler reads the body
+	// from RequestCtx.RequestBodyStream, or with methods that need all of it, such as PostBody. The server
+	// reads and drops the rest of the body, or closes the connection.
 	StreamRequestBody bool
 
 	// DisablePreParseMultipartForm has no effect.
@@ -297,12 +306,11 @@ type Server struct {
 	// Deprecated: an idle connection holds no buffer.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing calls DisableNormalizing on the headers of requests
-	// and responses: names that handlers set are sent as they are given, and loops show the names
-	// that were received as they came.
+	// DisableHeaderNamesNormalizing calls DisableNormalizing on the headers of requests and responses. Names
+	// that handlers set are then sent unchanged, and loops show names as they were received.
 	DisableHeaderNamesNormalizing bool
 
-	// LogAllErrors also logs clients that went away or were too slow.
+	// LogAllErrors also logs clients that disconnected or were too slow.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect.
@@ -310,13 +318,17 @@ type Server struct {
 	// Deprecated: errors and log lines never contain bytes of a request.
 	SecureErrorLogMessage bool
 
-	// NoDefaultServerHeader leaves out Server, NoDefaultDate leaves out Date and
-	// NoDefaultContentType leaves out Content-Type where the handler set none.
+	// NoDefaultServerHeader omits the Server header from responses for which the handler has set none.
 	NoDefaultServerHeader bool
-	NoDefaultDate         bool
-	NoDefaultContentType  bool
 
-	// KeepHijackedConns leaves it to the hijack handler to close the connection.
+	// NoDefaultDate omits the Date header from responses for which the handler has set none.
+	NoDefaultDate bool
+
+	// NoDefaultContentType omits the Content-Type header from responses for which the handler has set none.
+	NoDefaultContentType bool
+
+	// KeepHijackedConns leaves it to the HijackHandler to close its connection. By default the connection is
+	// closed when the HijackHandler returns.
 	KeepHijackedConns bool
 
 	// CloseOnShutdown has no effect.
@@ -324,8 +336,8 @@ type Server struct {
 	// Deprecated: responses during Shutdown always close the connection.
 	CloseOnShutdown bool
 
-	// PoisonReleased overwrites the bytes that a handler was given with 0xDB when
-	// it has returned, so that views kept too long show. Race builds always do.
+	// PoisonReleased overwrites the bytes that a handler was given with 0xDB when it has returned. Views that
+	// were kept too long then show up in tests. Race builds always do this.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.
@@ -381,15 +393,16 @@ func (s *Server) prepareToServe() error {
 	return s.Protocols.check()
 }
 
-// Serve serves the connections that ln accepts, see Engine, until ln fails or the
-// server is shut down. It closes ln once, whatever its type. It returns nil after Shutdown or
-// Close, after the program has closed ln, and if Accept returns io.EOF, as listeners may that
-// have an end.
+// Serve accepts connections from ln and serves them until ln fails or the server is shut down. It closes ln
+// exactly once. It returns nil after Shutdown or Close, after the program has closed ln, and when Accept
+// returns io.EOF.
 //
-// If ln is a listener of crypto/tls whose configuration lists "h2", HTTP/2 is not offered unless a handler of NextProto serves it.
-// The configuration is then copied, as it is with GetConfigForClient, so later calls of its SetSessionTicketKeys have no effect.
+// If ln is a listener of crypto/tls whose configuration lists "h2", HTTP/2 is not offered unless a handler of
+// NextProto serves it. The configuration is then copied, and also if it has GetConfigForClient. Later calls of
+// its SetSessionTicketKeys have no effect on a copy.
 //
-// It returns an error that wraps ErrProtocols, and serves nothing, if this version does not support the set in Protocols.
+// If this version does not support the set in Protocols, Serve serves nothing and returns an error that wraps
+// ErrProtocols.
 func (s *Server) Serve(ln net.Listener) error {
 	if err := s.prepareToServe(); err != nil {
 		ln.Close()
@@ -413,12 +426,12 @@ func (s *Server) Serve(ln net.Listener) error {
 	return s.acceptLoop(served)
 }
 
-// ServeConn serves c until it ends, and closes it. It returns nil when the
-// connection ended as connections do, and otherwise what was wrong, with it or with the
-// request that was refused and ended it.
+// ServeConn serves c until it ends, and closes it. It returns nil if the connection ended in a normal way.
+// Otherwise the error says why the connection failed, or why the server refused a request and closed the
+// connection.
 //
-// A c that is no socket, nor TLS over one, may return io.EOF behind a request: that does not end the request's context, as
-// it does on sockets (see AllowHalfClose). Any other error does.
+// If c is neither a socket nor TLS over one, it may return io.EOF after a request without ending the context of
+// the request. On sockets io.EOF ends the context, see AllowHalfClose. Any other error ends it too.
 func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.
@@ -438,12 +451,13 @@ func (s *Server) serveOne(c net.Conn, of *servedListener) error {
 	return err
 }
 
-// Serve serves the connections of ln with a Server of default settings.
+// Serve accepts connections from ln and serves them with a Server that has default settings. See
+// [Server.Serve].
 func Serve(ln net.Listener, handler RequestHandler) error {
 	return (&Server{Handler: handler}).Serve(ln)
 }
 
-// ServeConn serves c with a Server of default settings.
+// ServeConn serves c with a Server that has default settings. See [Server.ServeConn].
 func ServeConn(c net.Conn, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ServeConn(c)
 }

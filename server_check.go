@@ -15,9 +15,9 @@ var (
 	errExpectation  = refusing(StatusExpectationFailed, "unknown expectation, RFC 9110 §10.1.1")
 	errTraceBody    = refusing(StatusBadRequest, "TRACE or CONNECT with content, RFC 9110 §9.3.6 and §9.3.8")
 	errTraceRefused = refusing(StatusMethodNotAllowed, "TRACE is not allowed, RFC 9110 §9.3.8")
-	errSlowBody     = tooSlow("the request body comes too slowly, RFC 9110 §15.5.9")
-	errSlowHead     = tooSlow("the request head comes too slowly, RFC 9110 §15.5.9")
-	errCutOff       = refusing(StatusBadRequest, "the request ends in its middle, RFC 9112 §8", io.ErrUnexpectedEOF)
+	errSlowBody     = tooSlow("the request body arrives too slowly, RFC 9110 §15.5.9")
+	errSlowHead     = tooSlow("the request head arrives too slowly, RFC 9110 §15.5.9")
+	errCutOff       = refusing(StatusBadRequest, "the connection ended in the middle of the request, RFC 9112 §8", io.ErrUnexpectedEOF)
 )
 
 func refusing(status int, reason string, also ...error) *ParseError {

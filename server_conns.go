@@ -7,30 +7,32 @@ import (
 	"sync/atomic"
 )
 
-// ConnState is the state of a client's connection. See Server.ConnState.
+// ConnState is the state of a client's connection to a server. See [Server.ConnState].
 type ConnState int
 
 const (
-	// StateNew is the state of a connection that was accepted and that nothing was read from yet.
+	// StateNew is the state of a connection that was accepted and has not sent anything yet.
 	StateNew ConnState = iota
 
-	// StateActive is the state of a connection that has brought at least one byte of a request. An HTTP/2 connection is active while it has
-	// open streams: several handlers may run then.
+	// StateActive is the state of a connection that has sent at least one byte of a request. An HTTP/2
+	// connection is active while it has open streams, so several handlers may run then.
 	StateActive
 
-	// StateIdle is the state of a connection whose requests were all answered and that may bring another one.
+	// StateIdle is the state of a connection whose requests all have a response and that waits for another one.
 	StateIdle
 
-	// StateHijacked is the state of a connection that a handler has taken over. It is the last one that is reported.
+	// StateHijacked is the state of a connection that a handler has taken over. It is the last state that is
+	// reported.
 	StateHijacked
 
-	// StateClosed is the state of a closed connection. It is the last one that is reported of connections that are not hijacked.
+	// StateClosed is the state of a closed connection. It is the last state that is reported, unless the
+	// connection was hijacked.
 	StateClosed
 )
 
 var connStateNames = [...]string{"new", "active", "idle", "hijacked", "closed"}
 
-// String returns the state in lower case.
+// String returns the name of the state in lower case.
 func (s ConnState) String() string {
 	if s < 0 || int(s) >= len(connStateNames) {
 		return "unknown"

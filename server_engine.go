@@ -1,35 +1,35 @@
 package gallop
 
-// EngineType says what serves connections: event loops or goroutines. See Server.Engine.
+// EngineType chooses what serves connections: event loops or goroutines. See [Server.Engine].
 type EngineType int
 
 const (
 	// EngineAuto uses EngineLoop where it is available, and EngineGoroutine elsewhere.
 	EngineAuto EngineType = iota
 
-	// EngineLoop serves connections on event loops, one for each processor. A connection that waits for a request costs its
-	// socket and a few hundred bytes. Event loops are available on Linux for TCP and unix sockets. Goroutines serve connections
-	// for which they are not available.
+	// EngineLoop serves connections on event loops, one for each processor. A connection that waits for a
+	// request needs its socket and a few hundred bytes. Event loops are available on Linux for TCP and unix
+	// sockets. All other connections are served by goroutines.
 	EngineLoop
 
-	// EngineGoroutine serves each connection on a goroutine of its own.
+	// EngineGoroutine serves each connection on its own goroutine.
 	EngineGoroutine
 )
 
-// DispatchType is where an event loop calls handlers, see Server.Dispatch. A handler may
-// do anything in either place; it is a question of speed alone.
+// DispatchType chooses where an event loop calls handlers, see [Server.Dispatch]. Handlers may block in either
+// place. The choice affects speed only.
 type DispatchType int
 
 const (
-	// DispatchAuto calls a handler on the loop if its runs for the same method and path
-	// have been short, and on a goroutine otherwise. One that does not return is noticed
-	// within two milliseconds, in which other connections of the loop wait.
+	// DispatchAuto calls a handler on the loop if earlier calls for the same method and path were short, and on
+	// a goroutine otherwise. If a handler on the loop does not return within two milliseconds, the loop
+	// continues without it. Other connections of the loop wait until then.
 	DispatchAuto DispatchType = iota
 
-	// DispatchInline always calls it on the loop.
+	// DispatchInline always calls the handler on the loop.
 	DispatchInline
 
-	// DispatchGoroutine always calls it on a goroutine.
+	// DispatchGoroutine always calls the handler on a goroutine.
 	DispatchGoroutine
 )
 

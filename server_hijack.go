@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// HijackHandler has a connection to itself once the response has been written. What
-// the client has sent beyond the request is read from c first. That includes what the handler has not read of a
-// streamed request body, as it was sent: with the lines of chunks. When the HijackHandler returns, c
-// is closed, unless Server.KeepHijackedConns is set.
+// HijackHandler takes over a connection after the response has been written. Reads from c first return what the
+// client has sent beyond the request. That includes the part of a streamed request body that the handler has
+// not read, still in its chunks if it is chunked. When the HijackHandler returns, c is closed unless
+// Server.KeepHijackedConns is set.
 //
 // It is not called if writing the response fails.
 type HijackHandler func(c net.Conn)
@@ -89,16 +89,17 @@ func (c *hijackedConn) CloseWrite() error {
 	return net.ErrClosed
 }
 
-// HijackConn gives the connection to the handler at once, where Hijack gives it to a
-// function when the handler has returned. The response is sent before, its head only,
-// unless HijackSetNoResponse was called. Bytes that the client has sent behind the head of the
-// request and that were not read are read from the connection first: the rest of a streamed request body, with
-// the lines of chunks, and what is beyond it. The server does not touch the connection
-// any more, does not count it, and does not close it, whatever the handler does; for it
-// the request is over when the handler returns.
+// HijackConn hands the connection to the handler at once, while Hijack does so after the handler has returned.
+// It sends the head of the response first, unless HijackSetNoResponse was called. Reads from the connection
+// first return what the client has sent after the head of the request and the handler has not read. That may be
+// the rest of a streamed request body, still in its chunks if it is chunked.
 //
-// It fails with an error that is errors.ErrUnsupported if there is no connection to give: without a Server, or over HTTP/2, where
-// AcceptStream is what to use. It also fails when the request has timed out, and when it was called before.
+// The server no longer uses or counts the connection. It does not close it either, so the handler must. For the
+// server the request ends when the handler returns.
+//
+// HijackConn fails if the request has timed out or if it was called before. The error wraps
+// errors.ErrUnsupported if there is no connection to hand over: without a Server, or over HTTP/2. Use
+// AcceptStream there.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	c := ctx.conn
 	if c == nil {

@@ -14,10 +14,11 @@ type keepAlives struct {
 	ended bool // for good, by Shutdown or Close
 }
 
-// SetKeepAlivesEnabled says whether connections are kept for further requests, as they are by default. With false each
-// response is the last one on its connection and says so. Connections that have had a response and wait for another request are closed,
-// unless a request arrives within a few milliseconds. Connections that have brought no request yet stay for their first one. After Shutdown or
-// Close it has no effect, and beside DisableKeepalive true has none.
+// SetKeepAlivesEnabled turns keep-alive on or off. It is on by default. With false, each response says that it
+// is the last one on its connection. Idle connections that have had a response are closed, unless a request
+// arrives within a few milliseconds. Connections that have not sent a request yet may send their first one.
+// After Shutdown or Close, SetKeepAlivesEnabled has no effect. It cannot turn keep-alive on if DisableKeepalive
+// is set.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
@@ -47,8 +48,9 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown has f called on a goroutine of its own when Shutdown has closed the listeners. It is for connections that Shutdown does not wait
-// for, such as hijacked ones: f can tell their owners to end them. Shutdown does not wait for f. Close does not call it.
+// RegisterOnShutdown registers a function that Shutdown calls on its own goroutine after it has closed the
+// listeners. Use it for connections that Shutdown does not wait for, such as hijacked ones: f can ask their
+// owners to end them. Shutdown does not wait for f. Close does not call it.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown
 	o.mu.Lock()

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// ListenAndServe serves the TCP address addr, on IPv4 and IPv6 unless addr says
-// otherwise. It returns nil after Shutdown or Close, and else why it ended.
+// ListenAndServe listens on the TCP address addr and serves its connections. An address without a host, such as
+// ":8080", means all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close, and
+// otherwise the reason why it ended.
 func (s *Server) ListenAndServe(addr string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -18,8 +19,8 @@ func (s *Server) ListenAndServe(addr string) error {
 	return s.Serve(ln)
 }
 
-// ListenAndServeUNIX serves the unix socket at the path addr, and gives the socket
-// these permissions. A socket that is there already is replaced if nobody listens on it.
+// ListenAndServeUNIX listens on a unix socket at the path addr and serves its connections. mode are the
+// permissions of the socket. It replaces an existing socket if nothing listens on it any more.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := removeStaleSocket(addr); err != nil {
 		return err
@@ -55,7 +56,7 @@ func removeStaleSocket(path string) error {
 	return os.Remove(path)
 }
 
-// ListenAndServeTLS is ListenAndServe over TLS, see ServeTLS.
+// ListenAndServeTLS listens on the TCP address addr and serves TLS. See [Server.ServeTLS] for the files.
 func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -64,7 +65,8 @@ func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	return s.ServeTLS(ln, certFile, keyFile)
 }
 
-// ListenAndServeTLSEmbed is ListenAndServe over TLS, see ServeTLSEmbed.
+// ListenAndServeTLSEmbed listens on the TCP address addr and serves TLS with a certificate in PEM form. See
+// [Server.ServeTLSEmbed].
 func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -73,9 +75,9 @@ func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) e
 	return s.ServeTLSEmbed(ln, certData, keyData)
 }
 
-// ServeTLS is Serve over TLS, with the certificate in these PEM files, or, if they are
-// "", those of AppendCert and TLSConfig. Files that change are read again, for
-// connections to come.
+// ServeTLS does the same as Serve, but over TLS with the certificate in these PEM files. If both names are
+// empty, it uses the certificates of AppendCert and TLSConfig. When the files change, new connections use the
+// new certificate.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	if certFile != "" || keyFile != "" {
 		if err := s.AppendCert(certFile, keyFile); err != nil {
@@ -86,7 +88,7 @@ func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	return s.serveTLS(ln)
 }
 
-// ServeTLSEmbed is ServeTLS with PEM data for a certificate.
+// ServeTLSEmbed does the same as ServeTLS, but takes the certificate and its key in PEM form.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
 	if len(certData) != 0 || len(keyData) != 0 {
 		if err := s.AppendCertEmbed(certData, keyData); err != nil {
@@ -97,32 +99,36 @@ func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error 
 	return s.serveTLS(ln)
 }
 
-// ListenAndServe serves addr with a Server of default settings.
+// ListenAndServe listens on the TCP address addr and serves it with a Server that has default settings. See
+// [Server.ListenAndServe].
 func ListenAndServe(addr string, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ListenAndServe(addr)
 }
 
-// ListenAndServeUNIX serves a unix socket with a Server of default settings.
+// ListenAndServeUNIX listens on a unix socket and serves it with a Server that has default settings. See
+// [Server.ListenAndServeUNIX].
 func ListenAndServeUNIX(addr string, mode os.FileMode, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ListenAndServeUNIX(addr, mode)
 }
 
-// ListenAndServeTLS serves addr over TLS with a Server of default settings.
+// ListenAndServeTLS listens on the TCP address addr and serves TLS with a Server that has default settings. See
+// [Server.ListenAndServeTLS].
 func ListenAndServeTLS(addr, certFile, keyFile string, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ListenAndServeTLS(addr, certFile, keyFile)
 }
 
-// ListenAndServeTLSEmbed serves addr over TLS with a Server of default settings.
+// ListenAndServeTLSEmbed listens on the TCP address addr and serves TLS with a Server that has default
+// settings. See [Server.ListenAndServeTLSEmbed].
 func ListenAndServeTLSEmbed(addr string, certData, keyData []byte, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ListenAndServeTLSEmbed(addr, certData, keyData)
 }
 
-// ServeTLS serves ln over TLS with a Server of default settings.
+// ServeTLS serves ln over TLS with a Server that has default settings. See [Server.ServeTLS].
 func ServeTLS(ln net.Listener, certFile, keyFile string, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ServeTLS(ln, certFile, keyFile)
 }
 
-// ServeTLSEmbed serves ln over TLS with a Server of default settings.
+// ServeTLSEmbed serves ln over TLS with a Server that has default settings. See [Server.ServeTLSEmbed].
 func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ServeTLSEmbed(ln, certData, keyData)
 }

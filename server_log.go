@@ -27,8 +27,9 @@ func (s *Server) logger() Logger {
 
 var defaultLogger Logger = log.New(os.Stderr, "gallop: ", log.LstdFlags)
 
-// LogTo returns a Logger that writes to l. Each message becomes a record of level slog.LevelError with the text of the message and without
-// attributes. A nil l stands for slog.Default() at the time of the message. Set Server.ErrorLog instead to get attributes.
+// LogTo returns a Logger that writes to l. Each message becomes a record with the level slog.LevelError, the
+// text of the message and no attributes. If l is nil, messages go to slog.Default(). To get attributes, set
+// Server.ErrorLog instead.
 func LogTo(l *slog.Logger) Logger { return slogPrinter{l} }
 
 type slogPrinter struct{ to *slog.Logger }

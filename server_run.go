@@ -5,18 +5,18 @@ import (
 	"net"
 )
 
-// Run serves the connections that ln accepts until ctx ends, and then shuts the server down without cutting off a request: it does what
-// Serve does followed by ShutdownWithContext, including the wait of LameDuck. It returns when both are over. Use it with
-// signal.NotifyContext or an errgroup.
+// Run serves the connections that ln accepts until ctx ends, and then shuts the server down without cutting off
+// a request. It does what Serve followed by ShutdownWithContext does, including the wait of LameDuck, and
+// returns when both are done. Use it with signal.NotifyContext or an errgroup.
 //
-// Run returns nil after a shutdown in which all in-flight requests were served, and context.DeadlineExceeded if the time of
-// ShutdownTimeout was over before that. If the server stops for another reason, Run returns what Serve returns, and the server's other
-// listeners go on.
+// Run returns nil after a shutdown in which all in-flight requests were served. It returns
+// context.DeadlineExceeded if ShutdownTimeout ran out first. If the server stops for another reason, Run
+// returns what Serve returns, and other listeners of the server continue.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }
 
-// RunTLS is Run over TLS. See ServeTLS for the files.
+// RunTLS does the same as Run, but over TLS. See [Server.ServeTLS] for the files.
 func (s *Server) RunTLS(ctx context.Context, ln net.Listener, certFile, keyFile string) error {
 	return s.run(ctx, func() error { return s.ServeTLS(ln, certFile, keyFile) })
 }

@@ -7,18 +7,21 @@ import (
 	"time"
 )
 
-// Shutdown shuts the server down gracefully and waits for that without a bound. See
-// ShutdownWithContext.
+// Shutdown shuts the server down without cutting off a request, and waits without a time limit. See
+// [Server.ShutdownWithContext].
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
-// ShutdownWithContext shuts the server down without cutting off a request: for the
-// time of LameDuck every response is the last one on its connection; then listeners
-// are closed, once the connections waiting in them were accepted, idle connections
-// end at once, RequestCtx.Done is closed, and the rest may finish. When ctx ends
-// first, what is left is closed and the error of ctx returned at once, while handlers
-// may still run and listeners and connections may still be closing. Connections in a TLS
-// handshake have half a second to bring a request. Errors from closing listeners are
-// returned, joined with that of ctx. Hijacked connections are their owners'.
+// ShutdownWithContext shuts the server down without cutting off a request. It proceeds in these steps:
+//
+//   - During the time of LameDuck, every response is the last one on its connection.
+//   - It accepts the connections that wait in the listeners, and then closes the listeners.
+//   - It closes RequestCtx.Done and idle connections. Connections in a TLS handshake have half a second to send
+//     a request.
+//   - It waits until all requests are served.
+//
+// If ctx ends first, it closes all remaining connections and returns the error of ctx at once. Handlers may
+// still run then, and listeners and connections may still be closing. Errors from closing listeners are
+// returned too, joined with the error of ctx. Hijacked connections are not affected.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
@@ -52,10 +55,9 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	return s.conns.closeError(nil)
 }
 
-// Close closes all listeners and connections at once. Requests that are being
-// served are cut off, and Close waits for their handlers to notice: a handler must not
-// call it. It waits for at most a second for listeners to close, and likewise for connections
-// whose own Close blocks. It returns the errors from closing listeners.
+// Close closes all listeners and connections at once. It cuts off requests in flight and waits until their
+// handlers return, so a handler must not call it. It waits at most one second for listeners to close, and
+// likewise for connections whose own Close blocks. It returns the errors from closing listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()

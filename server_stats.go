@@ -5,49 +5,76 @@ import (
 	"sync/atomic"
 )
 
-// ServerStats counts the connections and requests of a Server, for metrics and dashboards. See Server.Stats.
+// ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
-// The first four fields are about the moment of the call. All other fields count from the start of the server and never go down.
-// The fields are read one after another while the server works, so they need not add up exactly.
+// The first four fields describe the moment of the call. All other fields count from the start of the server
+// and never decrease. The fields are read one after another while the server works, so they need not add up
+// exactly.
 type ServerStats struct {
-	Connections uint64 // open connections: Active, Idle and Handshaking together
-	Active      uint64 // connections with a request that is being read, handled or answered
-	Idle        uint64 // connections that wait for their first or next request
-	Handshaking uint64 // connections in a TLS handshake
+	// Connections is the number of open connections: Active, Idle and Handshaking together.
+	Connections uint64
 
-	Accepted            uint64 // connections that were accepted and not rejected, including those given to ServeConn
-	Rejected            uint64 // connections that were rejected, for any of the following reasons
-	RejectedConcurrency uint64 // connections rejected because of Server.Concurrency
-	RejectedPerIP       uint64 // connections rejected because of Server.MaxConnsPerIP
+	// Active is the number of connections with a request that is being read, handled or responded to.
+	Active uint64
 
-	// Requests counts requests whose header was complete. A request that is being handled may not be counted yet.
+	// Idle is the number of connections that wait for their first or next request.
+	Idle uint64
+
+	// Handshaking is the number of connections in a TLS handshake.
+	Handshaking uint64
+
+	// Accepted counts the connections that were accepted and not rejected, including those given to ServeConn.
+	Accepted uint64
+
+	// Rejected counts the connections that were rejected for any reason: RejectedConcurrency plus
+	// RejectedPerIP.
+	Rejected uint64
+
+	// RejectedConcurrency counts the connections that were rejected because of Server.Concurrency.
+	RejectedConcurrency uint64
+
+	// RejectedPerIP counts the connections that were rejected because of Server.MaxConnsPerIP.
+	RejectedPerIP uint64
+
+	// Requests counts the requests whose head was complete. A request that is being handled may not be counted
+	// yet.
 	Requests uint64
 
-	Refused            uint64 // requests that the server answered with an error instead of calling Handler
-	RefusedConcurrency uint64 // of these, requests refused because of Server.MaxConcurrentRequests
+	// Refused counts the requests to which the server responded with an error instead of calling Handler.
+	Refused uint64
 
-	// BytesRead and BytesWritten count what was read from and written to connections, without the overhead of TLS. They are brought
-	// up to date when a connection waits for its next request, and every 64 KiB. Bytes on hijacked connections are not counted.
+	// RefusedConcurrency counts those of the Refused requests that exceeded Server.MaxConcurrentRequests.
+	RefusedConcurrency uint64
+
+	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without the
+	// overhead of TLS. They are updated when a connection waits for its next request, and every 64 KiB. Bytes
+	// on hijacked connections are not counted.
 	BytesRead, BytesWritten uint64
 
-	// Loop is what event loops have done. It is empty without event loops.
+	// Loop counts how event loops have called handlers. It is empty without event loops.
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. It is for debugging: its fields depend on how the loops work and may change in any
-// version.
+// LoopStats counts how event loops have called handlers. It is for debugging. Its fields depend on how the
+// loops work and may change in any version.
 type LoopStats struct {
-	Inline    uint64 // handlers called on a loop
-	Pooled    uint64 // handlers called on goroutines while the loop went on
-	Overtaken uint64 // handlers on a loop that took so long that the loop went on without them
+	// Inline counts handlers that were called on a loop.
+	Inline uint64
 
-	// Methods and paths share the places of a table. FastPlaces are those whose handlers are called on the loop, and UsedPlaces
-	// those that have had a handler so far.
+	// Pooled counts handlers that were called on goroutines while the loop continued.
+	Pooled uint64
+
+	// Overtaken counts handlers on a loop that took so long that the loop continued without them.
+	Overtaken uint64
+
+	// FastPlaces and UsedPlaces describe the table in which loops remember how long handlers run. Methods and
+	// paths share its places. FastPlaces counts the places whose handlers are called on the loop, and
+	// UsedPlaces those that have had a handler so far.
 	FastPlaces, UsedPlaces int
 }
 
-// Stats returns what the server has done so far and how many connections it has. It may be called at any time by any goroutine. It looks at
-// every connection, so call it every few seconds at most rather than for every request.
+// Stats returns counters of connections and requests. It may be called at any time by any goroutine. It looks
+// at every connection, so call it every few seconds at most rather than for every request.
 func (s *Server) Stats() ServerStats {
 	stats := ServerStats{
 		RejectedConcurrency: s.conns.rejectedFull.Load(),
@@ -68,17 +95,18 @@ func (s *Server) Stats() ServerStats {
 	return stats
 }
 
-// GetCurrentConcurrency returns how many connections are being served.
+// GetCurrentConcurrency returns the number of open connections.
 //
 // Deprecated: use the Connections field of Stats.
 func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open.Load(), 0)) }
 
-// GetOpenConnectionsCount returns how many connections are being served.
+// GetOpenConnectionsCount returns the number of open connections.
 //
 // Deprecated: use the Connections field of Stats.
 func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
 
-// GetRejectedConnectionsCount returns how many connections were refused because of Concurrency or MaxConnsPerIP.
+// GetRejectedConnectionsCount returns the number of connections that were refused because of Concurrency or
+// MaxConnsPerIP.
 //
 // Deprecated: use the Rejected field of Stats.
 func (s *Server) GetRejectedConnectionsCount() uint32 {

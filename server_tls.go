@@ -14,9 +14,9 @@ import (
 
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
-// NextProto makes handler serve the TLS connections that agree on the protocol key
-// by ALPN (RFC 7301). It must be called before the server serves. A handler for "h2" has precedence over the HTTP/2 support of a later
-// version of this module, whatever Server.Protocols says.
+// NextProto makes handler serve the TLS connections on which client and server agree on the protocol key by
+// ALPN (RFC 7301). Call it before the server serves. A handler for "h2" takes precedence over the HTTP/2
+// support of a later version of this module, regardless of Protocols.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -24,9 +24,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 	s.protos[key] = handler
 }
 
-// AppendCert adds a certificate from PEM files. It is chosen for the names it is
-// valid for; the first one added, for all others. When the files change they are read
-// again; as long as they cannot be, the old certificate stays.
+// AppendCert adds a certificate from PEM files. It is used for the names it is valid for. The certificate that
+// was added first is used for all other names. When the files change, they are read again. If that fails, the
+// old certificate stays in use.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey
@@ -39,7 +39,7 @@ func (s *Server) AppendCert(certFile, keyFile string) error {
 	return nil
 }
 
-// AppendCertEmbed adds a certificate from PEM data, see AppendCert.
+// AppendCertEmbed adds a certificate and its key in PEM form. See [Server.AppendCert].
 func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
 	if len(certData) == 0 && len(keyData) == 0 {
 		return errNoCertOrKey

@@ -14,7 +14,7 @@ func NewStreamReader(sw StreamWriter) io.ReadCloser {
 	return streamReader{pipeFrom(func(w io.Writer) error { return runStreamWriter(sw, w) })}
 }
 
-// streamReader is a pipe that ends in io.EOF when it is closed, as fasthttp's does.
+// streamReader is a pipe that returns io.EOF after it was closed, as in fasthttp.
 type streamReader struct{ *io.PipeReader }
 
 // Read implements io.Reader.
@@ -26,22 +26,21 @@ func (r streamReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pipeFrom returns a reader of what write writes, on a goroutine of its own.
+// pipeFrom returns a reader of the output of write, which runs on its own goroutine.
 func pipeFrom(write func(w io.Writer) error) *io.PipeReader {
 	pr, pw := io.Pipe()
 	go func() {
-		defer pw.CloseWithError(errGoexit) // should write end the goroutine
+		defer pw.CloseWithError(errGoexit) // in case write ends the goroutine
 		pw.CloseWithError(write(pw))
 	}()
 	return pr
 }
 
-// writtenStream is a body stream that writes itself. It takes a goroutine only if
-// somebody reads it.
+// writtenStream is a body stream that writes itself. It uses a goroutine only if it is read with Read.
 type writtenStream struct {
-	write   func(w io.Writer) error // once, unless it repeats
+	write   func(w io.Writer) error // called once unless repeats is set
 	repeats bool
-	close   func(cause error) error // instead of write, if that was never called; may be nil
+	close   func(cause error) error // called if write never was; may be nil
 	pipe    *io.PipeReader
 	begun   bool
 }
@@ -65,7 +64,8 @@ func (s *writtenStream) Read(p []byte) (int, error) {
 	return s.pipe.Read(p)
 }
 
-// CloseWithError ends the goroutine, if there is one.
+// CloseWithError ends the goroutine if there is one. Otherwise it calls close, unless the stream was already
+// used.
 func (s *writtenStream) CloseWithError(cause error) error {
 	if s.pipe != nil {
 		return s.pipe.CloseWithError(cause)

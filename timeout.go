@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// timeoutAnswer is the response that takes the place of ctx.Response when a request
-// has timed out. Handler and server may both be at it.
+// timeoutAnswer is the response that replaces ctx.Response after a timeout. Handler and server may access it
+// concurrently.
 type timeoutAnswer = atomic.Pointer[Response]
 
 // TimeoutError sends msg with status 408 (Request Timeout) instead of ctx.Response, and closes the connection. The
@@ -41,9 +41,9 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 // nil.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
 
-// detach leaves ctx, and the bytes it shows, to a handler that may still run, and
-// goes on with a new one that holds the answer.
-// It reports whether that cannot be sent, since another response has begun.
+// detach leaves ctx and the bytes that it shows to a handler that may still run. The connection continues with
+// a new RequestCtx for answer. late reports whether answer cannot be sent, because another response has
+// started.
 func (c *serverConn) detach(answer *Response) (late bool) {
 	if c.abandonCtx() {
 		return true
@@ -57,12 +57,12 @@ func (c *serverConn) detach(answer *Response) (late bool) {
 	return false
 }
 
-// abandonCtx leaves ctx to whoever holds it, and reports whether the handler has begun
-// the response, or taken the connection. No handler is at the connection after this.
+// abandonCtx leaves ctx to the handlers that still use it. begun reports whether a handler has started the
+// response or taken the connection. Afterwards no handler uses the connection.
 func (c *serverConn) abandonCtx() (begun bool) {
-	begun = c.ctx.stream.leave(c) // which is nobody's before it is said that time is up
+	begun = c.ctx.stream.leave(c) // before the context ends, so that no handler writes any more
 	c.shared = true
-	over := c.ctx.life.leave(context.DeadlineExceeded) // so that nobody begins to watch
+	over := c.ctx.life.leave(context.DeadlineExceeded) // so that the connection is not watched any more
 	if c.taken {
 		begun = true
 	} else {
@@ -93,7 +93,7 @@ func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) Request
 // TimeoutWithCodeHandler returns a handler that limits the time of h and responds with statusCode if h is too slow.
 // See [TimeoutHandler]. It panics if statusCode is invalid; see [ResponseHeader.SetStatusCode].
 func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string, statusCode int) RequestHandler {
-	new(Response).SetStatusCode(statusCode) // not when it is too late for a handler to panic
+	new(Response).SetStatusCode(statusCode) // panics now rather than during a request
 	var running atomic.Int64
 	return func(ctx *RequestCtx) {
 		if timeout <= 0 {
@@ -118,7 +118,7 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 		case p := <-call.ended:
 			p.rethrow()
 		case <-timer.C:
-			if !call.decided.CompareAndSwap(false, true) { // it has ended just now
+			if !call.decided.CompareAndSwap(false, true) { // the handler has just returned
 				(<-call.ended).rethrow()
 				return
 			}
@@ -130,15 +130,14 @@ func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string,
 	}
 }
 
-// timedCall is a call of a handler on a goroutine of its own, for as long as somebody
-// waits for it.
+// timedCall is a call of a handler on its own goroutine, while TimeoutHandler waits for it.
 type timedCall struct {
 	decided atomic.Bool // whether it was in time
 	ended   chan *handlerPanic
 	log     Logger
 }
 
-// run calls h. A handler that calls runtime.Goexit counts as one that has returned.
+// run calls h. If h calls runtime.Goexit, that counts as a return.
 func (c *timedCall) run(h RequestHandler, ctx *RequestCtx) {
 	var p *handlerPanic
 	defer func() {
@@ -154,7 +153,7 @@ func (c *timedCall) run(h RequestHandler, ctx *RequestCtx) {
 	p = callGuarded(h, ctx)
 }
 
-// handlerPanic is a panic of a handler on its way to another goroutine.
+// handlerPanic carries a panic of a handler to another goroutine.
 type handlerPanic struct {
 	value any
 	stack []byte
@@ -163,7 +162,7 @@ type handlerPanic struct {
 func (p *handlerPanic) rethrow() {
 	switch {
 	case p == nil:
-	case p.value == ErrAbortHandler: // which is no failure, and tells nothing by its stack
+	case p.value == ErrAbortHandler: // not a failure, and its stack is of no interest
 		panic(ErrAbortHandler)
 	default:
 		panic(p)
@@ -172,7 +171,7 @@ func (p *handlerPanic) rethrow() {
 
 func (p *handlerPanic) String() string { return fmt.Sprintf("%v\n%s", p.value, p.stack) }
 
-// callGuarded calls h and returns its panic.
+// callGuarded calls h and returns its panic, if any.
 func callGuarded(h RequestHandler, ctx *RequestCtx) (p *handlerPanic) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -9,8 +9,7 @@ import (
 
 var timers sync.Pool // of *time.Timer
 
-// AcquireTimer returns a timer from a pool that fires after timeout. Give it back with
-// ReleaseTimer.
+// AcquireTimer returns a timer from a pool that fires after timeout. Return it with ReleaseTimer.
 func AcquireTimer(timeout time.Duration) *time.Timer {
 	if t, ok := timers.Get().(*time.Timer); ok {
 		t.Reset(timeout)
@@ -19,8 +18,7 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return time.NewTimer(timeout)
 }
 
-// ReleaseTimer stops t, which need not have fired, and returns it to the pool. It may not
-// be used afterwards.
+// ReleaseTimer stops t and returns it to the pool. t need not have fired. Do not use it afterwards.
 func ReleaseTimer(t *time.Timer) {
 	t.Stop() // nothing is received from its channel after this
 	timers.Put(t)

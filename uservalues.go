@@ -2,13 +2,13 @@ package gallop
 
 import "io"
 
-// userValues are the values that a program hangs on a request, by key. There are few of
-// them, so that they are looked through in order.
+// userValues are the values that a program attaches to a request, by key. There are few of them, so lookups go
+// through them in order.
 type userValues []userValue
 
 type userValue struct{ key, value any }
 
-// textKey makes the key of bytes that of the string they spell.
+// textKey returns a key of type []byte as the equal string.
 func textKey(key any) any {
 	if b, ok := key.([]byte); ok {
 		return string(b)
@@ -93,8 +93,8 @@ func (u *userValues) clear() {
 	u.close()
 }
 
-// close closes the values that are an io.Closer, and leaves them where they are. If one of them
-// panics the others are closed before that goes on.
+// close closes the values that are an io.Closer, without removing them. If one of them panics, it closes the
+// rest before the panic continues.
 func (u userValues) close() {
 	closed := 0
 	defer func() {

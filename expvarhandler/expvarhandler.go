@@ -36,7 +36,7 @@ func Handler(ctx *gallop.RequestCtx) {
 	ctx.SetBodyString(object(names))
 }
 
-// maxExpression is the size of the largest regular expression. What it costs to compile and to match grows with that.
+// maxExpression is the size of the largest regular expression. The cost of compiling and matching grows with the size.
 const maxExpression = 1 << 10
 
 var errTooLarge = errors.New("it is too large")

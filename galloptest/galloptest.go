@@ -26,8 +26,9 @@ func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 	return Start(t, &gallop.Server{Handler: h})
 }
 
-// Start serves with s until t ends, and returns what [Serve] returns. When t and its subtests have ended, connections are closed, and t
-// waits for the handlers that still run. If s has neither an ErrorLog nor a Logger, Start sets one that writes to the log of t.
+// Start serves with s until t ends, and returns what [Serve] returns. After t and its subtests have ended,
+// Start closes the connections and waits for handlers that still run. If s has neither an ErrorLog nor a
+// Logger, Start sets one that writes to the log of t.
 func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	t.Helper()
 	logger := &testLogger{t: t}
@@ -47,14 +48,14 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	return c, baseURL
 }
 
-// Do calls h once with req, and returns the response when all of it has arrived. A request without a host gets the host
-// example.com. Do panics if there is no response, as when h panics with gallop.ErrAbortHandler; use [Serve] to test the error that a
-// client gets.
+// Do calls h once with req, and returns the response when all of it has arrived. A request without a host gets
+// the host example.com. Do panics if there is no response, for example because h panics with
+// gallop.ErrAbortHandler. To test the error that a client gets, use [Serve].
 //
-// Do returns after h has returned. The exception is a response that switches protocols, a 101 or a 2xx to CONNECT: it belongs to a
-// connection that goes on. The connection is the body stream of the response, an io.ReadWriteCloser that the caller closes.
+// Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to
+// CONNECT. Its body stream is the connection, an io.ReadWriteCloser that the caller must close.
 //
-// Interim responses are skipped. Set Client.OnInterim of the client from [Serve] to see those that EarlyHints sends.
+// Interim responses are skipped. To see those that EarlyHints sends, set OnInterim of the client from [Serve].
 func Do(h gallop.RequestHandler, req *gallop.Request) *gallop.Response {
 	s := &gallop.Server{Handler: h}
 	c, stop := start(s)

@@ -11,11 +11,11 @@ import (
 )
 
 // A profile is a compressed protocol buffer, described in github.com/google/pprof/proto/profile.proto. Samples refer to locations,
-// these to functions and mappings, and most messages to strings, all by numbers that two profiles give out independently. So the
-// difference of two profiles begins with new numbers for both of them: a message is copied with new references, and messages
-// that are equal then get one number.
+// locations to functions and mappings, and most messages to strings. They refer to each other by numbers, which every profile
+// assigns in its own way. delta therefore renumbers both profiles first. It copies each message with new references, and gives
+// equal messages the same number.
 
-// delta returns the profile after minus the profile before. It was taken at a time, over a duration.
+// delta returns the profile after minus the profile before. taken and over are the time and the duration of the result.
 func delta(before, after []byte, taken time.Time, over time.Duration) ([]byte, error) {
 	d := &difference{strings: map[string]uint64{"": 0}, samples: map[string][]int64{}}
 	d.head = appendBytes(nil, profileString, nil) // string 0
@@ -59,7 +59,7 @@ const (
 	profileDefaultType = 14
 )
 
-// Fields of a sample, and the field of a mapping, location or function that has its number.
+// Fields of a sample, and the field of a mapping, location or function that contains its own number.
 const (
 	sampleLocation = 1
 	sampleValue    = 2
@@ -67,7 +67,7 @@ const (
 	ownNumber      = 1
 )
 
-// What the numbers in the fields of each message refer to. Other fields are copied as they are.
+// These tables say what the numbers in the fields of each message refer to. Other fields are copied unchanged.
 var (
 	valueTypeRefs = refs{1: toString, 2: toString}
 	mappingRefs   = refs{5: toString, 6: toString}
@@ -77,7 +77,7 @@ var (
 	labelRefs     = refs{1: toString, 2: toString, 4: toString}
 )
 
-// refs says what the fields of a message refer to, by their numbers.
+// refs says what each field of a message refers to, by the number of the field.
 type refs map[uint64]reference
 
 type reference int
@@ -90,7 +90,7 @@ const (
 	toLine // a message in the field
 )
 
-// difference is what delta has gathered.
+// difference is the state of delta.
 type difference struct {
 	head    []byte               // all fields but samples
 	strings map[string]uint64    // their numbers
@@ -99,7 +99,7 @@ type difference struct {
 	order   []string             // keys of samples as they came
 }
 
-// source is a profile that is added: what its numbers stand for.
+// source is a profile that is being added, with the meaning of its numbers.
 type source struct {
 	d       *difference
 	strings [][]byte
@@ -109,7 +109,7 @@ type source struct {
 
 var errProfile = errors.New("the profile cannot be read")
 
-// add adds the samples of a profile, each value times sign, and, with 1, what there is in a profile besides.
+// add adds the samples of a profile, with each value multiplied by sign. If sign is 1, it also adds everything else in the profile.
 func (d *difference) add(profile []byte, sign int64) error {
 	r, err := gzip.NewReader(bytes.NewReader(profile))
 	if err != nil {
@@ -299,7 +299,8 @@ func (s *source) text(number uint64) (uint64, error) {
 	return renumbered, nil
 }
 
-// field is a field of a message: a number, or bytes, which are a string, a message or many numbers.
+// field is a field of a message. It contains a number, or bytes that are a string, a message or several
+// numbers.
 type field struct {
 	number  uint64 // of the field
 	value   uint64
@@ -328,7 +329,7 @@ func split(message []byte) (fields []field, err error) {
 				return nil, errProfile
 			}
 			f.isBytes, f.bytes, message = true, message[:f.value], message[f.value:]
-		default: // no profile has numbers of a fixed size
+		default: // profiles do not use numbers of a fixed size
 			return nil, errProfile
 		}
 		fields = append(fields, f)
@@ -336,7 +337,7 @@ func split(message []byte) (fields []field, err error) {
 	return fields, nil
 }
 
-// numbers returns the numbers of a field that may be there more than once, alone or packed into bytes.
+// numbers returns the numbers of a field that may be repeated, whether they are single or packed into bytes.
 func (f field) numbers() (all []uint64) {
 	if !f.isBytes {
 		return []uint64{f.value}
@@ -351,7 +352,7 @@ func (f field) numbers() (all []uint64) {
 	return all
 }
 
-// numberIn returns the number that a message of a table has.
+// numberIn returns the own number of a message in a table.
 func numberIn(message []byte) (uint64, error) {
 	fields, err := split(message)
 	for _, f := range fields {

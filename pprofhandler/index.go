@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// about says what the profiles are. Those that programs add have no line.
+// about describes the profiles. Profiles that programs add have no description.
 var about = map[string]string{
-	"allocs":        "Where memory was allocated since the program started, by a sample.",
-	"block":         "Where goroutines waited for channels and locks. Empty unless the program calls runtime.SetBlockProfileRate.",
+	"allocs":        "Allocations since the program started, sampled.",
+	"block":         "Waits of goroutines for channels and locks. Empty unless the program calls runtime.SetBlockProfileRate.",
 	"cmdline":       "The command line of the program.",
 	"goroutine":     "The stacks of all goroutines. With debug=2 it looks like the output of a panic.",
 	"goroutineleak": "The stacks of goroutines that nothing can wake. With debug=2 it looks like the output of a panic.",
-	"heap":          "Where the memory in use was allocated, by a sample. With gc=1 a garbage collection runs first.",
-	"mutex":         "Who held locks that other goroutines waited for. Empty unless the program calls runtime.SetMutexProfileFraction.",
-	"profile":       "Where CPU time is spent, for 30 seconds or for seconds=N. For go tool pprof.",
-	"symbol":        "Names of functions for the program counters in the query or in the body of a POST, with a + between them.",
-	"threadcreate":  "Which stacks led to new threads of the operating system.",
-	"trace":         "What the program does, for one second or for seconds=N. For go tool trace.",
+	"heap":          "Allocations of the memory in use, sampled. With gc=1 a garbage collection runs first.",
+	"mutex":         "Stacks that held locks while other goroutines waited. Empty unless the program calls runtime.SetMutexProfileFraction.",
+	"profile":       "CPU profile of 30 seconds, or of seconds=N. For go tool pprof.",
+	"symbol":        "Names of functions for the program counters in the query or in the body of a POST, separated by +.",
+	"threadcreate":  "Stacks that led to new threads of the operating system.",
+	"trace":         "Execution trace of one second, or of seconds=N. For go tool trace.",
 }
 
 // serveIndex serves the list of profiles.
@@ -49,7 +49,7 @@ func (p profiles) serveIndex(w http.ResponseWriter) {
 		fmt.Fprintf(&page, "<tr><td>%d</td><td><a href='%s'>%s</a></td><td>%s</td></tr>\n",
 			row.count, html.EscapeString(link.String()), html.EscapeString(row.name), about[row.name])
 	}
-	page.WriteString("</table>\n<p>The links are to text, by debug=1. Tools take the profiles without it.</p>\n" +
+	page.WriteString("</table>\n<p>The links show the profiles as text (debug=1). Leave out debug=1 to get them for tools.</p>\n" +
 		"<p><a href='goroutine?debug=2'>Stacks of all goroutines</a></p>\n</body>\n</html>\n")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	io.WriteString(w, page.String())

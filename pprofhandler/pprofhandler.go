@@ -63,8 +63,8 @@ type profiles string
 // ServeHTTP implements http.Handler.
 func (p profiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, below := strings.CutPrefix(r.URL.Path, string(p))
-	if name != "symbol" && !isDuration(r.FormValue("seconds")) { // symbol has a use of its own for the body
-		http.Error(w, "the argument seconds is no number of seconds up to a day", http.StatusBadRequest)
+	if name != "symbol" && !isDuration(r.FormValue("seconds")) { // symbol reads the body itself
+		http.Error(w, "the argument seconds must be a number of at most 86400 (one day)", http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -13,7 +13,7 @@ import (
 const maxSymbols = 1 << 20
 
 // serveSymbols serves a line with the name of a function for each program counter. The program counters are in the body of a POST or in
-// the query, with a + between two of them. The first line says that there are names at all.
+// the query, separated by +. The first line says that symbols are available.
 func serveSymbols(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.RawQuery
 	var err error

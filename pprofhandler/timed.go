@@ -54,7 +54,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// changing are the profiles whose change over time is served. Those that programs add may have values that mean something else.
+// changing are the profiles whose change over time is served. The values of profiles that programs add may not be counters.
 var changing = []string{"allocs", "block", "goroutine", "goroutineleak", "heap", "mutex", "threadcreate"}
 
 // serveChange serves what changes in a profile within some seconds.
@@ -62,13 +62,13 @@ func serveChange(w http.ResponseWriter, r *http.Request, profile *pprof.Profile,
 	seconds, err := strconv.ParseInt(argument, 10, 64)
 	switch {
 	case err != nil || seconds <= 0:
-		refuse(w, http.StatusBadRequest, "the argument seconds is no positive whole number")
+		refuse(w, http.StatusBadRequest, "the argument seconds must be a positive whole number")
 		return
 	case !slices.Contains(changing, profile.Name()):
 		refuse(w, http.StatusBadRequest, "this profile does not take the argument seconds")
 		return
 	case numberOf(r, "debug") != 0:
-		refuse(w, http.StatusBadRequest, "the arguments seconds and debug exclude each other")
+		refuse(w, http.StatusBadRequest, "the arguments seconds and debug cannot be combined")
 		return
 	}
 	change, err := changeOf(r.Context(), profile, time.Duration(seconds)*time.Second)

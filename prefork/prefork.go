@@ -34,37 +34,40 @@ type Options struct {
 	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp".
 	Network string
 
-	// CertFile and KeyFile are the paths of PEM files with a certificate and its key. If one of them is set, the server serves
-	// TLS.
+	// CertFile and KeyFile are the paths of PEM files with a certificate and its key. If one of them is set,
+	// the server serves TLS.
 	CertFile, KeyFile string
 
-	// TLS makes the server serve TLS without CertFile and KeyFile, with the certificates of its TLSConfig.
+	// TLS makes the server serve TLS without CertFile and KeyFile. It uses the certificates of its TLSConfig.
 	TLS bool
 
-	// Processes is the number of children. The default is runtime.GOMAXPROCS. Each child divides its own GOMAXPROCS by this
-	// number, so that all children together use as many processors as one process would.
+	// Processes is the number of children. Zero or a negative value means runtime.GOMAXPROCS. Each child
+	// divides its own GOMAXPROCS by this number, so that all children together use as many processors as one
+	// process would.
 	Processes int
 
-	// Restarts is how many children are replaced within one minute. When more than that end, Run stops the other children and
-	// returns ErrTooManyRestarts. The default is Processes. If Restarts is negative, no child is replaced.
+	// Restarts is how many children are replaced within one minute. If more of them end, Run stops the
+	// remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is negative, no
+	// child is replaced.
 	Restarts int
 
-	// GracePeriod is how long children may take to shut down before they are killed. The default is 5 seconds more than the
-	// server's LameDuck and ShutdownTimeout together.
+	// GracePeriod is how long children may take to shut down before they are killed. Zero or a negative value
+	// means 5 seconds more than LameDuck and ShutdownTimeout of the server together.
 	GracePeriod time.Duration
 
-	// ReusePort gives each child a listening socket of its own (see listen.TCP) instead of one socket that the parent opens. The
-	// system then spreads connections evenly. Addr must have a port other than 0. Windows requires ReusePort.
+	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the
+	// parent opens. The system then spreads connections evenly. The port in Addr must not be 0. Windows
+	// requires ReusePort.
 	ReusePort bool
 
-	// OnReady is called in the parent when all children have been started, with the address and the process IDs of the
-	// children. Clients that connect before a child accepts connections wait, unless ReusePort is set. OnReady may be nil. Run
-	// does not watch the children until OnReady returns.
+	// OnReady is called in the parent when all children have been started. It gets the address and the process
+	// IDs of the children. Clients that connect before a child accepts connections wait, unless ReusePort is
+	// set. Run watches the children only after OnReady has returned. Nil calls nothing.
 	OnReady func(addr net.Addr, pids []int)
 }
 
-// ErrTooManyRestarts is returned by [Run] in the parent when more children have ended than Options.Restarts allows. The error wraps
-// it together with how the last child ended.
+// ErrTooManyRestarts is returned by [Run] in the parent if more children have ended than Options.Restarts
+// allows. The error wraps it and says how the last child ended.
 var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
 // childVariable is the environment variable that makes a process a child.
@@ -77,24 +80,27 @@ func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// Run serves with several processes until ctx ends. The process that calls it first becomes the parent. It starts the same program
-// with the same arguments once for each child, and each child must call Run with the same options; IsChild tells a program which of
-// them it is. Do what must happen only once, such as a migration of a database, in the parent only.
+// Run serves with several processes until ctx ends. The process that calls it first becomes the parent. For
+// each child it starts the same program with the same arguments. Each child must call Run with the same
+// options. IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in
+// the parent only.
 //
 // Run returns in the parent and in the children:
 //
-//   - In the parent, Run shuts all children down when ctx ends, waits for them, and returns nil. If some had to be killed after
-//     GracePeriod, the error is context.DeadlineExceeded to errors.Is. Other errors say that the address cannot be listened on, that a
-//     child cannot be started, or ErrTooManyRestarts.
-//   - In a child, Run returns what Server.Run returns, when ctx ends, when the parent shuts down or when the parent has died. The
-//     program should end then. Requests that are still in flight after GracePeriod do not keep Run from returning; the error is
-//     context.DeadlineExceeded to errors.Is then.
+//   - In the parent, Run shuts all children down when ctx ends, waits for them, and returns nil. If some had to
+//     be killed after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it
+//     cannot listen on the address or cannot start a child, and ErrTooManyRestarts.
+//   - In a child, Run returns what Server.Run returns. It returns when ctx ends, when the parent shuts down and
+//     when the parent has died. The program should end then. If requests are still in flight after GracePeriod,
+//     Run returns anyway, with an error that wraps context.DeadlineExceeded.
 //
-// Run handles no signals. Make ctx with signal.NotifyContext; as all processes do so, a signal to the parent, to a child or to all
-// of them shuts down what received it without cutting off requests. The parent replaces a child that was shut down on its own.
+// Run handles no signals, so create ctx with signal.NotifyContext. A process that gets a signal then shuts down
+// without cutting off requests, whether that is the parent, a child or all of them. The parent replaces a child
+// that was shut down alone.
 //
-// The standard input of a child is a pipe from the parent, and its standard output and error are the parent's. What the parent logs
-// goes to the ErrorLog of s, with the attribute pid of the child, or to its Logger. Run may be called once in a process. It panics if s is nil.
+// The standard input of a child is a pipe from the parent. A child shares the standard output and error of the
+// parent. The parent logs to the ErrorLog of s, with the attribute pid of the child, or else to its Logger.
+// Call Run only once in a process. It panics if s is nil.
 func Run(ctx context.Context, s *gallop.Server, o Options) error {
 	if s == nil {
 		panic("prefork: Run of a nil Server")
