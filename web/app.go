@@ -87,7 +87,7 @@ type App struct {
 }
 
 // New returns an App without routes. It panics if Config.Server has a Handler already, for example because another App uses the
-// Server, and if Config.Codecs has a nil codec, one without a media type, or two with the same media type.
+// Server. It also panics if Config.Codecs has a nil codec, a codec without a media type, or two codecs with the same media type.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {
@@ -271,8 +271,8 @@ func (a *App) Routes() []*Route {
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
-// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value, if
-// a value does not meet a constraint, or if a request for the path would not yield the same values.
+// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value or
+// the value does not meet a constraint. The same goes for a value that a request for the path would not yield again.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

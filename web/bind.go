@@ -118,8 +118,8 @@ func (b Binder) Body(v any) error {
 // All fills v from the path parameters, the query, the headers, the cookies and, if there is one, the body. If a field has tags for
 // several of these sources, the first source in this order that has a value wins.
 //
-// The body cannot set a field that has a tag for another source, unless the field also has the tag "json" for a JSON body or "xml"
-// for an XML body. A format of Config.Codecs other than JSON and XML never sets such a field.
+// The body cannot set a field that has a tag for another source. The tag "json" lifts this rule for JSON bodies, and "xml" for XML
+// bodies. Other formats of Config.Codecs never set such a field.
 //
 // If the body has a type that no codec decodes, the error has the status 415.
 func (b Binder) All(v any) error {

@@ -46,8 +46,8 @@ type Cookie struct {
 }
 
 // SetCookie adds a cookie to the response and replaces one with the same name. It sets Secure if SameSite is None, if the cookie is
-// Partitioned, and if the name begins with __Secure- or __Host-, in any case. A __Host- cookie also gets the Path "/" and no Domain.
-// If a field has bytes that a cookie cannot have, SetCookie returns ErrInvalidCookie and sends no cookie.
+// Partitioned, and if the name begins with __Secure- or __Host-, regardless of case. A __Host- cookie also gets the Path "/" and no
+// Domain. If a field has bytes that a cookie cannot have, SetCookie returns ErrInvalidCookie and sends no cookie.
 func (c *Ctx) SetCookie(cookie Cookie) error {
 	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {

@@ -162,9 +162,9 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// Errors for requests that no route matches. Handlers may return them too. errors.Is(err, ErrNotFound) holds for every Error with the
-// status 404, and the same is true for ErrMethodNotAllowed and 405. errors.As finds a new *Error each time, so the variables cannot be
-// changed by accident.
+// Errors for requests that no route matches. Handlers may return them too. With errors.Is, every Error with the status 404 matches
+// ErrNotFound, and every Error with 405 matches ErrMethodNotAllowed. Each errors.As finds a new *Error, so no program can change the
+// variables by accident.
 var (
 	// ErrNotFound has the status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
@@ -243,9 +243,9 @@ type ErrorHandler func(c *Ctx, err error)
 // other errors it sends 500 and no details. Errors with a status of 500 and above are logged, unless they are in the log
 // already: see [Ctx.MarkErrorLogged].
 //
-// Only an Error chooses the status. A method HTTPStatus() int does not: errors of package rest have one for the status that
-// another server sent, and a handler that fails because of a 401 or 404 there must not send the same to its own client by
-// accident. To pass a status on, return an Error that says so:
+// Only an Error chooses the status. A method HTTPStatus() int does not. Errors of package rest have such a method for the status that
+// another server sent. A handler that gets a 401 or 404 from there must not send the same to its own client by accident. To pass a
+// status on, return an Error with it:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}
