@@ -342,7 +342,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// A path that would be read as another one, or as a host, is not made.
+// URL refuses values whose path would be read as a different path or as a host.
 func TestURLIsReadAsItWasMade(t *testing.T) {
 	app := New(Config{})
 	app.Get("/*rest", showsParams).As("rest")

@@ -205,7 +205,8 @@ func (c *Ctx) Precondition() error {
 // ByteRange is a part of a representation. Its length is End - Start + 1 bytes.
 type ByteRange struct {
 	// Start is the offset of the first byte of the part. The first byte of the representation has the offset 0.
-	Start,
+	Start int64
+
 	// End is the offset of the last byte of the part, which is included.
 	End int64
 }
