@@ -70,10 +70,10 @@ func TestCookies(t *testing.T) {
 		"host":       {Cookie{Name: "__Host-a", Value: "b", Path: "/p", Domain: "x.com"}, "__Host-a=b; path=/; secure; SameSite=Lax"},
 		"secure":     {Cookie{Name: "__Secure-a", Value: "b"}, "__Secure-a=b; path=/; secure; SameSite=Lax"},
 		"any case":   {Cookie{Name: "__HOST-a", Value: "b", Path: "/p", Domain: "x.com"}, "__HOST-a=b; path=/; secure; SameSite=Lax"},
-		"bad value":  {Cookie{Name: "a", Value: "b; Domain=evil"}, "web: cookie has bytes that none may have"},
-		"bad name":   {Cookie{Name: "a b"}, "web: cookie has bytes that none may have"},
-		"bad path":   {Cookie{Name: "a", Path: "/;x"}, "web: cookie has bytes that none may have"},
-		"bad domain": {Cookie{Name: "a", Domain: "x;y"}, "web: cookie has bytes that none may have"},
+		"bad value":  {Cookie{Name: "a", Value: "b; Domain=evil"}, "web: the cookie has an empty name or bytes that are not allowed in a cookie"},
+		"bad name":   {Cookie{Name: "a b"}, "web: the cookie has an empty name or bytes that are not allowed in a cookie"},
+		"bad path":   {Cookie{Name: "a", Path: "/;x"}, "web: the cookie has an empty name or bytes that are not allowed in a cookie"},
+		"bad domain": {Cookie{Name: "a", Domain: "x;y"}, "web: the cookie has an empty name or bytes that are not allowed in a cookie"},
 	} {
 		var err error
 		got := header(t, "Set-Cookie", func(c *Ctx) { err = c.SetCookie(test.cookie) })

@@ -18,74 +18,76 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// Config is what an App is made of. The zero value is an application with the defaults.
+// Config holds the settings of an App. The zero value means the defaults. New copies the Config, but not the Server.
 type Config struct {
-	// ErrorHandler responds to requests whose handlers return an error, and to those that the server refuses. The default is
-	// DefaultErrorHandler. ProblemErrorHandler responds in JSON.
+	// ErrorHandler responds to requests whose handlers return an error, and to requests that the server refuses. Nil means
+	// DefaultErrorHandler, which responds in plain text. ProblemErrorHandler responds in JSON.
 	ErrorHandler ErrorHandler
 
-	// Constraints adds constraints of parameters, by the name that patterns use. They replace built-in ones of
-	// the same name.
+	// Constraints adds constraints of path parameters. The key is the name that patterns use, so "even" is for {id<even>}. A
+	// constraint replaces a built-in constraint of the same name. Nil adds none.
 	Constraints map[string]Constraint
 
-	// Codecs are further formats, for bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat. A codec for
-	// "application/json" takes the place of codec.JSON, and one for "application/xml" that of codec.XML. New panics if two have
-	// the same media type.
+	// Codecs adds formats for the bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat. A codec for
+	// "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New panics if two codecs have
+	// the same media type. Nil means JSON and XML only.
 	Codecs []codec.Codec
 
-	// Views renders templates for Ctx.Render, as Templates do; nil for none.
+	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If it is nil, these methods return an
+	// error.
 	Views Views
 
-	// Validator looks at what Binder has filled; nil for none.
+	// Validator checks each struct after Binder has filled it. Nil means that nothing is checked beyond the struct tags.
 	Validator Validator
 
-	// TrustedProxies are the networks of the proxies that the app believes when they say where a request comes from and what
-	// was asked for. None are trusted by default. Peers on a unix socket are trusted, too, if there are any networks. The
-	// proxies have to set all headers of ProxyHeaders, or remove those that clients send.
+	// TrustedProxies are the networks of the proxies in front of the app. The app believes their ProxyHeaders about the client's
+	// address, the scheme and the host. Nil trusts no proxy. If the list is not empty, peers on a unix socket are trusted, too.
+	// Each proxy has to set all headers of ProxyHeaders, or remove the ones that clients send.
 	TrustedProxies []netip.Prefix
 
-	// ProxyHeaders says which headers the trusted proxies set; XForwarded by default.
+	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
 	ProxyHeaders ProxyHeaders
 
 	// OnListen is called when the app is about to accept connections from a listener, for example to learn the port that was
-	// chosen for ":0". It is called after OnListen of Server, whose rules it shares. The default does nothing.
+	// chosen for ":0". It runs after OnListen of Server and follows the same rules. Nil means that nothing is called.
 	OnListen func(ln net.Listener)
 
-	// NoListenLog turns off the line in the log that names the address of each listener.
+	// NoListenLog turns off the log line that names the address of each listener. By default the line is written.
 	NoListenLog bool
 
-	// Server is the server that Listen, Serve and the rest run, with its limits and timeouts. The default is a zero gallop.Server.
+	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a zero gallop.Server.
 	//
-	// New sets its Handler, which has to be nil, so one Server serves one App. It sets ErrorHandler, if that is nil, so that the
-	// ErrorHandler of the App responds to requests that the server refuses: see Ctx.Refused. If neither ErrorLog nor Logger is
-	// set, it sets ErrorLog to a logger that writes to slog.Default.
+	// New sets the Server's Handler, which has to be nil, so one Server serves one App. If ErrorHandler of the Server is nil, New
+	// sets it so that the ErrorHandler of the App responds to requests that the server refuses: see Ctx.Refused. If neither
+	// ErrorLog nor Logger is set, New sets ErrorLog to a logger that writes to slog.Default.
 	Server *gallop.Server
 }
 
-// rootRouter is Router under a name that is not exported, so that nobody can assign the router of an App.
+// rootRouter is an unexported name for Router, so that no program can assign the router of an App.
 type rootRouter = Router
 
-// App is a web application: routes, and the server that sends requests to them. It has the methods of Router, for all its
-// routes. It has to be made by New; the methods of the zero App panic. Routes may be added while it serves.
+// App is a web application: routes, and the server that sends requests to them. The methods of Router, such as Get and Use, apply
+// to all routes of the App. Make an App with New; the methods of the zero App panic. Routes may be added while the App serves, by
+// one goroutine at a time.
 type App struct {
 	rootRouter
 	config Config
 	known  knownConstraints
-	http   http.Handler          // the same for net/http
-	codecs codecs                // of Config.Codecs, and those that there are without it
+	http   http.Handler          // serves the App to net/http
+	codecs codecs                // Config.Codecs, JSON and XML
 	accept string                // the media types of bodies that Binder reads
-	auto   negotiate.Offers      // of AutoFormat
-	table  atomic.Pointer[table] // nil if routes were added since
+	auto   negotiate.Offers      // the formats of AutoFormat
+	table  atomic.Pointer[table] // nil if it has to be built again, because routes or middleware were added
 	log    *slog.Logger
 
-	mu       sync.Mutex // guards what follows, and who makes table
+	mu       sync.Mutex // guards the fields below and the building of table
 	routes   []*Route
 	notFound []Handler
-	draft    *table // of all routes, to find those that are in each other's way
+	draft    *table // all routes, to find two that match the same requests
 }
 
-// New returns an application without routes. It panics if Config.Server has a Handler already, as the Server of another
-// App has.
+// New returns an App without routes. It panics if Config.Server has a Handler already, for example because another App uses the
+// Server. It also panics if Config.Codecs has a nil codec, a codec without a media type, or two codecs with the same media type.
 func New(config Config) *App {
 	a := &App{config: config}
 	if a.config.ErrorHandler == nil {
@@ -131,7 +133,7 @@ func both(f, g func(net.Listener)) func(net.Listener) {
 	}
 }
 
-// serve answers a request.
+// serve handles one request.
 func (a *App) serve(request *gallop.RequestCtx) {
 	t := a.table.Load()
 	if t == nil {
@@ -144,21 +146,21 @@ func (a *App) serve(request *gallop.RequestCtx) {
 		c.fail(err)
 	}
 	if c.end() {
-		ctxPool.Put(c) // not after a panic: then somebody may still have it
+		ctxPool.Put(c) // skipped by a panic: then a handler's goroutine may still use c
 	}
 }
 
-// Handler returns the application as a gallop.RequestHandler, for other servers than Config.Server.
+// Handler returns the App as a gallop.RequestHandler, to serve it with a server other than Config.Server.
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
-// ServeHTTP answers a request of net/http's server, or another server of an http.Handler, HTTP/2 included. See
-// nethttp.ToHTTP for what such a server lacks.
+// ServeHTTP implements http.Handler, so that net/http's server can serve the App, over HTTP/2 too. See [nethttp.ToHTTP] for
+// what is missing compared with gallop's server.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
 // Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.
 func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
-// ListenTLS is Listen with TLS. The certificate and its key are in two PEM files.
+// ListenTLS listens as Listen does and serves TLS. certFile and keyFile name PEM files with the certificate and its private key.
 func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }
@@ -166,8 +168,8 @@ func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 // Serve serves the connections of a listener with Config.Server until Shutdown or Close.
 func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// Run serves the connections of a listener until ctx ends, then shuts down and waits for in-flight requests. See
-// [gallop.Server.Run] for its errors, and for the times that bound the shutdown.
+// Run serves the connections of a listener until ctx is done, then shuts down and waits for in-flight requests. See
+// [gallop.Server.Run] for the errors and for the time limits of the shutdown.
 func (a *App) Run(ctx context.Context, ln net.Listener) error { return a.server().Run(ctx, ln) }
 
 // Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. It returns nil
@@ -184,8 +186,8 @@ func (a *App) Close() error { return a.server().Close() }
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
-// BodyLimit returns the size in bytes of the largest request body that the server reads. It returns 0 if the server has
-// StreamRequestBody, or if its HeaderReceived sets a limit for each request. It is for an [AppChecker].
+// BodyLimit returns the size in bytes of the largest request body that the server accepts. It returns 0 if no single limit
+// applies: with StreamRequestBody, or with a HeaderReceived that may set a limit for each request. An [AppChecker] calls it.
 func (a *App) BodyLimit() int {
 	s := a.server()
 	if s.StreamRequestBody || s.HeaderReceived != nil {
@@ -197,17 +199,17 @@ func (a *App) BodyLimit() int {
 	return gallop.DefaultMaxRequestBodySize
 }
 
-// NotFound adds handlers that run only for requests that no route matches. They run behind the middleware of the App, in the order
-// of the calls. Each handler calls Ctx.Next to pass the request on. Behind the last one Next returns the error of the framework:
-// ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. A request for OPTIONS on such a path gets its
-// response without them.
+// NotFound adds handlers that run only for requests that no route matches. They run after the middleware of the App, in the
+// order in which they were added. Each handler calls Ctx.Next to pass the request on. After the last one, Next returns the error
+// of the framework: ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. An OPTIONS request for a path
+// that has routes does not reach these handlers.
 //
-// Use it for files that stand beside the routes, and for a last word on paths that do not exist:
+// Use NotFound to serve files beside the routes:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
-// To change how a 404 looks, set Config.ErrorHandler instead. NotFound may be called before and after routes are registered. It
-// panics if there are no handlers or one is nil. An App that is mounted does not take its NotFound handlers along.
+// To change the text of 404 responses, set Config.ErrorHandler instead. NotFound may be called before and after routes are
+// registered. It panics if there are no handlers or one is nil. Router.Mount does not mount the NotFound handlers of an App.
 func (a *App) NotFound(handlers ...Handler) {
 	a.made()
 	if len(handlers) == 0 {
@@ -226,7 +228,7 @@ func (a *App) NotFound(handlers ...Handler) {
 
 // add registers a route of g. It returns an error if a pattern is malformed, or if another route matches the same requests.
 func (a *App) add(r *Route, g *Router) (*Route, error) {
-	if err := r.parse(); err != nil { // which calls constraints of the program
+	if err := r.parse(); err != nil { // before locking, because parse calls Config.Constraints
 		return nil, err
 	}
 	a.mu.Lock()
@@ -240,7 +242,7 @@ func (a *App) add(r *Route, g *Router) (*Route, error) {
 	return r, nil
 }
 
-// makeTable makes the table that is missing.
+// makeTable builds the table, unless another goroutine has done so.
 func (a *App) makeTable() *table {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -257,15 +259,20 @@ func (a *App) makeTable() *table {
 	return t
 }
 
-// Routes returns all routes, in the order in which they were registered.
+// Routes returns all routes in the order in which they were registered. The slice is a copy.
 func (a *App) Routes() []*Route {
 	a.made().mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.routes)
 }
 
-// URL returns a path that leads to the route with the name. pairs are names of parameters and their
-// values, by turns; the values are escaped.
+// URL returns a path that matches the route with this name: see [Route.As]. pairs alternates between the names of path parameters
+// and their values:
+//
+//	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
+//
+// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value or
+// the value does not meet a constraint. The same goes for a value that a request for the path would not yield again.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)
@@ -280,7 +287,7 @@ func (a *App) URL(name string, pairs ...string) (string, error) {
 	return "", fmt.Errorf("%w: %q", ErrNoRoute, name)
 }
 
-// named returns the first route with the name, nil if there is none.
+// named returns the first route with the name, or nil.
 func (a *App) named(name string) *Route {
 	a.made().mu.Lock()
 	defer a.mu.Unlock()

@@ -284,7 +284,7 @@ func TestMountedConstraintsAreNotMixed(t *testing.T) {
 	}
 	outer = New(is("outer"))
 	outer.Mount("/{y<int>}", a)
-	mustPanic(t, `web: Mount at "/x/{y<word>}": the constraint "word" is another one in the mounted App`, func() { outer.Group("/x").Mount("/{y<word>}", a) })
+	mustPanic(t, `web: Mount at "/x/{y<word>}": the constraint "word" differs in the mounted App`, func() { outer.Group("/x").Mount("/{y<word>}", a) })
 }
 
 func TestURL(t *testing.T) {
@@ -307,13 +307,13 @@ func TestURL(t *testing.T) {
 		{"user", []string{"id"}, "!has no value"},
 		{"file", []string{"path", "a b/c?d"}, "/files/a%20b/c%3Fd"},
 		{"file", nil, "/files/"},
-		{"file", []string{"path", "..a/b.../."}, "!read as another"},
-		{"file", []string{"path", "../users/7"}, "!read as another"},
+		{"file", []string{"path", "..a/b.../."}, "!would not yield"},
+		{"file", []string{"path", "../users/7"}, "!would not yield"},
 		{"file", []string{"path", "..a/b..."}, "/files/..a/b..."},
 		{"json", []string{"name", "é/x"}, "/%C3%A9%2Fx.json"},
-		{"json", []string{"name", "a.json"}, "!read as another"},
+		{"json", []string{"name", "a.json"}, "!would not yield"},
 		{"blank", []string{"x", "1"}, "/a%20b/1"},
-		{"blank", []string{"x", ".."}, "!read as another"},
+		{"blank", []string{"x", ".."}, "!would not yield"},
 		{"blank", []string{"x", "a?b#c"}, "/a%20b/a%3Fb%23c"},
 		{"braces", []string{"id", "7", "name", "a b"}, "/7/b/a%20b.txt"},
 		{"braces", []string{"id", "x", "name", "a"}, "!cannot have the value"},
@@ -342,7 +342,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// A path that would be read as another one, or as a host, is not made.
+// URL refuses values whose path would be read as a different path or as a host.
 func TestURLIsReadAsItWasMade(t *testing.T) {
 	app := New(Config{})
 	app.Get("/*rest", showsParams).As("rest")

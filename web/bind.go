@@ -11,20 +11,21 @@ import (
 	"github.com/gallop-http/gallop/codec"
 )
 
-// Validator checks the structs that Binder has filled. ctx is the [*Ctx] of the request. An *Error that Validate returns
-// goes to the error handler unchanged. Any other error becomes the cause of an *Error with the status 422, and its text becomes the
-// Message: clients read it. Validate may be called by any number of goroutines at once.
+// Validator checks the structs that Binder has filled. Set it as Config.Validator.
 type Validator interface {
+	// Validate checks v, the pointer that Binder got. ctx is the [*Ctx] of the request. An *Error goes to the error handler
+	// unchanged. Any other error becomes the cause of an *Error with the status 422, and its text becomes the Message, which
+	// clients read. Validate may be called concurrently.
 	Validate(ctx context.Context, v any) error
 }
 
-// Bind fills a struct from all that the request has, as Binder.All does, and returns it.
+// Bind fills a struct of type T from all parts of the request and returns it. See [Binder.All].
 func Bind[T any](c *Ctx) (v T, err error) {
 	err = c.Bind().All(&v)
 	return v, err
 }
 
-// Bind returns what fills structs from the request.
+// Bind returns a Binder, which fills structs from the request. To fill a struct from all parts of it, call the function [Bind].
 func (c *Ctx) Bind() Binder { return Binder{c} }
 
 // Binder fills structs from a request. It sets only fields that have a tag for the source:
@@ -41,28 +42,35 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //		File   *multipart.FileHeader `form:"file"`
 //	}
 //
-// The tag "uri" means the same as "path". Fields can be strings, []byte, bools, numbers, time.Time, time.Duration, types
-// with an UnmarshalText method, pointers to all of these, and slices of them. A slice takes all values of a name; from a
-// header it takes the members of the list. The fields of an embedded struct belong to the struct around it. In queries and
-// forms, fields can also be structs, maps, and slices of these. Their names are spelled address.city, address[city],
-// items[0].price or ids[]; elements are ordered by their numbers and leave no gaps.
+// The tag "uri" means the same as "path". A field can be a string, []byte, bool, number, time.Time, time.Duration or a type with an
+// UnmarshalText method, a pointer to one of these types, or a slice of them. A slice takes all values of a name; from a header it
+// takes the members of the list. The fields of an embedded struct belong to the struct around it.
 //
-// Options follow the name, as in "tag,comma". They hold for all sources of the field:
+// In queries and forms, a field can also be a struct, a map with string keys, or a slice of these. Their names are spelled
+// address.city, address[city], items[0].price or ids[]. Elements are ordered by their numbers and leave no gaps. In a multipart
+// form, a *multipart.FileHeader or a slice of them takes uploaded files.
+//
+// Options follow the name, as in "tag,comma". They apply to all sources of the field:
 //
 //   - required: a missing or empty value is an error, unless the field is set already.
 //   - comma: each value is a list with commas between its members.
-//   - unix: a time.Time is sent in seconds since 1970. Without it, times are in RFC 3339 or in the form of the tag layout.
+//   - unix: a time.Time is sent in seconds since 1970. Without this option, times are in RFC 3339 or in the layout of the tag
+//     layout.
 //
-// Other options are ignored, so that rest's SetQueryFrom and its relatives can send the same struct type.
+// Other options are ignored, so that package rest can send the same struct type.
 //
 // An empty value counts as missing, except for a string. A field that is not a slice takes the first of several values. A
 // field without a value keeps its contents; if they are zero, it gets the value of the tag default.
 //
-// Path, Query, Header, Cookie and Form return an error if no field has a tag for their source. It has no status, because the mistake
-// is in the program.
+// Every method takes a pointer to a struct, except JSON, XML and Body, which take a pointer to anything that the codec can decode.
+// Config.Validator checks the result.
 //
-// A request that does not fit is an *Error with the status 400 whose cause is a *BindError. Its message names the field and
-// is meant for clients. Binder looks at 10,000 values at most, and at names of at most 16 parts.
+// If a value of the request does not fit, the error is an *Error with the status 400 whose cause is a *BindError. Its Message names
+// the field and is meant for clients. Binder reads at most as many values as the server's MaxFormArgs, 10,000 by default, and names
+// of at most 16 parts.
+//
+// A mistake in the program is an error without a status, for example a field of an unsupported type. Path, Query, Header, Cookie
+// and Form also return such an error if no field has a tag for their source.
 type Binder struct{ c *Ctx }
 
 // Path fills the fields tagged "path" or "uri" from the parameters of the route.
@@ -71,14 +79,14 @@ func (b Binder) Path(v any) error { return b.bind(v, pathSource) }
 // Query fills the fields tagged "query" from the query.
 func (b Binder) Query(v any) error { return b.bind(v, querySource) }
 
-// Header fills the fields tagged "header" from the fields of the header.
+// Header fills the fields tagged "header" from the request headers.
 func (b Binder) Header(v any) error { return b.bind(v, headerSource) }
 
-// Cookie fills the fields tagged "cookie" from the cookies.
+// Cookie fills the fields tagged "cookie" from the cookies of the request.
 func (b Binder) Cookie(v any) error { return b.bind(v, cookieSource) }
 
-// Form fills the fields tagged "form" from a form in the body, with its files. Another type of body is
-// answered 415.
+// Form fills the fields tagged "form" from a URL-encoded or multipart form in the body, including its files. For a body of another
+// type, the error has the status 415.
 func (b Binder) Form(v any) error {
 	if b.c.hasForm() {
 		return b.bind(v, formSource)
@@ -94,8 +102,8 @@ func (b Binder) JSON(v any) error {
 // XML decodes the body as XML, regardless of its Content-Type.
 func (b Binder) XML(v any) error { return b.validated(v, b.decode(b.c.app.codecs.xml, SourceXML, v)) }
 
-// Body is JSON, XML or Form, or decodes by one of Config.Codecs, as Content-Type says. A type for
-// which there is none is answered 415.
+// Body decodes the body by its Content-Type: as JSON, as XML, as a form, or in a format of Config.Codecs. For a body of another type,
+// the error has the status 415.
 func (b Binder) Body(v any) error {
 	if b.c.hasForm() {
 		return b.Form(v)
@@ -107,12 +115,15 @@ func (b Binder) Body(v any) error {
 	return b.validated(v, b.decode(codec, source, v))
 }
 
-// All fills v from the parameters of the route, the query, the header, the cookies and, if there is one, the
-// body. For a field with several tags the first of these in this order counts. A field with a
-// tag of them gets nothing from a JSON body unless it has the tag "json", nothing from XML
-// without "xml", and nothing from formats of Config.Codecs.
+// All fills v from the path parameters, the query, the headers, the cookies and, if there is one, the body. If a field has tags for
+// several of these sources, the first source in this order that has a value wins.
+//
+// The body cannot set a field that has a tag for another source. The tag "json" lifts this rule for JSON bodies, and "xml" for XML
+// bodies. Other formats of Config.Codecs never set such a field.
+//
+// If the body has a type that no codec decodes, the error has the status 415.
 func (b Binder) All(v any) error {
-	if b.c.hasForm() { // which need not fit into memory
+	if b.c.hasForm() { // may be larger than memory, so it is not read here
 		return b.bind(v, pathSource, querySource, headerSource, cookieSource, formSource)
 	}
 	switch body := b.c.request.PostBody(); {
@@ -130,7 +141,7 @@ func (b Binder) All(v any) error {
 	return b.bind(v, pathSource, querySource, headerSource, cookieSource)
 }
 
-// bind fills v from sources, the first of which counts most.
+// bind fills v from sources. The first source that has a value for a field wins.
 func (b Binder) bind(v any, sources ...source) error {
 	target, p, err := planOf(v)
 	if err != nil {
@@ -170,7 +181,7 @@ func (b Binder) decode(codec codec.Codec, source Source, v any) error {
 	return nil
 }
 
-// decodeApart is decode that leaves the fields alone which come from elsewhere.
+// decodeApart decodes the body without changing the fields that come from other sources.
 func (b Binder) decodeApart(codec codec.Codec, source Source, v any) error {
 	target, p, err := planOf(v)
 	if err != nil {
@@ -184,7 +195,7 @@ func (b Binder) decodeApart(codec codec.Codec, source Source, v any) error {
 	return nil
 }
 
-// validated calls Config.Validator unless there is an error already.
+// validated calls Config.Validator, unless err is not nil.
 func (b Binder) validated(v any, err error) error {
 	validator := b.c.app.config.Validator
 	if err != nil || validator == nil {
@@ -198,7 +209,7 @@ func (b Binder) validated(v any, err error) error {
 	return &Error{Status: gallop.StatusUnprocessableEntity, Message: cmp.Or(err.Error(), gallop.StatusMessage(gallop.StatusUnprocessableEntity)), Err: err}
 }
 
-// clientError makes an answer of a BindError.
+// clientError wraps a BindError in an Error with the status 400. It returns other errors unchanged.
 func clientError(err error) error {
 	var e *BindError
 	if !errors.As(err, &e) {
@@ -207,7 +218,7 @@ func clientError(err error) error {
 	return &Error{Status: gallop.StatusBadRequest, Message: e.message(), Err: e}
 }
 
-// decodeFailure tells what of an error of a codec can be told.
+// decodeFailure returns a BindError for an error of a codec, with the details that a client may see.
 func decodeFailure(source Source, err error) error {
 	e := &BindError{Source: source, Err: err, reason: "the body is malformed"}
 	var malformed *json.SyntaxError
@@ -219,7 +230,7 @@ func decodeFailure(source Source, err error) error {
 		e.Field, e.Value, e.reason = wrong.Field, wrong.Value, "has a value of another type"
 	}
 	var missing *json.InvalidUnmarshalError
-	if errors.As(err, &missing) { // the program's fault
+	if errors.As(err, &missing) { // a mistake in the program
 		return err
 	}
 	return e

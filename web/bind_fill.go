@@ -14,13 +14,13 @@ import (
 type filler struct {
 	c       *Ctx
 	scopes  [sourceCount]scope
-	entries []entry // of all scopes
-	names   []byte  // those that were made of others
+	entries []entry // the entries of all scopes
+	names   []byte  // memory for names that dotted rewrites
 }
 
 var fillers = sync.Pool{New: func() any { return new(filler) }}
 
-// release lets go of the request.
+// release clears the filler and returns it to the pool, unless it has grown large.
 func (f *filler) release() {
 	if cap(f.entries) > 256 || cap(f.names) > 4096 {
 		return
@@ -30,8 +30,8 @@ func (f *filler) release() {
 	fillers.Put(f)
 }
 
-// fillStruct fills the fields of a struct from scopes, the first of which counts most. found
-// reports whether there was something for one of them. If the struct is absent none is required.
+// fillStruct fills the fields of a struct from scopes. The first scope that has a value for a field wins. found reports whether one
+// of the fields got a value. absent says that the request has nothing for the struct, so that its fields are not required.
 func (f *filler) fillStruct(p *plan, v reflect.Value, scopes []scope, absent bool) (found bool, err error) {
 	for i := range p.fields {
 		ok, err := f.fillField(&p.fields[i], v, scopes, absent)
@@ -43,7 +43,7 @@ func (f *filler) fillStruct(p *plan, v reflect.Value, scopes []scope, absent boo
 	return found, nil
 }
 
-// fillField fills a field from the first of the scopes that has something for it.
+// fillField fills a field from the first scope that has a value for it.
 func (f *filler) fillField(fd *field, v reflect.Value, scopes []scope, absent bool) (found bool, err error) {
 	var first *scope
 	for i := range scopes {
@@ -59,7 +59,7 @@ func (f *filler) fillField(fd *field, v reflect.Value, scopes []scope, absent bo
 			first = s
 		}
 	}
-	if first == nil { // it comes from elsewhere
+	if first == nil { // no tag for these sources
 		return false, nil
 	}
 	return false, within(f.fillAbsent(fd, v, first.source, absent), first.source, fd.names[first.source])
@@ -78,7 +78,7 @@ func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (fo
 		return false, nil
 	}
 	entries = below(entries, name)
-	if fd.comma && s.source != headerSource { // whose members are apart already
+	if fd.comma && s.source != headerSource { // gatherField has split headers already
 		if entries, err = f.split(entries, s.source); err != nil {
 			return false, err
 		}
@@ -89,8 +89,8 @@ func (f *filler) fillFrom(fd *field, v reflect.Value, s *scope, name string) (fo
 	return f.fill(fd.shape, fieldAt(v, fd.index), scope{s.source, entries})
 }
 
-// split returns an entry for each member of values that are lists. An empty value has no members. Values with a further
-// name, as elements with a number, stay whole.
+// split returns an entry for each member of values that are lists. An empty value has no members. Values whose name has more parts,
+// such as numbered elements, are not split.
 func (f *filler) split(entries []entry, s source) ([]entry, error) {
 	start, limit := len(f.entries), f.c.maxArgs()
 	for _, e := range entries {
@@ -109,7 +109,7 @@ func (f *filler) split(entries []entry, s source) ([]entry, error) {
 	return f.entries[start:], nil
 }
 
-// fillAbsent does for a field what is to be done if the request has nothing for it.
+// fillAbsent handles a field for which the request has no value: it sets the default, or returns an error if a value is required.
 func (f *filler) fillAbsent(fd *field, v reflect.Value, s source, absent bool) error {
 	if target, ok := fieldIfThere(v, fd.index); ok && !target.IsZero() {
 		return nil
@@ -126,7 +126,7 @@ func (f *filler) fillAbsent(fd *field, v reflect.Value, s source, absent bool) e
 	return nil
 }
 
-// fill makes a value of what is in a scope.
+// fill sets v, whose type has the shape s, from a scope.
 func (f *filler) fill(s *shape, v reflect.Value, from scope) (found bool, err error) {
 	switch s.kind {
 	case leafShape:
@@ -154,7 +154,7 @@ func (f *filler) fill(s *shape, v reflect.Value, from scope) (found bool, err er
 	case tableShape:
 		return f.fillTable(s, v, from)
 	case structShape:
-		if s.plan.err != nil { // of a type that was incomplete when it was looked at
+		if s.plan.err != nil { // shape could not see it: a recursive type was incomplete then
 			return false, s.plan.err
 		}
 		return f.fillStruct(s.plan, v, []scope{from}, false)
@@ -162,7 +162,7 @@ func (f *filler) fill(s *shape, v reflect.Value, from scope) (found bool, err er
 	return false, nil
 }
 
-// fillList makes a slice. Entries without a number are an element each, and come first.
+// fillList sets a slice. Each entry without a number is an element; these elements come first.
 func (f *filler) fillList(s *shape, v reflect.Value, from scope) (found bool, err error) {
 	items := numbered(from.entries)
 	list := reflect.MakeSlice(s.t, len(items), len(items))
@@ -193,11 +193,11 @@ func (f *filler) fillList(s *shape, v reflect.Value, from scope) (found bool, er
 
 // numberedEntry is an entry of an element of a list.
 type numberedEntry struct {
-	number int // -1 without one
+	number int // the number of the element, or -1 if it has none
 	entry
 }
 
-// numbered returns the entries of elements, ordered by number. Others are left out.
+// numbered returns the entries of elements, ordered by number. It leaves out entries whose name begins with something else.
 func numbered(entries []entry) (list []numberedEntry) {
 	for _, e := range entries {
 		first, rest, _ := bytes.Cut(e.name, []byte("."))
@@ -216,7 +216,7 @@ func numbered(entries []entry) (list []numberedEntry) {
 	return list
 }
 
-// fillTable adds to a map, which is made if there is none.
+// fillTable adds elements to a map. It makes the map if it is nil.
 func (f *filler) fillTable(s *shape, v reflect.Value, from scope) (found bool, err error) {
 	entries := slices.Clone(from.entries)
 	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(firstPart(a.name), firstPart(b.name)) })
@@ -251,7 +251,7 @@ func firstPart(name []byte) []byte {
 	return first
 }
 
-// find returns the entry that a leaf of this name is made of, nil if there is none. empty says that an empty one will do.
+// find returns the first entry with this name that can set a leaf, or nil. empty says that its value may be empty.
 func find(entries []entry, name string, empty bool) *entry {
 	for i := range entries {
 		if e := &entries[i]; string(e.name) == name && e.file == nil && (empty || len(e.value) > 0) {
@@ -261,7 +261,7 @@ func find(entries []entry, name string, empty bool) *entry {
 	return nil
 }
 
-// setTo sets a leaf.
+// setTo sets a leaf from text. The error is a *BindError.
 func (s *shape) setTo(v reflect.Value, text []byte) error {
 	err := s.set(v, text)
 	if err == nil {
@@ -275,7 +275,7 @@ func (s *shape) setTo(v reflect.Value, text []byte) error {
 	return e
 }
 
-// fromText sets what has the default text. Members of a list are separated by commas.
+// fromText sets v from the text of the tag default. Commas separate the members of a list.
 func (s *shape) fromText(v reflect.Value, text []byte) error {
 	switch s.kind {
 	case leafShape:
@@ -297,7 +297,7 @@ func (s *shape) fromText(v reflect.Value, text []byte) error {
 	return errShape(s.t)
 }
 
-// below returns the entries of what has this name, and of what is in it.
+// below returns the entries with this name and those of its parts, without the name.
 func below(entries []entry, name string) (list []entry) {
 	for _, e := range entries {
 		if len(e.name) < len(name) || string(e.name[:len(name)]) != name {
@@ -314,7 +314,7 @@ func below(entries []entry, name string) (list []entry) {
 	return list
 }
 
-// within says where an error happened, if there is one.
+// within adds the source and the name to a BindError in err. err may be nil.
 func within(err error, s source, name string) error {
 	if err == nil {
 		return nil
@@ -329,7 +329,7 @@ func within(err error, s source, name string) error {
 	return err
 }
 
-// fieldAt returns a field, and makes the structs that it is embedded in by pointers.
+// fieldAt returns a field. It allocates the embedded structs on the way to it if their pointers are nil.
 func fieldAt(v reflect.Value, index []int) reflect.Value {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {
@@ -343,7 +343,7 @@ func fieldAt(v reflect.Value, index []int) reflect.Value {
 	return v
 }
 
-// fieldIfThere is fieldAt that makes nothing.
+// fieldIfThere returns a field without allocating. ok is false if the pointer to an embedded struct is nil.
 func fieldIfThere(v reflect.Value, index []int) (field reflect.Value, ok bool) {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {

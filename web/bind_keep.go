@@ -2,7 +2,7 @@ package web
 
 import "reflect"
 
-// keep returns the values of the fields that a body in source's format must not set.
+// keep saves and clears the fields that a body in the format of source must not set.
 func (p *plan) keep(v reflect.Value, source Source) (values []reflect.Value) {
 	for i := range p.fields {
 		if f := &p.fields[i]; !f.bodyTag(source) {
@@ -10,7 +10,7 @@ func (p *plan) keep(v reflect.Value, source Source) (values []reflect.Value) {
 			if ok {
 				saved := reflect.New(value.Type()).Elem()
 				saved.Set(value)
-				value.SetZero() // decoding must not write into what it refers to
+				value.SetZero() // so that decoding cannot write through a pointer, slice or map
 				value = saved
 			}
 			values = append(values, value)
@@ -19,7 +19,7 @@ func (p *plan) keep(v reflect.Value, source Source) (values []reflect.Value) {
 	return values
 }
 
-// restore undoes what became of the fields of keep.
+// restore sets the fields that keep saved back to their values.
 func (p *plan) restore(v reflect.Value, source Source, values []reflect.Value) {
 	for i := range p.fields {
 		f := &p.fields[i]

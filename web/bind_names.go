@@ -9,27 +9,27 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Bounds of what Bind looks at.
+// Limits of Binder.
 const (
-	defaultMaxArgs = 10_000 // of Server.MaxFormArgs
-	maxParts       = 16
+	defaultMaxArgs = 10_000 // the default of Server.MaxFormArgs
+	maxParts       = 16     // of a name
 )
 
-// entry is a name and a value. Names are cut from the front on the way into what they name:
-// "items.0.price" is "0.price" for items, and "price" for its first element.
+// entry is a name and a value. Each level of a struct cuts its part off the front of the name: "items.0.price" is "0.price" within
+// items, and "price" within the first element.
 type entry struct {
-	name  []byte // its parts have dots between them
+	name  []byte // dots separate its parts
 	value []byte
 	file  *multipart.FileHeader // instead of a value
 }
 
-// scope is the entries of a source that something is made of.
+// scope is the entries of one source from which a value is set.
 type scope struct {
 	source  source
 	entries []entry
 }
 
-// gather returns the entries of a query or a form. Those of other sources are gathered for each field.
+// gather returns the entries of a query or a form. For other sources, gatherField returns the entries of each field.
 func (f *filler) gather(s source) ([]entry, error) {
 	switch s {
 	case querySource:
@@ -71,8 +71,7 @@ func tooManyEntries(s source) error {
 	return clientError(&BindError{Source: sourceNames[s], Err: errTooManyEntries, reason: "has too many values"})
 }
 
-// dotted returns a name with dots instead of brackets: "a[b][0]" is "a.b.0". One whose brackets are not in pairs
-// stays what it is.
+// dotted returns a name with dots instead of brackets: "a[b][0]" becomes "a.b.0". A name with unmatched brackets is not changed.
 func (f *filler) dotted(name []byte) ([]byte, error) {
 	if bytes.Count(name, []byte("."))+bytes.Count(name, []byte("[")) >= maxParts {
 		return nil, errTooManyParts
@@ -104,7 +103,7 @@ func (f *filler) dotted(name []byte) ([]byte, error) {
 	return f.names[start:len(f.names):len(f.names)], nil
 }
 
-// gatherForm returns the entries of the body.
+// gatherForm returns the entries of the form in the body.
 func (f *filler) gatherForm() ([]entry, error) {
 	if f.c.mediaType() == typeMultipart {
 		form, err := f.c.MultipartForm()
@@ -120,8 +119,8 @@ func (f *filler) gatherForm() ([]entry, error) {
 	return f.gatherArgs(formSource, args)
 }
 
-// gatherMultipart returns the values and the files of a form, in the order of their names: that in which they came is not
-// known, and it should be the same each time.
+// gatherMultipart returns the values and the files of a form, sorted by name. The parsed form has lost the original order, and
+// sorting makes the result the same each time.
 func (f *filler) gatherMultipart(form *multipart.Form) ([]entry, error) {
 	start := len(f.entries)
 	for _, name := range slices.Sorted(maps.Keys(form.Value)) {
@@ -141,8 +140,8 @@ func (f *filler) gatherMultipart(form *multipart.Form) ([]entry, error) {
 	return f.entries[start:], nil
 }
 
-// gatherField returns the entries of a field from a source in which names have no parts: its values, and of header fields
-// the members if the field is a list.
+// gatherField returns the entries of a field from a source whose names have no parts. If the field is a list, it returns an entry for
+// each member of a header.
 func (f *filler) gatherField(fd *field, s source, name string) []entry {
 	start := len(f.entries)
 	var value []byte
@@ -164,7 +163,7 @@ func (f *filler) gatherField(fd *field, s source, name string) []entry {
 	return f.entries[start:]
 }
 
-// appendMembers appends the members of lists in the lines of a field (RFC 9110 §5.6.1).
+// appendMembers appends an entry for each member of the lists in the lines of a header (RFC 9110 §5.6.1).
 func appendMembers(list []entry, name string, lines [][]byte) []entry {
 	for _, line := range lines {
 		for len(line) > 0 {
@@ -178,7 +177,7 @@ func appendMembers(list []entry, name string, lines [][]byte) []entry {
 	return list
 }
 
-// memberEnd returns where the comma is that ends a member, which may hold quoted strings.
+// memberEnd returns the position of the comma that ends the first member, or the length of line. It skips quoted strings.
 func memberEnd(line []byte) int {
 	quoted := false
 	for i := 0; i < len(line); i++ {

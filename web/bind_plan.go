@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// source is a part of a request that values come from.
+// source is the index of a Source that has struct tags.
 type source uint8
 
 const (
@@ -23,10 +23,10 @@ const (
 	sourceCount
 )
 
-// sourceNames are also the tags.
+// sourceNames are the names of the sources, which are also the struct tags.
 var sourceNames = [sourceCount]Source{SourcePath, SourceQuery, SourceHeader, SourceCookie, SourceForm}
 
-// tagOf returns what the tag of a source says on a field. The tags "uri" and "path" have one meaning; "path" goes first.
+// tagOf returns the tag of a source on a field. "uri" means the same as "path", and "path" takes precedence.
 func (s source) tagOf(sf reflect.StructField) (text string, ok bool) {
 	if text, ok = sf.Tag.Lookup(string(sourceNames[s])); !ok && s == pathSource {
 		text, ok = sf.Tag.Lookup("uri")
@@ -34,41 +34,41 @@ func (s source) tagOf(sf reflect.StructField) (text string, ok bool) {
 	return text, ok
 }
 
-// nests reports whether names of the source have parts.
+// nests reports whether the names of the source have parts.
 func (s source) nests() bool { return s == querySource || s == formSource }
 
-// plan is what a struct type's tags say. Plans are made once for each type, and do not change.
+// plan is the parsed tags of a struct type. It is made once for each type and does not change.
 type plan struct {
 	fields []field
 	has    [sourceCount]bool // which sources have a tag on one of the fields
-	err    error             // why values of the type cannot be filled
+	err    error             // why structs of the type cannot be filled
 }
 
-// field is a field that a tag of a source names, of the struct or of one embedded in it.
+// field is a field with a tag for a source, in the struct or in a struct embedded in it.
 type field struct {
 	index     []int
-	names     [sourceCount]string // "" where it has no tag
+	names     [sourceCount]string // "" for sources without a tag
 	shape     *shape
 	required  bool
-	comma     bool   // one value has the members of a list, with commas between them
+	comma     bool   // one value holds several members of a list, separated by commas
 	unix      bool   // a time is a number of seconds
-	otherwise string // the default, "" if there is none
-	json, xml bool   // has a tag of this name
+	otherwise string // the default, or ""
+	json, xml bool   // the field has a tag of this name
 }
 
-// bodyTag reports whether a body in the format of this name may set the field.
+// bodyTag reports whether a body in this format may set the field.
 func (f *field) bodyTag(format Source) bool {
 	return f.json && format == SourceJSON || f.xml && format == SourceXML
 }
 
-// shape is how values of a type are made.
+// shape says how values of a type are set.
 type shape struct {
 	kind  shapeKind
 	t     reflect.Type
-	set   setter // of a leaf
-	empty bool   // an empty text is a value of the leaf
-	elem  *shape // of a pointer, a list, a table
-	plan  *plan  // of a struct
+	set   setter // for a leaf
+	empty bool   // for a leaf: an empty text is a valid value
+	elem  *shape // for a pointer, a list or a table
+	plan  *plan  // for a struct
 }
 
 type shapeKind uint8
@@ -78,11 +78,11 @@ const (
 	fileShape                     // a *multipart.FileHeader
 	pointerShape                  // new memory for its element
 	listShape                     // a slice
-	tableShape                    // a map with strings for keys
+	tableShape                    // a map with string keys
 	structShape
 )
 
-// flat reports whether values need names with parts, or come from names of one part.
+// flat reports whether values can be set from names of one part.
 func (s *shape) flat() bool {
 	switch s.kind {
 	case structShape, tableShape:
@@ -95,7 +95,7 @@ func (s *shape) flat() bool {
 	return true
 }
 
-// isList reports whether values are lists, or point to them.
+// isList reports whether values are lists or pointers to lists.
 func (s *shape) isList() bool {
 	return s.kind == listShape || s.kind == pointerShape && s.elem.kind == listShape
 }
@@ -108,11 +108,11 @@ var (
 	timeType = reflect.TypeFor[time.Time]()
 )
 
-// planOf returns what v points to and its plan.
+// planOf returns the struct that v points to and its plan.
 func planOf(v any) (target reflect.Value, p *plan, err error) {
 	target = reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Type().Elem().Kind() != reflect.Struct {
-		return target, nil, fmt.Errorf("web: cannot bind to %T: it is no pointer to a struct", v)
+		return target, nil, fmt.Errorf("web: Binder cannot fill %T: pass a pointer to a struct", v)
 	}
 	target = target.Elem()
 	if known, ok := plans.Load(target.Type()); ok {
@@ -123,7 +123,7 @@ func planOf(v any) (target reflect.Value, p *plan, err error) {
 	return target, p, p.err
 }
 
-// wants returns an error if no field has a tag of the source: then nothing would ever be filled.
+// wants returns an error if no field has a tag for the source, because then nothing would ever be filled.
 func (p *plan) wants(s source, t reflect.Type) error {
 	if p.has[s] {
 		return nil
@@ -139,7 +139,7 @@ func (p *plan) wants(s source, t reflect.Type) error {
 	return fmt.Errorf("%s: add tags such as `%s:\"name\"`", text, name)
 }
 
-// newPlan makes the plan of a struct type, and of those in it.
+// newPlan makes the plans of a struct type and of the struct types in it.
 func newPlan(t reflect.Type) *plan {
 	plansMu.Lock()
 	defer plansMu.Unlock()
@@ -151,7 +151,7 @@ func newPlan(t reflect.Type) *plan {
 	return p
 }
 
-// planner is the plans that are being made. One that refers to itself is there before it is complete.
+// planner holds the plans in the making. A recursive type finds its own incomplete plan here.
 type planner map[reflect.Type]*plan
 
 func (m planner) plan(t reflect.Type) *plan {
@@ -164,7 +164,7 @@ func (m planner) plan(t reflect.Type) *plan {
 	return p
 }
 
-// addFields adds the fields of t, which is embedded at index, to p. around are the types that it is embedded in.
+// addFields adds the fields of t, which is embedded at index, to p. around holds the types that t is embedded in.
 func (m planner) addFields(p *plan, t reflect.Type, index []int, around map[reflect.Type]bool) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -188,8 +188,8 @@ func (m planner) addFields(p *plan, t reflect.Type, index []int, around map[refl
 	}
 }
 
-// addEmbedded adds the fields of an embedded struct. Pointers to types that are not exported
-// cannot be set, and types that embed themselves do not end.
+// addEmbedded adds the fields of an embedded struct. It skips pointers to unexported types, which reflect cannot set, and types that
+// embed themselves.
 func (m planner) addEmbedded(p *plan, sf reflect.StructField, at []int, around map[reflect.Type]bool) {
 	t := sf.Type
 	if t.Kind() == reflect.Pointer && sf.IsExported() {
@@ -210,7 +210,7 @@ func (p *plan) fail(err error) {
 	}
 }
 
-// readTags reads the tags of a field, and reports whether there is one of a source.
+// readTags reads the tags of a field. tagged reports whether there is a tag for a source.
 func readTags(sf reflect.StructField) (f field, tagged bool) {
 	for s := range sourceCount {
 		text, ok := s.tagOf(sf)
@@ -237,16 +237,16 @@ func readTags(sf reflect.StructField) (f field, tagged bool) {
 	return f, tagged
 }
 
-// dottedTag returns a name in a tag as those of a request are compared with it: "ids[]" is "ids", "filter[name]" is "filter.name".
+// dottedTag returns a name of a tag in the form of request names: "ids[]" becomes "ids", and "filter[name]" becomes "filter.name".
 func dottedTag(name string) string {
 	dotted, err := new(filler).dotted([]byte(name))
-	if err != nil { // nothing will match it
+	if err != nil { // a name with too many parts, which no request can have
 		return name
 	}
 	return strings.TrimSuffix(string(dotted), ".")
 }
 
-// complete finds the shape of a field, and sees whether its sources and its default fit it.
+// complete sets the shape of a field and checks that its sources and its default fit.
 func (m planner) complete(f *field, sf reflect.StructField) (err error) {
 	layout := sf.Tag.Get("layout")
 	if f.unix {
@@ -269,7 +269,7 @@ func (m planner) complete(f *field, sf reflect.StructField) (err error) {
 	return nil
 }
 
-// shape returns the shape of a type. layout is that of times in it, "" for RFC 3339.
+// shape returns the shape of a type. layout is the layout of times; "" means RFC 3339.
 func (m planner) shape(t reflect.Type, layout string) (*shape, error) {
 	s := &shape{t: t}
 	if t == fileType {
@@ -301,5 +301,5 @@ func (m planner) shape(t reflect.Type, layout string) (*shape, error) {
 }
 
 func errShape(t reflect.Type) error {
-	return errors.New("has the type " + t.String() + ", which has no form as text")
+	return errors.New("has the type " + t.String() + ", which cannot be read from text: give it an UnmarshalText method, or use another type")
 }

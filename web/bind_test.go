@@ -352,10 +352,10 @@ func TestBindErrors(t *testing.T) {
 	}{
 		"n=x":                                 {"n", "x", `query "n" is not a whole number`, strconv.ErrSyntax},
 		"n=128":                               {"n", "128", `query "n" is too large or too small`, strconv.ErrRange},
-		"u=-1":                                {"u", "-1", `query "u" is not a whole number from 0 on`, strconv.ErrSyntax},
+		"u=-1":                                {"u", "-1", `query "u" is not a whole number of at least 0`, strconv.ErrSyntax},
 		"f=x":                                 {"f", "x", `query "f" is not a number`, strconv.ErrSyntax},
 		"b=maybe":                             {"b", "maybe", `query "b" is neither true nor false`, strconv.ErrSyntax},
-		"d=5":                                 {"d", "5", `query "d" is not a duration, as 1m30s`, strconv.ErrSyntax},
+		"d=5":                                 {"d", "5", `query "d" is not a duration such as 1m30s`, strconv.ErrSyntax},
 		"day=x":                               {"day", "x", `query "day" is not a time of the form 2006-01-02`, nil},
 		"addr=x":                              {"addr", "x", `query "addr" has a value that is not valid`, nil},
 		"items[5].price=x":                    {"items.0.price", "x", `query "items.0.price" is not a whole number`, strconv.ErrSyntax},

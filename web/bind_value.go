@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// setter makes a value of text, which is a view.
+// setter sets a value from text, which is a view.
 type setter func(v reflect.Value, text []byte) error
 
-// layoutUnix is the layout of a time that is a number of seconds.
+// layoutUnix is the layout for a time in seconds since 1970.
 const layoutUnix = "unix"
 
-// setterOf returns the setter of a type that has one text as its form, nil for other types,
-// and whether that text may be empty.
+// setterOf returns the setter of a type that can be read from one text, or nil. empty reports whether an empty text is a value.
 func setterOf(t reflect.Type, layout string) (set setter, empty bool) {
 	switch {
 	case t == timeType && layout == layoutUnix:
@@ -56,7 +55,7 @@ func setInt(v reflect.Value, text []byte) error {
 func setUint(v reflect.Value, text []byte) error {
 	n, err := strconv.ParseUint(string(text), 10, v.Type().Bits())
 	if err != nil {
-		return numberError(err, "is not a whole number from 0 on")
+		return numberError(err, "is not a whole number of at least 0")
 	}
 	v.SetUint(n)
 	return nil
@@ -71,7 +70,7 @@ func setFloat(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// setBool also knows what browsers send for a box that is ticked.
+// setBool also accepts "on", which browsers send for a checked checkbox.
 func setBool(v reflect.Value, text []byte) error {
 	switch string(text) {
 	case "true", "1", "on", "yes", "True", "TRUE":
@@ -87,7 +86,7 @@ func setBool(v reflect.Value, text []byte) error {
 func setDuration(v reflect.Value, text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
-		return &valueError{"is not a duration, as 1m30s", strconv.ErrSyntax}
+		return &valueError{"is not a duration such as 1m30s", strconv.ErrSyntax}
 	}
 	v.SetInt(int64(d))
 	return nil
@@ -120,16 +119,16 @@ func setText(v reflect.Value, text []byte) error {
 	return nil
 }
 
-// valueError is why a text is no value of a type.
+// valueError says why a text is not a value of a type.
 type valueError struct {
-	reason string // for clients, without what they sent
+	reason string // for clients, without the text
 	err    error
 }
 
 func (e *valueError) Error() string { return e.reason }
 func (e *valueError) Unwrap() error { return e.err }
 
-// numberError is the error of strconv without the text.
+// numberError returns an error for a failed conversion by strconv. It does not include the text.
 func numberError(err error, reason string) error {
 	cause := strconv.ErrSyntax
 	if errors.Is(err, strconv.ErrRange) {

@@ -14,24 +14,23 @@ import (
 // codecs are the formats that an App encodes and decodes.
 type codecs struct {
 	json, xml codec.Codec
-	others    map[string]codec.Codec // by media type; nil if there are none
-	names     []string               // of the others, in order
+	others    map[string]codec.Codec // by media type
+	names     []string               // the keys of others, sorted
 }
 
-// newCodecs returns the codecs of Config.Codecs and those that every App has. It panics if two have the same media type or one
-// has none.
+// newCodecs returns the codecs of Config.Codecs, JSON and XML. It panics if two codecs have the same media type or one has none.
 func newCodecs(list []codec.Codec) (s codecs) {
 	s.others = map[string]codec.Codec{}
 	for i, one := range list {
 		if one == nil {
-			panic(fmt.Sprintf("web: codec %d is nil", i))
+			panic(fmt.Sprintf("web: Config.Codecs: codec %d is nil: pass a codec, or leave the element out", i))
 		}
 		name, _, err := mime.ParseMediaType(one.ContentType())
 		if err != nil || !strings.Contains(name, "/") {
-			panic(fmt.Sprintf("web: codec %d has the content type %q, which is no media type", i, one.ContentType()))
+			panic(fmt.Sprintf("web: Config.Codecs: codec %d (%T) has the content type %q, which is not a media type such as application/cbor", i, one, one.ContentType()))
 		}
 		if first := s.others[name]; first != nil {
-			panic(fmt.Sprintf("web: codecs %T and %T are both for %s", first, one, name))
+			panic(fmt.Sprintf("web: Config.Codecs: %T and %T are both for %s: remove one", first, one, name))
 		}
 		s.others[name] = one
 	}
@@ -41,7 +40,7 @@ func newCodecs(list []codec.Codec) (s codecs) {
 	return s
 }
 
-// take takes the codec of a media type out of the others. If there is none it is otherwise.
+// take removes the codec of a media type from others and returns it. If there is none, it returns otherwise.
 func (s *codecs) take(mediaType string, otherwise codec.Codec) codec.Codec {
 	if own := s.others[mediaType]; own != nil {
 		delete(s.others, mediaType)
@@ -50,7 +49,7 @@ func (s *codecs) take(mediaType string, otherwise codec.Codec) codec.Codec {
 	return otherwise
 }
 
-// find returns the codec of a media type, and what errors and tags call it; nil if there is none.
+// find returns the codec of a media type and its name in errors and tags. The codec is nil if there is none.
 func (s *codecs) find(mediaType string) (codec codec.Codec, source Source) {
 	if codec := s.others[mediaType]; codec != nil {
 		return codec, Source(mediaType)
@@ -64,8 +63,8 @@ func (s *codecs) find(mediaType string) (codec codec.Codec, source Source) {
 	return nil, ""
 }
 
-// unsupported is the error for a body of a type that nothing decodes. The answer says what
-// would be (RFC 9110 §15.5.16).
+// unsupported returns the error for a body of a type that no codec decodes. It lists the supported types in the Accept header of the
+// response (RFC 9110 §15.5.16).
 func (c *Ctx) unsupported() error {
 	c.SetHeader(gallop.HeaderAccept, c.app.accept)
 	return NewError(gallop.StatusUnsupportedMediaType)

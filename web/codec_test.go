@@ -49,10 +49,10 @@ func TestCodecs(t *testing.T) {
 	}
 	for want, list := range map[string][]codec.Codec{
 		"codec 1 is nil": {codec.JSON{}, nil},
-		`codec 0 has the content type "json", which is no media type`:      {shouting{"json"}},
-		`codec 0 has the content type ""`:                                  {shouting{}},
-		"codecs codec.JSON and web.shouting are both for application/json": {codec.JSON{}, shouting{"application/JSON; a=b"}},
-		"codecs web.shouting and web.shouting are both for text/x":         {shouting{"text/x"}, shouting{"text/x"}},
+		`codec 0 (web.shouting) has the content type "json", which is not a media type`: {shouting{"json"}},
+		`codec 0 (web.shouting) has the content type ""`:                                {shouting{}},
+		"codec.JSON and web.shouting are both for application/json":                     {codec.JSON{}, shouting{"application/JSON; a=b"}},
+		"web.shouting and web.shouting are both for text/x":                             {shouting{"text/x"}, shouting{"text/x"}},
 	} {
 		mustPanic(t, want, func() { New(Config{Codecs: list}) })
 	}

@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Constraint makes a constraint for one use of it in a pattern. argument is the text in parentheses after its name, for
-// example "3" in {id<atLeast(3)>}, and "" without parentheses. Config.Constraints gives it its name.
+// Constraint makes the function that checks a path parameter. argument is the text in parentheses after the name of the constraint,
+// for example "3" in {id<atLeast(3)>}, and "" without parentheses. Config.Constraints gives the constraint its name.
 //
-// It is called when a route with the constraint is registered; a mounted route is registered again. A route is refused if
-// it returns an error or no function.
+// A Constraint is called when a route with the constraint is registered; a mounted route is registered again. If it returns an error
+// or a nil function, the route is refused.
 //
-// match reports whether a parameter may have the value. A path for which it is false does not match the route. match is
-// called for each request that gets this far, by several goroutines at once. It may keep the value, which is a copy.
+// match reports whether a parameter may have the value. If it returns false, the path does not match the route. match is called
+// concurrently, once for each request that reaches the parameter. It may keep the value, which is a copy.
 type Constraint func(argument string) (match func(value string) bool, err error)
 
-// knownConstraints are those of Config.Constraints by name. The pointers say which are the same: two applications may have
-// different ones of one name, and mount each other.
+// knownConstraints are the constraints of Config.Constraints by name. Two Apps may use one name for different constraints, and one
+// App may mount the other. Equal pointers identify the same constraint.
 type knownConstraints map[string]*Constraint
 
 func newKnownConstraints(own map[string]Constraint) knownConstraints {
@@ -34,17 +34,18 @@ func newKnownConstraints(own map[string]Constraint) knownConstraints {
 	return known
 }
 
-// constraint is one that is ready to be asked. The value is a view, so that those of this package need no copy.
+// constraint checks a value. The value is a view, so that built-in constraints need no copy.
 type constraint func(value []byte) bool
 
-// parseConstraints reads constraints that are separated by semicolons, as "int;min(1)". own are those of known among them.
+// parseConstraints reads constraints that are separated by semicolons, such as "int;min(1)". own are the ones among them that known
+// has.
 func parseConstraints(s string, known knownConstraints) (list []constraint, own []*Constraint, err error) {
 	for s != "" {
 		var one string
 		one, s = cutConstraint(s)
 		name, argument, hasArgument := strings.Cut(one, "(")
 		if hasArgument && !strings.HasSuffix(argument, ")") {
-			return nil, nil, fmt.Errorf("constraint %q does not end in a parenthesis: close it with )", one)
+			return nil, nil, fmt.Errorf("constraint %q has no closing parenthesis: end it with )", one)
 		}
 		c, err := newConstraint(name, strings.TrimSuffix(argument, ")"), known)
 		if err != nil {
@@ -58,7 +59,7 @@ func parseConstraints(s string, known knownConstraints) (list []constraint, own 
 	return list, own, nil
 }
 
-// cutConstraint cuts the first constraint off. Semicolons in parentheses do not separate.
+// cutConstraint cuts off the first constraint. Semicolons in parentheses do not separate constraints.
 func cutConstraint(s string) (first, rest string) {
 	open := 0
 	for i := range len(s) {
@@ -100,7 +101,7 @@ func newConstraint(name, argument string, known knownConstraints) (constraint, e
 		}
 		return func(value []byte) bool { return compare(value, n) }, nil
 	}
-	return nil, fmt.Errorf("there is no constraint %q: see Router.Add for those there are, or add it to Config.Constraints", name)
+	return nil, fmt.Errorf("there is no constraint %q: see Router.Add for the built-in ones, or add it to Config.Constraints", name)
 }
 
 // ownConstraint returns a constraint of Config.Constraints.
@@ -118,12 +119,12 @@ func ownConstraint(c Constraint, name, argument string) (constraint, error) {
 // timeOf returns a constraint for times of one layout.
 func timeOf(layout string) (constraint, error) {
 	if someday := time.Date(1999, 12, 31, 23, 58, 57, 123456789, time.UTC); someday.Format(layout) == layout {
-		return nil, fmt.Errorf("constraint datetime wants a layout of package time, as 2006-01-02, not %q", layout)
+		return nil, fmt.Errorf("constraint datetime wants a layout of package time, such as 2006-01-02, not %q", layout)
 	}
 	return func(value []byte) bool { _, err := time.Parse(layout, string(value)); return err == nil }, nil
 }
 
-// wholeMatch returns a constraint for values that an expression matches from their beginning to their end.
+// wholeMatch returns a constraint for values that an expression matches from start to end.
 func wholeMatch(expression string) (constraint, error) {
 	if expression == "" {
 		return nil, fmt.Errorf("constraint regex wants an expression in parentheses")
@@ -132,14 +133,14 @@ func wholeMatch(expression string) (constraint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("constraint regex: %w", err)
 	}
-	whole, err := regexp.Compile(`\A(?:` + parsed.String() + `)\z`) // String ends what \Q began
+	whole, err := regexp.Compile(`\A(?:` + parsed.String() + `)\z`) // parsed.String closes an open \Q
 	if err != nil {
 		return nil, fmt.Errorf("constraint regex: %w", err)
 	}
 	return whole.Match, nil
 }
 
-// plainConstraints have no argument.
+// plainConstraints are the built-in constraints without an argument.
 var plainConstraints = map[string]constraint{
 	"int":   func(value []byte) bool { _, ok := parseInt(value); return ok },
 	"bool":  func(value []byte) bool { return string(value) == "true" || string(value) == "false" },
@@ -150,7 +151,7 @@ var plainConstraints = map[string]constraint{
 	"uuid":  isUUID,
 }
 
-// comparisons have a number for an argument. Lengths are in characters.
+// comparisons are the built-in constraints with a number as argument. Lengths are in characters.
 var comparisons = map[string]func(value []byte, n int64) bool{
 	"min":    func(value []byte, n int64) bool { v, ok := parseInt(value); return ok && v >= n },
 	"max":    func(value []byte, n int64) bool { v, ok := parseInt(value); return ok && v <= n },
@@ -159,7 +160,7 @@ var comparisons = map[string]func(value []byte, n int64) bool{
 	"maxLen": func(value []byte, n int64) bool { return int64(utf8.RuneCount(value)) <= n },
 }
 
-// parseInt reads a decimal number of 64 bits that may have a minus sign, and nothing else.
+// parseInt reads a decimal integer of 64 bits. It allows a minus sign but no plus sign.
 func parseInt(value []byte) (n int64, ok bool) {
 	if len(value) > len("-9223372036854775808") || len(value) > 0 && value[0] == '+' {
 		return 0, false
@@ -168,8 +169,8 @@ func parseInt(value []byte) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// parseFloat reads a finite decimal number, with or without a fraction and an exponent. strconv also knows infinities, NaN and
-// hexadecimal numbers, which are no values that a program expects from a client.
+// parseFloat reads a finite decimal number, with or without a fraction and an exponent. It refuses infinities, NaN and hexadecimal
+// numbers, which strconv accepts, because programs do not expect them from a client.
 func parseFloat(value []byte, bits int) (float64, error) {
 	if !all(value, isDecimal) {
 		return 0, strconv.ErrSyntax

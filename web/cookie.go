@@ -7,27 +7,47 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie of an answer (RFC 6265).
+// Cookie is a cookie of a response (RFC 6265). Ctx.SetCookie sends it.
 type Cookie struct {
-	Name   string
-	Value  string
-	Path   string // "/" by default
-	Domain string // only the host that answers by default
+	// Name is the name under which the client sends the cookie back. It must be a token, so it must not be empty.
+	Name string
 
-	// MaxAge is for how long, in seconds, a client keeps the cookie, and Expires until when; MaxAge goes first. Without them it is
-	// until the client ends. A negative MaxAge makes it forget the cookie now.
-	MaxAge  int
+	// Value is the text that the client stores. It may be empty. It cannot have semicolons, backslashes, control characters or bytes
+	// outside ASCII, and quotes only around the whole value. Encode other data, for example in base64.
+	Value string
+
+	// Path is the path below which the client sends the cookie. Empty means "/".
+	Path string
+
+	// Domain is the domain to whose hosts the client sends the cookie, including subdomains. Empty means only the host that set the
+	// cookie.
+	Domain string
+
+	// MaxAge is how many seconds the client keeps the cookie. It takes precedence over Expires. Zero leaves the time to Expires. A
+	// negative value deletes the cookie.
+	MaxAge int
+
+	// Expires is when the client deletes the cookie. If it is zero and MaxAge is zero, the client deletes the cookie when its session
+	// ends.
 	Expires time.Time
 
-	Secure      bool // for https only; see SetCookie for when it is set in any case
-	HTTPOnly    bool // not for scripts
+	// Secure makes the client send the cookie over https only. The default is false; SetCookie says when it sets Secure by itself.
+	Secure bool
+
+	// HTTPOnly hides the cookie from scripts. The default is false.
+	HTTPOnly bool
+
+	// Partitioned gives the cookie a separate store for each site that embeds this one. It implies Secure. The default is false.
 	Partitioned bool
-	SameSite    gallop.CookieSameSite // Lax by default
+
+	// SameSite controls whether the client sends the cookie with requests that other sites cause. The zero value means
+	// gallop.CookieSameSiteLaxMode.
+	SameSite gallop.CookieSameSite
 }
 
-// SetCookie adds a cookie to the answer, in place of one with the same name. Secure is set if SameSite is None, for
-// Partitioned ones and for names that begin with __Secure- or __Host-, in whatever case; the latter also get no Domain and the Path "/".
-// The error is ErrInvalidCookie for what no cookie may have (gallop.Cookie).
+// SetCookie adds a cookie to the response and replaces one with the same name. It sets Secure if SameSite is None, if the cookie is
+// Partitioned, and if the name begins with __Secure- or __Host-, regardless of case. A __Host- cookie also gets the Path "/" and no
+// Domain. If a field has bytes that a cookie cannot have, SetCookie returns ErrInvalidCookie and sends no cookie.
 func (c *Ctx) SetCookie(cookie Cookie) error {
 	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {
@@ -58,16 +78,17 @@ func (c *Ctx) SetCookie(cookie Cookie) error {
 	return nil
 }
 
-// hasPrefixFold reports whether a name has a prefix, in whatever case, as clients compare them (RFC 6265bis §5.7).
+// hasPrefixFold reports whether a name has a prefix, regardless of case, because clients ignore case here (RFC 6265bis §5.7).
 func hasPrefixFold(name, prefix string) bool {
 	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
-// maxCleared is how many cookies ClearCookie clears of those that a client sent; browsers keep no more for a site.
+// maxCleared limits how many of the cookies that a client sent ClearCookie deletes. Browsers keep no more for a site.
 const maxCleared = 200
 
-// ClearCookie makes the client forget the cookies with these names that have the path "/" and no domain. Without names, it
-// clears the first 200 cookies that the client sent. To clear other cookies, call SetCookie with a negative MaxAge.
+// ClearCookie makes the client delete the cookies with these names that have the path "/" and no domain, and returns c. Without
+// names, it deletes the first 200 cookies that the client sent. To delete a cookie with another path or a domain, call SetCookie
+// with that path and domain and a negative MaxAge.
 func (c *Ctx) ClearCookie(names ...string) *Ctx {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {

@@ -8,22 +8,23 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Ctx is a request, its answer, and what belongs to both. It is also the context.Context of
-// the request.
+// Ctx reads one request and builds the response to it. It is also the context.Context of the request.
 //
-// It may not be used once the handler has returned; strings from it may be kept. The methods
-// of context.Context may be called by many goroutines at once, and by those that know Done also later; all
-// others by one.
+// Ownership: a Ctx must not be used after the handler has returned. Strings that its methods return may be kept. A []byte is a view
+// that is valid until the handler returns, unless the method says otherwise.
+//
+// Concurrency: the methods of context.Context may be called by several goroutines at once. A goroutine that called Done while the
+// handler ran may also call them later. All other methods belong to the goroutine that runs the handler.
 type Ctx struct {
 	app        *App
 	table      *table
 	request    *gallop.RequestCtx
-	context    atomic.Pointer[setContext] // nil by default
-	kept       kept                       // by whoever asked for Done
+	context    atomic.Pointer[setContext] // nil unless a context was set or Done was called
+	kept       kept                       // for the goroutines that called Done
 	route      *Route                     // nil if none matches
 	handlers   []Handler
 	ran        int    // how many of handlers were called
-	path       []byte // in which the route was found
+	path       []byte // the path that routes and parameters refer to
 	values     spans
 	lowHost    []byte // see host
 	chosenType []byte // the Content-Type that chooseType set last
@@ -31,8 +32,8 @@ type Ctx struct {
 
 	refusal   *refusal // nil unless the server has refused the request
 	logged    bool     // the text of the error is in the log
-	streaming bool     // the head of the answer is gone
-	layer     *layer   // of net/http, that is around the handlers which run; nil by default
+	streaming bool     // the head of the response has been sent
+	layer     *layer   // the net/http middleware around the running handlers, or nil
 }
 
 var _ context.Context = (*Ctx)(nil)
@@ -43,9 +44,9 @@ func (c *Ctx) begin(a *App, t *table, request *gallop.RequestCtx) {
 	c.app, c.table, c.request = a, t, request
 }
 
-// end lets go of the request, and reports whether c is ready for another one. It is not if somebody has asked for Done:
-// contexts that are derived from this one look at it when they learn of its end, which is after that. What begin and
-// find set in any case is left.
+// end releases the request and reports whether c may be used for another one. A Ctx whose Done was called is not used again:
+// contexts derived from it still call its methods after its channel is closed. Fields that begin and find always set are not
+// cleared.
 func (c *Ctx) end() (again bool) {
 	if c.kept.by.Load() {
 		c.kept.end()
@@ -69,8 +70,8 @@ func (c *Ctx) end() (again bool) {
 	return true
 }
 
-// Next runs the next handler of the route and returns its error. Behind the last one it
-// does nothing.
+// Next runs the next handler of the request and returns its error. After the last handler it returns nil. Middleware calls it:
+// code before the call runs before the handlers behind, and code after the call runs once they have returned.
 func (c *Ctx) Next() error {
 	if c.ran >= len(c.handlers) {
 		return nil
@@ -79,7 +80,7 @@ func (c *Ctx) Next() error {
 	return c.handlers[c.ran-1](c)
 }
 
-// fail lets the error handler answer.
+// fail calls the error handler. If a part of the response has been sent, it closes the connection instead.
 func (c *Ctx) fail(err error) {
 	if c.streaming || c.request.Streaming() {
 		c.abort(err)
@@ -98,23 +99,25 @@ func (c *Ctx) fail(err error) {
 	c.app.config.ErrorHandler(c, err)
 }
 
-// App returns the application.
+// App returns the App that serves the request. In a mounted route this is the App that the route was mounted in.
 func (c *Ctx) App() *App { return c.app }
 
-// Route returns the route that matches, nil if none does. If the framework responds to OPTIONS, it is a route for the same path.
+// Route returns the route that matches the request, or nil if none does. If the framework responds to OPTIONS by itself, it
+// returns a route for the same path.
 func (c *Ctx) Route() *Route { return c.route }
 
-// RequestCtx returns what the server passed, for what Ctx does not have.
+// RequestCtx returns the request and response of the server, for features that Ctx does not have. It is valid until the handler
+// returns. Status, headers and body that are set there are those of the Ctx.
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 
-// SetLocal keeps a value for the handlers that follow, until the request ends. Value finds it by its key, as in any context.
-// If the value has a method Close() error, it is called at the end. A [Key] does the same with a type.
+// SetLocal stores a value under a key until the request ends, and returns c. [Local] and [Ctx.Value] return the value. If the value
+// has a method Close() error, the method is called when the request ends. Prefer a [Key], which knows the type of its value.
 func (c *Ctx) SetLocal(key, value any) *Ctx {
 	c.request.SetUserValue(key, value)
 	return c
 }
 
-// Local returns the value that SetLocal kept under the key. It returns false if there is none or it has another type.
+// Local returns the value that SetLocal stored under the key. ok is false if there is none or it has another type.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)
 	return value, ok

@@ -9,8 +9,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// BodyUncompressed returns the body without its content coding, which is a view if it has none. It may have as many bytes
-// as one that came without. Errors have a status: 413, 415 for an unknown coding, or 400.
+// BodyUncompressed returns the body of the request with its content coding, such as gzip, removed. A body without a content coding
+// is a view that is valid until the handler returns. The limit for the decoded size is the one for plain bodies. The error is an
+// *Error with the status 413 if the body is too large, 415 if the coding is unknown, or 400.
 func (c *Ctx) BodyUncompressed() (body []byte, err error) {
 	r := &c.request.Request
 	if len(r.Header.ContentEncoding()) == 0 {
@@ -26,8 +27,7 @@ func (c *Ctx) BodyUncompressed() (body []byte, err error) {
 	return body, nil
 }
 
-// bodyLimit is how many bytes a body may have once it is decoded; not positive is as many as
-// the root allows.
+// bodyLimit returns how many bytes a decoded body may have. Zero or a negative value leaves the limit to package gallop.
 func (c *Ctx) bodyLimit() int {
 	if n := c.app.config.Server.MaxRequestBodySize; n != 0 {
 		return n
@@ -35,7 +35,7 @@ func (c *Ctx) bodyLimit() int {
 	return gallop.DefaultMaxRequestBodySize
 }
 
-// maxArgs returns how many arguments a query or a form may have. Zero means that there is no limit.
+// maxArgs returns how many arguments a query or a form may have. Zero means unlimited.
 func (c *Ctx) maxArgs() int {
 	if n := c.app.config.Server.MaxFormArgs; n != 0 {
 		return max(n, 0)
@@ -61,8 +61,7 @@ func (c *Ctx) hasForm() bool {
 	return t == typeForm || t == typeMultipart
 }
 
-// mediaType returns the type of the request's body in lower case, without parameters. It makes
-// no string of those that are known.
+// mediaType returns the type of the request's body in lower case, without parameters. It allocates no string for common types.
 func (c *Ctx) mediaType() string {
 	t, _, _ := bytes.Cut(c.request.Request.Header.ContentType(), []byte(";"))
 	t = bytes.Trim(t, " \t")
@@ -74,10 +73,10 @@ func (c *Ctx) mediaType() string {
 	return strings.ToLower(string(t))
 }
 
-// MediaType returns the type of the request's body, in lower case and without parameters, "" if there is none.
+// MediaType returns the Content-Type of the request in lower case and without parameters, or "" if there is none.
 func (c *Ctx) MediaType() string { return c.mediaType() }
 
-// Charset returns the charset that the type of the request's body names, in lower case, "" if it names none.
+// Charset returns the charset parameter of the request's Content-Type in lower case, or "" if there is none.
 func (c *Ctx) Charset() string {
 	_, params, err := mime.ParseMediaType(c.ReqHeader(gallop.HeaderContentType))
 	if err != nil {
@@ -86,8 +85,8 @@ func (c *Ctx) Charset() string {
 	return strings.ToLower(params["charset"])
 }
 
-// Is reports whether the request's body is of a type: a media type, a short name for one, as "json", or
-// all of a kind, as "image/*". JSON and XML are also what has them as a suffix, as application/problem+json.
+// Is reports whether the request's Content-Type matches mediaType: a media type, a short name such as "json", or a range such as
+// "image/*". Parameters are ignored. JSON and XML include types with that suffix, such as application/problem+json.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// setContext is a context that the methods of a Ctx stand for.
+// setContext is the context that the methods of a Ctx delegate to.
 type setContext struct {
 	context.Context
-	own   bool                    // it is SetContext's, and not that of middleware of net/http
-	asked atomic.Pointer[derived] // nil as long as nobody asked for Done
+	own   bool                    // SetContext set it; false for the context of net/http middleware
+	asked atomic.Pointer[derived] // nil until Done is called
 }
 
-// derived is a context of package context. Others that are derived from a Ctx find it by Value and hold to it, and not to the Ctx,
-// which may stand for something else when they learn of its end.
+// derived is a context of package context that Done creates. Contexts derived from the Ctx find it through Value and attach to it
+// instead of the Ctx. The Ctx may delegate to a different context by the time that they are canceled.
 type derived struct{ context.Context }
 
-// kept is what there is of a Ctx for those that asked for Done. They look at it also when the request is over, so that it is
-// not used for another one.
+// kept is the state of a Ctx whose Done was called. Contexts derived from the Ctx look at it even after the request, so such a Ctx
+// is not used for another request.
 type kept struct {
-	by      atomic.Bool // somebody
+	by      atomic.Bool // Done was called
 	mu      sync.Mutex
 	over    bool // the handler has returned
 	cancels []context.CancelFunc
 }
 
-// end ends what Done was asked for.
+// end cancels the contexts that Done created.
 func (k *kept) end() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -37,9 +37,8 @@ func (k *kept) end() {
 	}
 }
 
-// Context returns the context of the request: what SetContext was given, or that of
-// the server, which ends when the client goes away, the time is up or the server
-// stops. It ends with the handler at the latest.
+// Context returns the context that SetContext set, or else the context of the server. The server's context is done when the client
+// goes away, the handler's time is up, the server stops, or the handler returns.
 func (c *Ctx) Context() context.Context {
 	if set := c.context.Load(); set != nil {
 		return set.Context
@@ -47,11 +46,11 @@ func (c *Ctx) Context() context.Context {
 	return c.request
 }
 
-// isOf is a key whose value is the Ctx that a context was made of.
+// isOf is the key under which a context derived from a Ctx holds that Ctx.
 type isOf struct{}
 
-// SetContext makes ctx the context that Context returns and that the methods of context.Context use. Derive ctx from
-// c.Context(). A context derived from c itself would refer to itself, and SetContext panics.
+// SetContext makes ctx the context that Context returns and that Deadline, Done, Err and Value use. It returns c. Derive ctx from
+// c.Context(), not from c: SetContext panics if ctx is derived from c, because it would refer to itself.
 func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	if ctx.Value(isOf{}) == c {
 		panic("web: SetContext of a context that is derived from the Ctx: derive it from Ctx.Context")
@@ -60,17 +59,18 @@ func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	return c
 }
 
-// Deadline is that of Context.
+// Deadline implements context.Context. It returns the deadline of Context.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
-// Done is that of Context. It is closed when the handler has returned, at the latest.
+// Done implements context.Context. It returns a channel that is closed when Context is done, and at the latest when the handler
+// has returned. The first call allocates, and the Ctx is not pooled afterwards.
 func (c *Ctx) Done() <-chan struct{} {
 	k := &c.kept
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.by.Load() {
 		k.by.Store(true)
-		c.request.Done() // so that it is not used again, either
+		c.request.Done() // so that the server does not use its context again, either
 	}
 	set := c.context.Load()
 	for set == nil {
@@ -91,7 +91,7 @@ func (c *Ctx) Done() <-chan struct{} {
 	return ctx.Done()
 }
 
-// Err is that of Context.
+// Err implements context.Context. It returns nil until Context is done.
 func (c *Ctx) Err() error {
 	set := c.context.Load()
 	if set == nil {
@@ -104,7 +104,8 @@ func (c *Ctx) Err() error {
 	return err
 }
 
-// Value is that of Context. What SetLocal was given is found by its key.
+// Value implements context.Context. It returns the value of Context for the key. Unless SetContext set a context that is not derived
+// from the request's, this includes the values of [Ctx.SetLocal].
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {
 		return c

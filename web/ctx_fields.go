@@ -12,13 +12,14 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// RespHeader returns the first value of a header of the response, or the default if there is no such header or it is empty.
+// RespHeader returns the first value of a response header. It returns the default, or "", if there is no such header or it is empty.
 func (c *Ctx) RespHeader(name string, otherwise ...string) string {
 	return textOr(c.request.Response.Header.Peek(name), otherwise)
 }
 
-// Append adds members to a list in a field of the answer, which becomes one line. Those that are in it already, in
-// whatever case, are left out. For Vary there is Vary, for cookies SetCookie.
+// Append adds members to a response header whose value is a list, such as Cache-Control, and returns c. Several lines of the header
+// become one. Members that are in the list already are left out, regardless of case. For Vary, call [Ctx.Vary]; for cookies, call
+// [Ctx.SetCookie].
 func (c *Ctx) Append(name string, members ...string) *Ctx {
 	h := &c.request.Response.Header
 	list := bytes.Clone(joinLines(h.PeekAll(name)))
@@ -37,7 +38,7 @@ func (c *Ctx) Append(name string, members ...string) *Ctx {
 	return c
 }
 
-// hasMember reports whether a list has a member, in whatever case.
+// hasMember reports whether a list has a member, regardless of case.
 func hasMember(list []byte, member string) bool {
 	for len(list) > 0 {
 		end := memberEnd(list)
@@ -49,18 +50,22 @@ func hasMember(list []byte, member string) bool {
 	return false
 }
 
-// Location sets Location (RFC 9110 §10.2.2). Bytes that no reference has are escaped.
+// Location sets the Location header (RFC 9110 §10.2.2) and returns c. Bytes that a URI reference cannot have are escaped. Location
+// does not set the status: see [Ctx.Redirect].
 func (c *Ctx) Location(reference string) *Ctx {
 	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
 }
 
 // Link is a link from a response to another resource (RFC 8288).
 type Link struct {
-	URL string // a reference; bytes that may not stand in one are escaped
-	Rel string // the relation of the resource, such as "next"
+	// URL is the target of the link, absolute or relative. Bytes that a URI reference cannot have are escaped.
+	URL string
+
+	// Rel is the relation of the target to the response, such as "next". It is sent as rel="next", even if it is empty.
+	Rel string
 }
 
-// Links adds links to the Link header (RFC 8288):
+// Links adds links to the Link header (RFC 8288) and returns c:
 //
 //	c.Links(web.Link{URL: "/items?page=2", Rel: "next"}, web.Link{URL: "/items?page=9", Rel: "last"})
 func (c *Ctx) Links(links ...Link) *Ctx {
@@ -71,8 +76,9 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 	return c.Append(gallop.HeaderLink, list...)
 }
 
-// EarlyHints sends Link fields ahead of the answer, as 103 (RFC 8297): the values that are given and those
-// there are. An HTTP/1.0 client is sent nothing.
+// EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to
+// load resources. links are values such as `</style.css>; rel=preload`. They are added to the Link header of the response, and the
+// 103 carries all of its values. EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)
@@ -80,9 +86,9 @@ func (c *Ctx) EarlyHints(links ...string) error {
 	return c.request.EarlyHints()
 }
 
-// Attachment tells the client to save the response instead of showing it (RFC 6266). The client saves it under filename, of
-// which only the part behind the last slash counts; Content-Type becomes the type of the extension, if it has one. An empty
-// filename leaves the name to the client.
+// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The client saves it under the
+// part of filename behind the last slash. The Content-Type becomes the type of the extension, if that is known. An empty filename
+// leaves the name to the client.
 func (c *Ctx) Attachment(filename string) *Ctx {
 	if filename == "" {
 		return c.SetHeader(gallop.HeaderContentDisposition, "attachment")
@@ -94,7 +100,7 @@ func (c *Ctx) Attachment(filename string) *Ctx {
 	return c.SetHeader(gallop.HeaderContentDisposition, disposition(name))
 }
 
-// disposition returns the Content-Disposition for a name. What is not ASCII comes in UTF-8 besides (RFC 8187).
+// disposition returns the Content-Disposition for a file name. A name that is not plain ASCII is also sent in UTF-8 (RFC 8187).
 func disposition(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -125,7 +131,7 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// escapeReference escapes what may not stand in a reference (RFC 3986 §2). Escapes stay what they are.
+// escapeReference escapes the bytes that a reference cannot have (RFC 3986 §2). It keeps existing escapes.
 func escapeReference(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -143,8 +149,8 @@ func appendEscape(b *strings.Builder, c byte) {
 	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 }
 
-// ETag sets a strong entity tag (RFC 9110 §8.8.3). tag has no quotes around it. Spaces, quotes and control characters in it
-// are left out.
+// ETag sets a strong entity tag (RFC 9110 §8.8.3) and returns c. Pass the tag without quotes. Spaces, quotes and control characters
+// in it are dropped. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
 func (c *Ctx) ETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, entityTag(tag)) }
 
 // WeakETag sets a weak entity tag: responses with the same tag are equivalent but may differ in their bytes. See
@@ -161,7 +167,7 @@ func entityTag(tag string) string {
 	}, tag) + `"`
 }
 
-// LastModified sets Last-Modified, unless t is zero.
+// LastModified sets the Last-Modified header and returns c. A zero t changes nothing. HTTP dates have a resolution of one second.
 func (c *Ctx) LastModified(t time.Time) *Ctx {
 	if !t.IsZero() {
 		c.request.Response.Header.SetLastModified(t)
@@ -169,22 +175,26 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 	return c
 }
 
-// Fresh reports whether the client has, by the conditions of a GET or HEAD request, what ETag and LastModified said before
-// (RFC 9110 §13.2.2). The answer is NotModified then.
+// Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
+// HEAD request with ETag and LastModified, which must be set before. If it returns true, respond with NotModified:
+//
+//	if c.ETag(version).Fresh() {
+//		return c.NotModified()
+//	}
 func (c *Ctx) Fresh() bool { return c.request.FailedCondition() == gallop.StatusNotModified }
 
-// Stale is the opposite of Fresh.
+// Stale reports whether the client needs a new copy of the resource. It is the opposite of [Ctx.Fresh].
 func (c *Ctx) Stale() bool { return !c.Fresh() }
 
-// NotModified sends 304 without what describes the body.
+// NotModified sends the status 304 without a body and without the headers that describe one. It always returns nil.
 func (c *Ctx) NotModified() error {
 	c.request.NotModified()
 	return nil
 }
 
-// Precondition returns an error with the status 412 if the conditions of the request do not
-// hold for what ETag and LastModified said before: for a handler that is about to change it
-// (RFC 9110 §13.1).
+// Precondition returns an error with the status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110
+// §13.1). It compares them with ETag and LastModified, which must be set before. Call it before a handler changes the resource, so
+// that a client does not overwrite the changes of another one.
 func (c *Ctx) Precondition() error {
 	if c.request.FailedCondition() == gallop.StatusPreconditionFailed {
 		return NewError(gallop.StatusPreconditionFailed)
@@ -192,20 +202,27 @@ func (c *Ctx) Precondition() error {
 	return nil
 }
 
-// ByteRange is a part of a representation: the positions of its first and its last byte.
-type ByteRange struct{ Start, End int64 }
+// ByteRange is a part of a representation. Its length is End - Start + 1 bytes.
+type ByteRange struct {
+	// Start is the offset of the first byte of the part. The first byte of the representation has the offset 0.
+	Start int64
 
-// maxRanges is how many parts Range returns.
+	// End is the offset of the last byte of the part, which is included.
+	End int64
+}
+
+// maxRanges is the largest number of parts that Range returns.
 const maxRanges = 32
 
-// Range returns the parts that the request asks for of a representation of size bytes, in the order of the request (RFC
-// 9110 §14.2). It returns no parts and no error if the client should get the whole representation, because the request
+// Range returns the parts that the request asks for of a representation of size bytes, in the order of the request (RFC 9110
+// §14.2). The caller sends them with the status 206. Range returns no parts and no error if the client should get the whole
+// representation, because the request
 //
 //   - is not a GET request or has no Range header,
 //   - has a range in another unit or more than 32 ranges,
 //   - has an If-Range header that does not match ETag or LastModified, which must be set before (§13.1.5).
 //
-// If no part lies within the representation, the error has the status 416, and Range sets Content-Range to the size. SendFile
+// If no part lies within the representation, the error has the status 416, and Range sets Content-Range to the size. [Ctx.SendFile]
 // handles ranges by itself.
 func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {
@@ -229,8 +246,8 @@ func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	return parts, nil
 }
 
-// parseRange reads a range, as "0-99", "100-" or "-100" (RFC 9110 §14.1.2). It is not ok if it is malformed or has no byte
-// of the representation.
+// parseRange reads a range such as "0-99", "100-" or "-100" (RFC 9110 §14.1.2). ok is false if the range is malformed or has no
+// byte of the representation.
 func parseRange(text []byte, size int64) (r ByteRange, ok bool) {
 	first, last, found := bytes.Cut(text, []byte("-"))
 	if !found || len(first)+len(last) == 0 {
@@ -241,7 +258,7 @@ func parseRange(text []byte, size int64) (r ByteRange, ok bool) {
 	switch {
 	case !startOK || !endOK:
 		return r, false
-	case len(first) == 0: // the last bytes
+	case len(first) == 0: // a suffix of the representation
 		return ByteRange{size - end, size - 1}, end > 0
 	case len(last) == 0:
 		end = size - 1
@@ -249,14 +266,14 @@ func parseRange(text []byte, size int64) (r ByteRange, ok bool) {
 	return ByteRange{start, min(end, size-1)}, start < size && start <= end
 }
 
-// clippedInt returns the number that digits stand for, or limit if that is less. No digits are 0.
+// clippedInt returns the value of a decimal number, but at most limit. An empty number is 0.
 func clippedInt(digits []byte, limit int64) (n int64, ok bool) {
 	for _, d := range digits {
 		switch {
 		case !isDigit(d):
 			return 0, false
 		case n > (math.MaxInt64-9)/10:
-			n = math.MaxInt64 // from here on
+			n = math.MaxInt64 // the next digits keep it there
 		default:
 			n = n*10 + int64(d-'0')
 		}

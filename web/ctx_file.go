@@ -10,11 +10,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// SendFile sends a file of the operating system with what belongs to it: type, size, time, entity tag,
-// ranges, conditions, and the coding that the client prefers (gallop.ServeFile). The path must not be a
-// client's; for those there are SendFS with an fs.FS that does not let go out of it, as os.Root's, and gallop.FS.
-// SendFile returns ErrNotFound for what is no regular file, and for a path with an empty segment ("a//b"). A body that was set before is replaced, with its type and coding.
-// Without one, a Content-Type that was set stays.
+// SendFile sends a file of the operating system. It sets Content-Type, Last-Modified and ETag, and it handles ranges, conditional
+// requests and content codings: see [gallop.ServeFile].
+//
+// The path must not come from a client. For such paths, use gallop.FS, or call SendFS with a file system that confines paths, such as
+// the FS of an os.Root.
+//
+// The error has the status 404 if the path is not a regular file or has an empty segment, as in "a//b". SendFile replaces a body
+// that was set before, with its type and coding. If there was no body, a Content-Type that was set stays.
 func (c *Ctx) SendFile(path string) error {
 	if strings.Contains(path[len(filepath.VolumeName(path)):], "//") {
 		return noFile(nil)
@@ -28,7 +31,7 @@ func (c *Ctx) SendFile(path string) error {
 	return nil
 }
 
-// SendFS is SendFile for a file in a file system.
+// SendFS sends a file of a file system, for example of an embed.FS. See [Ctx.SendFile].
 func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 	info, err := fs.Stat(fsys, name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -39,12 +42,12 @@ func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 	return nil
 }
 
-// Download sends a file as SendFile does, and tells the client to save it under the file's own name.
+// Download sends a file as SendFile does, and asks the client to save it under the file's own name.
 func (c *Ctx) Download(file string) error { return c.DownloadAs(file, path.Base(file)) }
 
-// DownloadAs sends a file as SendFile does, and tells the client to save it under filename. See [Ctx.Attachment].
+// DownloadAs sends a file as SendFile does, and asks the client to save it under filename. See [Ctx.Attachment].
 func (c *Ctx) DownloadAs(file, filename string) error {
-	c.replaceBody() // and not the type that is set now
+	c.replaceBody() // before the type is set, because it removes the type of an old body
 	set := ""
 	if c.hasType() {
 		set = string(c.presentType())
@@ -59,7 +62,7 @@ func (c *Ctx) DownloadAs(file, filename string) error {
 	return err
 }
 
-// noFile is the error for what cannot be sent. err, which may be nil, is for the log.
+// noFile returns the error for a file that cannot be sent. err is the cause and may be nil.
 func noFile(err error) error {
 	return errorWith(gallop.StatusNotFound, err)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// MultipartForm returns the multipart form in the body. Its files are removed when the handler has
-// returned. A body in a content coding may have as many bytes as one without. Errors have a status:
-// 415 if the body is no such form, 413 or 400.
+// MultipartForm parses the multipart form in the body and returns it. Its temporary files are removed when the handler has
+// returned. The limit for the size of a body in a content coding is the one for plain bodies. The error is an *Error with the
+// status 415 if the body is not a multipart form, 413 if it is too large, or 400.
 func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	r := &c.request.Request
 	limit := c.bodyLimit()
@@ -27,8 +27,8 @@ func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	return form, nil
 }
 
-// FormFile returns the first file that was uploaded under this name. The error is that of MultipartForm, or
-// gallop.ErrMissingFile with the status 400.
+// FormFile returns the first file that was uploaded under this name in a multipart form. If there is none, the error has the
+// status 400 and wraps gallop.ErrMissingFile. For other errors see [Ctx.MultipartForm].
 func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	form, err := c.MultipartForm()
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	return nil, errorWith(gallop.StatusBadRequest, gallop.ErrMissingFile)
 }
 
-// FormValue returns the first value of a name in a form in the body, of either kind, or the default if
-// there is no such value or it is empty. Unlike RequestCtx.FormValue it never looks into the query.
+// FormValue returns the first value of a name in the form in the body, URL-encoded or multipart. It returns the default if there is
+// no such value, the value is empty, or the form is malformed. Unlike RequestCtx.FormValue it ignores the query.
 func (c *Ctx) FormValue(name string, otherwise ...string) string {
 	if c.mediaType() != typeMultipart {
 		args, _ := c.postArgs()
@@ -53,7 +53,7 @@ func (c *Ctx) FormValue(name string, otherwise ...string) string {
 	return textOr(nil, otherwise)
 }
 
-// postArgs returns the form in the body that is no multipart one, out of its content coding. It is empty if there is an error.
+// postArgs returns the URL-encoded form in the body, with a content coding removed. It is empty if there is an error.
 func (c *Ctx) postArgs() (*gallop.Args, error) {
 	r := &c.request.Request
 	if len(r.Header.ContentEncoding()) == 0 || c.mediaType() != typeForm {
@@ -66,12 +66,13 @@ func (c *Ctx) postArgs() (*gallop.Args, error) {
 	args := new(gallop.Args)
 	body, err := c.BodyUncompressed()
 	if err == nil {
-		_ = args.ParseAtMost(body, c.maxArgs()) // Bind looks at Err
+		_ = args.ParseAtMost(body, c.maxArgs()) // Bind checks args.Err
 	}
 	return args, err
 }
 
-// SaveFile writes an uploaded file to a path, which must not be the client's: its Filename is.
+// SaveFile writes an uploaded file to a path of the operating system and overwrites an existing file. Do not build the path from
+// file.Filename, which the client chose. After an error, no partial file is left.
 func (c *Ctx) SaveFile(file *multipart.FileHeader, path string) error {
 	return gallop.SaveMultipartFile(file, path)
 }

@@ -10,40 +10,42 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// Accepts returns the media type that the client prefers of those offered, spelled as it was offered,
-// or "" if none is acceptable: see negotiate.MediaType. It does not set Vary.
+// Accepts returns the offered media type that the client prefers, by the Accept header. The result is spelled like the offer; it is
+// "" if no offer is acceptable. Short names such as "json" are allowed: see [negotiate.MediaType]. Accepts does not set Vary.
 func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
 
-// AcceptsCharsets is Accepts for charsets: see negotiate.Charset.
+// AcceptsCharsets returns the offered charset that the client prefers, by Accept-Charset, or "". See [negotiate.Charset].
 func (c *Ctx) AcceptsCharsets(offers ...string) string {
 	return negotiate.Charset(c.field(gallop.HeaderAcceptCharset), offers...)
 }
 
-// AcceptsEncodings is Accepts for content codings: see negotiate.Encoding.
+// AcceptsEncodings returns the offered content coding that the client prefers, by Accept-Encoding, or "". See
+// [negotiate.Encoding].
 func (c *Ctx) AcceptsEncodings(offers ...string) string {
 	return negotiate.Encoding(c.field(gallop.HeaderAcceptEncoding), offers...)
 }
 
-// AcceptsLanguages is Accepts for languages, by basic filtering: see negotiate.Language.
+// AcceptsLanguages returns the offered language that the client prefers, by Accept-Language and basic filtering, or "". See
+// [negotiate.Language].
 func (c *Ctx) AcceptsLanguages(offers ...string) string {
 	return negotiate.Language(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// AcceptsLanguagesExtended is AcceptsLanguages by extended filtering: see
-// negotiate.LanguageExtended.
+// AcceptsLanguagesExtended returns the offered language that the client prefers, by Accept-Language and extended filtering, or "".
+// See [negotiate.LanguageExtended].
 func (c *Ctx) AcceptsLanguagesExtended(offers ...string) string {
 	return negotiate.LanguageExtended(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// LookupLanguage returns the best of the languages offered for the client, also if it asked for a
-// more special one: see negotiate.LanguageLookup.
+// LookupLanguage returns the offered language that suits the client best, by Accept-Language and lookup. Unlike AcceptsLanguages, it
+// also finds "de" for a client that asks for the more specific "de-AT". See [negotiate.LanguageLookup].
 func (c *Ctx) LookupLanguage(offers ...string) string {
 	return negotiate.LanguageLookup(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// field returns all lines of a field of the request as one: a view.
+// field returns all lines of a request header as one line. The result may be a view.
 func (c *Ctx) field(name string) []byte { return joinLines(c.request.Request.Header.PeekAll(name)) }
 
 func joinLines(lines [][]byte) []byte {
@@ -56,23 +58,23 @@ func joinLines(lines [][]byte) []byte {
 	return bytes.Join(lines, []byte(","))
 }
 
-// Offer is one of the forms of a response that Format chooses from. Name the fields, as go vet wants it of structs of other
-// packages.
+// Offer is one of the formats that Format chooses from.
 type Offer struct {
-	// MediaType is offered to the client and becomes the Content-Type: a media type, or a short name such as "json". If it is a
-	// range such as "text/*", Handler sets the type. "default" is never offered; Handler runs if no other offer is acceptable.
+	// MediaType is the media type that is offered to the client, or a short name such as "json". It becomes the Content-Type, unless
+	// it is a range such as "text/*", for which Handler has to set the type. The value "default" is not offered: its Handler runs if
+	// no other offer is acceptable.
 	MediaType string
 
-	// Handler sends the response in this form. It must not be nil.
+	// Handler sends the response in this format. It must not be nil.
 	Handler Handler
 }
 
-// defaultFormat is the MediaType of a Offer that is taken in the end.
+// defaultFormat is the MediaType of an Offer that is used if no other is acceptable.
 const defaultFormat = "default"
 
-// Format responds in the form that the client prefers, and adds Accept to Vary. Before the Handler of the chosen offer runs, its
-// MediaType becomes the Content-Type. SendString, JSON and other methods that send a body keep it. If no offer is acceptable,
-// the error has the status 406 and its message lists the offers.
+// Format responds in the format that the client prefers, by the Accept header, and adds Accept to Vary. Before the Handler of the
+// chosen offer runs, its MediaType becomes the Content-Type. SendString, JSON and other methods that send a body keep this type. If
+// no offer is acceptable, the error has the status 406 and its message lists the offers. Without offers it is ErrNoHandlers.
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -105,7 +107,7 @@ func (c *Ctx) Format(formats ...Offer) error {
 	return notAcceptable(offers)
 }
 
-// Formats returns a handler that does what Format does, but reads the offers only once:
+// Formats returns a handler that responds as [Ctx.Format] does, but parses the offers only once:
 //
 //	app.Get("/report", web.Formats(
 //		web.Offer{MediaType: "json", Handler: asJSON},
@@ -144,7 +146,7 @@ func Formats(formats ...Offer) Handler {
 	}
 }
 
-// typeOf sets the Content-Type of a format, unless its type is still to be chosen, as of "text/*".
+// typeOf sets the Content-Type of a format, unless the format is a range such as "text/*".
 func (c *Ctx) typeOf(format string) {
 	if mediaType, _, _ := strings.Cut(format, ";"); !strings.HasSuffix(strings.TrimRight(mediaType, " \t"), "*") {
 		c.Type(format)
@@ -159,9 +161,9 @@ func notAcceptable(offers []string) error {
 	return NewError(gallop.StatusNotAcceptable, "not acceptable; there is: "+strings.Join(offers, ", "))
 }
 
-// AutoFormat sends v as HTML, JSON, plain text, XML, or in a format of Config.Codecs, whatever the client prefers,
-// and as plain text if it accepts none of them. It adds Accept to Vary. In HTML, v is an escaped
-// paragraph. The Content-Type is that of the chosen format, in place of one that was set.
+// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. It falls back
+// to plain text, and adds Accept to Vary. HTML is a paragraph with the escaped text of v. Text is v itself if it is a string or a
+// []byte, or else the result of fmt.Sprint. The Content-Type of the chosen format replaces one that was set.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()
@@ -190,7 +192,7 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// fullType returns the media type that a name stands for, with the charset of text.
+// fullType returns the media type for a short name, with the charset if it is text.
 func fullType(name string) string {
 	if strings.IndexByte(name, '/') >= 0 {
 		return name

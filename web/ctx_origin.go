@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The methods below say who asked whom and how. What proxies say of that counts as far as Config.TrustedProxies has
-// them.
+// The methods below return the client's address, the scheme and the host of a request. They use the headers of proxies if
+// Config.TrustedProxies trusts them.
 
 // from returns the origin of the request.
 func (c *Ctx) from() *origin {
@@ -16,7 +16,8 @@ func (c *Ctx) from() *origin {
 	return &c.origin
 }
 
-// IPAddr returns the address of the client; not a valid one if it came over something else than IP.
+// IPAddr returns the IP address of the client. With Config.TrustedProxies it is the address that the outermost trusted proxy
+// reported. The result is the zero Addr if the connection is not over IP, for example on a unix socket without a proxy.
 func (c *Ctx) IPAddr() netip.Addr {
 	if hops := c.from().hops; len(hops) > 0 {
 		return hops[len(hops)-1]
@@ -24,7 +25,7 @@ func (c *Ctx) IPAddr() netip.Addr {
 	return netip.Addr{}
 }
 
-// IP returns the address of the client as text, "" if it came over something else than IP.
+// IP returns the IP address of the client as text, or "" if the connection is not over IP. See [Ctx.IPAddr].
 func (c *Ctx) IP() string {
 	if ip := c.IPAddr(); ip.IsValid() {
 		return ip.String()
@@ -32,8 +33,8 @@ func (c *Ctx) IP() string {
 	return ""
 }
 
-// IPs returns the addresses the request came from, as far as they are known: the client first, then the proxies, and
-// the peer of the connection last. What the client says about itself is not among them.
+// IPs returns the IP addresses on the path of the request: the client first, then the trusted proxies, and the peer of the
+// connection last. Addresses that the client itself put into the headers are not included.
 func (c *Ctx) IPs() []string {
 	hops := c.from().hops
 	list := make([]string, 0, len(hops))
@@ -43,14 +44,15 @@ func (c *Ctx) IPs() []string {
 	return list
 }
 
-// IsProxyTrusted reports whether the peer of the connection is one of Config.TrustedProxies, or on a unix
-// socket if there are any.
+// IsProxyTrusted reports whether the peer of the connection is in Config.TrustedProxies. A peer on a unix socket is trusted, too,
+// if that list is not empty.
 func (c *Ctx) IsProxyTrusted() bool {
 	peer, local := peerAddr(c.request.RemoteAddr())
 	return c.app.config.trustsPeer(peer, local)
 }
 
-// IsFromLocal reports whether the client is on this machine.
+// IsFromLocal reports whether the client is on this machine: its address is a loopback address, or the connection came over a unix
+// socket and no proxy reported an address.
 func (c *Ctx) IsFromLocal() bool {
 	if ip := c.IPAddr(); ip.IsValid() {
 		return ip.IsLoopback()
@@ -59,7 +61,7 @@ func (c *Ctx) IsFromLocal() bool {
 	return local
 }
 
-// Scheme returns "https" or "http".
+// Scheme returns "https" or "http". It is the scheme that a trusted proxy reported, or else that of the connection.
 func (c *Ctx) Scheme() string {
 	scheme := c.from().scheme
 	if scheme == nil && c.request.IsTLS() || len(scheme) == len("https") {
@@ -68,10 +70,11 @@ func (c *Ctx) Scheme() string {
 	return "http"
 }
 
-// Secure reports whether the client came by https.
+// Secure reports whether the client used https. See [Ctx.Scheme].
 func (c *Ctx) Secure() bool { return c.Scheme() == "https" }
 
-// Host returns the host that was asked for, in lower case, with its port if there is one. It is the client's to say.
+// Host returns the host of the request in lower case, with its port if there is one. It is the host that a trusted proxy reported,
+// or else the Host header. Clients choose the Host header freely, so do not use it for decisions about access.
 func (c *Ctx) Host() string { return strings.ToLower(string(c.hostPort())) }
 
 func (c *Ctx) hostPort() []byte {
@@ -83,11 +86,11 @@ func (c *Ctx) hostPort() []byte {
 	return c.request.Host()
 }
 
-// Hostname is Host without the port.
+// Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the labels of the host in front of the last below labels, leftmost first. below is the number of labels
-// of the domain that you own: of "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
+// Subdomains returns the labels of the host without the last below labels, leftmost first. below is the number of labels of the
+// domain that you own: for "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
 func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
@@ -97,13 +100,13 @@ func (c *Ctx) Subdomains(below int) []string {
 	return labels[:max(len(labels)-max(below, 0), 0)]
 }
 
-// BaseURL returns scheme and host, as "https://example.com".
+// BaseURL returns the scheme and the host, such as "https://example.com". See [Ctx.Scheme] and [Ctx.Host].
 func (c *Ctx) BaseURL() string { return c.Scheme() + "://" + c.Host() }
 
-// OriginalURL returns the target of the request as it was received: path and query.
+// OriginalURL returns the request target as it was received, usually the path and the query, without decoding.
 func (c *Ctx) OriginalURL() string { return string(c.request.RequestURI()) }
 
-// FullURL returns the URL that was asked for.
+// FullURL returns the absolute URL of the request: [Ctx.BaseURL] followed by the path and the query.
 func (c *Ctx) FullURL() string {
 	if target := c.OriginalURL(); strings.HasPrefix(target, "/") {
 		return c.BaseURL() + target
@@ -115,7 +118,7 @@ func (c *Ctx) FullURL() string {
 // Protocol returns the version of HTTP that the request came with, for example "HTTP/1.1" or "HTTP/1.0".
 func (c *Ctx) Protocol() string {
 	version := c.request.Request.Header.Protocol()
-	if string(version) == "HTTP/1.1" { // without new memory
+	if string(version) == "HTTP/1.1" { // without allocating
 		return "HTTP/1.1"
 	}
 	return string(version)

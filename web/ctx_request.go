@@ -6,10 +6,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Method returns the method.
+// Method returns the method of the request, such as "GET". Methods are case-sensitive.
 func (c *Ctx) Method() string { return methodText(c.request.Method()) }
 
-// methodText makes a string of a method without new memory for the usual ones.
+// methodText returns a method as a string. It does not allocate for common methods.
 func methodText(method []byte) string {
 	switch string(method) {
 	case gallop.MethodGet:
@@ -30,17 +30,19 @@ func methodText(method []byte) string {
 	return string(method)
 }
 
-// Path returns the path as routes see it: decoded but for %2F, without dot segments, and with one
-// slash for several.
+// Path returns the path that routes are matched against. It is decoded except for %2F, dot segments are resolved, and several
+// slashes in a row become one.
 func (c *Ctx) Path() string { return string(c.request.Path()) }
 
-// PathBytes is Path as a view.
+// PathBytes returns the path as a view that is valid until the handler returns. See [Ctx.Path].
 func (c *Ctx) PathBytes() []byte { return c.request.Path() }
 
-// Params returns the value of a parameter of the route, "" if it has none of the name.
+// Params returns the value of a parameter of the route's path or host. It returns "" if the route has no parameter of this name. To
+// convert the value, call the function [Params].
 func (c *Ctx) Params(name string) string { return string(c.ParamsBytes(name)) }
 
-// ParamsBytes is Params as a view.
+// ParamsBytes returns the value of a parameter as a view that is valid until the handler returns. It returns nil if the route has no
+// parameter of this name. See [Ctx.Params].
 func (c *Ctx) ParamsBytes(name string) []byte {
 	if c.route == nil {
 		return nil
@@ -55,16 +57,17 @@ func (c *Ctx) ParamsBytes(name string) []byte {
 	return c.values[i].in(c.path)
 }
 
-// Query returns the first value of a parameter of the query, or the default if there is no
-// such parameter or it is empty.
+// Query returns the first value of a parameter of the query. It returns the default, or "", if there is no such parameter or it is
+// empty. To convert the value, call the function [Query].
 func (c *Ctx) Query(name string, otherwise ...string) string {
 	return textOr(c.QueryBytes(name), otherwise)
 }
 
-// QueryBytes is Query as a view, nil if there is no such parameter.
+// QueryBytes returns the first value of a parameter of the query as a view that is valid until the handler returns. It returns nil
+// if there is no such parameter.
 func (c *Ctx) QueryBytes(name string) []byte { return c.request.QueryArgs().Peek(name) }
 
-// Queries returns all parameters of the query, of each the first value.
+// Queries returns the parameters of the query by name. If a parameter has several values, the map holds the first one.
 func (c *Ctx) Queries() map[string]string {
 	args := c.request.QueryArgs()
 	all := make(map[string]string, args.Len())
@@ -76,26 +79,27 @@ func (c *Ctx) Queries() map[string]string {
 	return all
 }
 
-// Cookies returns the value of a cookie, or the default if the request has none of the name or
-// it is empty.
+// Cookies returns the value of a cookie of the request. It returns the default, or "", if there is no such cookie or it is empty.
 func (c *Ctx) Cookies(name string, otherwise ...string) string {
 	return textOr(c.CookiesBytes(name), otherwise)
 }
 
-// CookiesBytes is Cookies as a view, nil if there is no such cookie.
+// CookiesBytes returns the value of a cookie of the request as a view that is valid until the handler returns. It returns nil if
+// there is no such cookie.
 func (c *Ctx) CookiesBytes(name string) []byte { return c.request.Request.Header.Cookie(name) }
 
-// ReqHeader returns the first value of a header of the request, or the default if there is no such header or it is empty.
-// Case does not matter in the name.
+// ReqHeader returns the first value of a request header. It returns the default, or "", if there is no such header or it is empty.
+// The case of the name does not matter.
 func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
 	return textOr(c.ReqHeaderBytes(name), otherwise)
 }
 
-// ReqHeaderBytes returns the first value of a header of the request as a view, nil if there is no such header.
+// ReqHeaderBytes returns the first value of a request header as a view that is valid until the handler returns. It returns nil if
+// there is no such header.
 func (c *Ctx) ReqHeaderBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
 
-// Headers returns an iterator over the headers of the request, in the order of the request. A name with several lines is yielded
-// once for each line. The strings may be kept.
+// Headers returns an iterator over the names and values of the request headers, in the order of the request. A header with several
+// lines is yielded once for each line.
 func (c *Ctx) Headers() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for name, value := range c.request.Request.Header.All() {
@@ -106,8 +110,8 @@ func (c *Ctx) Headers() iter.Seq2[string, string] {
 	}
 }
 
-// Body returns the body as it was received: a view. It is limited by the server's
-// MaxRequestBodySize.
+// Body returns the body as it was received, as a view that is valid until the handler returns. The server's MaxRequestBodySize
+// limits its size. To remove a content coding such as gzip, call [Ctx.BodyUncompressed].
 func (c *Ctx) Body() []byte { return c.request.PostBody() }
 
 func textOr(value []byte, otherwise []string) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// The media types of what the methods below send, and of forms.
+// Media types of responses and of forms.
 const (
 	typeText = "text/plain; charset=utf-8"
 	typeHTML = "text/html; charset=utf-8"
@@ -22,7 +22,8 @@ const (
 	typeMultipart = "multipart/form-data"
 )
 
-// Status sets the status code of the response. Like the WriteHeader of net/http, it panics unless the status has three digits.
+// Status sets the status code of the response and returns c. The default is 200. Like WriteHeader in net/http, it panics unless the
+// status is from 100 to 999.
 func (c *Ctx) Status(status int) *Ctx {
 	if status < 100 || status > 999 {
 		panic("web: status code " + strconv.Itoa(status) + " does not have three digits")
@@ -31,15 +32,16 @@ func (c *Ctx) Status(status int) *Ctx {
 	return c
 }
 
-// SetHeader sets a header of the response and replaces one with this name, except Set-Cookie: cookies are added. Line breaks in
-// the value become spaces. A name that is no token (RFC 9110 §5.1) is refused; the mistake is logged, once for each name.
+// SetHeader sets a response header and returns c. It replaces an existing header of this name, except Set-Cookie, to which it adds.
+// Line breaks in the value become spaces. If the name is not a token (RFC 9110 §5.1), the header is not set and the mistake is
+// logged, once for each name.
 func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
 }
 
-// Type sets the Content-Type: a media type such as "text/csv; charset=utf-16", or a short name such as "json" or ".html",
-// with parameters or without. Text under a short name is UTF-8 unless there are parameters. Methods that send a body keep
+// Type sets the Content-Type of the response and returns c. mediaType is a media type such as "text/csv; charset=utf-16", or a short
+// name such as "json" or ".html". A short name for text implies UTF-8, unless parameters follow it. Methods that send a body keep
 // this type, except SSE, AutoFormat and a later Format, which choose their own.
 func (c *Ctx) Type(mediaType string) *Ctx {
 	t := fullType(mediaType)
@@ -52,7 +54,8 @@ func (c *Ctx) Type(mediaType string) *Ctx {
 	return c
 }
 
-// Vary adds names of request headers to Vary: those that the response depends on.
+// Vary adds names to the Vary header and returns c. Pass the request headers that the response depends on, so that caches do not
+// reuse the response for other values of these headers. Names that Vary has already are left out.
 func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
@@ -67,16 +70,17 @@ func (c *Ctx) Vary(names ...string) *Ctx {
 	return c
 }
 
-// Send sends bytes, which are copied. Content-Type stays what it is, octets by default.
+// Send sends a copy of body. It does not choose a Content-Type: see [Ctx.Type]. It always returns nil.
 func (c *Ctx) Send(body []byte) error {
 	c.request.SetBody(body)
 	return nil
 }
 
-// SendString sends text. Its Content-Type is text/plain in UTF-8 unless one was set.
+// SendString sends text. The Content-Type is text/plain in UTF-8 unless one was set. It always returns nil.
 func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
 
-// HTML sends HTML as it is: what comes from elsewhere has to be escaped. Its Content-Type is text/html in UTF-8 unless one was set.
+// HTML sends HTML as it is. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is text/html in UTF-8 unless
+// one was set. It always returns nil.
 func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
 
 func (c *Ctx) sendText(mediaType, text string) error {
@@ -85,23 +89,23 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON. Its Content-Type is that of the codec, application/json by default, unless one was set, such as
-// application/vnd.api+json. If v cannot be encoded, nothing is sent.
+// JSON sends v as JSON. The Content-Type is that of the codec, by default application/json, unless one was set, such as
+// application/vnd.api+json. If v cannot be encoded, JSON returns an error and sends nothing.
 func (c *Ctx) JSON(v any) error {
 	json := c.app.codecs.json
 	return c.sendEncoded(json, json.ContentType(), v)
 }
 
-// XML sends v as XML. Its Content-Type is that of the codec, application/xml in UTF-8 by default, unless one was set. If v
-// cannot be encoded, nothing is sent.
+// XML sends v as XML. The Content-Type is that of the codec, by default application/xml in UTF-8, unless one was set. If v cannot be
+// encoded, XML returns an error and sends nothing.
 func (c *Ctx) XML(v any) error {
 	xml := c.app.codecs.xml
 	return c.sendEncoded(xml, xml.ContentType(), v)
 }
 
-// Encode sends v in the format of a media type, which may have parameters: as a codec of Config.Codecs encodes it, as JSON or as
-// XML. The media type becomes the Content-Type unless one was set. If there is no codec, or v cannot be encoded, nothing is
-// sent.
+// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. The media type may have parameters. It
+// becomes the Content-Type unless one was set. If there is no codec for it, or v cannot be encoded, Encode returns an error and
+// sends nothing.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
@@ -124,8 +128,8 @@ func (c *Ctx) sendEncoded(codec codec.Codec, mediaType string, v any) error {
 	return nil
 }
 
-// dropBody takes back the body, and the fields that say how its bytes are to be read: another one would be misread.
-// A Content-Range that says only the size stays: it belongs to a 416.
+// dropBody removes the body and the headers that describe its bytes, which would be wrong for another body. A Content-Range that
+// gives only the size stays, because it belongs to a 416.
 func (c *Ctx) dropBody() {
 	c.request.ResetBody()
 	h := &c.request.Response.Header
@@ -139,7 +143,7 @@ func (c *Ctx) dropBody() {
 	}
 }
 
-// replaceBody is dropBody for something of another type, if there is a body.
+// replaceBody removes a body that was set, and its Content-Type, to make room for a body of another type.
 func (c *Ctx) replaceBody() {
 	if c.hasBody() {
 		c.dropBody()
@@ -152,8 +156,9 @@ func (c *Ctx) hasBody() bool {
 	return r.IsBodyStream() || len(r.Body()) > 0
 }
 
-// SendStatus sends a status, and its message with SendString if such a response has a body. A body that was set before is
-// replaced, with its type and coding.
+// SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. Statuses without a body, such as 204 and
+// 304, get none. A body that was set before is replaced, with its type and coding. SendStatus panics unless the status is from 100
+// to 999, and always returns nil.
 func (c *Ctx) SendStatus(status int) error {
 	replaces := c.hasBody()
 	c.dropBody()

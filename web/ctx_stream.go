@@ -10,27 +10,27 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// SendStream makes everything that r yields the body. r is read after the handler has returned. If it is an io.Closer, it is
-// closed then. The Content-Type stays as it is.
+// SendStream sends everything that r yields as the body. The server reads r after the handler has returned, and then closes it if it
+// is an io.Closer. SendStream does not choose a Content-Type: see [Ctx.Type]. It always returns nil.
 func (c *Ctx) SendStream(r io.Reader) error { return c.SendStreamSize(r, -1) }
 
-// SendStreamSize makes the size bytes that r yields the body, so that the client learns the size first. If r yields fewer or
-// more bytes, the connection is closed. A negative size means that the size is unknown, and so does one of more than 2 GiB on
-// a 32-bit system. See [Ctx.SendStream].
+// SendStreamSize sends the size bytes that r yields as the body, with a Content-Length. If r yields fewer or more bytes, the
+// connection is closed. A negative size means that the size is unknown. On a 32-bit system, so does a size of 2 GiB or more. See
+// [Ctx.SendStream].
 func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
-	if int64(int(size)) != size { // on a 32-bit system
+	if int64(int(size)) != size { // too large for an int of 32 bits
 		size = -1
 	}
 	c.request.SetBodyStream(r, int(size))
 	return nil
 }
 
-// SendStreamWriter calls write for the body, which goes to the client when w is full or flushed. It
-// returns when write has. Status and fields have to be set before. If write returns an error the connection ends, so that the
-// client sees that something is missing.
+// SendStreamWriter calls write, which writes the body while the handler runs. The bytes go to the client whenever w is full or
+// flushed. Set the status and the headers before. SendStreamWriter returns the error of write; if a handler returns it, the
+// connection is closed, so that the client notices the missing part.
 //
-// Behind middleware of net/http the body goes through that. If a server cannot send parts of a response, the body is gathered
-// first.
+// Behind net/http middleware, the body passes through that middleware. If the server cannot send a response in parts, the body is
+// buffered first.
 func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	stream, end, err := c.stream()
 	if err != nil {
@@ -45,13 +45,13 @@ func (c *Ctx) SendStreamWriter(write func(w *bufio.Writer) error) error {
 	return w.Flush()
 }
 
-// outStream is the body of an answer that is written while the handler runs.
+// outStream is the body of a response that is written while the handler runs.
 type outStream interface {
 	io.Writer
 	Flush() error
 }
 
-// stream sends the head of the answer and returns the body. end has to be called when nothing is written any more.
+// stream sends the head of the response and returns the body. The caller calls end after the last write.
 func (c *Ctx) stream() (out outStream, end func(), err error) {
 	if c.layer != nil {
 		out, end = c.layer.stream(c)
@@ -65,7 +65,7 @@ func (c *Ctx) stream() (out outStream, end func(), err error) {
 	return stream, func() {}, nil
 }
 
-// flusher sends each piece at once.
+// flusher flushes after each write.
 type flusher struct{ outStream }
 
 func (f flusher) Write(p []byte) (int, error) {
@@ -76,13 +76,13 @@ func (f flusher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Write appends to the body of the answer. It never fails.
+// Write implements io.Writer. It appends p to the buffered body of the response and never fails.
 func (c *Ctx) Write(p []byte) (int, error) { return c.request.Write(p) }
 
-// WriteString appends to the body of the answer. It never fails.
+// WriteString implements io.StringWriter. It appends s to the buffered body of the response and never fails.
 func (c *Ctx) WriteString(s string) (int, error) { return c.request.WriteString(s) }
 
-// abort ends a connection whose answer broke off in its middle.
+// abort closes the connection of a response that failed after a part of it was sent.
 func (c *Ctx) abort(err error) {
 	if !errors.Is(err, context.Canceled) {
 		if c.MarkErrorLogged() {

@@ -23,8 +23,8 @@ func (c *Ctx) hasType() bool {
 	return len(t) > 0 && !bytes.Equal(t, c.chosenType)
 }
 
-// presentType returns the Content-Type in the response header, whoever set it. It is nil without one, although the
-// server sends a default type then.
+// presentType returns the Content-Type of the response, whether chosen or set. It is nil if there is none, although the server
+// would then send a default type.
 func (c *Ctx) presentType() []byte {
 	h := &c.request.Response.Header
 	if t := h.ContentType(); string(t) != typeText {
@@ -40,7 +40,7 @@ func (c *Ctx) presentType() []byte {
 
 var contentTypeName = []byte(gallop.HeaderContentType)
 
-// forgetType removes the Content-Type of the response, also one that middleware of net/http has set.
+// forgetType removes the Content-Type of the response, even if net/http middleware has set it.
 func (c *Ctx) forgetType() {
 	c.request.Response.Header.Del(gallop.HeaderContentType)
 	if c.layer != nil {
@@ -49,7 +49,7 @@ func (c *Ctx) forgetType() {
 	c.chosenType = c.chosenType[:0]
 }
 
-// ownsType calls send, which sets a Content-Type if there is none, and notes it as chosen.
+// ownsType calls send. If send sets a Content-Type, ownsType records it as chosen.
 func (c *Ctx) ownsType(send func()) {
 	had := c.hasType()
 	if send(); !had {

@@ -1,5 +1,4 @@
-// Package web is a small web framework on gallop: routes, middleware, and one context
-// with the request, the response and what belongs to them.
+// Package web is a web framework on top of gallop: routes, middleware, and one context for the request and the response.
 //
 //	app := web.New(web.Config{})
 //	app.Get("/hello/{name}", func(c *web.Ctx) error {
@@ -7,39 +6,138 @@
 //	})
 //	log.Fatal(app.Listen(":8080"))
 //
-// Routes take Handlers, and Use and groups take Middleware, which the structs of package middleware are. FromHTTP,
-// FromMiddleware and FromGallop return handlers of other packages as Handlers.
+// # App
 //
-// A string from a Ctx is yours forever. A []byte, as from the methods that end in
-// Bytes, is a view that ends with the handler.
+// [New] makes an [App] from a [Config]. [App.Listen] serves until [App.Shutdown] or [App.Close], and [App.Run] serves until a
+// context is done. Config.Server holds the limits and timeouts. An App is also an http.Handler, so net/http's server can serve it,
+// and [App.Handler] serves it from another gallop.Server.
 //
-// Where the last parameter is otherwise ...string, it is one default at most: Query("sort", "name") returns "name" if the
-// request has no such parameter.
+// # Routes
 //
-// docs/from-fiber.md says what fiber's names are called here, docs/design/0008-web.md how routes are matched and in which order things run.
+// A route is a method, a path pattern and one or more handlers. [Router.Get], [Router.Post] and the other verbs register routes.
+// [Router.Add] documents the patterns:
 //
-//	app.go         App and Config: from a request to its handlers
-//	router.go      what App and its groups share: verbs, Use, Mount, Route
-//	route.go       Route, its name and its URL
-//	pattern.go     patterns, constraint*.go what parameters may be
-//	tree.go        the radix tree that finds a route
-//	table*.go      trees by host and method, HEAD, OPTIONS and Allow
-//	key.go         Key: values of a request, with their types
-//	requestid.go   the ID of a request
-//	codec.go       the formats of bodies
-//	ctx*.go        Ctx: the request, its context, fields, files and streams of the answer
-//	nethttp.go     handlers of net/http, nethttp_middleware.go its middleware
-//	views.go       templates
-//	forwarded.go   what proxies say of the client
-//	redirect.go    Redirect, cookie.go Cookie, sse.go events
-//	bind.go        Binder: structs from requests
-//	bind_plan.go   what the tags of a type say
-//	bind_names.go  names and values of a request
-//	bind_fill.go   from these to fields, bind_value.go from text to a value
-//	bind_keep.go   what a body must not set
-//	params.go      single values as what they are
-//	errors.go      Error, problem.go error responses as problem details
-//	refuse.go      requests that the server refuses
-//	log.go         the log
-//	test.go        requests without a socket
+//	app.Get("/users/{id<int>}", showUser)      // a parameter with a constraint
+//	app.Get("/files/{path...}", showFile)      // the rest of the path
+//	app.Get("/reports/{name}.pdf", showReport) // text behind a parameter
+//
+// The most specific route wins, regardless of the order of registration. The host decides first, then the method, then the path:
+//
+//   - A route for the request's host wins over a route for any host. See [Router.Host].
+//   - A route for the request's method wins over one that [Router.All] registered.
+//   - From left to right, text wins over parameters, and parameters win over the rest of the path. Among parameters, one with text
+//     behind it wins over one with a constraint, and that one wins over a plain parameter.
+//
+// If the specific candidate leads to no route, the next one is tried. Two routes that match the same requests are a mistake:
+// registering the second one panics. A GET route also serves HEAD. The framework responds to OPTIONS, unless the path has a route
+// for it.
+//
+// If no route matches, the middleware of the App and the handlers of [App.NotFound] run, and the error is [ErrNotFound]. It is
+// [ErrMethodNotAllowed] if the path has routes for other methods.
+//
+// # Groups
+//
+// [Router.Group] returns a [Router] for a path prefix, and [Router.Host] returns one for a host. Groups nest, and each can have its
+// own middleware and, by [Router.OnError], its own error handler. [Router.Mount] registers the routes of another App under a prefix,
+// and [Router.MountHTTP] hands a prefix to an http.Handler.
+//
+// # Middleware
+//
+// Middleware is a [Handler] that calls [Ctx.Next], or a struct that makes one, such as those of package middleware:
+//
+//	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
+//	app.UseFunc(func(c *web.Ctx) error {
+//		start := time.Now()
+//		err := c.Next() // runs the handlers behind this one
+//		c.Log().Info("done", "took", time.Since(start))
+//		return err
+//	})
+//
+// The middleware of the App runs first, then that of the groups from the outside in, then the handlers of the route. Call
+// [Router.Use] before you register routes: it panics if a route would stay without the middleware. [FromMiddleware] adapts the
+// middleware of net/http.
+//
+// # Context
+//
+// A handler gets a [Ctx], which reads the request and builds the response. The Ctx is also the context.Context of the request: pass
+// it to databases and clients. It must not be used after the handler has returned. A string that a Ctx returns may be kept. A
+// []byte, such as the result of a method that ends in Bytes, is a view that is valid until the handler returns.
+//
+// A parameter named otherwise is an optional default: c.Query("sort", "name") returns "name" if the query has no sort.
+// To hand values from middleware to handlers, declare a [Key].
+//
+// # Binding
+//
+// [Bind] fills a struct from path parameters, query, headers, cookies and body, as its tags say. [Binder] documents the tags.
+// [Params] and [Query] read single values:
+//
+//	id, err := web.Params[int](c, "id")
+//	page, err := web.Query(c, "page", 1)
+//
+// A value that does not fit is an error with the status 400. Config.Validator checks what Bind has filled.
+//
+// # Errors
+//
+// A handler that fails returns an error, and the error handler responds. An [Error] in it chooses the status and the message for the
+// client. Any other error is logged and becomes a 500 without details. [ProblemErrorHandler] responds in JSON (RFC 9457); set it, or
+// a function of your own, as Config.ErrorHandler. It also responds to requests that the server refused: see [Ctx.Refused].
+//
+// # Content negotiation
+//
+// [Ctx.Format] and [Formats] choose between handlers by the Accept header, and [Ctx.AutoFormat] sends one value as HTML, JSON, XML or
+// text. [Ctx.Accepts], [Ctx.AcceptsLanguages] and their relatives return the client's preference. Config.Codecs adds formats to these
+// methods and to Bind.
+//
+// # Testing
+//
+// [App.Test] sends a request through the app without a socket:
+//
+//	response, err := app.Test(httptest.NewRequest("GET", "/hello/gopher", nil))
+//
+// docs/from-fiber.md maps fiber's names to those of this package. docs/design/0008-web.md explains the design.
 package web
+
+// Source files:
+//
+//	app.go                 App and Config: from a request to its handlers
+//	router.go              what App and its groups share: verbs, Use, Mount, Route
+//	route.go               Route, its name and its URL
+//	pattern.go             path patterns
+//	host.go                host patterns
+//	constraint.go          constraints of parameters
+//	tree.go                the radix tree that finds a route
+//	table.go               trees by host and method; HEAD, OPTIONS and Allow
+//	refuse.go              requests that the server refuses
+//	errors.go              Error and the default error handler
+//	problem.go             error responses as problem details
+//	log.go                 the log
+//	ctx.go                 Ctx: the request and its handlers
+//	ctx_context.go         Ctx as a context.Context
+//	ctx_request.go         method, path, parameters and headers of the request
+//	ctx_body.go            the body of the request and its type
+//	ctx_form.go            forms and uploaded files
+//	ctx_origin.go          client address, scheme and host
+//	forwarded.go           what trusted proxies say about the origin of a request
+//	ctx_response.go        status, headers and body of the response
+//	ctx_type.go            the Content-Type of the response
+//	ctx_fields.go          further headers of the response, conditions and ranges
+//	ctx_file.go            files
+//	ctx_stream.go          streamed responses
+//	ctx_negotiate.go       content negotiation
+//	cookie.go              Cookie
+//	redirect.go            Redirect
+//	sse.go                 server-sent events
+//	views.go               templates
+//	key.go                 Key: typed values of a request
+//	requestid.go           the ID of a request
+//	codec.go               the formats of bodies
+//	bind.go                Binder: structs from requests
+//	bind_plan.go           what the tags of a struct type say
+//	bind_names.go          names and values of a request
+//	bind_fill.go           from names and values to fields
+//	bind_value.go          from text to a value
+//	bind_keep.go           fields that a body must not set
+//	params.go              single values with a type
+//	nethttp.go             handlers of net/http
+//	nethttp_middleware.go  middleware of net/http
+//	test.go                requests without a socket

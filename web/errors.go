@@ -11,61 +11,70 @@ import (
 
 // Errors that a Ctx returns.
 var (
-	// ErrNoHandlers is returned by Ctx.Format when it has nothing to choose from.
-	ErrNoHandlers = errors.New("web: no formats are offered")
+	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Formats panics with its text.
+	ErrNoHandlers = errors.New("web: no formats are offered: pass at least one Offer")
 
-	// ErrNoRoute is returned by App.URL for a name that no route has.
+	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. It is wrapped in an error with the name.
 	ErrNoRoute = errors.New("web: no route has this name")
 
-	// ErrInvalidCookie is returned by Ctx.SetCookie for what would break out of its place.
-	ErrInvalidCookie = errors.New("web: cookie has bytes that none may have")
+	// ErrInvalidCookie is returned by Ctx.SetCookie if the name is empty, or the name, value, path or domain has bytes that are not
+	// allowed there. Such bytes could change other attributes of the cookie.
+	ErrInvalidCookie = errors.New("web: the cookie has an empty name or bytes that are not allowed in a cookie")
 
-	errNoViews    = errors.New("web: Config.Views is not set")
-	errNoLocation = errors.New("web: a redirect has to lead somewhere")
+	errNoViews    = errors.New("web: cannot render a page: Config.Views is not set")
+	errNoLocation = errors.New("web: cannot redirect to an empty reference")
 )
 
-// What a BindError wraps besides the errors of strconv, time, codecs and types.
+// Causes of a BindError, besides the errors of strconv, time, codecs and UnmarshalText methods.
 var (
 	errMissing        = errors.New("web: a required value is missing")
 	errTooManyEntries = fmt.Errorf("has too many values: %w", gallop.ErrTooManyArgs)
 	errTooManyParts   = errors.New("has a name of too many parts")
 )
 
-// Source is the part of a request that a value comes from. A body in a format of Config.Codecs has its media type as
-// its source.
+// Source is the part of a request that a value comes from. For a body in a format of Config.Codecs, it is the media type.
 type Source string
 
 // The sources of a BindError. The first five are also the names of the struct tags that Binder reads.
 const (
-	SourcePath   Source = "path" // the parameters of the route; the tag "uri" means the same
-	SourceQuery  Source = "query"
-	SourceHeader Source = "header"
-	SourceCookie Source = "cookie"
-	SourceForm   Source = "form"
-	SourceJSON   Source = "json"
-	SourceXML    Source = "xml"
+	SourcePath   Source = "path"   // the parameters of the route's path and host; the tag "uri" means the same
+	SourceQuery  Source = "query"  // the query of the URL
+	SourceHeader Source = "header" // the request headers
+	SourceCookie Source = "cookie" // the cookies of the request
+	SourceForm   Source = "form"   // a URL-encoded or multipart form in the body
+	SourceJSON   Source = "json"   // a JSON body
+	SourceXML    Source = "xml"    // an XML body
 )
 
 // BindError reports a value of a request that does not fit the struct field it is for. See [Binder].
 type BindError struct {
-	Source Source // the part of the request
-	Field  string // the name of the value in Source, such as "items.0.price"; "" if the whole body is wrong
-	Value  string // the value that was sent, cut off after 64 bytes
-	Err    error  // why the value does not fit
+	// Source is the part of the request that the value comes from.
+	Source Source
+
+	// Field is the name of the value in Source, such as "items.0.price". It is empty if the whole body is malformed, or if Source has
+	// too many values.
+	Field string
+
+	// Value is the value that was sent, cut off after 64 bytes. For a JSON value of a wrong type it is the kind of the value, such as
+	// "string". It is empty if the value is missing. Error does not include it, so that it does not get into logs by accident.
+	Value string
+
+	// Err is the reason why the value does not fit, for example strconv.ErrRange. It is never nil.
+	Err error
 
 	reason string // for clients
 }
 
-// maxErrorValue is how much of a value an error keeps.
+// maxErrorValue is how many bytes of a value an error keeps.
 const maxErrorValue = 64
 
-// Error implements error. It does not show the value.
+// Error implements error. The text names the source and the field, but does not include the value.
 func (e *BindError) Error() string { return "web: " + e.message() }
 
 // Unwrap returns Err.
 func (e *BindError) Unwrap() error { return e.Err }
 
-// message returns what a client is told.
+// message returns the text for the client.
 func (e *BindError) message() string {
 	if e.Field == "" {
 		return string(e.Source) + ": " + e.reasonText()
@@ -76,20 +85,24 @@ func (e *BindError) message() string {
 // reasonText returns why the value does not fit, for clients.
 func (e *BindError) reasonText() string { return cmp.Or(e.reason, "has a value that is not valid") }
 
-// asBindError returns the BindError in err, nil if there is none.
+// asBindError returns the BindError in err, or nil.
 func asBindError(err error) *BindError {
 	var e *BindError
 	errors.As(err, &e)
 	return e
 }
 
-// Error is an error with the status of the response to it. Handlers return an *Error, and so does the framework for the
-// requests that it refuses itself. The fields must not change once another goroutine can see the error; to vary an Error
-// that is shared, call With.
+// Error is an error that chooses the status of the response. Handlers return an *Error, and so does the framework. Do not change the
+// fields of an Error that several goroutines share; call With to get a copy with another message.
 type Error struct {
-	Status  int    // 400 to 599
-	Message string // plain text for the client; if it is left empty, error handlers see the standard text of Status
-	Err     error  // the cause, for the log; may be nil
+	// Status is the status of the response, from 400 to 599. The error handlers of this package treat any other value as 500.
+	Status int
+
+	// Message is plain text for the client. If it is empty, error handlers get the standard text of Status, such as "Not Found".
+	Message string
+
+	// Err is the cause, which the client does not see. It may be nil.
+	Err error
 }
 
 // NewError returns an Error with a status and, optionally, a message for the client. Without a message, or with an empty one, Message
@@ -101,20 +114,19 @@ func NewError(status int, message ...string) *Error {
 	return &Error{Status: status, Message: message[0]}
 }
 
-// errorWith returns an Error with the standard text of the status and this cause.
+// errorWith returns an Error with the standard text of the status and a cause.
 func errorWith(status int, cause error) *Error {
 	return &Error{Status: status, Message: gallop.StatusMessage(status), Err: cause}
 }
 
-// With returns a copy of e with another message for the client. It does not change e, which may be a variable that all
-// requests share.
+// With returns a copy of e with another message for the client. It does not change e, so e may be a package variable.
 func (e *Error) With(message string) *Error {
 	other := *e
 	other.Message = message
 	return &other
 }
 
-// Error implements error.
+// Error implements error. The text has the status, the message and the cause.
 func (e *Error) Error() string {
 	text := "web: " + strconv.Itoa(e.Status) + " " + e.text()
 	if e.Err != nil {
@@ -126,12 +138,12 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPStatus returns Status. Errors of other packages have this method, too, such as rest.APIError, but their status is not the
-// one of the response: see [DefaultErrorHandler].
+// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, have this method too, but it does not choose the
+// status of the response: see [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is reports whether target stands for the status of e: it is ErrNotFound, ErrMethodNotAllowed or an *Error with this status and
-// without a message of its own. If target has a cause, e must have the same. errors.Is calls it.
+// Is makes errors.Is compare errors by status. It reports whether target is ErrNotFound, ErrMethodNotAllowed or an *Error with the
+// status of e and no message of its own. If target has a cause, e must have it too.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
@@ -142,7 +154,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// text returns what the client is told.
+// text returns the text for the client.
 func (e *Error) text() string {
 	if e.Message != "" {
 		return e.Message
@@ -150,24 +162,27 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// The framework returns these errors if no route matches a request, or only routes for other methods do. Handlers may return
-// them too. errors.Is(err, ErrNotFound) holds for every Error with the status 404, and errors.As finds a new *Error in
-// ErrNotFound each time, so that nobody can change it.
+// Errors for requests that no route matches. Handlers may return them too. With errors.Is, every Error with the status 404 matches
+// ErrNotFound, and every Error with 405 matches ErrMethodNotAllowed. Each errors.As finds a new *Error, so no program can change the
+// variables by accident.
 var (
-	ErrNotFound         error = statusError(gallop.StatusNotFound)
+	// ErrNotFound has the status 404. The framework returns it if no route matches the path of a request.
+	ErrNotFound error = statusError(gallop.StatusNotFound)
+
+	// ErrMethodNotAllowed has the status 405. The framework returns it if only routes for other methods match the path.
 	ErrMethodNotAllowed error = statusError(gallop.StatusMethodNotAllowed)
 )
 
-// statusError is an Error with a status and nothing else, as a value that cannot change.
+// statusError is an immutable Error that has only a status.
 type statusError int
 
 // Error implements error.
 func (s statusError) Error() string { return s.full().Error() }
 
-// Is reports whether target is an *Error with this status and nothing else.
+// Is reports whether target is an *Error with this status, and without a message or cause of its own.
 func (s statusError) Is(target error) bool { return s.full().Is(target) }
 
-// As makes errors.As find an *Error.
+// As lets errors.As find an *Error.
 func (s statusError) As(target any) bool {
 	e, ok := target.(**Error)
 	if ok {
@@ -181,11 +196,11 @@ func (s statusError) HTTPStatus() int { return int(s) }
 
 func (s statusError) full() *Error { return errorWith(int(s), nil) }
 
-// withMessage returns err so that errors.As finds no Error without a message in it.
+// withMessage returns err, wrapped if need be, so that errors.As finds no Error without a message in it.
 func withMessage(err error) error {
 	switch e := err.(type) {
 	case statusError:
-		return err // without new memory
+		return err // without allocating
 	case *Error:
 		if e == nil || e.Message != "" {
 			return err
@@ -198,13 +213,13 @@ func withMessage(err error) error {
 	return err
 }
 
-// completed is an error around an Error without a message. errors.As finds another Error instead, which has one.
+// completed wraps an error that holds an Error without a message. errors.As finds a copy with a message instead.
 type completed struct {
 	error
 	found *Error
 }
 
-// As makes errors.As find the other Error.
+// As lets errors.As find the copy.
 func (c *completed) As(target any) bool {
 	e, ok := target.(**Error)
 	if ok {
@@ -216,20 +231,21 @@ func (c *completed) As(target any) bool {
 // Unwrap returns the error itself.
 func (c *completed) Unwrap() error { return c.error }
 
-// ErrorHandler responds to a request whose handler returned an error. The body that was written before is dropped, and so are the
-// headers that describe it, such as Content-Type and Content-Encoding. Other headers are kept.
+// ErrorHandler responds to a request whose handler returned an error. Before it runs, the buffered body is dropped, with the headers
+// that describe it, such as Content-Type and Content-Encoding. Other headers are kept. Error handlers run concurrently, each with a
+// Ctx of its own. If a part of the response was sent already, the connection is closed and no error handler runs.
 //
-// It also responds to requests that the server refused, whose path, method and headers may be missing: see [Ctx.Refused]. The Message
-// of an *Error that errors.As finds in err is never empty.
+// An ErrorHandler also responds to requests that the server refused, whose path, method and headers may be missing: see
+// [Ctx.Refused]. If errors.As finds an *Error in err, its Message is not empty.
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. It looks for an [Error] in the tree of err and sends its status and message. For all
 // other errors it sends 500 and no details. Errors with a status of 500 and above are logged, unless they are in the log
 // already: see [Ctx.MarkErrorLogged].
 //
-// Only an Error chooses the status. A method HTTPStatus() int does not: errors of package rest have one for the status that
-// another server sent, and a handler that fails because of a 401 or 404 there must not send the same to its own client by
-// accident. To pass a status on, return an Error that says so:
+// Only an Error chooses the status. A method HTTPStatus() int does not. Errors of package rest have such a method for the status that
+// another server sent. A handler that gets a 401 or 404 from there must not send the same to its own client by accident. To pass a
+// status on, return an Error with it:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}
@@ -237,14 +253,14 @@ type ErrorHandler func(c *Ctx, err error)
 //	return &web.Error{Status: 502, Err: err}
 func DefaultErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
-	c.forgetType() // the message may repeat what a client sent
+	c.forgetType() // the message may repeat input of the client, so it must not be sent as HTML
 	c.Status(status).SendString(text)
 }
 
-// publicError returns the status and the text that a client is told about an error. An error that is the program's is logged.
+// publicError returns the status and the text for the client. It logs an error with a status of 500 and above.
 func (c *Ctx) publicError(err error) (status int, text string) {
 	status = gallop.StatusInternalServerError
-	if bare, ok := err.(statusError); ok { // without new memory
+	if bare, ok := err.(statusError); ok { // without allocating
 		status = int(bare)
 	} else if e := asError(err); e != nil && e.Status >= 400 && e.Status < 600 {
 		status, text = e.Status, e.Message
@@ -258,7 +274,7 @@ func (c *Ctx) publicError(err error) (status int, text string) {
 	return status, text
 }
 
-// asError returns the *Error in err, nil if there is none.
+// asError returns the *Error in err, or nil.
 func asError(err error) *Error {
 	var e *Error
 	errors.As(err, &e)

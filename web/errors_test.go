@@ -104,7 +104,7 @@ func TestStatusThatCannotBeSent(t *testing.T) {
 		}
 	}
 	for _, status := range []int{0, 200, 304, 999} {
-		mustPanic(t, fmt.Sprintf("web: %d is not the status of a redirect", status), func() { c.Redirect().Status(status) })
+		mustPanic(t, fmt.Sprintf("web: Redirect.Status: %d is not the status of a redirect", status), func() { c.Redirect().Status(status) })
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		if err := c.Redirect().Status(status).To("/x"); err != nil || c.request.Response.StatusCode() != status {

@@ -9,32 +9,32 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ProxyHeaders are the headers in which proxies say where a request comes from and what was asked for. An app trusts one kind
-// only: a proxy that sets one kind passes the other one on as the client sent it.
+// ProxyHeaders selects the headers in which proxies report the client's address, the scheme and the host. An App uses one kind
+// only, because a proxy that sets one kind passes the other kind on unchecked. See Config.TrustedProxies.
 type ProxyHeaders uint8
 
 const (
-	// XForwarded stands for X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
+	// XForwarded selects X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host. It is the default.
 	XForwarded ProxyHeaders = iota
 
-	// Forwarded stands for the Forwarded header (RFC 7239).
+	// Forwarded selects the Forwarded header (RFC 7239).
 	Forwarded
 )
 
-// origin is where a request comes from, as far as proxies say that are trusted. Each of them adds the address it got
-// the request from at the end of a list, so the list is true from its end up to the first address that is no trusted
-// proxy's: that is the client, and what stands before it is what the client says.
+// origin is where a request comes from, according to trusted proxies. Each proxy appends the address that it got the request from
+// to a list. The list is reliable from its end up to the first address that is not a trusted proxy: the client. The client may
+// have forged everything in front of that address.
 type origin struct {
 	known  bool
 	hops   []netip.Addr // the peer of the connection first, the client last; empty if the peer has no IP address
-	scheme []byte       // nil if nobody said; views
-	host   []byte
+	scheme []byte       // a view; nil if no trusted proxy reported it
+	host   []byte       // a view; nil if no trusted proxy reported it
 }
 
-// maxHops is how many proxies there may be.
+// maxHops limits the number of proxies.
 const maxHops = 32
 
-// forget makes o ready for another request.
+// forget prepares o for another request.
 func (o *origin) forget() { *o = origin{hops: o.hops[:0]} }
 
 // find finds the origin of a request.
@@ -54,7 +54,7 @@ func (o *origin) find(config *Config, request *gallop.RequestCtx) {
 	}
 }
 
-// peerAddr returns the IP address of a peer. One on a unix socket has none; it is local.
+// peerAddr returns the IP address of a peer. A peer on a unix socket has none and is local.
 func peerAddr(addr net.Addr) (ip netip.Addr, local bool) {
 	switch addr := addr.(type) {
 	case *net.TCPAddr:
@@ -71,12 +71,12 @@ func peerAddr(addr net.Addr) (ip netip.Addr, local bool) {
 	return known.Addr().Unmap().WithZone(""), false
 }
 
-// trustsPeer reports whether the peer of a connection is a proxy whose word counts.
+// trustsPeer reports whether the peer of a connection is a trusted proxy.
 func (c *Config) trustsPeer(ip netip.Addr, local bool) bool {
 	return c.trusts(ip) || local && len(c.TrustedProxies) > 0
 }
 
-// trusts reports whether the address is that of a proxy.
+// trusts reports whether the address belongs to a trusted proxy.
 func (c *Config) trusts(ip netip.Addr) bool {
 	for _, p := range c.TrustedProxies {
 		if p.Contains(ip) {
@@ -86,7 +86,7 @@ func (c *Config) trusts(ip netip.Addr) bool {
 	return false
 }
 
-// next adds the address that the last proxy got the request from. It reports whether it is a proxy's, too.
+// next appends the address that the last proxy got the request from. more reports whether it belongs to a trusted proxy, too.
 func (o *origin) next(config *Config, node []byte) (more bool) {
 	ip, ok := parseNode(node)
 	if !ok {
@@ -96,8 +96,8 @@ func (o *origin) next(config *Config, node []byte) (more bool) {
 	return len(o.hops) <= maxHops && config.trusts(ip)
 }
 
-// readXForwarded reads X-Forwarded-For. Of X-Forwarded-Proto and -Host, which may have one value or as many as there were
-// proxies, it takes the one that belongs to the client.
+// readXForwarded reads X-Forwarded-For. X-Forwarded-Proto and X-Forwarded-Host may have one value, or one for each proxy.
+// readXForwarded takes the value that belongs to the client.
 func (o *origin) readXForwarded(config *Config, h *gallop.RequestHeader) {
 	list := joinLines(h.PeekAll(gallop.HeaderXForwardedFor))
 	n := 0
@@ -108,7 +108,7 @@ func (o *origin) readXForwarded(config *Config, h *gallop.RequestHeader) {
 	o.setHost(fromEnd(joinLines(h.PeekAll(gallop.HeaderXForwardedHost)), n))
 }
 
-// fromEnd returns the member of a list that is the n-th from its end, or the first one if there are fewer.
+// fromEnd returns the n-th member of a list, counted from the end beginning at 0, or the first member if there are fewer.
 func fromEnd(list []byte, n int) (member []byte) {
 	for ; n >= 0; n-- {
 		last, rest := cutLast(list)
@@ -120,8 +120,8 @@ func fromEnd(list []byte, n int) (member []byte) {
 	return member
 }
 
-// readForwarded reads Forwarded (RFC 7239). What it says of scheme and host counts from where the client is, or else
-// from the proxy that is nearest to it and says something.
+// readForwarded reads Forwarded (RFC 7239). Scheme and host come from the element with the client's address, or else from the
+// trusted proxy nearest to the client that reported them.
 func (o *origin) readForwarded(config *Config, list []byte) {
 	for more := true; more; {
 		var element []byte
@@ -150,9 +150,8 @@ func (o *origin) setHost(host []byte) {
 	}
 }
 
-// cutLast cuts the last member off a list, nil if there is none. Members that are empty count for nothing. It
-// goes from the end so that what the client sends, at the beginning, cannot take the rest with it, as a
-// quotation mark without another one would.
+// cutLast cuts the last member off a list. It skips empty members and returns nil if there is none. It scans from the end, because
+// the client controls the beginning: an unmatched quotation mark there would swallow the members of the proxies.
 func cutLast(list []byte) (last, rest []byte) {
 	for len(list) > 0 {
 		start, quoted := len(list), false
@@ -168,11 +167,11 @@ func cutLast(list []byte) (last, rest []byte) {
 	return nil, nil
 }
 
-// forwardedElement is what one proxy says in Forwarded.
+// forwardedElement is the element of one proxy in a Forwarded header.
 type forwardedElement struct{ node, proto, host []byte }
 
-// parseForwarded reads an element, pairs of names and values. It is not ok if it is malformed, or has a
-// name twice (RFC 7239 §4).
+// parseForwarded reads an element of names and values. ok is false if the element is malformed or has for, proto or host twice
+// (RFC 7239 §4).
 func parseForwarded(element []byte) (f forwardedElement, ok bool) {
 	for len(element) > 0 {
 		name, rest, found := bytes.Cut(element, []byte("="))
@@ -203,8 +202,8 @@ func parseForwarded(element []byte) (f forwardedElement, ok bool) {
 	return f, true
 }
 
-// cutValue cuts a token or a quoted string off, and the semicolon behind it. Values that matter have no
-// backslashes.
+// cutValue cuts off a token or a quoted string and the semicolon behind it. It does not handle backslashes, which addresses, schemes
+// and hosts do not have.
 func cutValue(b []byte) (value, rest []byte, ok bool) {
 	if len(b) > 0 && b[0] == '"' {
 		value, rest, ok = bytes.Cut(b[1:], []byte(`"`))
@@ -218,8 +217,8 @@ func cutValue(b []byte) (value, rest []byte, ok bool) {
 	return value, rest, bytes.IndexByte(value, '"') < 0
 }
 
-// parseNode reads an address, with or without a port, an IPv6 one also in brackets (RFC 7239 §6). Names that hide the
-// address, and "unknown", are none.
+// parseNode reads an IP address with or without a port. An IPv6 address may be in brackets (RFC 7239 §6). ok is false for "unknown"
+// and for obfuscated names.
 func parseNode(node []byte) (ip netip.Addr, ok bool) {
 	s := string(node)
 	if inside, found := strings.CutPrefix(s, "["); found && strings.HasSuffix(s, "]") {
@@ -239,7 +238,7 @@ func parseNode(node []byte) (ip netip.Addr, ok bool) {
 	return ip.Unmap(), ip.Zone() == ""
 }
 
-// isHost reports whether a host, with or without a port, has only bytes that one may have. It need not exist.
+// isHost reports whether a host, with or without a port, has only the bytes that are allowed in one.
 func isHost(host []byte) bool {
 	for _, c := range host {
 		if !isDigit(c) && !isLetter(c) && bytes.IndexByte([]byte("-._:[]"), c) < 0 {
@@ -249,8 +248,8 @@ func isHost(host []byte) bool {
 	return len(host) > 0 && len(host) <= 255+len(":65535")
 }
 
-// PrivateNetworks returns the networks that are not reached from the Internet: loopback, link-local and private ones (RFC
-// 1122, 3927, 1918, 4291, 4193). For Config.TrustedProxies, where everything in them may be trusted.
+// PrivateNetworks returns the networks that cannot be reached from the Internet: loopback, link-local and private addresses (RFC
+// 1122, 3927, 1918, 4291 and 4193). Use it for Config.TrustedProxies if every host in these networks can be trusted.
 func PrivateNetworks() []netip.Prefix {
 	var list []netip.Prefix
 	for _, s := range []string{

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// hostPattern is the labels of a host. The one of any host has none.
+// hostPattern is the labels of a host. It is empty for a route of any host.
 type hostPattern []hostLabel
 
 type hostLabel struct {
-	text  string // of a parameter its name
+	text  string // the label in lower case, or the name of the parameter
 	param bool
 }
 
@@ -30,7 +30,7 @@ func parseHost(s string) (p hostPattern, err error) {
 	return p, nil
 }
 
-// parseLabel reads a label: text, or a parameter as :name or {name}.
+// parseLabel reads a label, which is text or a parameter, :name or {name}.
 func parseLabel(label string) (name string, isParam bool, err error) {
 	if inside, ok := strings.CutPrefix(label, "{"); ok && strings.HasSuffix(inside, "}") {
 		name, isParam = inside[:len(inside)-1], true
@@ -38,7 +38,7 @@ func parseLabel(label string) (name string, isParam bool, err error) {
 		name, isParam = strings.CutPrefix(label, ":")
 	}
 	if isParam && !isName(name) || !isParam && (label == "" || strings.ContainsAny(label, ":/*{}")) {
-		return "", false, fmt.Errorf("%q is neither a label nor a parameter: a parameter is a whole label, as {name}, without constraints", label)
+		return "", false, fmt.Errorf("%q is neither a label nor a parameter: a parameter is a whole label, such as {name}, without constraints", label)
 	}
 	if !isParam {
 		name = strings.ToLower(name)
@@ -56,15 +56,15 @@ func (p hostPattern) names() (names []string) {
 	return names
 }
 
-// matchesAs reports whether other matches the same hosts. Names of parameters may differ.
+// matchesAs reports whether other matches the same hosts. The names of parameters may differ.
 func (p hostPattern) matchesAs(other hostPattern) bool {
 	return slices.EqualFunc(p, other, func(a, b hostLabel) bool {
 		return a.param == b.param && (a.param || a.text == b.text)
 	})
 }
 
-// match reports whether the host, in lower case and without port, matches, and how many
-// values were put at the beginning of values.
+// match reports whether the host matches, which is in lower case and has no port. It stores the parameters in values and returns how
+// many there are.
 func (p hostPattern) match(host []byte, values *spans) (n int, ok bool) {
 	at := 0
 	for i, label := range p {
@@ -85,8 +85,7 @@ func (p hostPattern) match(host []byte, values *spans) (n int, ok bool) {
 	return n, true
 }
 
-// withoutPort returns a Host field without its port, and without the dot that may end a
-// name.
+// withoutPort returns a host without its port and without a final dot.
 func withoutPort(host []byte) []byte {
 	if i := bytes.LastIndexByte(host, ':'); i >= 0 && bytes.IndexByte(host[i:], ']') < 0 {
 		host = host[:i]

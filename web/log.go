@@ -9,8 +9,8 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Log returns the logger of the App with the attributes method, path and, if there is one, id: the ID of the request. The App logs to
-// ErrorLog of its server, or to Logger if only that is set. If neither is set, both the App and the server log to slog.Default.
+// Log returns the logger of the App with the attributes method, path and, if the request has an ID, id. The App logs to ErrorLog of
+// Config.Server, or to its Logger if only that is set. If neither is set, the App and the server log to slog.Default.
 func (c *Ctx) Log() *slog.Logger {
 	log := c.app.log.With(slog.String("method", c.Method()), slog.String("path", c.Path()))
 	if id := c.RequestID(); id != "" {
@@ -19,29 +19,29 @@ func (c *Ctx) Log() *slog.Logger {
 	return log
 }
 
-// MarkErrorLogged records that the text of the error of this request is in the log, and reports whether it was not there before.
-// Middleware and error handlers that log an error call it first, so that the error is logged once:
+// MarkErrorLogged records that the error of this request has been logged. first is true for the first call. Middleware and error
+// handlers call it before they log an error, so that each error is logged once:
 //
 //	if err != nil && c.MarkErrorLogged() {
 //		c.Log().Error("request failed", "error", err)
 //	}
 //
-// The error handlers of this package, middleware.Logger and middleware.Recover do so. The server has logged the reason of a request
-// that it refused.
+// The error handlers of this package, middleware.Logger and middleware.Recover do so. For a request that the server refused, first
+// is false, because the server has logged the reason.
 func (c *Ctx) MarkErrorLogged() (first bool) {
 	first = !c.logged
 	c.logged = true
 	return first
 }
 
-// logFailure logs an error that a client is not told about.
+// logFailure logs an error whose details the client does not see.
 func (c *Ctx) logFailure(err error) {
 	if c.MarkErrorLogged() {
 		c.Log().Error("request failed", slog.Any("error", err))
 	}
 }
 
-// useLog finds the logger of the App. A server without one gets the same.
+// useLog sets the logger of the App. A server without a logger gets the same one.
 func (a *App) useLog(s *gallop.Server) {
 	switch {
 	case s.ErrorLog != nil:
@@ -59,7 +59,7 @@ func (a *App) logListening(ln net.Listener) {
 	a.log.Info("listening", slog.String("network", ln.Addr().Network()), slog.String("addr", ln.Addr().String()))
 }
 
-// defaultHandler is the handler of slog.Default at the time of each record.
+// defaultHandler passes each record to the slog.Default of that moment.
 type defaultHandler struct{}
 
 func (defaultHandler) Enabled(ctx context.Context, level slog.Level) bool {

@@ -12,10 +12,10 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// FromGallop returns a gallop.RequestHandler as a Handler. It panics if h is nil.
+// FromGallop adapts a gallop.RequestHandler to a Handler, which always returns nil. It panics if h is nil.
 func FromGallop(h gallop.RequestHandler) Handler {
 	if h == nil {
-		panic("web: FromGallop: the handler is nil")
+		panic("web: FromGallop: the handler is nil: pass a gallop.RequestHandler")
 	}
 	return func(c *Ctx) error {
 		h(c.request)
@@ -26,25 +26,28 @@ func FromGallop(h gallop.RequestHandler) Handler {
 // ctxKey is the key of the Ctx in the context of a request of net/http.
 type ctxKey struct{}
 
-// CtxOf returns the Ctx of a request that an App has passed to an http.Handler or to middleware of net/http. It is valid
-// until that returns. ok is false for other requests.
+// CtxOf returns the Ctx of a request that an App has passed to an http.Handler or to net/http middleware. The Ctx is valid until
+// that handler returns. ok is false for other requests.
 func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 	c, ok = r.Context().Value(ctxKey{}).(*Ctx)
 	return c, ok
 }
 
-// FromHTTP returns an http.Handler as a Handler; see nethttp.FromHTTP for what it can do, which is all that it can with
-// net/http: it may write while it runs, flush, and hijack the connection. Fields of the answer that were set before are
-// there still.
+// FromHTTP adapts an http.Handler to a Handler, which always returns nil. The http.Handler can do all that net/http allows, including
+// streaming, flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
-// The path of its URL is the one that routes see, without dot segments and with one slash for several; RequestURI is
-// the target as it came. Parameters of the route are the request's PathValue, and Pattern is that of the route. Its context has what Ctx.SetLocal
-// and Ctx.SetContext were given, and ends when the latter does. CtxOf returns the Ctx.
+//   - Response headers that were set on the Ctx before are kept.
+//   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the target as it
+//     was received.
+//   - PathValue returns the parameters of the route, and Pattern is the method, host and path pattern of the route.
+//   - The context of the request has the values of Ctx.SetLocal. If Ctx.SetContext was called, it also has the values of that context
+//     and is done when that context is done.
+//   - [CtxOf] returns the Ctx.
 //
-// A func(http.ResponseWriter, *http.Request) is an http.Handler as http.HandlerFunc(f). FromHTTP panics if h is nil.
+// FromHTTP panics if h is nil.
 func FromHTTP(h http.Handler) Handler {
 	if h == nil {
-		panic("web: FromHTTP: the handler is nil")
+		panic("web: FromHTTP: the handler is nil: pass an http.Handler")
 	}
 	serve := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := CtxOf(r)
@@ -67,8 +70,8 @@ func FromHTTP(h http.Handler) Handler {
 	}
 }
 
-// showRoutedPath makes the path of u the one that routes see. net/http leaves dot segments and
-// empty ones in it. A guard that compares such a path would not know which route runs.
+// showRoutedPath sets the path of u to the one that routes are matched against. net/http keeps dot segments and empty segments. A
+// check that compares such a path could come to a different result than the router.
 func (c *Ctx) showRoutedPath(u *url.URL) {
 	uri := c.request.URI()
 	if uri.DisablePathNormalizing || !strings.Contains(u.Path, "//") && !strings.Contains(u.Path, "/.") {
@@ -83,7 +86,7 @@ func (c *Ctx) showRoutedPath(u *url.URL) {
 	}
 }
 
-// prepare returns r as a handler should see it. end has to be called when the handler has returned.
+// prepare returns r with the context, pattern and path values for a handler. The caller calls end when the handler has returned.
 func (c *Ctx) prepare(r *http.Request) (prepared *http.Request, end func()) {
 	end = func() {}
 	if set := c.context.Load(); set != nil && set.own {
@@ -100,15 +103,15 @@ func (c *Ctx) prepare(r *http.Request) (prepared *http.Request, end func()) {
 	return r, end
 }
 
-// handlerContext is the context that a handler of net/http sees, if SetContext was called: it ends with
-// that of the request or with the other one, and has the other one's values as long as the handler runs.
+// handlerContext is the context of a net/http request if SetContext was called. It is done when the context of the request or the
+// one of SetContext is done. While the handler runs, it has the values of both.
 type handlerContext struct {
 	context.Context
 	mu     sync.Mutex
 	values context.Context // nil when the handler has returned
 }
 
-// joined returns a context that ends with a or with b. end has to be called when the handler has returned.
+// joined returns a context that is done when a or b is. The caller calls end when the handler has returned.
 func joined(a, b context.Context, c *handlerContext) (ctx context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(a)
 	stop := context.AfterFunc(b, func() { cancel(b.Err()) })
@@ -157,7 +160,7 @@ func (c *handlerContext) Err() error {
 	return err
 }
 
-// withoutPrefix returns a handler that sees what a route with a rest has in it, as the path.
+// withoutPrefix returns a handler that passes requests to h with the value of the parameter "*" as the path.
 func withoutPrefix(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := CtxOf(r)

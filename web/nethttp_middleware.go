@@ -15,20 +15,28 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// FromMiddleware returns net/http's middleware as a Handler. What it passes on runs the handlers behind it; their answer, as the
-// error handler has left it if there was an error, is written to the ResponseWriter that it passes on. A handler of net/http
-// that is one of them writes there itself. Fields of the answer take the place of those that the middleware has set, but for
-// Set-Cookie, Vary and others to which both add. A Content-Type that the middleware has set is replaced only by one that a
-// handler sets, as with [Ctx.Type], and not by the type that a method such as [Ctx.SendString] chooses.
+// FromMiddleware adapts net/http middleware to a Handler:
 //
-// Fields that it sets in the request or removes from it, and the request's context, are seen by the handlers behind it. Another
-// method, path, body or remote address is seen by those of net/http only. If it returns while what it has passed the
-// request on to still runs, as http.TimeoutHandler does, the answer waits for that; passed on again, nothing runs.
+//	app.UseFunc(web.FromMiddleware(func(next http.Handler) http.Handler { ... }))
 //
-// FromMiddleware calls the function once. It panics if that is nil or returns nil.
+// Requests that the middleware passes on run the handlers behind it. Their response is then written to the ResponseWriter of the
+// middleware. If they fail, it is the response of the error handler. A net/http handler among them writes to that ResponseWriter
+// itself.
+//
+// Response headers of the handlers replace those of the middleware, except Link, Server-Timing, Set-Cookie, Vary and
+// WWW-Authenticate, to which both add. A Content-Type of the middleware is replaced only by one that a handler sets, as with
+// [Ctx.Type], and not by the type that a method such as [Ctx.SendString] chooses.
+//
+// The handlers behind see the request headers and the context as the middleware changed them. If it changed the method, the path, the
+// body or the remote address, only net/http handlers see that.
+//
+// Middleware may return while the handlers behind it are still running, as http.TimeoutHandler does. Its response is sent when they
+// have returned. If it passes a request on a second time, nothing runs.
+//
+// FromMiddleware calls the function once. It panics if the function is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
 	if middleware == nil {
-		panic("web: FromMiddleware: the middleware is nil")
+		panic("web: FromMiddleware: the middleware is nil: pass a function")
 	}
 	h := middleware(http.HandlerFunc(next))
 	if h == nil {
@@ -37,35 +45,36 @@ func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
 	return FromHTTP(layerHandler{h})
 }
 
-// layer is middleware around the handlers that Next runs: the ResponseWriter and the request that it passes on.
+// layer is net/http middleware around the handlers that Next runs. It holds the ResponseWriter and the request that the middleware
+// passed on.
 //
-// Middleware may pass a request on to another goroutine, and answer itself meanwhile, so who uses the Ctx and who writes to the
-// ResponseWriter beneath, whose answer the Ctx holds, have to take turns: the gate is held by the handlers behind, except
-// while one of net/http runs, and by each write.
+// Middleware may pass a request on to another goroutine and write a response itself at the same time. The underlying ResponseWriter
+// writes to the response of the Ctx, so the users of the Ctx and the writers take turns at the gate. The handlers behind hold the
+// gate, except while one of net/http runs, and each write holds it.
 type layer struct {
 	w      http.ResponseWriter
 	r      *http.Request
-	native bool // the answer is written to w and is not in the Ctx
+	native bool // the response is written to w and is not in the Ctx
 	gate   *gate
 
-	mu   sync.Mutex // held while Next runs, and before the gate
-	over bool       // Next may not run any more
+	mu   sync.Mutex // held while Next runs; locked before the gate
+	over bool       // Next must not run again
 }
 
-// gate is what a layer has in common with those in it.
+// gate is shared by a layer and the layers within it.
 type gate struct {
 	sync.Mutex
-	begun bool // something of an answer was written
+	begun bool // a part of a response was written
 }
 
-// leave lets go of the Ctx for a handler that writes to w, until the function is called that it returns.
+// leave opens the gate for a handler that writes to w. back closes it again.
 func (l *layer) leave() (back func()) {
 	l.native = true
 	l.gate.Unlock()
 	return l.gate.Lock
 }
 
-// layerHandler is middleware. When it has returned nothing behind it runs.
+// layerHandler is net/http middleware. Once it has returned, the handlers behind it cannot start any more.
 type layerHandler struct{ http.Handler }
 
 func (h layerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -88,17 +97,17 @@ func (h layerHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // layerKey is the key of a call.
 type layerKey struct{}
 
-// call is one of middleware.
+// call is one call of middleware.
 type call struct {
 	c *Ctx
 	l *layer
 }
 
-// next is what middleware passes requests on to.
+// next is the http.Handler that middleware wraps. It runs the handlers behind.
 func next(w http.ResponseWriter, r *http.Request) {
 	call, ok := r.Context().Value(layerKey{}).(call)
 	if !ok {
-		panic("web: middleware of net/http has passed on a request without its context")
+		panic("web: FromMiddleware: the middleware passed on a request without the context of the request that it got")
 	}
 	c, l := call.c, call.l
 	l.mu.Lock()
@@ -113,8 +122,8 @@ func next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// passAbort, deferred, makes net/http's ErrAbortHandler of gallop's: middleware that recovers lets that one pass, and
-// would take the other for a failure, and an answer that broke off for a whole one.
+// passAbort, deferred, turns gallop's ErrAbortHandler into net/http's. Middleware that recovers from panics passes http.ErrAbortHandler
+// on. It would treat gallop's value as a failure and end a response that broke off as if it were complete.
 func passAbort() {
 	switch v := recover(); v {
 	case nil:
@@ -125,7 +134,7 @@ func passAbort() {
 	}
 }
 
-// run runs the handlers behind, and returns their answer; nil if they have written it.
+// run runs the handlers behind and returns their response, or nil if they have written it.
 func (l *layer) run(c *Ctx) *answer {
 	l.gate.Lock()
 	defer l.gate.Unlock()
@@ -148,8 +157,8 @@ func (l *layer) run(c *Ctx) *answer {
 	return c.takeAnswer()
 }
 
-// enter puts c into the layer, until the function is called that it returns. After a panic, which
-// middleware may recover from, nothing is left of an answer that was not written.
+// enter puts c into the layer. leave takes c out, and drops a response that was not written, because middleware may recover from a
+// panic.
 func (l *layer) enter(c *Ctx) (leave func()) {
 	outer := c.layer
 	context := c.context.Swap(&setContext{Context: l.r.Context()})
@@ -164,7 +173,7 @@ func (l *layer) enter(c *Ctx) (leave func()) {
 	}
 }
 
-// takeFields makes the fields of the request what they are in h, except for those that frame the message.
+// takeFields sets the request headers to those in h, except the headers that frame the message.
 func (c *Ctx) takeFields(h http.Header) {
 	own := &c.request.Request.Header
 	var gone []string
@@ -188,27 +197,27 @@ func (c *Ctx) takeFields(h http.Header) {
 	}
 }
 
-// framing are the fields that say how a message is framed, and where it goes.
+// framing are the headers that frame a message, and Host.
 var framing = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Trailer", "Expect", "Upgrade"}
 
-// answer is one that was taken out of a Ctx.
+// answer is a response that was taken out of a Ctx.
 type answer struct {
 	status int
 	fields [][2]string
-	chosen string // the Content-Type, if no handler has set it
+	chosen string // the Content-Type, if no handler has set one
 	body   []byte
 	stream io.Reader // instead of a body
-	size   int       // -1 if it is not known
+	size   int       // -1 if it is unknown
 }
 
-// takeAnswer takes the answer out of c.
+// takeAnswer takes the response out of c.
 func (c *Ctx) takeAnswer() *answer {
 	from := &c.request.Response
 	a := &answer{status: from.StatusCode()}
 	if a.stream, a.size = from.TakeBodyStream(); a.stream == nil {
 		if a.body = from.SwapBody(nil); len(a.body) > 0 {
 			a.size = len(a.body)
-		} else if length := from.Header.ContentLength(); length > 0 && c.request.IsHead() { // of the body that is not sent
+		} else if length := from.Header.ContentLength(); length > 0 && c.request.IsHead() { // the size of the body of GET
 			a.size = length
 		}
 	}
@@ -229,7 +238,7 @@ func (c *Ctx) takeAnswer() *answer {
 	return a
 }
 
-// resetAnswer makes the answer in c empty. What it says of the connection, and of trailers, stays: that is no matter of
+// resetAnswer empties the response in c. It keeps the connection header and the trailers, because they do not pass through
 // middleware.
 func (c *Ctx) resetAnswer() {
 	r := &c.request.Response
@@ -250,8 +259,8 @@ func (c *Ctx) resetAnswer() {
 	}
 }
 
-// writeHead writes what comes before the body. Fields take the place of those that middleware has set, as if the handler had
-// set them in w, but for those that both add to.
+// writeHead writes the status and the headers. They replace headers that middleware has set, as if the handler had set them in w,
+// except for the joint headers.
 func (a *answer) writeHead(w http.ResponseWriter) {
 	h := w.Header()
 	for _, field := range a.fields {
@@ -268,7 +277,7 @@ func (a *answer) writeHead(w http.ResponseWriter) {
 	w.WriteHeader(a.status)
 }
 
-// joint are the fields of an answer to which middleware and handlers add.
+// joint are the response headers to which both middleware and handlers add.
 var joint = []string{"Link", "Server-Timing", "Set-Cookie", "Vary", "Www-Authenticate"}
 
 // writeTo writes a to w.
@@ -289,8 +298,7 @@ func (a *answer) writeTo(w http.ResponseWriter) {
 	}
 }
 
-// stream sends the head of the answer through the layer, and returns the body. end has to be called when nothing is
-// written any more.
+// stream sends the head of the response through the layer and returns the body. The caller calls end after the last write.
 func (l *layer) stream(c *Ctx) (out outStream, end func()) {
 	c.streaming = true
 	a := c.takeAnswer()
@@ -299,13 +307,13 @@ func (l *layer) stream(c *Ctx) (out outStream, end func()) {
 	return layerStream{l.w, http.NewResponseController(l.w)}, end
 }
 
-// layerStream is the body of an answer behind middleware.
+// layerStream is the body of a response behind middleware.
 type layerStream struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// Flush implements outStream. Middleware that cannot flush has what was written.
+// Flush implements outStream. It does nothing if the middleware cannot flush.
 func (s layerStream) Flush() error {
 	if err := s.control.Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -319,7 +327,7 @@ type gatedWriter struct {
 	gate *gate
 }
 
-// enter enters the gate to write.
+// enter locks the gate for a write.
 func (w gatedWriter) enter() {
 	w.gate.Lock()
 	w.gate.begun = true
@@ -355,7 +363,7 @@ func (w gatedWriter) ReadFrom(r io.Reader) (int64, error) {
 // Flush implements http.Flusher.
 func (w gatedWriter) Flush() { w.FlushError() }
 
-// FlushError is what http.ResponseController.Flush calls.
+// FlushError implements the method that http.ResponseController.Flush calls.
 func (w gatedWriter) FlushError() error {
 	w.enter()
 	defer w.gate.Unlock()
@@ -369,5 +377,5 @@ func (w gatedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 
-// Unwrap is for what http.ResponseController can do besides.
+// Unwrap gives http.ResponseController access to the remaining features.
 func (w gatedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

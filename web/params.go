@@ -2,19 +2,20 @@ package web
 
 import "reflect"
 
-// Params returns the value of a parameter of the route as a T, which is what a field may be that Binder fills with one value.
-// The error is a BindError's, with the status 400.
+// Params returns the value of a path or host parameter as a T. T can be every type that [Binder] reads from a single value, such as
+// int, bool or time.Time. If the value is missing or does not fit, the error is an *Error with the status 400 whose cause is a
+// *BindError. An unsupported T is an error without a status.
 func Params[T any](c *Ctx, name string) (T, error) {
 	return valueOf[T](pathSource, name, c.ParamsBytes(name), nil)
 }
 
-// Query returns the first value of a parameter of the query as a T, as Params does. If there is no such parameter or it is empty it
-// is the default, or, without one, an error.
+// Query returns the first value of a query parameter as a T. If there is no such parameter or it is empty, Query returns the default.
+// Without a default, a missing value is an error with the status 400. See [Params] for T and for other errors.
 func Query[T any](c *Ctx, name string, otherwise ...T) (T, error) {
 	return valueOf(querySource, name, c.QueryBytes(name), otherwise)
 }
 
-// valueOf makes a T of text.
+// valueOf converts text to a T.
 func valueOf[T any](s source, name string, text []byte, otherwise []T) (v T, err error) {
 	if len(text) == 0 && len(otherwise) > 0 {
 		return otherwise[0], nil

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// maxParams is how many parameters host and path of a route may have together.
+// maxParams is how many parameters the host and the path of a route may have together.
 const maxParams = 16
 
-// A pattern is text and parameters by turns.
+// A pattern is a sequence of text and parameters.
 type pattern []part
 
-// part is text of a pattern, or a parameter and the text behind it.
+// part is text, or a parameter and the text behind it.
 type part struct {
 	kind        partKind
-	text        string // of the path; of a parameter what has to follow it within its segment
-	name        string // of a parameter
+	text        string // text of the path, or the text that has to follow a parameter within its segment
+	name        string // the name of a parameter
 	constraints []constraint
-	own         []*Constraint // those of the program among them
+	own         []*Constraint // the ones among constraints that Config.Constraints has
 	spelled     string        // the constraints as they were written
 }
 
@@ -30,8 +30,7 @@ const (
 	restPart           // {name...} or *name
 )
 
-// parsePattern reads the pattern of a path, which begins with a slash. A backslash
-// takes its meaning from the byte behind it.
+// parsePattern reads a path pattern, which begins with a slash. A backslash makes the byte behind it text.
 func parsePattern(s string, known knownConstraints) (p pattern, err error) {
 	for rest := s; rest != ""; {
 		var next part
@@ -41,7 +40,7 @@ func parsePattern(s string, known knownConstraints) (p pattern, err error) {
 		case '{':
 			next, rest, err = parseBraces(rest, known)
 		case '}':
-			err = fmt.Errorf(`a closing brace has no opening one; write \} for a brace in the path`)
+			err = fmt.Errorf(`a closing brace has no opening brace: write \} for a brace in the path`)
 		case '*':
 			next, err = parseRest(rest)
 			rest = ""
@@ -61,7 +60,7 @@ func (p pattern) check(s string) error {
 	slices.Sort(names)
 	switch {
 	case !strings.HasPrefix(s, "/"):
-		return fmt.Errorf("path %q does not begin with a slash: put one in front of it; for a method or a host see Router.Add and Router.Host", s)
+		return fmt.Errorf("path %q does not begin with a slash: put one in front; for a method or a host, see Router.Add and Router.Host", s)
 	case len(names) > maxParams:
 		return fmt.Errorf("path %q has more than %d parameters: use {name...} and split its value", s, maxParams)
 	case len(slices.Compact(slices.Clone(names))) < len(names):
@@ -69,7 +68,7 @@ func (p pattern) check(s string) error {
 	}
 	for _, part := range p {
 		if part.kind == textPart && strings.Contains(part.text, "//") {
-			return fmt.Errorf("path %q has an empty segment, and no path that is routed has one: write one slash instead of two", s)
+			return fmt.Errorf("path %q has an empty segment, which no request path keeps: write one slash instead of two", s)
 		}
 	}
 	for i := 1; i < len(p); i++ {
@@ -89,12 +88,12 @@ func parseRest(s string) (p part, err error) {
 	case p.name[0] == '*':
 		return p, fmt.Errorf("one * matches the rest of the path: write * or {name...} instead of %q", s)
 	case !isName(p.name):
-		return p, fmt.Errorf("%q is no name, and nothing may follow the rest of a path: use {name} for one segment, or end the path behind *", p.name)
+		return p, fmt.Errorf("%q is not a name, and nothing may follow the rest of a path: use {name} for one segment, or end the path behind *", p.name)
 	}
 	return p, nil
 }
 
-// parseText cuts text off, up to a parameter and without its backslashes.
+// parseText cuts off the text up to the next parameter and removes backslashes.
 func parseText(s string) (text, rest string, err error) {
 	var b strings.Builder
 	i := 0
@@ -130,8 +129,7 @@ func checkByte(s string, i int) error {
 	return nil
 }
 
-// parseParam cuts a parameter off that begins with a colon, its constraints, and the text behind it in the same
-// segment.
+// parseParam cuts off a parameter that begins with a colon, with its constraints and the text behind it in the same segment.
 func parseParam(s string, known knownConstraints) (p part, rest string, err error) {
 	if p, rest, err = parseName(s, known); err != nil {
 		return p, "", err
@@ -142,7 +140,7 @@ func parseParam(s string, known knownConstraints) (p part, rest string, err erro
 	return p.withText(rest)
 }
 
-// parseBraces is parseParam for a parameter in braces, which may also be the rest of the path.
+// parseBraces cuts off a parameter in braces, which may also be the rest of the path. See parseParam.
 func parseBraces(s string, known knownConstraints) (p part, rest string, err error) {
 	if p, rest, err = parseName(s, known); err != nil {
 		return p, "", err
@@ -150,7 +148,7 @@ func parseBraces(s string, known knownConstraints) (p part, rest string, err err
 	inside, rest, closed := strings.Cut(rest, "}")
 	switch {
 	case !closed:
-		return p, "", fmt.Errorf(`the brace of %q is not closed; write \{ for a brace in the path`, s)
+		return p, "", fmt.Errorf(`the brace of %q is not closed: write \{ for a brace in the path`, s)
 	case p.name == "" && inside == "$":
 		return p, "", fmt.Errorf("leave {$} out: a pattern matches the whole path anyway")
 	case p.name == "" && (inside == "" || inside == "..."):
@@ -164,12 +162,12 @@ func parseBraces(s string, known knownConstraints) (p part, rest string, err err
 	case inside != "":
 		return p, "", fmt.Errorf(`%q is not a parameter: write {name}, {name<constraints>} or {name...}, and \{ for a brace in the path`, s)
 	case strings.HasPrefix(rest, "<"):
-		return p, "", fmt.Errorf(`constraints stand within the braces: write {%s<int>}, and \< for the path's own`, p.name)
+		return p, "", fmt.Errorf(`constraints stand within the braces: write {%s<int>}, and \< for the character`, p.name)
 	}
 	return p.withText(rest)
 }
 
-// parseName cuts the first byte of a parameter, its name, which may be missing, and its constraints off.
+// parseName cuts off the first byte of a parameter, its name, which may be empty, and its constraints.
 func parseName(s string, known knownConstraints) (p part, rest string, err error) {
 	end := 1
 	for end < len(s) && isNameByte(s[end]) {
@@ -185,9 +183,9 @@ func parseName(s string, known knownConstraints) (p part, rest string, err error
 	return p, rest, err
 }
 
-// withText cuts the text behind p off that is in the same segment.
+// withText cuts off the text behind p in the same segment and adds it to p.
 func (p part) withText(s string) (with part, rest string, err error) {
-	if strings.HasPrefix(s, "?") { // as it is written elsewhere, and in no path
+	if strings.HasPrefix(s, "?") { // an optional parameter in other routers
 		return p, "", fmt.Errorf("parameter %q cannot be left out: register a second route without it", p.name)
 	}
 	if strings.HasPrefix(s, "(") {
@@ -202,7 +200,7 @@ func (p part) withText(s string) (with part, rest string, err error) {
 	return p, behind + s[len(segment):], err
 }
 
-// rest returns p as the rest of a path, behind which nothing may be.
+// rest returns p as the rest of a path, behind which nothing may follow.
 func (p part) rest(behind string) (all part, rest string, err error) {
 	switch {
 	case p.spelled != "":
@@ -214,7 +212,7 @@ func (p part) rest(behind string) (all part, rest string, err error) {
 	return p, "", nil
 }
 
-// cutConstraints cuts what is in angle brackets off; brackets in it have to be in pairs.
+// cutConstraints cuts off the text in angle brackets. Brackets within it have to be in pairs.
 func cutConstraints(s string) (inside, rest string, err error) {
 	for i, open := 0, 0; i < len(s); i++ {
 		switch s[i] {

@@ -8,7 +8,7 @@ import (
 
 const typeProblem = "application/problem+json"
 
-// problem is the body of a response in the form of RFC 9457. The type is left out, which means about:blank.
+// problem is the body of a response with problem details (RFC 9457). The member type is left out, which means about:blank.
 type problem struct {
 	Title     string         `json:"title"`
 	Status    int            `json:"status"`
@@ -17,7 +17,7 @@ type problem struct {
 	Errors    []problemField `json:"errors,omitempty"`
 }
 
-// problemField is a value of the request that does not fit.
+// problemField describes a value of the request that does not fit.
 type problemField struct {
 	In     Source `json:"in"`
 	Name   string `json:"name,omitempty"`
@@ -29,13 +29,13 @@ type problemField struct {
 //
 //	{"title":"Bad Request","status":400,"detail":"query \"page\" is not a number","errors":[{"in":"query","name":"page","detail":"..."}]}
 //
-// Status and message are those that [DefaultErrorHandler] sends, and it logs the same errors. The members are:
+// It chooses the status and the message, and logs errors, as [DefaultErrorHandler] does. The members are:
 //
-//   - title: the standard text of the status. There is no member type, so the status says what the problem is (RFC 9457 §4.2.1).
-//   - status: the status.
+//   - title: the standard text of the status. There is no member type, so the status identifies the problem (RFC 9457 §4.2.1).
+//   - status: the status of the response.
 //   - detail: Error.Message, unless it is the same as title.
 //   - request_id: Ctx.RequestID, if the request has one.
-//   - errors: the value that does not fit, if the cause is a [BindError]: in is the Source, name the Field.
+//   - errors: the value that does not fit, if the cause is a [BindError]. The member in is its Source, and name is its Field.
 func ProblemErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
 	p := problem{Title: gallop.StatusMessage(status), Status: status, RequestID: c.RequestID()}
@@ -46,7 +46,7 @@ func ProblemErrorHandler(c *Ctx, err error) {
 		p.Errors = []problemField{{In: wrong.Source, Name: wrong.Field, Detail: wrong.reasonText()}}
 	}
 	body, err := json.Marshal(p)
-	if err != nil { // which strings and numbers do not cause
+	if err != nil { // impossible: strings and numbers can always be encoded
 		body = nil
 	}
 	c.forgetType()

@@ -8,26 +8,30 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Redirect sends a client elsewhere, with 303 (See Other) unless Status says another one.
+// Redirect redirects the client of one request to another URL. [Ctx.Redirect] returns one:
+//
+//	return c.Redirect().To("/login")
+//	return c.Redirect().Status(308).Route("user", "id", "7")
 type Redirect struct {
 	c      *Ctx
 	status int
 }
 
-// Redirect returns what redirects the client.
+// Redirect returns a Redirect with the status 303 (See Other), with which clients send a GET request next.
 func (c *Ctx) Redirect() Redirect { return Redirect{c, gallop.StatusSeeOther} }
 
-// Status returns r with another status: 301, 302, 303, 307 or 308. It panics for other statuses.
+// Status returns r with another status: 301, 302, 303, 307 or 308. Clients keep the method and the body with 307 and 308. Status
+// panics for other statuses.
 func (r Redirect) Status(status int) Redirect {
 	if !gallop.StatusCodeIsRedirect(status) {
-		panic("web: " + strconv.Itoa(status) + " is not the status of a redirect")
+		panic("web: Redirect.Status: " + strconv.Itoa(status) + " is not the status of a redirect: use 301, 302, 303, 307 or 308")
 	}
 	r.status = status
 	return r
 }
 
-// To redirects to a reference, wherever that leads: it should not be a client's, for which there is
-// Local.
+// To redirects to any URL or path. It returns an error if the reference is empty. A reference from a client may lead to another site,
+// so pass it to Local instead.
 func (r Redirect) To(reference string) error {
 	if reference == "" {
 		return errNoLocation
@@ -37,7 +41,7 @@ func (r Redirect) To(reference string) error {
 	return nil
 }
 
-// Route redirects to the route with a name, as with App.URL.
+// Route redirects to the path of a named route. pairs holds the path parameters. It returns the error of [App.URL].
 func (r Redirect) Route(name string, pairs ...string) error {
 	path, err := r.c.app.URL(name, pairs...)
 	if err != nil {
@@ -46,8 +50,8 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// Local redirects to target, which may be a client's, if it is a path, with or without a query, on this host; and
-// otherwise to fallback.
+// Local redirects to target if it is a path on this host, with or without a query, and to fallback if it is not. The target may come
+// from a client: Local refuses what a browser would read as another host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
 		target = fallback
@@ -55,8 +59,8 @@ func (r Redirect) Local(target, fallback string) error {
 	return r.To(target)
 }
 
-// Back redirects to the page the client comes from, if it is on the host that was asked for, and
-// otherwise to fallback.
+// Back redirects to the page that the client comes from, by the Referer header. It redirects to fallback if there is no such page or
+// it is on another host.
 func (r Redirect) Back(fallback string) error {
 	referer, err := url.Parse(r.c.ReqHeader(gallop.HeaderReferer))
 	if err != nil || referer.Host == "" || !strings.EqualFold(referer.Host, r.c.Host()) {
@@ -65,8 +69,8 @@ func (r Redirect) Back(fallback string) error {
 	return r.Local(referer.RequestURI(), fallback)
 }
 
-// isLocal reports whether browsers take a reference for a path on the same host. They read a backslash as a slash,
-// and do not see control characters; two slashes are followed by a host.
+// isLocal reports whether browsers read a reference as a path on the same host. They read a backslash as a slash and ignore control
+// characters, and a host follows two slashes.
 func isLocal(reference string) bool {
 	if !strings.HasPrefix(reference, "/") || strings.HasPrefix(reference, "//") {
 		return false

@@ -8,21 +8,23 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// The server refuses some requests before they reach the App: malformed ones, and those that are too large, too slow or too many.
-// The error handler responds to them, behind the middleware of the App. That middleware was written for requests that are complete,
-// so it has no say: what it responds by itself is undone, and the next one runs.
+// The server refuses some requests before they reach the App, for example malformed, large and slow ones. The error handler responds
+// to them, after the middleware of the App has run. That middleware was written for complete requests, so it cannot respond by
+// itself: such a response is undone, and the next middleware runs.
 
 // refusal is the state of a request that the server has refused.
 type refusal struct {
 	err      error // for the error handler
-	why      error // what the server said
-	reached  bool  // the middleware that runs has called the others
+	why      error // the reason that the server gave
+	reached  bool  // the last handler was called, so all middleware has called Next
 	answered bool  // the error handler has responded
 }
 
-// Refused returns the reason why the server has refused the request, and nil for other requests. Middleware of an App also runs for
-// refused requests, so that these have an ID, headers and a line in the log. Then the request may have no path, method or headers,
-// and its body cannot be read. Middleware cannot respond to it, and should not count it as a request for what the path names.
+// Refused returns the reason why the server refused the request. It returns nil for all other requests.
+//
+// The middleware of an App also runs for refused requests, so that they get an ID, headers and a line in the log. Such a request may
+// have no path, method or headers, and its body cannot be read. Middleware cannot respond to it. It should not count the request
+// among those for the path either.
 func (c *Ctx) Refused() error {
 	if c.refusal == nil {
 		return nil
@@ -48,7 +50,7 @@ func (a *App) refuse(request *gallop.RequestCtx, why error) {
 	c.begin(a, t, request)
 	c.route, c.path, c.handlers, c.ran = nil, request.Path(), t.refused, 0
 	c.refusal = &refusal{err: &Error{Status: status, Message: gallop.StatusMessage(status), Err: why}, why: why}
-	c.logged = true // by the server
+	c.logged = true // the server has logged why
 	c.Next()
 	if !c.refusal.answered && !c.streaming && !request.Streaming() {
 		c.fail(c.refusal.err)
@@ -59,7 +61,7 @@ func (a *App) refuse(request *gallop.RequestCtx, why error) {
 	}
 }
 
-// refusable returns handlers for requests that the server refuses.
+// refusable wraps middleware for requests that the server refuses.
 func refusable(use []Handler) []Handler {
 	handlers := make([]Handler, 0, len(use)+1)
 	for _, h := range use {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Route is a method, a pattern, and the handlers of the requests that match both. It is the
-// application's; it must not be changed but by its own methods.
+// Route is a method, a host, a path pattern, and the handlers for the requests that match them. Router.Add and its relatives
+// return a Route, and it belongs to the App. A mounted route is a Route of its own.
 type Route struct {
 	app      *App
-	method   string // "" is any
-	host     string // "" is any
+	method   string // "" means any
+	host     string // "" means any
 	spelled  string
 	pattern  pattern
-	params   []string // names, those of the host first
-	ofHost   int      // how many are of the host
+	params   []string // names of parameters, those of the host first
+	ofHost   int      // how many of params belong to the host
 	handlers []Handler
-	options  []Handler // the middleware in handlers, and the response to OPTIONS if the path has no route for that
+	options  []Handler // the middleware in handlers, then the framework's response to OPTIONS
 	onError  ErrorHandler
 	known    knownConstraints
 	name     string
 }
 
-// parse reads the patterns.
+// parse reads the patterns of path and host.
 func (r *Route) parse() error {
 	path, err := parsePattern(r.spelled, r.known)
 	if err != nil {
@@ -46,20 +46,20 @@ func (r *Route) parse() error {
 	return nil
 }
 
-// Method returns the method, "" for any.
+// Method returns the method of the route. It is "" if the route serves any method.
 func (r *Route) Method() string { return r.method }
 
-// Host returns the pattern of the host, "" for any.
+// Host returns the host pattern of the route. It is "" if the route serves any host.
 func (r *Route) Host() string { return r.host }
 
-// Pattern returns the pattern of the path, with the prefixes of its groups.
+// Pattern returns the path pattern of the route, including the prefixes of its groups.
 func (r *Route) Pattern() string { return r.spelled }
 
-// Name returns the name, "" without one.
+// Name returns the name that As gave the route, or "".
 func (r *Route) Name() string { return r.name }
 
-// As gives the route a name, by which App.URL finds it. It panics if another route has
-// the name, unless that has the same pattern: one name may stand for several methods.
+// As names the route, so that App.URL and Redirect.Route can find it. It returns r. Routes with the same path pattern may share a
+// name, for example those for different methods. As panics if a route with a different path pattern has the name.
 func (r *Route) As(name string) *Route {
 	r.app.mu.Lock()
 	defer r.app.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *Route) As(name string) *Route {
 	return r
 }
 
-// param returns which parameter has the name, -1 if none has it.
+// param returns the index of the parameter with the name, or -1.
 func (r *Route) param(name string) int {
 	for i, p := range r.params {
 		if p == name {
@@ -82,8 +82,7 @@ func (r *Route) param(name string) int {
 	return -1
 }
 
-// url returns a path that matches the route. The values are those of the parameters of
-// the path, by name.
+// url returns a path that matches the route. values holds the values of the path parameters by name.
 func (r *Route) url(values map[string]string) (string, error) {
 	var b strings.Builder
 	for _, p := range r.pattern {
@@ -93,7 +92,7 @@ func (r *Route) url(values map[string]string) (string, error) {
 			b.WriteString((&url.URL{Path: p.text}).EscapedPath())
 			continue
 		case restPart:
-			if hasDotSegment(b.String()+value) || strings.Contains(b.String()+value, "//") { // which are merged
+			if hasDotSegment(b.String()+value) || strings.Contains(b.String()+value, "//") { // routing would normalize the path
 				return "", r.misread(value, p)
 			}
 			b.WriteString((&url.URL{Path: "/" + value}).EscapedPath()[1:])
@@ -114,12 +113,12 @@ func (r *Route) url(values map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// misread is the error for a value that a request for the path would not have.
+// misread is the error for a value that a request for the path would not yield again.
 func (r *Route) misread(value string, p part) error {
-	return fmt.Errorf("web: route %s: the value %q of parameter %q would be read as another one", r.spelled, value, p.name)
+	return fmt.Errorf("web: route %s: a request for the URL would not yield the value %q of parameter %q again", r.spelled, value, p.name)
 }
 
-// hasDotSegment reports whether a path has a segment that goes when it is read (RFC 3986 §5.2.4).
+// hasDotSegment reports whether a path has a dot segment, which normalization removes (RFC 3986 §5.2.4).
 func hasDotSegment(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
 }

@@ -11,39 +11,42 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler answers a request. One that calls Ctx.Next is middleware. An error that it returns goes to the error handler.
-// Function literals, functions and methods with this signature are assignable to it. Handlers of net/http and gallop
-// become one by FromHTTP, FromMiddleware and FromGallop.
+// Handler handles a request. If it returns an error, the error handler responds. A Handler that calls Ctx.Next is middleware.
+// Handlers run concurrently, each with a Ctx of its own. FromHTTP, FromMiddleware and FromGallop make Handlers from the handlers of
+// net/http and gallop.
 type Handler func(c *Ctx) error
 
-// Handler returns h, so that h is Middleware.
+// Handler returns h. With this method a Handler is a Middleware.
 func (h Handler) Handler() Handler { return h }
 
-// Middleware is what Router.Use and groups take: a Handler, or settings that make one, as the structs of package
-// middleware are. Handler is called once each time the value is given to a router.
+// Middleware is the argument of Router.Use, Group and Host: a Handler, or a struct of settings that makes one, such as those of
+// package middleware. A router calls the method Handler once for each time that it gets the value.
 type Middleware interface {
+	// Handler returns the function that runs for each request. It panics if the settings contradict each other.
 	Handler() Handler
 }
 
-// AppChecker is Middleware that may not fit an App. Use, Group and Host call CheckApp and panic if it returns an error.
+// AppChecker is implemented by Middleware that does not fit every App. Use, Group and Host call CheckApp and panic if it returns
+// an error. For example, middleware.BodyLimit refuses a limit above the one of the server: see [App.BodyLimit].
 type AppChecker interface {
+	// CheckApp returns an error that says why the middleware does not fit app, and what to do about it. Nil accepts app.
 	CheckApp(app *App) error
 }
 
-// Router is routes that have the beginning of their path, a host, and middleware in common.
-// App is a router of all its routes, and others are groups within it. Routers, and their methods, may be used while
-// requests are served, by one goroutine at a time. The methods panic on the zero Router.
+// Router is a group of routes that share a path prefix, a host and middleware. Each App is the router of all its routes;
+// Group, Host and Route make routers within it. Registration may happen while requests are served, by one goroutine at a time.
+// The methods of the zero Router panic.
 type Router struct {
 	app     *App
-	parent  *Router // the router that it was made from; nil for that of an App
+	parent  *Router // nil for the router of an App
 	host    string
 	prefix  string
-	use     []Handler // its own middleware, which runs behind that of parent
+	use     []Handler // its own middleware, which runs after that of parent
 	onError ErrorHandler
-	first   *Route // the first route of the router and of those made from it; guarded by App.mu
+	first   *Route // the first route of this router and the routers made from it; guarded by App.mu
 }
 
-// made returns the application. It panics if there is none, since the App was not made by New.
+// made returns the App. It panics if there is none, because the App was not made by New.
 func (g *Router) made() *App {
 	if g.app == nil {
 		panic("web: use New to make an App, and an App to make a Router")
@@ -51,75 +54,80 @@ func (g *Router) made() *App {
 	return g.app
 }
 
-// Get registers a route for GET, which also answers HEAD unless there is a route for that,
-// as with Add.
+// Get registers a route for GET. The route also serves HEAD, unless a HEAD route matches. See [Router.Add].
 func (g *Router) Get(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodGet, path, handlers...)
 }
 
-// Head registers a route for HEAD, as with Add.
+// Head registers a route for HEAD, instead of the GET route that would serve it. See [Router.Add].
 func (g *Router) Head(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodHead, path, handlers...)
 }
 
-// Post registers a route for POST, as with Add.
+// Post registers a route for POST. See [Router.Add].
 func (g *Router) Post(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodPost, path, handlers...)
 }
 
-// Put registers a route for PUT, as with Add.
+// Put registers a route for PUT. See [Router.Add].
 func (g *Router) Put(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodPut, path, handlers...)
 }
 
-// Patch registers a route for PATCH, as with Add.
+// Patch registers a route for PATCH. See [Router.Add].
 func (g *Router) Patch(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodPatch, path, handlers...)
 }
 
-// Delete registers a route for DELETE, as with Add.
+// Delete registers a route for DELETE. See [Router.Add].
 func (g *Router) Delete(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodDelete, path, handlers...)
 }
 
-// Options registers a route for OPTIONS, which is otherwise answered with Allow, as with
-// Add.
+// Options registers a route for OPTIONS. Without one, the framework responds with 204 and the Allow header. See [Router.Add].
 func (g *Router) Options(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodOptions, path, handlers...)
 }
 
-// Query registers a route for QUERY, as with Add.
+// Query registers a route for QUERY, the safe method with a body. See [Router.Add].
 func (g *Router) Query(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }
 
-// All registers a route for every method that no other route with a path that matches has,
-// as with Add.
+// All registers a route for every method. A route for a single method that matches the request wins over it. See [Router.Add].
 func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
 
-// Add registers a route. A request that matches runs the middleware of the group, and then the handlers as far as each
-// calls Ctx.Next. Methods are case-sensitive, and "" is any method.
+// Add registers a route. A matching request runs the middleware of the router and then the first handler. Each handler calls
+// Ctx.Next to run the one behind it. Methods are case-sensitive, and "" means any method.
 //
-// A path is text and parameters:
+// A path consists of text and parameters:
 //
 //	{name}        a segment, or the part of it before the text that follows: /{file}.json
-//	{name<int>}   one that meets constraints, which semicolons separate: {id<int;min(1)>}
+//	{name<int>}   a parameter that meets constraints; semicolons separate several: {id<int;min(1)>}
 //	{name...}     the rest of the path, which may be empty; only at the end
-//	:name         the same as {name}, and :name<int> as {name<int>}
-//	*name         the same as {name...}; * is one of the name "*"
-//	\{            a brace; a backslash makes any next byte text
+//	:name         the same as {name}; :name<int> is the same as {name<int>}
+//	*name         the same as {name...}; a bare * has the name "*"
+//	\{            a literal brace; a backslash makes any byte behind it text
 //
-// The characters +, ?, (, ), <, >, [, ], ^ and | mean something in the patterns of other routers, so they need a backslash to be
+// Names consist of ASCII letters, digits and underscores. The value of a {name} is never empty. Paths are case-sensitive.
+//
+// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore refuses net/http's
+// {$}. It also refuses {id:int}, because other routers read the part behind the colon as a constraint or as a regular expression.
+//
+// The characters +, ?, (, ), <, >, [, ], ^ and | are syntax in the patterns of other routers, so they need a backslash to be
 // text. So does % before two hexadecimal digits: paths are decoded before they are matched, so write the character itself.
 //
-// A name is ASCII letters, digits and underscores. A path matches as a whole, so /files/ is only that; /files/{path...}
-// is also what is below. That is why {$}, which net/http has, is refused. So is {id:int}: other routers read what stands
-// behind the colon as a constraint or as a regular expression.
+// The constraints are:
 //
-// Constraints are int, float, bool, alpha, alnum, hex, uuid, min(n), max(n), len(n), minLen(n), maxLen(n), regex(e),
-// datetime(layout), and those of Config. float is a finite decimal number. The expression of regex has to match the whole value.
+//	int, float, bool             a 64-bit integer, a finite decimal number, true or false
+//	alpha, alnum, hex            ASCII letters, letters and digits, hexadecimal digits
+//	uuid                         a UUID in either case (RFC 9562 §4)
+//	min(n), max(n)               an integer of at least or at most n
+//	len(n), minLen(n), maxLen(n) a length in characters
+//	regex(e)                     a regular expression of package regexp that matches the whole value
+//	datetime(layout)             a time in a layout of package time, such as 2006-01-02
 //
-// Add panics where TryAdd returns an error.
+// Config.Constraints adds others. Add panics in the cases in which TryAdd returns an error.
 func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	r, err := g.TryAdd(method, path, handlers...)
 	if err != nil {
@@ -128,8 +136,8 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	return r
 }
 
-// TryAdd registers a route as Add does, for programs that add routes while they serve. It returns an error, and registers
-// nothing, if the path is not a pattern, if there are no handlers or one is nil, or if another route matches the same requests.
+// TryAdd registers a route as Add does, for programs that add routes at runtime. It returns an error and registers nothing if the
+// path is not a valid pattern, if there are no handlers or one is nil, or if another route matches the same requests.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -151,7 +159,7 @@ func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error
 	return app.add(r, g)
 }
 
-// chain returns the middleware of the routers that g was made from, outermost first, and then that of g.
+// chain returns the middleware that runs for the routes of g, outermost first.
 func (g *Router) chain() []Handler {
 	if g.parent == nil {
 		return g.use
@@ -167,14 +175,15 @@ func isMethod(s string) bool {
 // Use adds middleware to all routes of the router and of the groups, hosts and mounts that are made from it. The middleware of an
 // App also runs for requests that match no route.
 //
-// Use panics if one of these routes was registered before, because that route would stay without the middleware. Call Use
+// Use panics if one of these routes is registered already, because that route would stay without the middleware. Call Use
 // first, or put the middleware into a Group of its own. Handlers that should run only if no route matches belong in
 // [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that refuses the App.
 //
-// For functions see UseFunc.
+// To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
-// UseFunc adds functions as Use adds middleware: function literals, functions and methods. It panics if one is nil.
+// UseFunc adds functions as middleware, for example function literals. It panics if one is nil, and if a route is registered
+// already: see [Router.Use].
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {
@@ -196,7 +205,7 @@ func (g *Router) useAll(method string, handlers []Handler) {
 	app.table.Store(nil)
 }
 
-// note remembers that r was registered on g. App.mu is locked.
+// note records that r was registered on g. App.mu is locked.
 func (g *Router) note(r *Route) {
 	for ; g != nil; g = g.parent {
 		g.first = cmp.Or(g.first, r)
@@ -225,27 +234,30 @@ func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
 // place returns the host and the path that the group stands for, for messages.
 func (g *Router) place() string { return g.host + cmp.Or(g.prefix, "/") }
 
-// Group returns a group within g, whose paths begin with the prefix. Its routes run the middleware of g and then the given
-// middleware. If both prefix and path have a slash between them, one of these is left out. Group panics if middleware is nil.
+// Group returns a router whose paths begin with the prefix. Its routes run the middleware of g and then the given middleware.
+// The prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with one, they become a single
+// slash. Group panics if a middleware is nil or refuses the App: see [AppChecker].
 func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 	return g.within(g.host, prefix, "Group", middleware)
 }
 
-// Host returns a group within g for one host. The pattern is a name, without port, in which a label may be a parameter, as
-// {tenant}.example.com or :tenant.example.com. Case does not matter except in names of parameters. Names without parameters come
-// first. Host panics if middleware is nil, and Add if the pattern is not one.
+// Host returns a router for one host, with the prefix of g. The pattern is a host name without a port. A label may be a parameter,
+// such as {tenant}.example.com or :tenant.example.com, which Ctx.Params returns. Case matters only in the names of parameters. If
+// several patterns match, the one with the fewest parameters is tried first. If g has a host, the pattern replaces it.
+//
+// Host panics if a middleware is nil or refuses the App. A malformed pattern makes Add panic.
 func (g *Router) Host(pattern string, middleware ...Middleware) *Router {
 	return g.within(pattern, "", "Host", middleware)
 }
 
-// within returns a group within g.
+// within returns a router below g.
 func (g *Router) within(host, prefix, method string, middleware []Middleware) *Router {
 	within := &Router{app: g.made(), parent: g, host: host, prefix: joinPath(g.prefix, prefix), onError: g.onError}
 	within.use = within.handlersOf(method, middleware)
 	return within
 }
 
-// joinPath returns the path below a prefix.
+// joinPath returns the prefix and the path, with one slash between them if both have one.
 func joinPath(prefix, path string) string {
 	if strings.HasPrefix(path, "/") {
 		prefix = strings.TrimSuffix(prefix, "/")
@@ -253,20 +265,25 @@ func joinPath(prefix, path string) string {
 	return prefix + path
 }
 
-// Route calls register with a group for the prefix.
+// Route calls register with a group for the prefix. It keeps the routes of a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// OnError sets the error handler of the routes that are registered in the group from now
-// on.
+// OnError sets the error handler for the routes that are registered on g, and the groups that are made from g, after this call.
+// Nil means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
 func (g *Router) OnError(h ErrorHandler) {
 	g.made()
 	g.onError = h
 }
 
-// Mount registers the routes that an application has now, with the prefix before their paths. They keep their
-// middleware, behind that of g, their error handler, their constraints, their names and their hosts; routes for any host
-// get g's. The rest of the application's configuration, and its NotFound handlers, have no effect on them. Mount panics if a route cannot be
-// added, as Add does, and if the prefix has a constraint of g's application for which app has another one of the same name.
+// Mount registers the routes of app under a prefix. Routes that are added to app later are not mounted.
+//
+//   - The routes keep their middleware, which runs after the middleware of g.
+//   - They keep their error handler, constraints, names and hosts. A route for any host gets the host of g.
+//   - Their requests use the Config of the App that they are mounted in, except ErrorHandler and Constraints. The NotFound handlers
+//     of app do not run.
+//
+// Mount panics if a route cannot be added: see [Router.TryAdd]. It also panics if the prefix uses a constraint of
+// Config.Constraints, and app has a different constraint of the same name.
 func (g *Router) Mount(prefix string, app *App) {
 	if app == nil {
 		panic(fmt.Sprintf("web: Mount at %q: the App is nil: make it with New", joinPath(g.prefix, prefix)))
@@ -276,14 +293,14 @@ func (g *Router) Mount(prefix string, app *App) {
 	g.mountApp(strings.TrimSuffix(prefix, "/"), app)
 }
 
-// MountHTTP has a handler of net/http serve the prefix and all paths below it, with any method. The handler sees the path without the
-// prefixes, as routes see it: without dot segments, and with %2F as it is. To serve whole paths, register FromHTTP(h) with
-// Router.All.
+// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. The handler sees the path without the
+// prefix of the router and without this one. Dot segments are resolved, and %2F is not decoded. To let the handler see the
+// whole path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))
 	}
-	prefix = strings.TrimSuffix(prefix, "/") // it is a route of its own
+	prefix = strings.TrimSuffix(prefix, "/") // the prefix itself is a route, too
 	mounted := FromHTTP(withoutPrefix(h))
 	if strings.Trim(g.prefix+prefix, "/") != "" {
 		g.All(prefix, mounted)
@@ -294,12 +311,12 @@ func (g *Router) MountHTTP(prefix string, h http.Handler) {
 func (g *Router) mountApp(prefix string, other *App) {
 	for _, r := range other.Routes() {
 		mounted := *r
-		mounted.known = maps.Clone(g.app.known) // for the prefix
+		mounted.known = maps.Clone(g.app.known) // the prefix may use them
 		maps.Copy(mounted.known, r.known)
 		mounted.app = g.app
 		mounted.spelled = joinPath(joinPath(g.prefix, prefix), r.spelled)
 		if name := g.replaced(joinPath(g.prefix, prefix), mounted.known); name != "" {
-			panic(fmt.Sprintf("web: Mount at %q: the constraint %q is another one in the mounted App: give one of the two another name in Config.Constraints", joinPath(g.prefix, prefix), name))
+			panic(fmt.Sprintf("web: Mount at %q: the constraint %q differs in the mounted App: rename one of the two in Config.Constraints", joinPath(g.prefix, prefix), name))
 		}
 		mounted.handlers, mounted.options = slices.Concat(g.chain(), r.handlers), slices.Concat(g.chain(), r.options)
 		if mounted.host == "" {
@@ -314,9 +331,9 @@ func (g *Router) mountApp(prefix string, other *App) {
 	}
 }
 
-// replaced returns the name of a constraint that the prefix has and that is not the same in known, "" if there is none.
+// replaced returns the name of a constraint that the prefix uses and that differs in known, or "".
 func (g *Router) replaced(prefix string, known knownConstraints) string {
-	parts, _ := parsePattern(prefix, g.app.known) // an error shows when the route is added
+	parts, _ := parsePattern(prefix, g.app.known) // add reports an error
 	for _, part := range parts {
 		for name, c := range g.app.known {
 			if known[name] != c && slices.Contains(part.own, c) {

@@ -12,21 +12,31 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Event is a server-sent event, as HTML describes them (WHATWG HTML §9.2).
+// Event is a server-sent event (WHATWG HTML §9.2).
 type Event struct {
-	ID    string        // what Last-Event-ID will say; "" leaves it
-	Event string        // the type; "" is "message"
-	Data  string        // of any number of lines
-	Retry time.Duration // how long the client waits before it connects again; 0 leaves it
+	// ID is the ID of the event, which the client sends as Last-Event-ID when it connects again. Empty keeps the previous ID. An ID
+	// with a zero byte is not sent.
+	ID string
+
+	// Event is the type of the event, by which scripts listen for it. Empty means "message".
+	Event string
+
+	// Data is the text of the event. It may have several lines.
+	Data string
+
+	// Retry is how long the client waits before it connects again, in whole milliseconds. Zero or a negative value keeps the
+	// client's present setting.
+	Retry time.Duration
 }
 
-// EventStream sends events to a client. It is the handler's as long as the function runs that SSE calls. Its methods may be
-// called by many goroutines at once. Once one has failed the client is gone, and all fail.
+// EventStream sends events to one client. It is valid until the function that SSE calls returns. Its methods may be called
+// concurrently. If a write fails, the client is gone: the method returns the error, the context of the Ctx is canceled, and all
+// later calls fail.
 type EventStream struct {
 	c   *Ctx
 	out outStream
 
-	mu     sync.Mutex // guards what follows, and writing
+	mu     sync.Mutex // guards the fields below and writing
 	buf    []byte
 	err    error
 	busy   bool // something was sent since the last heartbeat
@@ -35,14 +45,14 @@ type EventStream struct {
 	cancel context.CancelCauseFunc
 }
 
-// DefaultHeartbeat is how often SSE sends a comment to a client that is sent nothing else. The comment keeps proxies from
-// closing an idle connection, and finds out whether the client has gone.
+// DefaultHeartbeat is the interval after which SSE sends a comment on an idle stream. The comment keeps proxies from closing the
+// connection and detects clients that are gone.
 const DefaultHeartbeat = 15 * time.Second
 
-// SSEOptions are the settings of SSEWith. The zero value is what SSE uses.
+// SSEOptions holds the settings of SSEWith. The zero value holds the settings of SSE.
 type SSEOptions struct {
-	// Heartbeat is how often a comment is sent when nothing else is. Zero means DefaultHeartbeat. A negative value turns
-	// heartbeats off.
+	// Heartbeat is the interval after which a comment is sent on an idle stream. Zero means DefaultHeartbeat. A negative value
+	// turns heartbeats off.
 	Heartbeat time.Duration
 
 	// Retry is how long the client waits before it connects again, in whole milliseconds. It is sent first. Zero or a negative
@@ -50,8 +60,8 @@ type SSEOptions struct {
 	Retry time.Duration
 }
 
-// SSE responds with a stream of server-sent events. It calls serve, which sends them. The context of c ends when the client goes
-// away or the server stops, and serve has to return then. SSE returns the error of serve, or nil once the context has ended.
+// SSE responds with a stream of server-sent events. It calls serve, which sends them. The context of c is done when the client goes
+// away or the server stops; serve has to return then. SSE returns the error of serve, or nil if the context is done.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {
@@ -64,15 +74,15 @@ type SSEOptions struct {
 //		}
 //	})
 //
-// SSE needs a server that can send parts of a response, as gallop.Server and net/http's can. Without one, the error has the status
-// 501.
+// SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With other servers, the
+// error has the status 501. The response to a HEAD request has no events, and serve is not called.
 func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
 
-// SSEWith responds with a stream of server-sent events, as [Ctx.SSE] does, with other settings.
+// SSEWith responds with a stream of server-sent events and takes settings. See [Ctx.SSE].
 func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) error {
 	c.SetHeader(gallop.HeaderContentType, "text/event-stream")
 	c.SetHeader(gallop.HeaderCacheControl, "no-cache")
-	c.SetHeader("X-Accel-Buffering", "no") // nginx would hold events back
+	c.SetHeader("X-Accel-Buffering", "no") // or nginx would buffer events
 	out, done, err := c.stream()
 	if err != nil {
 		return errorWith(gallop.StatusNotImplemented, err)
@@ -87,7 +97,7 @@ func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) erro
 	outer := c.context.Load()
 	c.context.Store(&setContext{Context: ctx, own: outer != nil && outer.own})
 	if options.Retry > 0 {
-		_ = s.Send(Event{Retry: options.Retry}) // serve learns of an error
+		_ = s.Send(Event{Retry: options.Retry}) // after an error, the calls of serve fail, too
 	}
 	s.start(cmp.Or(options.Heartbeat, DefaultHeartbeat))
 	defer func() {
@@ -101,7 +111,7 @@ func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) erro
 	return err
 }
 
-// start begins to send heartbeats.
+// start starts the heartbeats.
 func (s *EventStream) start(every time.Duration) {
 	if every <= 0 {
 		return
@@ -122,7 +132,7 @@ func (s *EventStream) start(every time.Duration) {
 	})
 }
 
-// end waits for a heartbeat that is under way.
+// end stops the heartbeats and waits until none is being sent.
 func (s *EventStream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,12 +142,12 @@ func (s *EventStream) end() {
 	}
 }
 
-// LastEventID returns the ID of the last event that the client got before it connected again, "" if there is
-// none.
+// LastEventID returns the ID of the last event that the client got before it connected again, or "". Send the events after that one
+// first.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
-// Send sends an event. Line ends in ID and Event are left out. One that has nothing but Retry tells the client that, and
-// is no message.
+// Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting
+// without a message. Send returns an error if the client is gone or the function that SSE calls has returned.
 func (s *EventStream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +169,8 @@ func (s *EventStream) Send(e Event) error {
 	return s.send(append(b, '\n'))
 }
 
-// SendJSON sends an event of this type whose data is v as JSON.
+// SendJSON sends an event of this type whose data is v in JSON. It returns an error if v cannot be encoded. See
+// [EventStream.Send].
 func (s *EventStream) SendJSON(event string, v any) error {
 	var b strings.Builder
 	if err := s.c.app.codecs.json.Encode(&b, v); err != nil {
@@ -168,14 +179,14 @@ func (s *EventStream) SendJSON(event string, v any) error {
 	return s.Send(Event{Event: event, Data: strings.TrimRight(b.String(), "\r\n")})
 }
 
-// Comment sends something that clients do not show.
+// Comment sends a comment, which clients ignore. Line breaks in text are dropped.
 func (s *EventStream) Comment(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.send(append(appendLine(s.buf[:0], ": ", text), '\n'))
 }
 
-// send writes and flushes b. s is locked.
+// send writes and flushes b. s.mu is locked.
 func (s *EventStream) send(b []byte) error {
 	s.buf, s.busy = b, true
 	if s.over && s.err == nil {
@@ -193,7 +204,7 @@ func (s *EventStream) send(b []byte) error {
 	return s.err
 }
 
-// appendLine appends a field without line ends in it.
+// appendLine appends a line with a name and a value. It drops line breaks in the value.
 func appendLine(b []byte, name, value string) []byte {
 	b = append(b, name...)
 	start := len(b)
@@ -204,7 +215,7 @@ func appendLine(b []byte, name, value string) []byte {
 	return append(b, '\n')
 }
 
-// cutLine cuts a line off, which ends in CR LF, LF or CR.
+// cutLine cuts off the first line. Lines end in CR LF, LF or CR.
 func cutLine(s string) (line, rest string, more bool) {
 	i := strings.IndexAny(s, "\r\n")
 	if i < 0 {

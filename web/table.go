@@ -9,11 +9,11 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// table is what a request's handlers are found in. It does not change once it is in use.
+// table finds the handlers of a request. It does not change once it is in use.
 type table struct {
 	any       hostTable   // routes for any host
-	hosts     []hostTable // others, those without parameters first
-	unmatched []Handler   // for requests that match nothing: the middleware and the NotFound handlers of the App, and the last word
+	hosts     []hostTable // routes for a host, sorted by the number of parameters
+	unmatched []Handler   // for requests that match no route: the middleware and the NotFound handlers of the App, then answerUnmatched
 	refused   []Handler   // for requests that the server refuses, see refuse
 	asterisk  []Handler   // for OPTIONS *
 }
@@ -21,14 +21,14 @@ type table struct {
 // hostTable is the routes for one host.
 type hostTable struct {
 	host  hostPattern
-	trees []methodTree            // one for each method, that of any method last
-	usual [usualMethods + 1]*node // the roots of those of usual methods, by usualMethod; the last one is nil
+	trees []methodTree            // one for each method; the tree for any method is the last one
+	usual [usualMethods + 1]*node // the roots of the trees for common methods, by usualMethod; the last element is nil
 }
 
-// usualMethods is how many methods are found without a search.
+// usualMethods is the number of common methods, whose trees are found without a search.
 const usualMethods = 5
 
-// usualMethod returns the number of a method that is usual, and usualMethods for others.
+// usualMethod returns the number of a common method, and usualMethods for other methods.
 func usualMethod(method []byte) int {
 	switch string(method) {
 	case gallop.MethodGet:
@@ -47,11 +47,11 @@ func usualMethod(method []byte) int {
 
 // methodTree is the routes for one method.
 type methodTree struct {
-	method string // "" is any
+	method string // "" means any
 	root   *node
 }
 
-// newTable returns a table without routes. use and notFound are those of the App.
+// newTable returns a table without routes. use and notFound are the middleware and the NotFound handlers of the App.
 func newTable(use, notFound []Handler) *table {
 	return &table{
 		unmatched: slices.Concat(use, notFound, []Handler{answerUnmatched}),
@@ -60,7 +60,7 @@ func newTable(use, notFound []Handler) *table {
 	}
 }
 
-// add puts a route into the table. It is an error if another one matches the same requests.
+// add adds a route to the table. It returns an error if another route matches the same requests.
 func (t *table) add(r *Route) error {
 	if other := t.host(r).tree(r.method).root.add(r.pattern, r); other != nil {
 		return fmt.Errorf("web: the routes %s and %s match the same requests: change the path, method or host of one, or remove it", other.describe(), r.describe())
@@ -107,7 +107,7 @@ func (h *hostTable) tree(method string) *methodTree {
 	return &h.trees[at]
 }
 
-// find gives c its route and its handlers.
+// find sets the route and the handlers of c.
 func (t *table) find(c *Ctx) {
 	method := c.request.Method()
 	c.path, c.ran = c.request.Path(), 0
@@ -122,15 +122,15 @@ func (t *table) find(c *Ctx) {
 	}
 }
 
-// findRoute gives c the route for a method, or nil if no route matches.
+// findRoute sets the route of c to the one for a method, or to nil if no route matches.
 func (t *table) findRoute(c *Ctx, method []byte) {
 	if len(t.hosts) == 0 || !t.findByHost(c, method) {
 		c.route = t.any.find(method, c.path, &c.values, 0)
 	}
 }
 
-// findOptions finds the handlers for OPTIONS if no route is for that method. The framework responds behind the middleware of a
-// route for the path: the one that a CORS preflight asks about, or else that of the first method which is allowed.
+// findOptions finds the handlers for an OPTIONS request that matches no OPTIONS route. The framework responds after the middleware of
+// a route for the path. It is the route that a CORS preflight asks about, or else the route of the first allowed method.
 func (t *table) findOptions(c *Ctx) {
 	if string(c.path) == "*" {
 		c.handlers = t.asterisk
@@ -149,7 +149,7 @@ func (t *table) findOptions(c *Ctx) {
 	}
 }
 
-// findByHost is findRoute for the routes of certain hosts. It reports whether there is one.
+// findByHost sets the route of c from the routes for a host. It reports whether there is one.
 func (t *table) findByHost(c *Ctx, method []byte) bool {
 	for i := range t.hosts {
 		h := &t.hosts[i]
@@ -178,7 +178,7 @@ func (h *hostTable) find(method, path []byte, values *spans, depth int) *Route {
 	return h.findOther(method, path, values, depth)
 }
 
-// findUnusual returns the route for a request with a method that is not usual.
+// findUnusual returns the route for a request whose method is not a common one, or nil.
 func (h *hostTable) findUnusual(method, path []byte, values *spans, depth int) *Route {
 	for i := range h.trees {
 		if t := &h.trees[i]; string(method) == t.method {
@@ -188,8 +188,7 @@ func (h *hostTable) findUnusual(method, path []byte, values *spans, depth int) *
 	return nil
 }
 
-// findOther returns the route for a request whose method has none: HEAD is GET then, and what
-// is for any method is for this one.
+// findOther returns the route for a request whose own method has no route: the GET route for HEAD, or else a route for any method.
 func (h *hostTable) findOther(method, path []byte, values *spans, depth int) *Route {
 	for i := range h.trees {
 		t := &h.trees[i]
@@ -202,8 +201,7 @@ func (h *hostTable) findOther(method, path []byte, values *spans, depth int) *Ro
 	return nil
 }
 
-// allowed returns the methods that have a route for the request's host and path, in
-// order, with HEAD and OPTIONS.
+// allowed returns the methods that have a route for the host and the path of the request, sorted, with HEAD and OPTIONS.
 func (t *table) allowed(c *Ctx) (methods []string) {
 	var values spans
 	path := c.request.Path()
@@ -223,8 +221,8 @@ func (t *table) allowed(c *Ctx) (methods []string) {
 	return slices.Compact(methods)
 }
 
-// appendAllowed appends the methods that have a route for the path. "*", which OPTIONS may ask
-// about, has all of them (RFC 9110 §9.3.7).
+// appendAllowed appends the methods that have a route for the path. For the path "*" of an OPTIONS request, it appends all methods
+// (RFC 9110 §9.3.7).
 func (h *hostTable) appendAllowed(methods []string, path []byte, depth int) []string {
 	var values spans
 	for i := range h.trees {
@@ -236,8 +234,8 @@ func (h *hostTable) appendAllowed(methods []string, path []byte, depth int) []st
 	return methods
 }
 
-// answerUnmatched answers what no route matches: OPTIONS if there are others for the path, or
-// else with 405 or 404 (RFC 9110 §9.3.7, §15.5.6).
+// answerUnmatched handles requests that no route matches. It responds to OPTIONS with 204 if the path has routes, and returns the
+// error for 405 or 404 in other cases (RFC 9110 §9.3.7, §15.5.6).
 func answerUnmatched(c *Ctx) error {
 	methods := c.table.allowed(c)
 	if len(methods) == 0 {

@@ -9,10 +9,11 @@ import (
 	"net/http"
 )
 
-// Test serves one request without a socket and returns the answer, for tests. The request
-// goes through Config.Server, as it would from the network; its URL needs no host. The answer
-// is read to its end, and its body need not be closed; interim ones before it (RFC 9110 §15.2) are
-// passed over. When the context of the request ends, so does Test.
+// Test serves one request without a socket and returns the response, for tests. The request passes through Config.Server, with its
+// limits and timeouts, as a request from the network would. The URL needs no host; the default is example.com.
+//
+// The body of the response is in memory, so it need not be closed. Interim responses (RFC 9110 §15.2) are skipped. If the context of
+// the request is done before the response is complete, Test returns an error.
 func (a *App) Test(request *http.Request) (*http.Response, error) {
 	serve := a.server().ServeConn
 	client, server := net.Pipe()
@@ -24,7 +25,7 @@ func (a *App) Test(request *http.Request) (*http.Response, error) {
 	if request.Host == "" && request.URL.Host == "" {
 		request.Host = "example.com"
 	}
-	request.Close = true // then the server's side ends, too
+	request.Close = true // so that the server closes its end of the pipe
 	go func() {
 		serve(server)
 		server.Close()
@@ -42,7 +43,7 @@ func (a *App) Test(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// readAnswer reads a final response and its body. 101 is final: what follows is another protocol.
+// readAnswer reads a final response and its body. 101 is final, because another protocol follows.
 func readAnswer(conn net.Conn, request *http.Request) (*http.Response, error) {
 	r := bufio.NewReader(conn)
 	response, err := http.ReadResponse(r, request)

@@ -7,44 +7,47 @@ import (
 	"slices"
 )
 
-// node is a place in the radix tree of the routes of one method. What leads to it is a
-// slash, the text and the parameters of the nodes above it, and then its own text.
+// node is a node in the radix tree of the routes of one method. The path to a node is a slash, then the text and the parameters of
+// the nodes above it, then its own text.
 //
-// At each place there are five ways on, and they are tried in this order: the child
-// with whose text the path goes on; the parameters that are not plain, of which those with
-// text behind them come first, and then those with constraints; the plain one; and the rest of
-// the path. A node has one parent, and how far the path was read when it is reached is the
-// same each time; so no node is looked at twice, whatever the path is.
+// A search tries the edges of a node in this order:
+//
+//  1. the child whose text continues the path
+//  2. parameters with text behind them
+//  3. parameters with constraints
+//  4. the plain parameter, which has neither
+//  5. the rest of the path
+//
+// A node has one parent, and a search always reaches it at the same position in the path. Therefore no search visits a node twice.
 type node struct {
-	text, mask uint64  // up to eight bytes, the first of them the lowest, and 0xFF for each of them
-	children   []*node // by the first byte of their text, from low on; nil where there is none
-	plain      *node   // behind a segment: no text, and at most one child, whose text begins with a slash
+	text, mask uint64  // up to eight bytes, the first one lowest; mask has 0xFF for each byte
+	children   []*node // indexed by the first byte of their text minus low; nil where there is none
+	plain      *node   // behind a plain parameter: a node without text and with at most one child, whose text begins with a slash
 	route      *Route  // for a path that ends here
-	size       uint8   // of text; 0 only of the root and behind parameters
+	size       uint8   // the length of text; 0 only for the root and behind parameters
 	low        byte
-	special    bool // there are params, or rest
+	special    bool // there are params or rest
 	params     []*paramEdge
-	rest       *Route // for what is left of the path, also if that is nothing
+	rest       *Route // matches the remaining path, even if that is empty
 }
 
-// span is where the value of a parameter stands in a path, or in a host.
+// span is the position of a parameter's value in a path or a host.
 type span struct{ start, end int32 }
 
-// in returns what stands there.
+// in returns the value in b.
 func (s span) in(b []byte) []byte { return b[s.start:s.end:s.end] }
 
 // spans are the values of the parameters of a route, those of the host first.
 type spans [maxParams]span
 
-// paramEdge is a parameter that is not plain, and what follows it.
+// paramEdge is a parameter with constraints or with text behind it.
 type paramEdge struct {
 	part
-	behind []byte // text of part
-	below  node   // without text
+	behind []byte // the text of part
+	below  node   // the node behind it, without text
 }
 
-// add puts a route into the tree of which n is the root. It returns the route that is there already for
-// the same paths, if there is one.
+// add adds a route to the tree with the root n. If the tree has a route for the same paths already, add returns that route.
 func (n *node) add(p pattern, r *Route) (other *Route) {
 	for i, part := range p {
 		switch part.kind {
@@ -70,7 +73,7 @@ func (n *node) add(p pattern, r *Route) (other *Route) {
 	return n.route
 }
 
-// addText returns the node that the text leads to from n, which is made if it is not there.
+// addText returns the node behind the text below n. It makes the nodes that are missing.
 func (n *node) addText(text string) *node {
 	for text != "" {
 		child := n.child(text[0])
@@ -96,12 +99,12 @@ func newNode(text uint64, size int) *node {
 	return &node{text: text & mask, mask: mask, size: uint8(size)}
 }
 
-// cut takes the first bytes off the text.
+// cut removes the first bytes of the text.
 func (n *node) cut(size int) {
 	n.text, n.mask, n.size = n.text>>(8*size), n.mask>>(8*size), n.size-uint8(size)
 }
 
-// addChild adds a child whose text begins as that of no other one.
+// addChild adds a child. No other child of n has a text that begins with the same byte.
 func (n *node) addChild(child *node) {
 	first := byte(child.text)
 	if len(n.children) == 0 {
@@ -117,7 +120,7 @@ func (n *node) addChild(child *node) {
 	n.children[first-n.low] = child
 }
 
-// child returns the child whose text begins with the byte, nil if there is none.
+// child returns the child whose text begins with the byte, or nil.
 func (n *node) child(first byte) *node {
 	if i := int(first) - int(n.low); uint(i) < uint(len(n.children)) {
 		return n.children[i]
@@ -125,7 +128,7 @@ func (n *node) child(first byte) *node {
 	return nil
 }
 
-// addParam is addText for a parameter.
+// addParam returns the node behind a parameter below n. It makes the node if it is missing.
 func (n *node) addParam(p part) *node {
 	if p.text == "" && len(p.constraints) == 0 {
 		if n.plain == nil {
@@ -149,8 +152,7 @@ func (n *node) addParam(p part) *node {
 	return &edge.below
 }
 
-// find returns the route for the path, nil if there is none, and puts the values of its parameters into
-// values, from depth on. n is the root.
+// find returns the route for the path, or nil. It stores the parameters in values, beginning at depth. n is the root.
 func (n *node) find(path []byte, values *spans, depth int) *Route {
 	if len(path) == 0 || path[0] != '/' {
 		return nil
@@ -158,14 +160,14 @@ func (n *node) find(path []byte, values *spans, depth int) *Route {
 	return n.findFrom(path, 1, values, depth)
 }
 
-// findFrom is find below any node, of which the text ends at i.
+// findFrom continues a search at n, whose text ends at position i of the path.
 func (n *node) findFrom(path []byte, i int, values *spans, depth int) *Route {
 	for i < len(path) {
 		next := word(path, i)
 		if child := n.child(byte(next)); child != nil && child.begins(next, len(path)-i) {
 			behind := i + int(child.size)
 			if n.plain == nil && !n.special {
-				n, i = child, behind // there is no other way: no need to come back
+				n, i = child, behind // there is no other edge, so no need to come back
 				continue
 			}
 			if r := child.findFrom(path, behind, values, depth); r != nil {
@@ -199,7 +201,7 @@ func (n *node) findFrom(path []byte, i int, values *spans, depth int) *Route {
 	return n.route
 }
 
-// findSpecial is find without the children of n.
+// findSpecial continues a search at n without its children.
 func (n *node) findSpecial(path []byte, i int, values *spans, depth int) *Route {
 	for _, edge := range n.params {
 		if behind, ok := edge.match(path, i, &values[depth]); ok {
@@ -220,12 +222,12 @@ func (n *node) findSpecial(path []byte, i int, values *spans, depth int) *Route 
 	return n.rest
 }
 
-// begins reports whether what is left, of which there are so many bytes, begins with the text of n.
+// begins reports whether the rest of the path begins with the text of n. left has its first bytes, and size is its length.
 func (n *node) begins(left uint64, size int) bool {
 	return (left^n.text)&n.mask == 0 && size >= int(n.size)
 }
 
-// segmentEnd returns where the segment ends that begins at i.
+// segmentEnd returns the end of the segment that begins at i.
 func segmentEnd(path []byte, i int) int {
 	for ; i < len(path); i += 8 {
 		if at := slashIn(word(path, i)); at < 8 {
@@ -235,8 +237,7 @@ func segmentEnd(path []byte, i int) int {
 	return len(path)
 }
 
-// word returns the eight bytes at i as a number, the first of them the lowest; what is behind
-// the end is 0.
+// word returns the eight bytes at i as a number, the first one lowest. Bytes behind the end of path are 0.
 func word(path []byte, i int) uint64 {
 	if i+8 <= len(path) {
 		return binary.LittleEndian.Uint64(path[i:])
@@ -244,7 +245,7 @@ func word(path []byte, i int) uint64 {
 	return lastWord(path, i)
 }
 
-// lastWord is word for less than eight bytes.
+// lastWord returns the last bytes of path, fewer than eight, as a word.
 func lastWord(path []byte, i int) (w uint64) {
 	if from := len(path) - 8; from >= 0 {
 		return binary.LittleEndian.Uint64(path[from:]) >> (8 * uint(i-from))
@@ -258,14 +259,14 @@ func lastWord(path []byte, i int) (w uint64) {
 // wordOf returns the first eight bytes of the text.
 func wordOf(text string) uint64 { return word([]byte(text), 0) }
 
-// slashIn returns which byte of a word is the first slash, 8 if none is.
+// slashIn returns the index of the first slash in a word, or 8.
 func slashIn(w uint64) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	w ^= '/' * ones
-	return bits.TrailingZeros64((w-ones)&^w&highs) / 8 // its lowest bit is in the first byte that is 0
+	return bits.TrailingZeros64((w-ones)&^w&highs) / 8 // the lowest bit set is in the first byte that is 0
 }
 
-// match cuts the value of the parameter off the path, where it begins at i.
+// match stores the value of the parameter, which begins at i, and returns the position behind its text.
 func (e *paramEdge) match(path []byte, i int, value *span) (behind int, ok bool) {
 	end := segmentEnd(path, i)
 	if len(e.behind) > 0 {

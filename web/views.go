@@ -12,33 +12,34 @@ import (
 	"sync"
 )
 
-// Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements it. Render may be called by any number of
-// goroutines at once, and should escape the data that it puts into HTML. ctx is the [*Ctx] of the request, through which
-// Render can reach the user, the language or a nonce. w is a buffer: nothing is sent if Render fails.
+// Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements it.
 type Views interface {
+	// Render writes the HTML of a page to w, and escapes the data of the page. ctx is the [*Ctx] of the request, through which
+	// Render can reach the user, the language or a nonce. w is a buffer, so nothing is sent if Render fails. Render may be called
+	// concurrently.
 	Render(ctx context.Context, w io.Writer, page Page) error
 }
 
-// Page says what Views renders.
+// Page describes a page for Views to render.
 type Page struct {
-	// Name is the name of the template.
+	// Name is the name of the template that renders the page, such as "users/list".
 	Name string
 
-	// Data is what the template shows.
+	// Data is the value that the template gets, the dot of html/template. It may be nil.
 	Data any
 
 	// Layout is the name of the template around the page. If it is empty, Views uses its default layout, if it has one.
 	Layout string
 
-	// NoLayout renders the page without a layout. Layout is ignored then.
+	// NoLayout renders the page without a layout and ignores Layout. The default is false.
 	NoLayout bool
 }
 
-// Render sends the HTML that Config.Views makes of a template and data, in the default layout. See RenderPage.
+// Render renders a template with data, in the default layout of Config.Views, and sends the HTML. See [Ctx.RenderPage].
 func (c *Ctx) Render(name string, data any) error { return c.RenderPage(Page{Name: name, Data: data}) }
 
-// RenderPage sends the HTML that Config.Views makes of a page. The Content-Type is text/html in UTF-8 unless one was set. If
-// rendering fails, nothing is sent.
+// RenderPage renders a page with Config.Views and sends the HTML. The Content-Type is text/html in UTF-8 unless one was set. If
+// rendering fails or Config.Views is nil, RenderPage returns an error and sends nothing.
 func (c *Ctx) RenderPage(page Page) error {
 	views := c.app.config.Views
 	if views == nil {
@@ -53,32 +54,34 @@ func (c *Ctx) RenderPage(page Page) error {
 	return nil
 }
 
-// TemplatesConfig is where Templates come from. The zero value of each field but FS is its default.
+// TemplatesConfig holds the settings of Templates. FS is required.
 type TemplatesConfig struct {
-	// FS has the files, as an embed.FS or os.DirFS has.
+	// FS holds the template files, for example an embed.FS or the result of os.DirFS. It must not be nil.
 	FS fs.FS
 
-	// Extension is what files of templates end in; ".html" by default. It is not part of their names.
+	// Extension is the end of the names of template files. Other files are ignored. Names of templates do not include it. Empty means
+	// ".html".
 	Extension string
 
-	// Layout is the name of the template that pages are in, which has {{template "content" .}} where they
-	// belong; "" for none.
+	// Layout is the name of the default layout: a template that contains {{template "content" .}} at the place of the page. Empty
+	// means that pages have no layout, unless Page.Layout names one.
 	Layout string
 
-	// Partials is the directory of templates, and of others defined in their files, that all pages and layouts may use;
-	// "partials" by default.
+	// Partials is the directory of templates that all pages and layouts can include. Templates defined within its files are
+	// available, too. Empty means "partials". The directory may be missing.
 	Partials string
 
-	// Funcs are functions for templates.
+	// Funcs are functions that templates can call by the name in the map, in addition to those of html/template. It may be nil.
 	Funcs template.FuncMap
 
-	// Reload reads the files each time, for development.
+	// Reload parses the files for each page that is rendered. Use it in development. The default is false: each page is parsed once
+	// for each layout.
 	Reload bool
 }
 
-// Templates are templates of html/template, one in each file. The name of a page is the path of its file without the
-// extension, as "users/list". What a page defines, for example for {{block "title" .}} of its layout, is defined for that
-// page alone.
+// Templates implements [Views] with html/template. Each file holds one template. The name of a page is the path of its file without
+// the extension, such as "users/list". A page can define templates, for example for {{block "title" .}} of its layout; other pages
+// do not see them. Templates may be used concurrently. Make one with NewTemplates.
 type Templates struct {
 	config TemplatesConfig
 
@@ -86,7 +89,8 @@ type Templates struct {
 	ready map[[2]string]*template.Template // by page and layout
 }
 
-// NewTemplates returns the templates in the files. It fails if one of them is malformed.
+// NewTemplates parses all files in config.FS with the extension and returns their templates. It returns an error if a file cannot be
+// read or is malformed.
 func NewTemplates(config TemplatesConfig) (*Templates, error) {
 	if config.Extension == "" {
 		config.Extension = ".html"
@@ -111,7 +115,7 @@ func NewTemplates(config TemplatesConfig) (*Templates, error) {
 	return t, nil
 }
 
-// names returns the names of the templates in a directory and below.
+// names returns the names of the templates in a directory and its subdirectories.
 func (t *Templates) names(dir string) (names []string, err error) {
 	err = fs.WalkDir(t.config.FS, dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -125,10 +129,10 @@ func (t *Templates) names(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Render writes a page to w. It implements [Views] and ignores ctx. A template is never put into itself: a layout that is
-// rendered as a page has no layout.
+// Render writes a page to w. It implements [Views] and ignores ctx. A layout that is rendered as a page gets no layout around it, so
+// that no template contains itself.
 func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
-	name, layout := path.Clean(page.Name), page.Layout // or each of its spellings would be kept
+	name, layout := path.Clean(page.Name), page.Layout // clean, or t.ready would keep a set for each spelling
 	if layout == "" {
 		layout = t.config.Layout
 	}
@@ -145,7 +149,7 @@ func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
 	return set.Execute(w, page.Data)
 }
 
-// find returns what renders a page in a layout.
+// find returns the template that renders a page in a layout. It parses the files unless it has done so before.
 func (t *Templates) find(name, layout string) (set *template.Template, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +164,7 @@ func (t *Templates) find(name, layout string) (set *template.Template, err error
 	return set, nil
 }
 
-// parse reads the files of a page in a layout. What is read later replaces what has the same name.
+// parse reads the files of a page in a layout. A later file replaces templates of earlier files that have the same name.
 func (t *Templates) parse(name, layout string) (*template.Template, error) {
 	set := template.New("").Funcs(t.config.Funcs)
 	partials, err := t.names(t.config.Partials)

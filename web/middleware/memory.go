@@ -12,27 +12,26 @@ import (
 
 // MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
 //
-// It is bounded. If there is no room for a new value, it drops the values that have not been used for the longest time, and
-// does so for each of its parts: a store of 1 MiB or more has 64 parts, each with a lock of its own, and the hash of a key
-// decides where it belongs. Expired values take up room until somebody asks for them or they are dropped; there is no
-// goroutine.
+// A MemoryStore is bounded by MaxBytes. If there is no room for a new value, it drops the values that have not been used for the
+// longest time. A store of 1 MiB or more has 64 parts with a lock each, and the hash of a key selects the part; the order of use is
+// kept for each part. There is no background goroutine: an expired value takes up room until it is read or dropped.
 //
-// A counter, bucket or claim that is dropped begins anew. If clients can fill the store with values of their own, keep what
-// protects the program in another MemoryStore.
+// A counter, bucket or claim that is dropped begins anew. If clients can fill the store with values of their own, keep the counters
+// and buckets that protect the program in another MemoryStore.
 //
-// The zero value is ready to use. A MemoryStore must not be copied.
+// The zero value is ready to use. A MemoryStore may be used concurrently. It must not be copied.
 type MemoryStore struct {
-	// MaxBytes is how much room keys and values may take up, each counted with 128 bytes on top. Zero or less means 64 MiB. It
-	// must not be changed once the store is in use.
+	// MaxBytes limits the room that keys and values take up, in bytes. Each value counts with its key and 128 bytes on top. Zero or
+	// a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
 	MaxBytes int64
 
 	once   sync.Once
 	limit  int64
-	start  time.Time // the zero of the store's clock
+	start  time.Time // when the store's clock was 0
 	seed   maphash.Seed
 	shards []memoryShard // their number is a power of two, and at most 64
 
-	size     atomic.Int64 // of all shards, as costOf counts
+	size     atomic.Int64 // the cost of all values, as costOf counts
 	dropping sync.Mutex   // guards turn; held while values of other shards are dropped
 	turn     uint         // the shard that is next to drop a value
 }
@@ -72,7 +71,7 @@ func after(now int64, ttl time.Duration) int64 {
 	return now + int64(ttl)
 }
 
-// at returns the index of the shard to which the key belongs.
+// at returns the index of the shard that holds the key.
 func (s *MemoryStore) at(key string) int {
 	s.once.Do(s.init)
 	return int(maphash.String(s.seed, key) & uint64(len(s.shards)-1))
@@ -94,16 +93,16 @@ func (s *MemoryStore) lock(ctx context.Context, key string, ttl time.Duration) (
 // fits reports whether a value can be stored at all.
 func (s *MemoryStore) fits(key string, size int) bool { return costOf(key, size) <= s.limit }
 
-// unlock unlocks a shard in which values may have grown, and makes room for them. It drops values of the same shard if there
-// are any, except the value that was used last.
+// unlock unlocks a shard in which values may have grown, and makes room for them. It first drops values of the same shard, except the
+// value that was used last, and then values of other shards.
 func (s *MemoryStore) unlock(h *memoryShard) {
 	h.drop(s.limit)
 	h.mu.Unlock()
 	s.dropElsewhere(h)
 }
 
-// dropElsewhere drops values of all shards but one until the rest fits, one value from each shard in turn. The caller must not
-// hold the lock of a shard. Only one goroutine at a time drops: two would drop what each of them has just stored.
+// dropElsewhere drops values of all shards except one until the rest fits, one value from each shard in turn. The caller must not hold
+// the lock of a shard. Only one goroutine drops at a time: two would drop the values that the other one has just stored.
 func (s *MemoryStore) dropElsewhere(but *memoryShard) {
 	if s.size.Load() <= s.limit {
 		return

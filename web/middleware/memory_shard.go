@@ -13,11 +13,11 @@ import (
 type memoryShard struct {
 	mu     sync.Mutex
 	values map[string]*memoryValue
-	recent memoryValue   // the place in the ring before the first and after the last value
-	size   *atomic.Int64 // of the store
+	recent memoryValue   // the sentinel of the ring, before the first and after the last value
+	size   *atomic.Int64 // the size of the whole store
 }
 
-// memoryValue is a value in a MemoryStore. Nobody outside the store has its bytes.
+// memoryValue is a value in a MemoryStore. Its bytes are never shared with callers.
 type memoryValue struct {
 	key        string
 	value      []byte
@@ -26,9 +26,9 @@ type memoryValue struct {
 }
 
 const (
-	maxDigits      = 20  // of a number, with its sign
-	memoryOverhead = 128 // bytes for each value: its struct, its place in the map, what the allocator rounds up
-	memorySlack    = 32  // bytes that a value may leave unused in memory that another one had before
+	maxDigits      = 20  // the longest number, with its sign
+	memoryOverhead = 128 // bytes for each value: its struct, its map entry and the rounding of the allocator
+	memorySlack    = 32  // bytes that a value may leave unused when it reuses the memory of the previous one
 )
 
 // costOf returns how much room a value takes up.
@@ -39,7 +39,7 @@ func (h *memoryShard) init(size *atomic.Int64) {
 	h.recent.prev, h.recent.next = &h.recent, &h.recent
 }
 
-// find returns the value of a key, nil if it is missing or has expired, and makes it the one used last.
+// find returns the value of a key and marks it as the one used last. It returns nil if the key is missing or has expired.
 func (h *memoryShard) find(key string, now int64) *memoryValue {
 	v := h.values[key]
 	switch {
@@ -63,7 +63,7 @@ func (h *memoryShard) use(v *memoryValue) {
 	v.prev.next, v.next.prev = v, v
 }
 
-// unlink takes v out of the ring if it is in it.
+// unlink takes v out of the ring, unless v is new.
 func (v *memoryValue) unlink() {
 	if v.next != nil {
 		v.prev.next, v.next.prev = v.next, v.prev
@@ -88,7 +88,7 @@ func (h *memoryShard) setNumber(key string, n, expires int64) {
 	h.set(key, strconv.AppendInt(digits[:0], n, 10), expires)
 }
 
-// entry returns the value of a key as the one that was used last. It is a new one with no bytes if the key is missing.
+// entry returns the value of a key and marks it as the one used last. If the key is missing, entry makes an empty value.
 func (h *memoryShard) entry(key string, expires int64) *memoryValue {
 	v := h.values[key]
 	if v == nil {
@@ -101,7 +101,7 @@ func (h *memoryShard) entry(key string, expires int64) *memoryValue {
 	return v
 }
 
-// number returns the value as a number. ok is false if it is not one as setNumber writes it.
+// number returns the value as a number. ok is false if the value is not a number in the form that setNumber writes.
 func (v *memoryValue) number() (n int64, ok bool) {
 	n, err := strconv.ParseInt(string(v.value), 10, 64)
 	var digits [maxDigits]byte
@@ -117,15 +117,14 @@ func (h *memoryShard) remove(v *memoryValue) {
 	}
 }
 
-// drop removes values that were not used for the longest time until the store has no more than limit, except the value that
-// was used last.
+// drop removes the least recently used values until the size of the store is at most limit. It keeps the value that was used last.
 func (h *memoryShard) drop(limit int64) {
 	for h.size.Load() > limit && h.recent.prev != h.recent.next {
 		h.remove(h.recent.prev)
 	}
 }
 
-// dropOne removes the value that was not used for the longest time. It returns false if there is none.
+// dropOne removes the least recently used value. It returns false if there is none.
 func (h *memoryShard) dropOne() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -139,7 +139,7 @@ func (s *MemoryStore) Take(ctx context.Context, cost int64, buckets []Bucket) (t
 	return taken, nil
 }
 
-// check returns what is wrong with the buckets.
+// check returns an error if the settings of a bucket are not valid, a key is too long, or two buckets have the same key.
 func (s *MemoryStore) check(buckets []Bucket) error {
 	s.once.Do(s.init)
 	for i := range buckets {
@@ -159,7 +159,7 @@ func (s *MemoryStore) check(buckets []Bucket) error {
 	return nil
 }
 
-// full returns when a bucket is full. Its shard is locked.
+// full returns the moment when a bucket is full. Its shard is locked.
 func (s *MemoryStore) full(b *Bucket, now int64) (int64, error) {
 	v := s.shards[s.at(b.Key)].find(b.Key, now)
 	if v == nil {
@@ -172,7 +172,7 @@ func (s *MemoryStore) full(b *Bucket, now int64) (int64, error) {
 	return full, nil
 }
 
-// takeFrom writes the state of a bucket, and takes the cost out of it if taken says so. The shard of the bucket is locked.
+// takeFrom sets the state of a bucket and, if taken is true, takes the cost out of it. The shard of the bucket is locked.
 func (s *MemoryStore) takeFrom(b *Bucket, now, cost int64, taken bool) {
 	full, _ := s.full(b, now)
 	p, _ := b.plan()

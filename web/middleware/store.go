@@ -21,18 +21,19 @@ import (
 //   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash what may be longer.
 //   - A value is any sequence of bytes, and belongs to the caller: the Store keeps a copy and returns a copy. nil and an empty
 //     slice are the same value. A key with the empty value is not a missing key.
-//   - A positive ttl is how long the value lasts. It never expires early, and a Store with a coarse clock rounds ttl up. With
-//     ttl 0 the value does not expire. A negative ttl is an error, so that time.Until of a moment that has passed cannot keep
-//     a value forever.
+//   - A positive ttl is how long the value lasts. The value never expires early; a Store with a coarse clock rounds ttl up. With
+//     ttl 0 the value does not expire. A negative ttl is an error. So if a program computes ttl with time.Until and the moment has
+//     passed, it gets an error instead of a value that lasts forever.
 //   - An expired value is a missing key. A bounded Store may also drop values that have not expired.
-//   - If ctx is done, a method returns an error and does nothing. It also gives up waiting when ctx is done; then the step may
-//     have happened or not.
-//   - An error means that the Store does not know. It never reports a failure as a missing key.
+//   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, it
+//     returns an error too, but the Store may have made the change.
+//   - A Store returns an error if it cannot tell whether a key exists. It never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
 	Get(ctx context.Context, key string) (value []byte, found bool, err error)
 
-	// Set gives a key a value, which replaces any value it has. The error is ErrValueTooLarge if the value can never fit.
+	// Set stores a value under a key and replaces any value that the key has. The error is ErrValueTooLarge if the value can never
+	// fit.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
 	// Delete removes a key. It does nothing if the key is missing.
@@ -43,47 +44,46 @@ type Store interface {
 type Adder interface {
 	Store
 
-	// Add gives a key a value if it is missing, and returns added == true. Otherwise it changes nothing and returns the value
-	// that the key has.
+	// Add stores a value under a key that is missing, and returns added == true. If the key exists, Add changes nothing and returns
+	// its value as existing.
 	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (existing []byte, added bool, err error)
 }
 
-// Swapper is a Store in which a value can be changed on the condition that nobody else has changed it. See [Adder.Add] for the
-// condition that the key is missing.
+// Swapper is a Store that can change a value on the condition that no other caller has changed it. For the condition that the key is
+// missing, see [Adder.Add].
 type Swapper interface {
 	Store
 
-	// CompareAndSwap gives a key the value replacement and the new ttl, if its value equals old. swapped is false if it has
-	// another value or is missing; then nothing changes.
+	// CompareAndSwap stores the value replacement with the new ttl under a key whose value equals old. If the key is missing or has
+	// another value, swapped is false and nothing changes.
 	CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (swapped bool, err error)
 
-	// CompareAndDelete removes a key if its value equals old. deleted is false if it has another value or is missing.
+	// CompareAndDelete removes a key if its value equals old. If the key is missing or has another value, deleted is false.
 	CompareAndDelete(ctx context.Context, key string, old []byte) (deleted bool, err error)
 }
 
-// Counter is a Store with counters. A counter is a value that is a decimal number, such as "-7", in the range of int64. Get and
-// the other methods see it as that text.
+// Counter is a Store with counters. A counter is a value that is a decimal number in the range of int64, such as "-7". Get returns
+// it as that text, and Set can store it.
 type Counter interface {
 	Store
 
 	// Incr adds n, which may be negative or 0, to the number of a key and returns the sum. A missing key counts as 0 and is
-	// created with ttl. If the key exists, Incr ignores ttl and leaves the expiry alone.
+	// created with ttl. If the key exists, Incr ignores ttl and does not change the expiry.
 	//
-	// left is how long the counter lasts from now on, rounded up, or 0 if it does not expire. If the value is not a number, or
-	// the sum is not in the range of int64, Incr returns an error and changes nothing.
+	// left is how long the counter still lasts, rounded up, or 0 if it does not expire. If the value is not a number, or the sum
+	// is not in the range of int64, Incr returns an error and changes nothing.
 	Incr(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error)
 }
 
-// Toucher is a Store in which a value can be kept for longer without writing it again, for example a session in use.
+// Toucher is a Store that can keep a value for longer without writing it again, for example a session in use.
 type Toucher interface {
 	Store
 
-	// Touch gives a key a new ttl, as Set would, and leaves its value alone. found is false if the key is missing.
+	// Touch gives a key a new ttl, as Set would, and does not change its value. found is false if the key is missing.
 	Touch(ctx context.Context, key string, ttl time.Duration) (found bool, err error)
 }
 
-// need returns a Store as the interface T. It panics if the Store lacks a method of T, with the name of the middleware that needs
-// it.
+// need returns s as the interface T. If s lacks a method of T, need panics with the name of the middleware that needs it.
 func need[T Store](middleware string, s Store) T {
 	capable, ok := s.(T)
 	if !ok {

@@ -4,8 +4,8 @@ import "time"
 
 // The arithmetic of token buckets, without a store and without a clock.
 //
-// A bucket is the moment when it is full again. It is that moment, and not a number of tokens, which is stored: nothing has to
-// be refilled, and a bucket whose moment has passed is the same as a bucket that was never used.
+// A bucket is stored as the moment when it is full again, not as a number of tokens. So nothing has to be refilled, and a bucket
+// whose moment has passed is the same as a bucket that was never used.
 //
 //	full bucket          one token gone           empty bucket
 //	full ≤ now           full = now + interval    full = now + Burst·interval
@@ -15,9 +15,9 @@ import "time"
 // maxBucket is the longest time in which a bucket may fill up, about 73 years. Sums of times stay in the range of int64.
 const maxBucket = 1 << 61
 
-// plan is a bucket with its settings checked.
+// plan is the checked settings of a bucket.
 type plan struct {
-	interval int64 // until one token comes back, rounded up, so that rounding is not in the client's favor
+	interval int64 // the time until one token comes back, rounded up so that rounding does not favor the client
 	burst    int64
 }
 
@@ -36,8 +36,8 @@ func (b *Bucket) plan() (p plan, err error) {
 	return p, nil
 }
 
-// take returns when a bucket is full again after cost tokens were taken at the moment now, and how long it takes until that
-// is possible: 0 if it is now, and negative if it never is. full is the moment before.
+// take takes cost tokens at the moment now out of a bucket that is full at the moment full. next is when the bucket is full again.
+// wait is how long the caller has to wait until the bucket has enough tokens: 0 if it has them now, negative if it never will.
 func (p plan) take(full, now, cost int64) (next int64, wait time.Duration) {
 	full = max(full, now)
 	switch {
@@ -53,7 +53,7 @@ func (p plan) take(full, now, cost int64) (next int64, wait time.Duration) {
 	return next, wait
 }
 
-// show writes the state of a bucket that is full at the moment full into b.
+// show sets Left, RetryAfter and ResetAfter of b, a bucket that is full at the moment full.
 func (p plan) show(b *Bucket, full, now int64, wait time.Duration) {
 	reset := max(full-now, 0)
 	b.Left = max(p.burst*p.interval-reset, 0) / p.interval

@@ -12,19 +12,20 @@ import (
 type Taker interface {
 	Store
 
-	// Take takes cost tokens out of each of the buckets and reports whether it has. If one of them has fewer, Take takes
-	// nothing from any. In both cases it sets Left, RetryAfter and ResetAfter of all buckets, unless it returns an error.
+	// Take takes cost tokens out of each bucket and returns taken == true. If one bucket has fewer tokens, Take takes none from any
+	// bucket and returns false. In both cases it sets Left, RetryAfter and ResetAfter of all buckets, unless it returns an error.
 	//
-	// The cost may be 0, to learn the state only, which never fails, and negative, to give tokens back. A bucket never has
-	// more than Burst tokens. The keys of the buckets have to differ.
+	// With the cost 0, Take only reads the state, and taken is true. A negative cost gives tokens back, but a bucket never has more
+	// than Burst tokens. The keys of the buckets have to differ.
 	//
-	// The clock is the Store's, so that all processes that share the Store agree. Rounding never lets a client have more than
+	// Take uses the clock of the Store, so that all processes that share the Store agree. Rounding never lets a client have more than
 	// the limit. Take does not keep the slice.
 	Take(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error)
 }
 
-// Bucket is a token bucket in a call of [Taker.Take]. Only its key and the time when it is full again are stored, so that Limit,
-// Window and Burst may change from one call to the next. A bucket that is full takes up no room.
+// Bucket is a token bucket in a call of [Taker.Take]. The caller sets Key, Limit, Window and Burst, and Take sets the other fields.
+// The Store keeps only the key and the time when the bucket is full again. So Limit, Window and Burst may change from one call to the
+// next, and a full bucket takes up no room.
 type Bucket struct {
 	// Key is the name of the bucket in the Store, such as "login:203.0.113.7".
 	Key string
@@ -32,17 +33,19 @@ type Bucket struct {
 	// Limit is how many tokens come back in each Window. It has to be positive.
 	Limit int64
 
-	// Window is the time for Limit tokens. It has to be positive. MemoryStore rounds Window/Limit up to whole nanoseconds.
+	// Window is the time in which Limit tokens come back. It has to be positive. MemoryStore rounds Window/Limit up to whole
+	// nanoseconds.
 	Window time.Duration
 
-	// Burst is how many tokens the bucket holds; Limit by default. It has to come back within 73 years.
+	// Burst is how many tokens the bucket holds when it is full. Zero means Limit. A negative value is an error. An empty bucket has
+	// to be full again within 73 years.
 	Burst int64
 
-	// Left is how many tokens were left by Take.
+	// Left is how many whole tokens the bucket has after Take.
 	Left int64
 
 	// RetryAfter is how long it takes from the call of Take until this bucket has enough tokens for the same cost, rounded up.
-	// It is 0 if the bucket has had enough, and negative if the cost is more than Burst.
+	// It is 0 if the bucket had enough, and negative if the cost is more than Burst.
 	RetryAfter time.Duration
 
 	// ResetAfter is how long it takes from the call of Take until the bucket is full, rounded up.
