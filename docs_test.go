@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,8 +13,8 @@ import (
 
 // Every page of docs/ is checked:
 //
-//   - A block of Go is a whole program, which is vetted in a module of its own, or it appears in a test file, so that it runs with the tests.
-//     Only the indentation may differ.
+//   - A block of Go appears in a test file of this package or in a file below docs/ or examples/, so that it runs with the tests. Only the
+//     indentation may differ. Other blocks of Go are whole programs, which are vetted in a module of their own.
 //   - Other blocks are in one of docsLanguages.
 //   - Relative links lead to files of the repository, and their fragments to headings.
 //
@@ -21,9 +22,6 @@ import (
 
 // docsLanguages are the languages of blocks that are not compiled.
 var docsLanguages = []string{"sh", "text", "json", "diff", "yaml", "toml", "dockerfile", "ini", "nginx", "html", "xml", "sql"}
-
-// docsTests are the test files whose code pages may show. Names that do not exist match nothing.
-var docsTests = []string{"*_test.go", "docs/*_test.go", "examples/*_test.go", "examples/*/*_test.go"}
 
 func docsPages(t *testing.T) []string {
 	t.Helper()
@@ -34,17 +32,26 @@ func docsPages(t *testing.T) []string {
 	return pages
 }
 
-// docsSources returns the text of all files of docsTests.
+// docsSources returns the text of the files whose code pages may show.
 func docsSources(t *testing.T) (sources []string) {
 	t.Helper()
-	for _, pattern := range docsTests {
-		names, err := filepath.Glob(pattern)
+	names, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"docs", "examples"} {
+		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+			if filepath.Ext(name) == ".go" {
+				names = append(names, name)
+			}
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range names {
-			sources = append(sources, textOf(t, name))
-		}
+	}
+	for _, name := range names {
+		sources = append(sources, "\n"+textOf(t, name))
 	}
 	return sources
 }
@@ -82,10 +89,11 @@ func checkBlocks(page string, sources []string) (programs, complaints []string) 
 			if !slices.Contains(docsLanguages, b.lang) {
 				complaints = append(complaints, fmt.Sprintf("line %d: nothing checks a block of %q; see docsLanguages", b.line, b.lang))
 			}
+		case isShownIn(sources, b.text):
 		case strings.HasPrefix(b.text, "package main\n"):
 			programs = append(programs, b.text)
-		case !isShownIn(sources, b.text):
-			complaints = append(complaints, fmt.Sprintf("line %d: neither a program nor a part of a test file: %.60q", b.line, b.text))
+		default:
+			complaints = append(complaints, fmt.Sprintf("line %d: neither a program nor a part of a file that is tested: %.60q", b.line, b.text))
 		}
 	}
 	return programs, complaints
