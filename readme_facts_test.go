@@ -16,30 +16,44 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// readmeTable returns the rows of the table under a heading, without its head.
-func readmeTable(t *testing.T, heading string) (rows [][]string) {
+// tableOf returns the rows of the table on a page that has this head, without the head.
+func tableOf(t *testing.T, page, head string) (rows [][]string) {
 	t.Helper()
-	_, text, ok := strings.Cut(readme(t), "\n## "+heading+"\n")
+	_, text, ok := strings.Cut(textOf(t, page), "\n"+head+"\n")
 	if !ok {
-		t.Fatalf("README.md has no chapter %s", heading)
+		t.Fatalf("%s has no table with the head %s", page, head)
 	}
-	text, _, _ = strings.Cut(text, "\n## ")
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "|") {
-			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-			for i := range cells {
-				cells[i] = strings.TrimSpace(cells[i])
-			}
-			rows = append(rows, cells)
+		if !strings.HasPrefix(line, "|") {
+			break
 		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows = append(rows, cells)
 	}
 	if len(rows) < 3 {
-		t.Fatalf("chapter %s has no table", heading)
+		t.Fatalf("%s: no rows below %s", page, head)
 	}
-	return rows[2:]
+	return rows[1:]
 }
 
-func TestReadmeDefaults(t *testing.T) {
+// compareTable compares the first two cells of the rows with what the code says.
+func compareTable(t *testing.T, page, head string, want map[string]string) {
+	t.Helper()
+	for _, row := range tableOf(t, page, head) {
+		if want[row[0]] != row[1] {
+			t.Errorf("%s: %s says %q, the code %q", row[0], page, row[1], want[row[0]])
+		}
+		delete(want, row[0])
+	}
+	for name := range want {
+		t.Errorf("%s does not say %s", page, name)
+	}
+}
+
+func TestDocsDefaults(t *testing.T) {
 	var set settings
 	set.resolve(&Server{})
 	kib := func(n int) string {
@@ -64,7 +78,8 @@ func TestReadmeDefaults(t *testing.T) {
 		"`MaxRequestBodySize`":                      kib(int(set.maxBody)) + ", streams unlimited",
 		"chunk line, chunk extensions of a message": kib(set.chunks.Line) + ", " + kib(set.chunks.Overhead),
 		"trailers":                                  kib(set.chunks.Trailer),
-		"`ReadTimeout`, `WriteTimeout`":             none(set.read + set.write),
+		"`ReadTimeout`":                             none(set.read),
+		"`WriteTimeout`":                            none(set.write),
 		"no progress in writing":                    set.progress.String(),
 		"`IdleTimeout`":                             fmt.Sprintf("%ds", int(set.idle.Seconds())),
 		"`TLSHandshakeTimeout`":                     set.handshake.String(),
@@ -74,18 +89,10 @@ func TestReadmeDefaults(t *testing.T) {
 		"`MaxConnsPerIP`":                           none(time.Duration((&Server{}).MaxConnsPerIP)),
 		"decompressed bodies":                       fmt.Sprintf("%s, ratio %d over 1 MiB", kib(coding.DefaultMaxSize), coding.DefaultMaxRatio),
 	}
-	for _, row := range readmeTable(t, "Safe by default") {
-		if want[row[0]] != row[1] {
-			t.Errorf("%s: README.md says %q, the code %q", row[0], row[1], want[row[0]])
-		}
-		delete(want, row[0])
-	}
-	for name := range want {
-		t.Errorf("README.md does not say %s", name)
-	}
+	compareTable(t, "docs/limits.md", "| limit | default | beyond the limit |", want)
 }
 
-func TestReadmeClientDefaults(t *testing.T) {
+func TestDocsClientDefaults(t *testing.T) {
 	set := (&HostClient{}).resolve()
 	none := func(d time.Duration) string {
 		if d == 0 {
@@ -104,22 +111,14 @@ func TestReadmeClientDefaults(t *testing.T) {
 		"dial through a proxy":      defaultProxyTimeout.String(),
 		"TLS handshake of a client": maxClientHandshake.String(),
 		"`MaxResponseHeaderBytes`":  fmt.Sprintf("%d KiB", set.head.Head>>10),
-		"fields of an answer":       fmt.Sprint(set.head.Fields),
-		"interim answers":           fmt.Sprint(maxInterim),
+		"headers of a response":     fmt.Sprint(set.head.Fields),
+		"interim responses":         fmt.Sprint(maxInterim),
 		"`MaxResponseBodySize`":     fmt.Sprintf("%d MiB, streams unlimited", set.maxBody>>20),
 		"`MaxRedirects`":            fmt.Sprintf("%d; `Get` follows %d", (&Client{}).MaxRedirects, maxGetRedirects),
-		"requests sent again":       "once, and only if the server cannot have acted on them or they are idempotent",
+		"retries":                   "one, and only if the server cannot have acted on the request or the request is idempotent",
 		"wait for 100 (Continue)":   maxContinueWait.String(),
 	}
-	for _, row := range readmeTable(t, "Calling others") {
-		if want[row[0]] != row[1] {
-			t.Errorf("%s: README.md says %q, the code %q", row[0], row[1], want[row[0]])
-		}
-		delete(want, row[0])
-	}
-	for name := range want {
-		t.Errorf("README.md does not say %s", name)
-	}
+	compareTable(t, "docs/limits.md", "| limit of a client | default | beyond the limit |", want)
 }
 
 // refusedBytes are requests for each row of the table of what is refused.
@@ -128,12 +127,12 @@ var refusedBytes = map[string][]string{
 		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
 	},
-	"two Content-Length, equal or not, or a list of them": {
+	"two Content-Length headers, equal or not, or a list of lengths in one": {
 		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
 		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
 		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na",
 	},
-	"Transfer-Encoding that does not end in one `chunked`": {
+	"Transfer-Encoding that does not end in exactly one `chunked`": {
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \r\n\r\n0\r\n\r\n",
@@ -145,7 +144,7 @@ var refusedBytes = map[string][]string{
 	"Transfer-Encoding in HTTP/1.0": {
 		"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 	},
-	"bare LF or bare CR as a line end": {
+	"a bare LF or a bare CR as a line end": {
 		"GET / HTTP/1.1\nHost: a\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\rB: c\r\n\r\n",
@@ -158,24 +157,24 @@ var refusedBytes = map[string][]string{
 		"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /\x7f HTTP/1.1\r\nHost: a\r\n\r\n",
 	},
-	"blank before the colon, line that begins with a blank (obs-fold)": {
+	"whitespace before the colon, or a line that begins with whitespace (obs-fold)": {
 		"GET / HTTP/1.1\r\nHost: a\r\nX : b\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n\tc\r\n\r\n",
 	},
-	"no Host, two of them, or one that is not a host": {
+	"no Host header, two of them, or a value that is not a host": {
 		"GET / HTTP/1.1\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: user@a\r\n\r\n",
 	},
-	"target with a fragment, a bad escape, a backslash, or bytes above 0x7F": {
+	"a target with a fragment, a bad escape, a backslash, or bytes above 0x7F": {
 		"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /a%zz HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /\xc3\xa9 HTTP/1.1\r\nHost: a\r\n\r\n",
 	},
-	"malformed chunk size, extension, or end": {
+	"a malformed chunk size, chunk extension, or end of a chunk": {
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;=\r\na\r\n0\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
@@ -188,19 +187,20 @@ var refusedBytes = map[string][]string{
 		"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
 		"GET / HTTP/0.9\r\nHost: a\r\n\r\n",
 	},
-	"TRACE, unless `AllowTrace`": {
+	"TRACE, unless `AllowTrace` is set": {
 		"TRACE / HTTP/1.1\r\nHost: a\r\n\r\n",
 	},
 }
 
 // Each row gets its status, the handler sees nothing, and no further request is served.
-func TestReadmeRefusals(t *testing.T) {
+func TestDocsRefusals(t *testing.T) {
 	called := false
 	s := &Server{
 		Handler: func(*RequestCtx) { called = true },
 		Logger:  log.New(io.Discard, "", 0),
 	}
-	for _, row := range readmeTable(t, "What is refused") {
+	rows := tableOf(t, "docs/refusals.md", "| request | status |")
+	for _, row := range rows {
 		if len(refusedBytes[row[0]]) == 0 {
 			t.Errorf("%s: no bytes show it", row[0])
 		}
@@ -216,13 +216,16 @@ func TestReadmeRefusals(t *testing.T) {
 			called = false
 		}
 	}
-	if n := len(readmeTable(t, "What is refused")); n != len(refusedBytes) {
-		t.Errorf("%d rows, %d with bytes", n, len(refusedBytes))
+	if len(rows) != len(refusedBytes) {
+		t.Errorf("%d rows, %d with bytes", len(rows), len(refusedBytes))
 	}
 }
 
+// conversions is the head of the table of what replaces the names of net/http.
+const conversions = "| net/http | gallop |"
+
 // Whatever the right side of the table names is used by an example, or at least by a test of what fasthttp shows.
-func TestReadmeConversions(t *testing.T) {
+func TestDocsConversions(t *testing.T) {
 	var examples strings.Builder
 	names, err := filepath.Glob("example_*test.go")
 	if err != nil {
@@ -236,7 +239,11 @@ func TestReadmeConversions(t *testing.T) {
 		examples.Write(src)
 	}
 	code := regexp.MustCompile("`([^`]+)`")
-	for _, row := range readmeTable(t, "Coming from net/http") {
+	page := "docs/from-nethttp.md"
+	if !strings.Contains(textOf(t, page), conversions) {
+		page = "README.md"
+	}
+	for _, row := range tableOf(t, page, conversions) {
 		spans := code.FindAllStringSubmatch(row[1], -1)
 		if len(spans) == 0 {
 			t.Errorf("%s: nothing to look for", row[0])
@@ -257,7 +264,7 @@ func TestDocsHaveTheReasons(t *testing.T) {
 		lists  map[string]int // how many reasons there are at least
 	}{
 		"docs/migrate-from-fasthttp.md": {"What an RFC is against:", map[string]int{"fasthttp": 10, "fiber": 10, "router": 1}},
-		"docs/from-nethttp.md":          {"# Coming from net/http", map[string]int{"nethttp": 20, "suites": 3, "connect": 2, "go-github": 1}},
+		"docs/from-nethttp.md":          {"\n## net/http's own tests", map[string]int{"nethttp": 20, "suites": 3, "connect": 2, "go-github": 1}},
 	} {
 		_, text, found := strings.Cut(textOf(t, page), from.begins)
 		if !found {
