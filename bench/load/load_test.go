@@ -303,7 +303,7 @@ func TestBacklog(t *testing.T) {
 		return float64(done) / r.Seconds
 	}
 	free := rate()
-	plan.Rate = 3e6 // more than are answered, fewer than can be thought up
+	plan.Rate = 3e6 // more than the server can handle, fewer than the load can generate
 	if behind := rate(); behind < free/10 {
 		t.Errorf("%.0f requests/s, and %.0f when millions are due", free, behind)
 	}

@@ -7,7 +7,7 @@
 //	go run ./cmd/reliability -server fasthttp R9 R14  # two of them against a peer
 //	go run ./cmd/reliability -full R13                # a thousand restarts
 //
-// It prints the seed, the counts and one verdict line a scenario, then a table, and exits with 1 if a goal was missed.
+// It prints the seed, the counts and one verdict line per scenario, then a table, and exits with 1 if a goal was missed.
 package main
 
 import (

@@ -236,7 +236,7 @@ func encodeMap(of *plan) func(*encoder, reflect.Value) bool {
 }
 
 func (r *record) encode(e *encoder, v reflect.Value) bool {
-	const number = 24 // bytes, and what a field takes beside its name
+	const number = 24 // bytes per field besides its name
 	e.need(len(r.fields) * (2*number + 8))
 	e.b = append(e.b, '{')
 	first := true

@@ -77,7 +77,7 @@ type Logger interface {
 // Errors of ListenAndServe in the parent.
 var (
 	ErrOverRecovery              = errors.New("prefork: too many children have ended")
-	ErrOnlyReuseportOnWindows    = errors.New("prefork: on Windows only with Reuseport")
+	ErrOnlyReuseportOnWindows    = errors.New("prefork: Windows requires Reuseport; set it to true")
 	ErrCommandProducerNilCmd     = errors.New("prefork: CommandProducer returned no command")
 	ErrCommandProducerNotStarted = errors.New("prefork: CommandProducer returned a command that is not started")
 )

@@ -54,7 +54,7 @@ func prune(dir string) error {
 			}
 		}
 	}
-	return errors.New("it does not compile whatever is taken out")
+	return errors.New("the tests do not compile, whatever is removed")
 }
 
 var complaint = regexp.MustCompile(`(?m)^(?:vet: )?(\S+_test\.go):(\d+):\d+: (.*)$`)
