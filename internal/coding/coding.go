@@ -3,8 +3,7 @@
 //
 // A [Coding] names one coding, and a [List] holds the codings of a Content-Encoding field. [AppendEncode] encodes a
 // whole body and [Writer] a stream; [AppendDecode] and [Reader] decode. A Reader is a chain of layers, one per coding
-// of its List, and all layers count against the same [Limits]. Decoding without limits is impossible unless both are
-// turned off.
+// of its List, and all layers count against the same [Limits].
 //
 // Nothing here starts a goroutine, so an abandoned stream leaves nothing behind.
 package coding

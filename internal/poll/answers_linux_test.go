@@ -47,8 +47,8 @@ func received(w *Worker, c *Conn) []byte {
 	return nil
 }
 
-// A worker that is overtaken between the call of Later and the end of its run sends the response itself. What has
-// arrived on the connection meanwhile is served afterwards.
+// A worker that is overtaken between the call of Later and the end of its run sends the response itself. Bytes that
+// arrived on the connection meanwhile are served afterwards.
 func TestLaterWhenOvertaken(t *testing.T) {
 	for name, more := range map[string]string{"": "", "with more to read": "c"} {
 		t.Run("alone "+name, func(t *testing.T) {
@@ -98,7 +98,8 @@ func gateReads(h *hooks) (gate *func()) {
 	return gate
 }
 
-// What a worker has read stays unchanged when the worker is overtaken, and the next leader serves those connections.
+// Bytes that a worker has read stay unchanged when the worker is overtaken, and the next leader serves those
+// connections.
 func TestAheadWhenOvertaken(t *testing.T) {
 	var goOn, held, shut chan struct{}
 	h := &hooks{ahead: true}

@@ -10,8 +10,8 @@ import (
 // port] of RFC 3986 §3.2.2, not empty and without user information.
 //
 // It is stricter than the grammar. It refuses forms that are useless as addresses and are only sent to make two
-// parsers disagree: escapes and sub-delims in a name, empty labels (except one at the end), IPvFuture, IPv6 zones,
-// and ports over 65535.
+// parsers disagree. These are escapes and sub-delims in a name, empty labels (except one at the end), IPvFuture, IPv6
+// zones, and ports over 65535.
 func ValidHost(b []byte) bool {
 	_, _, ok := ParseAuthority(b)
 	return ok

@@ -109,7 +109,7 @@ func listen(networks string, serve func(net.Listener)) (addrs []net.Addr, stop f
 // counts holds what the clients saw. Workers add to it after each batch.
 type counts struct {
 	answered atomic.Uint64 // correct responses
-	lost     atomic.Uint64 // requests without a response, or sent before a wrong response
+	lost     atomic.Uint64 // requests without a response, or after a wrong one
 	wrong    atomic.Uint64 // responses to another request, cut short or malformed
 	extra    atomic.Uint64 // connections with bytes after the last response
 	aborts   atomic.Uint64 // requests that were cut off on purpose
