@@ -22,8 +22,8 @@ type figure int
 
 const (
 	rate   figure = iota // requests/s
-	cpu                  // µs a request, user and system
-	user                 // µs a request
+	cpu                  // µs per request, user and system
+	user                 // µs per request
 	p50                  // ms
 	p95                  // ms
 	p99                  // ms
@@ -41,22 +41,22 @@ func (f figure) met(ratio, limit float64) bool {
 	return ratio <= limit
 }
 
-// sample is what one round has measured.
+// sample holds the figures of one round.
 type sample [figures]float64
 
-// hall is where rounds take place: the programs, and a Redis server and another service if they are needed.
+// hall holds what the rounds need: the programs, and a Redis server and another service for workloads that use them.
 type hall struct {
 	dir      string
 	redis    *exec.Cmd
 	store    string // address of the Redis server
 	service  *exec.Cmd
-	neighbor string // address of the service
+	neighbor string // address of the other service
 }
 
-// fiberServers are programs of their own: the directory fiber with one of two module files.
+// fiberServers are separate programs: the directory fiber with one of two module files.
 var fiberServers = map[string]string{"fiber-fasthttp": "go.mod", "fiber-gallop": "gallop.mod"}
 
-// aloneServers are programs of their own, too, which hold one server each: the directories of these names.
+// aloneServers are separate programs that contain only one server each. The values are their directories.
 var aloneServers = map[string]string{"gallop-alone": "./alone/gallop", "fasthttp-alone": "./alone/fasthttp"}
 
 // newHall builds what the comparisons need.
@@ -102,7 +102,7 @@ func (h *hall) furnish(all []comparison) error {
 	return nil
 }
 
-// startService starts what goroutines beside servers call, on the core of the load.
+// startService starts the service that goroutines beside servers call, on the core of the load.
 func (h *hall) startService() (err error) {
 	if h.neighbor, err = child.FreeAddress(); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (h *hall) close() {
 	os.RemoveAll(h.dir)
 }
 
-// target is what a load is put on, and where from.
+// target says which server gets the load, and how.
 type target struct {
 	address string
 	conns   int
@@ -151,7 +151,7 @@ type target struct {
 	shared  bool
 }
 
-// pinned returns a command that runs on one core, unless all is shared.
+// pinned returns a command that runs on one core, or on all cores if shared is set.
 func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
 	if shared {
 		return exec.Command(name, args...)
@@ -226,7 +226,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 		err = syscall.ESRCH
 	}
 	if err == nil && early {
-		err = errors.New("the load has ended early")
+		err = errors.New("the load ended early")
 	}
 	if err != nil {
 		return s, err
