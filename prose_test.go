@@ -39,7 +39,7 @@ const (
 )
 
 // pending matches the paths of files that are not checked yet.
-var pending = regexp.MustCompile(`^(README|CHANGELOG)\.md$|^docs/[^/]*$|^[^/]+\.go$|` +
+var pending = regexp.MustCompile(`^README\.md$|^docs/[^/]*$|^[^/]+\.go$|` +
 	`^(web|nethttp|rest|internal|bench|compat|cmd|examples|expvarhandler|prefork|pprofhandler|negotiate|codec|galloptest|memnet)/`)
 
 // refused returns the pattern that a sentence of a file matches, or "".
