@@ -40,7 +40,7 @@ const (
 
 // pending matches the paths of files that are not checked yet.
 var pending = regexp.MustCompile(`^README\.md$|^docs/[^/]*$|^[^/]*([^t]|[^s]t|[^e]st|[^t]est)\.go$|^(readme|example)\w*_test\.go$|` +
-	`^(web|nethttp|rest|internal|bench|compat|cmd|examples|expvarhandler|prefork|pprofhandler|negotiate|codec|galloptest|memnet)/`)
+	`^(web|nethttp|internal|bench|compat|cmd|expvarhandler|prefork|pprofhandler|negotiate|codec)/`)
 
 // refused returns the pattern that a sentence of a file matches, or "".
 func (s sentence) refused(name string) string {
