@@ -32,7 +32,7 @@ var isAs = regexp.MustCompile(`\b(is|are) as [A-Z\[]`)
 // maxWords is the most words that a sentence of README.md and docs/ has.
 const maxWords = 35
 
-// A line of this file permits a phrase in a file: file | phrase | reason.
+// A line of this file permits a phrase in a file: file | phrase | reason. The phrase is part of a sentence as the test prints it.
 const (
 	allowFile = "testdata/prose_allow.txt"
 	maxAllow  = 20
@@ -112,23 +112,43 @@ func TestProse(t *testing.T) {
 
 type allowedPhrase struct{ file, phrase, reason string }
 
-func readAllowed(t *testing.T) (allowed []allowedPhrase) {
+func readAllowed(t *testing.T) []allowedPhrase {
 	t.Helper()
 	text, err := os.ReadFile(allowFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
+	allowed, err := parseAllowed(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", allowFile, err)
+	}
+	return allowed
+}
+
+func parseAllowed(text string) (allowed []allowedPhrase, err error) {
+	for line := range strings.Lines(text) {
 		part := strings.Split(strings.TrimSpace(line), " | ")
 		if len(part) != 3 || part[0] == "" || part[1] == "" || part[2] == "" {
-			t.Fatalf("%s: %q is not a file, a phrase and a reason", allowFile, line)
+			return nil, fmt.Errorf("%q is not a file, a phrase and a reason", line)
 		}
 		allowed = append(allowed, allowedPhrase{part[0], part[1], part[2]})
 	}
 	if len(allowed) > maxAllow {
-		t.Errorf("%s has %d lines, at most %d are permitted", allowFile, len(allowed), maxAllow)
+		return nil, fmt.Errorf("%d lines, at most %d are permitted", len(allowed), maxAllow)
 	}
-	return allowed
+	return allowed, nil
+}
+
+func TestProseAllowed(t *testing.T) {
+	const line = "a.go | an answer | it is one\n"
+	for text, ok := range map[string]bool{
+		"": true, line: true, strings.Repeat(line, maxAllow): true, strings.Repeat(line, maxAllow+1): false,
+		"a.go | an answer\n": false, "a.go | an answer | \n": false, "a.go an answer it is one\n": false,
+	} {
+		if _, err := parseAllowed(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }
 
 // The test would notice each of these sentences, in every place that has prose.
