@@ -16,7 +16,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What a client does, against servers that follow a script, in virtual time.
+// These tests run a client against servers that follow a script, in virtual time.
 
 // upstream is a server in memory: what it does on its nth connection is serve.
 type upstream struct {
@@ -45,8 +45,7 @@ func takeRequest(t *testing.T, r *bufio.Reader) string {
 	return req.String()
 }
 
-// answering serves each request on a connection with the next of the answers, and
-// closes it behind the last.
+// answering sends the next of the responses for each request on a connection, and closes it after the last one.
 func answering(t *testing.T, answers ...string) func(int, *wiretest.Conn) {
 	return func(_ int, c *wiretest.Conn) {
 		r := bufio.NewReader(c)
@@ -216,7 +215,7 @@ func TestClientAnswers(t *testing.T) {
 	}
 }
 
-// However an answer is cut, it is the same.
+// A response reads the same however it is cut.
 func TestClientCutAnswers(t *testing.T) {
 	for _, answer := range []string{ok5,
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\nA: b\r\n\r\n",

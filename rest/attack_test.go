@@ -72,7 +72,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// Half an answer is never taken for a whole one, and what one sends too much is not the next.
+// Half a response never passes for a whole one, and surplus bytes never become the next response.
 func TestLyingBodies(t *testing.T) {
 	gz := zipped(`{"login":"` + strings.Repeat("a", 3000) + `"}`)
 	ok := "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"login\":\"yes\"}"
@@ -255,7 +255,7 @@ func TestLyingLimits(t *testing.T) {
 	}
 }
 
-// A 304 that nobody asked for is no answer, and what it says about a body that is not there is not believed.
+// A 304 that the client did not ask for is an error, and claims of a 304 about the missing body are ignored.
 func TestStrayNotModified(t *testing.T) {
 	script := []gallop.RequestHandler{
 		text(304, "", "Cache-Control: max-age=60", `ETag: "x"`), text(200, `"a"`, `ETag: "x"`), text(304, "", `ETag: "y"`, "Content-Length: 0", "Vary: *"),
@@ -520,7 +520,7 @@ func TestManyCalls(t *testing.T) {
 	})
 }
 
-// What two clients keep is apart, whatever the server says about who may see it.
+// The caches of two clients are separate, whatever the server says about sharing.
 func TestCachesAreApart(t *testing.T) {
 	a := serve(t, func(ctx *gallop.RequestCtx) {
 		answer(ctx, 200, `"`+string(ctx.Request.Header.Peek("Authorization"))+`"`, "Cache-Control: public, max-age=60")

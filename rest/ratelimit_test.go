@@ -414,7 +414,7 @@ func TestRetryIfWithoutToken(t *testing.T) {
 	})
 }
 
-// What was not sent because there was no token has done nothing, and may be sent when there is one.
+// A request that was not sent for lack of a token has had no effect, and may be sent when there is a token.
 func TestRetryWithoutToken(t *testing.T) {
 	eachTransport(t, text(200, ""), func(t *testing.T, a *api, over rest.Option) {
 		for name, why := range map[string]error{
@@ -435,7 +435,7 @@ func TestRetryWithoutToken(t *testing.T) {
 	})
 }
 
-// What a POST has done is done, and not done again because the answer to it is elsewhere and cannot be had.
+// A POST that took effect is not sent again if its response is elsewhere and not available.
 func TestRedirectedPostIsNotSentAgain(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("down")}
 	for _, tc := range []struct {

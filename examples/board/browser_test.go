@@ -192,7 +192,7 @@ func TestInABrowser(t *testing.T) {
 	p.submit("write", "<b>hello</b>")
 	p.await(`document.querySelector("#notes li")?.textContent === "Ada: <b>hello</b>"`)
 
-	// What others do shows without loading the page again.
+	// Changes by other users show without loading the page again.
 	bob := newPerson(t, base)
 	bob.signIn("Bob")
 	bob.want("POST", "/api/notes", `{"text":"me too"}`, 201, "")
