@@ -194,8 +194,10 @@ type HostClient struct {
 	// Deprecated: use RetryIfErr. RetryIfErrUpstream takes precedence over it.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes calls return a *ClosedError if the connection ends before a response begins. By
-	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. A call returns a *ClosedError if
+	// the connection closes before the response begins, and RetryIfErr gets one, too. Other errors are a *CallError, such
+	// as one around ErrTimeout. By default a call returns the errors that programs for fasthttp compare with == as they are,
+	// and RetryIfErr gets io.EOF for a closed connection.
 	DetailedErrors bool
 
 	// Transport makes a single attempt; DefaultTransport by default.

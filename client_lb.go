@@ -105,8 +105,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 // DoContext performs req by one of the clients until ctx is done. A client without a
 // DoContext is asked to be done by the deadline of ctx, or in Timeout if that has none.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))
 	}
 	m := lb.choose()
 	if m == nil {

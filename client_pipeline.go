@@ -189,15 +189,26 @@ func (c *PipelineClient) CloseIdleConnections() {
 }
 
 func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	err := c.call(ctx, deadline, req, resp)
+	if err == nil {
+		return nil
+	}
+	call := describe(req, c.host.scheme(), err)
+	c.host.set.traceOf(ctx).callFailed(call)
+	return call.returned(unmarked(err), c.DetailedErrors)
+}
+
+// call makes a call. Its errors have marks.
+func (c *PipelineClient) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	if resp != nil { // an answer of before is none to this request
 		resp.resetSkipHeader()
 		resp.Header.Reset()
 	}
 	if err := c.init(); err != nil {
-		return err
+		return requestError{err}
 	}
 	if err := ctx.Err(); err != nil {
-		return endedBy(ctx)
+		return inPhase(endedBy(ctx), phaseConn, "")
 	}
 	if req.timeout > 0 {
 		deadline = earlier(deadline, time.Now().Add(req.timeout))
@@ -207,14 +218,14 @@ func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Reques
 	}
 	call, err := c.newCall(req)
 	if err != nil {
-		return err
+		return requestError{err}
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
 	over := call.startTimer(deadline)
 	if err := c.enter(ctx, over); err != nil {
 		c.releaseCall(call)
-		return err
+		return inPhase(err, phaseConn, "")
 	}
 	c.mu.Lock()
 	c.assign(call)
@@ -249,12 +260,12 @@ func (c *PipelineClient) await(ctx context.Context, over <-chan time.Time,
 	case <-call.done:
 	case <-over:
 		if c.abandon(call) {
-			return ErrTimeout
+			return inPhase(ErrTimeout, phaseWait, "")
 		}
 		<-call.done
 	case <-ctx.Done():
 		if c.abandon(call) {
-			return endedBy(ctx)
+			return inPhase(endedBy(ctx), phaseWait, "")
 		}
 		<-call.done
 	}
