@@ -17,7 +17,8 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ToHTTP returns an http.Handler that calls h, for net/http's server and other servers of http.Handlers, HTTP/2 servers included.
+// ToHTTP returns an http.Handler that calls h, for net/http's server and for other servers that run an http.Handler, HTTP/2 servers
+// included.
 //
 // The request body is a stream. Methods of RequestCtx that need the whole body read up to 64 MiB. If the response body is a
 // stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx ends with the request's context.
