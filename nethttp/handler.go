@@ -62,10 +62,13 @@ import (
 // panic with http.ErrAbortHandler closes the connection. The gallop server handles other panics: it responds with 500 if
 // the response has not begun.
 //
-// The request's context has these values: an *http.Server under http.ServerContextKey, of which only Handler is set, and ErrorLog
-// for a server from [NewServer]; the local address under http.LocalAddrContextKey; and the values of the RequestCtx under other
-// keys. The context ends when the client disconnects, as far as that can be noticed, when h returns, and at a deadline set by
-// gallop.TimeoutHandler. A shutdown of the server does not end it, because h may finish then.
+// The request's context has these values:
+//   - http.ServerContextKey: an *http.Server. Only its Handler is set, and its ErrorLog for a server from [NewServer].
+//   - http.LocalAddrContextKey: the local address.
+//   - other keys: the values of the RequestCtx.
+//
+// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the
+// client has disconnected. A shutdown of the server does not cancel the context, because h may finish then.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before.
 //

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// userAgent is what net/http calls itself, and what servers expect of its programs.
+// userAgent is the User-Agent of net/http, which servers expect from its programs.
 const userAgent = "Go-http-client/1.1"
 
 // maxWholeBody is the maximum size of a body in memory that is sent without a stream.
@@ -49,8 +49,8 @@ func (c *call) fill(t *Transport, proxy *url.URL) error {
 	return c.setBody()
 }
 
-// sentHost returns a host as servers get it: in ASCII (RFC 5891), without the zone of an
-// IPv6 address, which means something on this machine only (RFC 6874 §4), and without an empty port.
+// sentHost returns a host in the form that is sent to servers: in ASCII (RFC 5891) and without an empty port. The zone of
+// an IPv6 address is removed, because it has a meaning on this machine only (RFC 6874 §4).
 func sentHost(host string) (string, error) {
 	host, err := httpguts.PunycodeHostPort(host)
 	if err != nil {
