@@ -137,7 +137,7 @@ type hostKey struct {
 var (
 	errNoURL    = errors.New("nethttp: Request.URL is nil")
 	errNoHeader = errors.New("nethttp: Request.Header is nil")
-	errNoHost   = errors.New("nethttp: Request.URL has no host")
+	errNoHost   = errors.New("nethttp: no Host in request URL")
 )
 
 const (

@@ -61,7 +61,7 @@ func (c *call) explain(err error) error {
 	if err, ok := c.connectError(err); ok {
 		return err
 	}
-	if err == io.ErrUnexpectedEOF { // which programs compare
+	if err == io.ErrUnexpectedEOF || failed != nil && failed.Phase == readingBody { // which programs compare
 		return err
 	}
 	var n net.Error
@@ -70,16 +70,19 @@ func (c *call) explain(err error) error {
 
 // schemeError returns the error for a URL whose scheme is neither http nor https. http.Client puts the URL in front.
 func schemeError(u *url.URL) error {
-	text, remedy := u.Path, "use http or https"
+	text := u.Path
 	if u.Opaque != "" {
 		text = u.Scheme + ":" + u.Opaque
 	}
 	port := u.Opaque != "" && '0' <= u.Opaque[0] && u.Opaque[0] <= '9' // the "scheme" is a host
 	if (u.Scheme == "" && u.Host == "" && text != "" && text[0] != '/' || port) && !strings.Contains(text, "@") {
-		remedy = fmt.Sprintf("use %q", "http://"+text)
+		return fmt.Errorf("nethttp: unsupported protocol scheme %q; use %q", u.Scheme, "http://"+text)
 	}
-	return fmt.Errorf("nethttp: unsupported protocol scheme %q; %s", u.Scheme, remedy)
+	return fmt.Errorf("nethttp: unsupported protocol scheme %q", u.Scheme) // net/http's text
 }
+
+// readingBody is the phase of an error that the body of the request returned.
+const readingBody = "reading the request body"
 
 // textOf returns the text for an error of the HostClient: the phase, the address of the server and the cause. The method
 // and the URL are left out, because http.Client puts both in front.

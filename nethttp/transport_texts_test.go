@@ -27,7 +27,7 @@ func TestTransportErrorTexts(t *testing.T) {
 		{"head too large", "http://h.test/a", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 300<<10), "nethttp: reading the response head (h.test:80): ", gallop.ErrSmallReadBuffer},
 		{"no scheme", "example.com/x", "", `nethttp: unsupported protocol scheme ""; use "http://example.com/x"`, nil},
 		{"no scheme, a port", "localhost:80/x", "", `nethttp: unsupported protocol scheme "localhost"; use "http://localhost:80/x"`, nil},
-		{"another scheme", "ftp://example.com/x", "", `nethttp: unsupported protocol scheme "ftp"; use http or https`, nil},
+		{"another scheme", "ftp://example.com/x", "", `nethttp: unsupported protocol scheme "ftp"`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			client := &http.Client{Transport: &nethttp.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -50,5 +50,22 @@ func TestTransportErrorTexts(t *testing.T) {
 				t.Errorf("%v is not %v", err, tt.is)
 			}
 		})
+	}
+}
+
+// brokenBody is a request body that cannot be read.
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, errRefused }
+
+// The error of a request body is returned itself, because programs compare it.
+func TestTransportBodyErrors(t *testing.T) {
+	s := serveWith(t, func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	r, err := http.NewRequest("POST", s.URL, brokenBody{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = nethttp.NewTransport().RoundTrip(r); err != errRefused {
+		t.Errorf("%T %v", err, err)
 	}
 }
