@@ -199,6 +199,13 @@ func TestClientErrorsOfEachClient(t *testing.T) {
 			f.check(t, c.DoContext(t.Context(), f.request(), nil))
 		})
 	}
+	var traced *gallop.CallError
+	pc := &gallop.PipelineClient{Addr: "h.test", Dial: dial, Trace: &gallop.ClientTrace{CallFailed: func(err *gallop.CallError) { traced = err }}}
+	if err := pc.Do(f.request(), nil); err == nil || traced == nil {
+		t.Errorf("PipelineClient: %v, and the trace has %v", err, traced)
+	} else {
+		f.check(t, traced)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]gallop.Doer{"HostClient": hc, "PipelineClient": &gallop.PipelineClient{Addr: "h.test", Dial: dial},

@@ -92,15 +92,15 @@ type PipelineClient struct {
 	// is answered. If the connection breaks then, nobody knows which of them were acted on.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes a call return a *ClosedError if the connection ends when its response is the next to come.
-	// By default it returns io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call; see HostClient.DetailedErrors.
+	// If the connection closes when the response of a call is the next one to arrive, the call returns a *ClosedError. By
+	// default this call returns io.EOF, like in fasthttp.
 	DetailedErrors bool
 
-	// Trace is for connections, which all calls share: WithClientTrace has no effect here. Its
-	// functions for lookups, dials and handshakes are called. GotConn is called for each new
-	// connection, WroteRequest for each write of one or more requests, GotFirstByte and
-	// GotInterim for responses. The other functions are not called. All calls on the connection
-	// wait while a function runs.
+	// Trace is for connections, which all calls share: WithClientTrace has no effect here. Its functions for lookups,
+	// dials and handshakes are called. GotConn is called for each new connection, WroteRequest for each write of one or
+	// more requests, GotFirstByte and GotInterim for responses, and CallFailed for each call that fails. The other
+	// functions are not called. All calls on the connection wait while a function runs.
 	Trace *ClientTrace
 
 	// Logger has no effect.
@@ -194,7 +194,7 @@ func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Reques
 		return nil
 	}
 	call := describe(req, c.host.scheme(), err)
-	c.host.set.traceOf(ctx).callFailed(call)
+	c.host.set.trace.callFailed(call)
 	return call.returned(unmarked(err), c.DetailedErrors)
 }
 
