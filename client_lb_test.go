@@ -261,7 +261,7 @@ func TestLBContext(t *testing.T) {
 		if err := lb.DoContext(ctx, nil, nil); err != context.Canceled || u.calls.Load() != 1 {
 			t.Errorf("error %v", err)
 		}
-		if err := lb.DoContext(ctx, nil, nil); err != context.Canceled || u.calls.Load()+other.calls.Load() != 1 {
+		if err := lb.DoContext(ctx, nil, nil); !errors.Is(err, context.Canceled) || u.calls.Load()+other.calls.Load() != 1 {
 			t.Errorf("a call after it was cancelled: error %v", err)
 		}
 		if p := lb.all()[0].penalty(); p != 0 {

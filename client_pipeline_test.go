@@ -540,7 +540,7 @@ func TestPipelineDialsRarely(t *testing.T) {
 			begun := time.Now()
 			for range 1000 {
 				at := time.Now()
-				if err := c.Do(req, nil); err != refused || time.Since(at) != 0 {
+				if err := c.Do(req, nil); !errors.Is(err, refused) || time.Since(at) != 0 {
 					t.Fatalf("%v after %v", err, time.Since(at))
 				}
 				time.Sleep(time.Millisecond)

@@ -160,7 +160,7 @@ func TestClientAnswers(t *testing.T) {
 		{"304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "", "", true},
 		{"interim answers", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + ok5, "hello", "", true},
 		{"surplus", ok5 + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nPOISON", "hello", "", false},
-		{"101 unasked", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "", "unasked", false},
+		{"101 unasked", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "", "did not ask", false},
 		{"nothing", "", "", gallop.ErrConnectionClosed.Error(), false},
 		{"half a head", "HTTP/1.1 200 OK\r\nCon", "", "head breaks off", false},
 		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "", "unexpected EOF", false},

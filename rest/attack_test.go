@@ -108,7 +108,7 @@ func TestLyingBodies(t *testing.T) {
 				if (err == nil) != (tc.want != "") || err == nil && got.Login != tc.want {
 					t.Errorf("got %q, %v, want %q", got.Login, err, tc.want)
 				}
-				if err != nil && !strings.HasPrefix(err.Error(), "GET http://api.test/a: ") {
+				if err != nil && !strings.HasPrefix(err.Error(), "rest: GET http://api.test/a: ") {
 					t.Error(err)
 				}
 				if got, err := rest.Get[gopher](t.Context(), c, "a"); err != nil || got.Login != "yes" {
@@ -312,7 +312,7 @@ func TestHugeErrors(t *testing.T) {
 			c := a.client()
 			_, err := c.Request().Get("a", nil)
 			api := as[*rest.APIError](t, err)
-			if got := err.Error(); got != "GET http://api.test/v1/a: "+tc.says {
+			if got := err.Error(); got != "rest: GET http://api.test/v1/a: "+tc.says {
 				t.Errorf("got %.1000q", got)
 			}
 			if len(api.Body) > 1<<20 || len(api.Errors) > 100 {

@@ -99,7 +99,7 @@ func TestDecodeErrors(t *testing.T) {
 			if e.Offset != tc.offset || e.Path != tc.path || resp.StatusCode != 200 {
 				t.Errorf("got %+v, want offset %d and path %q", e, tc.offset, tc.path)
 			}
-			if s := err.Error(); !strings.HasPrefix(s, "GET http://api.test/v1/a?token=REDACTED: ") {
+			if s := err.Error(); !strings.HasPrefix(s, "rest: GET http://api.test/v1/a?token=REDACTED: ") {
 				t.Error(s)
 			}
 		})

@@ -74,7 +74,7 @@ func TestRateLimits(t *testing.T) {
 				if !tc.refused {
 					return
 				}
-				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "GET http://api.test/v1/c?token=REDACTED: rate limit reached, not sent") {
+				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "rest: GET http://api.test/v1/c?token=REDACTED: not sent: the rate limit is reached") {
 					t.Error(err)
 				}
 				if _, err = c.Request().SetHeader("If-Match", `"x"`).SetHeader("Content-MD5", "y").Put("a", nil); !errors.As(err, &limited) { // who says so is the same
