@@ -1,5 +1,5 @@
-// Command uploads takes files in two ways: buffered, as a form that is read before the handler sees the file, and streamed, as a
-// body that goes to disk while it arrives.
+// Command uploads takes files in two ways. A form is read completely before the handler sees the file. A streamed body goes to disk
+// while it arrives.
 package main
 
 import (
