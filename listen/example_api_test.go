@@ -3,10 +3,11 @@ package listen_test
 import (
 	"context"
 	"fmt"
-	"github.com/gallop-http/gallop/listen"
 	"io"
 	"net/http"
 	"syscall"
+
+	"github.com/gallop-http/gallop/listen"
 )
 
 // Two listeners share a port. Control could set further options on each socket.
