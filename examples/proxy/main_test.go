@@ -119,9 +119,7 @@ func TestUpstreamDown(t *testing.T) {
 	if response.StatusCode != http.StatusBadGateway || strings.Contains(text, addr) {
 		t.Errorf("%s %s", response.Status, text)
 	}
-	if !strings.Contains(p.Log(), addr) {
-		t.Errorf("the log does not name the upstream: %s", p.Log())
-	}
+	program.Eventually(t, "the log names the upstream", func() bool { return strings.Contains(p.Log(), addr) })
 }
 
 // A response that the upstream does not finish is not made to look complete.

@@ -83,6 +83,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ch := &chat{stop: ctx.Done()}
+	ch.running.Add(1) // for the server, since a WaitGroup must not be at zero when a conversation is added during Wait
 	app := web.New(web.Config{})
 	app.Get("/chat", web.FromHTTP(ch))
 	ln, err := net.Listen("tcp", *addr)
@@ -92,5 +93,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	ch.running.Done()
 	ch.running.Wait() // Run does not wait for connections that a handler has taken over
 }
