@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
+
 	"github.com/gallop-http/gallop/examples/internal/program"
 )
 
@@ -136,5 +138,31 @@ func TestUpstreamBreaksOff(t *testing.T) {
 	defer response.Body.Close()
 	if text, err := io.ReadAll(response.Body); err == nil {
 		t.Errorf("%q without an error", text)
+	}
+}
+
+// A connection that both sides upgrade is passed through.
+func TestUpgrade(t *testing.T) {
+	p := start(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow()
+		if kind, text, err := conn.Read(r.Context()); err == nil {
+			conn.Write(r.Context(), kind, text)
+		}
+		conn.Close(websocket.StatusNormalClosure, "")
+	})
+	conn, _, err := websocket.Dial(t.Context(), p.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, err := conn.Read(t.Context()); string(text) != "hello" || err != nil {
+		t.Errorf("%q, %v", text, err)
 	}
 }
