@@ -59,6 +59,7 @@ var layers = map[string]layer{
 	"codec/internal/plainjson": {},
 	"cmd/gallop":               {ours: append([]string{"cmd/gallop/internal/..."}, public...)},
 	"cmd/gallop/internal":      {ours: append([]string{"cmd/gallop/internal/..."}, public...), below: true},
+	"docs":                     {ours: public},
 }
 
 // root is the name of the root package in the table.
