@@ -16,6 +16,7 @@
 //	main.go        flags, rounds
 //	workloads.go   what is compared, and what is hoped for
 //	round.go       one server under load
+//	cores.go       servers that are several processes
 //	loads.go       where load comes from
 //	wrk.go         what wrk says
 //	beside.go      what a goroutine beside the server says

@@ -29,7 +29,7 @@ type workload struct {
 // rival is a server under a load. The first of a workload is what others are measured by.
 type rival struct {
 	name   string
-	server string // of package peers, or one of fiberServers or aloneServers
+	server string // of package peers, or one of fiberServers or aloneServers, or an arrangement of cores.go
 	load   loader
 }
 
@@ -140,6 +140,7 @@ var workloads = map[string]workload{
 			{cpu, "fiber-gallop", "fiber-fasthttp", .75, 512},
 		},
 	},
+	"cores":       cores(),
 	"caller1":     besides("caller", "a goroutine beside the server that calls another service", 1),
 	"caller2":     besides("caller", "a goroutine beside the server that calls another service", 2),
 	"caller4":     besides("caller", "a goroutine beside the server that calls another service", 4),
