@@ -40,8 +40,9 @@ func pageBlocks(t *testing.T, page string) (blocks []pageBlock) {
 	return blocks
 }
 
-// buildPrograms builds the programs of a page and returns the paths of the binaries, in the order of the page.
-func buildPrograms(t *testing.T, page string) (programs []string) {
+// buildPrograms builds the programs of a page and returns the paths of the binaries, in the order of the page. Strings in the
+// programs are replaced by others, in pairs.
+func buildPrograms(t *testing.T, page string, replace ...string) (programs []string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -54,7 +55,7 @@ func buildPrograms(t *testing.T, page string) (programs []string) {
 		}
 		name := fmt.Sprintf("p%d", len(programs))
 		source := filepath.Join(dir, name+".go")
-		if err := os.WriteFile(source, []byte(block.text), 0o644); err != nil {
+		if err := os.WriteFile(source, []byte(strings.NewReplacer(replace...).Replace(block.text)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		program := filepath.Join(dir, name+".exe")
