@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gallop-http/gallop/web"
+	"github.com/gin-gonic/gin"
+	"github.com/go-chi/chi/v5"
+	"github.com/labstack/echo/v4"
 )
 
 // response is what a client sees of a response.
@@ -138,4 +144,54 @@ func send(t *testing.T, method, url, token, body string) response {
 		contentType += "; " + parameter
 	}
 	return response{resp.StatusCode, contentType, strings.TrimSuffix(string(got), "\n")}
+}
+
+// The pages show the programs as they are.
+func TestPagesShowThePrograms(t *testing.T) {
+	for name := range errorBody {
+		page, err := os.ReadFile("../from-" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, program := range []string{"before", "after"} {
+			source, err := os.ReadFile(filepath.Join(name, program, "main.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, text, _ := strings.Cut(string(source), "\npackage main\n")
+			if !strings.Contains(string(page), "```go\npackage main\n"+text+"```\n") {
+				t.Errorf("from-%s.md does not show %s/%s/main.go", name, name, program)
+			}
+		}
+	}
+}
+
+// An application of another framework serves a prefix, or all paths that have no route.
+func TestOldInsideNew(t *testing.T) {
+	hello := func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "old "+r.URL.Path) }
+	e := echo.New()
+	e.GET("/*", func(c echo.Context) error { return c.String(200, "old "+c.Request().URL.Path) })
+	g := gin.New()
+	g.NoRoute(func(c *gin.Context) { c.Status(200); hello(c.Writer, c.Request) })
+	r := chi.NewRouter()
+	r.Get("/*", hello)
+	for name, old := range map[string]http.Handler{"echo": e, "gin": g, "chi": r} {
+		app := web.New(web.Config{})
+		app.Get("/hello", func(c *web.Ctx) error { return c.SendString("new") })
+		app.MountHTTP("/old", old)
+		app.All("/{path...}", web.FromHTTP(old))
+		app.Group("", web.Handler(func(c *web.Ctx) error { return c.Next() })).
+			Get("/digits/{id<regex([0-9]+)>}", func(c *web.Ctx) error { return c.SendString("digits") })
+		for path, want := range map[string]string{
+			"/hello": "new", "/old/a/b": "old /a/b", "/a/b": "old /a/b", "/digits/7": "digits", "/digits/seven": "old /digits/seven",
+		} {
+			resp, err := app.Test(httptest.NewRequest("GET", path, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 || string(body) != want {
+				t.Errorf("%s, %s: got %d %q, want %q", name, path, resp.StatusCode, body, want)
+			}
+		}
+	}
 }
