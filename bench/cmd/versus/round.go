@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
-	"github.com/gallop-http/gallop/bench/measure"
 )
 
 // figure is one of the figures of a round.
@@ -83,6 +82,8 @@ func (h *hall) furnish(all []comparison) error {
 				args = []string{"build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."}
 			} else if dir := aloneServers[r.server]; dir != "" {
 				args = append(args, dir)
+			} else if _, ok := arrangement(r.server); ok {
+				args = []string{"build", "-o", h.program("cores"), "./alone/cores"}
 			} else {
 				continue
 			}
@@ -164,6 +165,8 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor}
 	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
+	} else if name, ok := arrangement(server); ok {
+		program, args = h.program("cores"), []string{address, name}
 	}
 	cmd := pinned(c.shared || c.procs > 1, 0, program, args...)
 	cmd.Stderr = os.Stderr
@@ -215,7 +218,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	}
 	defer running.stop()
 
-	server := measure.Process(cmd.Process.Pid)
+	server := familyOf(cmd.Process.Pid)
 	user0, system0 := server.CPU()
 	resident := make(chan int, 1)
 	timer := time.AfterFunc(length*3/4, func() { resident <- server.Resident() })

@@ -29,7 +29,7 @@ type workload struct {
 // rival is a server under a load. The other rivals of a workload are compared with its first one.
 type rival struct {
 	name   string
-	server string // from package peers, fiberServers or aloneServers
+	server string // from package peers, fiberServers, aloneServers, or an arrangement of cores.go
 	load   loader
 }
 
@@ -141,6 +141,7 @@ var workloads = map[string]workload{
 			{cpu, "fiber-gallop", "fiber-fasthttp", .75, 512},
 		},
 	},
+	"cores":       cores(),
 	"caller1":     besides("caller", "a goroutine beside the server that calls another service", 1),
 	"caller2":     besides("caller", "a goroutine beside the server that calls another service", 2),
 	"caller4":     besides("caller", "a goroutine beside the server that calls another service", 4),
