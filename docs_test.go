@@ -194,11 +194,6 @@ func anchorsOf(page string) (anchors []string) {
 	return anchors
 }
 
-// docsPromised are pages that the index lists and that are still being written.
-var docsPromised = []string{
-	"testing.md", "deployment.md", "choosing-a-client.md", "many-cores.md", "from-echo.md", "from-gin.md", "from-chi.md",
-}
-
 // The index lists every page of the guide.
 func TestDocsIndex(t *testing.T) {
 	index := textOf(t, "docs/README.md")
@@ -216,9 +211,6 @@ func TestDocsLinks(t *testing.T) {
 	}
 	for _, page := range append(docsPages(t), design...) {
 		for _, link := range checkLinks(filepath.Dir(page), textOf(t, page)) {
-			if slices.Contains(docsPromised, link) {
-				continue
-			}
 			t.Errorf("%s: the link to %s is dead", page, link)
 		}
 	}

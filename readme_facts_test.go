@@ -239,11 +239,7 @@ func TestDocsConversions(t *testing.T) {
 		examples.Write(src)
 	}
 	code := regexp.MustCompile("`([^`]+)`")
-	page := "docs/from-nethttp.md"
-	if !strings.Contains(textOf(t, page), conversions) {
-		page = "README.md"
-	}
-	for _, row := range tableOf(t, page, conversions) {
+	for _, row := range tableOf(t, "docs/from-nethttp.md", conversions) {
 		spans := code.FindAllStringSubmatch(row[1], -1)
 		if len(spans) == 0 {
 			t.Errorf("%s: nothing to look for", row[0])
