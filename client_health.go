@@ -17,13 +17,12 @@ type StaleConn interface {
 	Stale() bool
 }
 
-// probe tells whether an idle connection is still good: what comes on it before a
-// request was sent is an end, an error, or an answer that nobody asked for, and
-// each of them makes it useless (RFC 9112 §9.3.1 and §9.5).
+// probe reports whether an idle connection is still usable. Before a request is sent, only three things can
+// arrive: the end of the stream, an error, or an unsolicited response. Each of them makes the connection
+// unusable (RFC 9112 §9.3.1 and §9.5).
 //
-// Sockets are looked at. Another connection may be a StaleConn, which is
-// asked, or have a method NetConn() net.Conn, which returns the connection below it. One that has neither
-// counts as good.
+// probe looks at sockets itself. It asks a StaleConn. If a connection has a method NetConn() net.Conn, probe
+// looks at the connection that NetConn returns. Any other connection counts as usable.
 type probe struct {
 	socket   socketProbe
 	isSocket bool
