@@ -74,7 +74,7 @@ type representation struct {
 	encode     bool
 }
 
-// send makes ctx.Response an answer with the representation, as the request wants it.
+// send fills ctx.Response with the representation in the form that the request asks for.
 func (r *representation) send(ctx *RequestCtx) {
 	h := &ctx.Response.Header
 	if r.negotiated {
@@ -194,8 +194,8 @@ func (r *representation) sendAll(ctx *RequestCtx) {
 	ctx.SetBodyStream(body, streamSize(r.size))
 }
 
-// streamSize returns n as the size of a stream. What is too large for an int, where
-// that has 32 bits, counts as not known: it is sent in chunks.
+// streamSize returns n as the size of a stream. It returns -1, for an unknown size, if n does not fit into an
+// int of 32 bits.
 func streamSize(n int64) int {
 	if int64(int(n)) != n {
 		return -1
