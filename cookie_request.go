@@ -6,8 +6,9 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// The value of a Cookie field is "name=value; name=value" (RFC 6265 §4.2.1). What follows
-// reads and changes it in place; all that is returned are views.
+// The value of a Cookie header has the form "name=value; name=value" (RFC 6265 §4.2.1). The
+// functions below read that value and change it in place. The names and values that they
+// return are views of it.
 
 // nextCookiePair cuts the first pair off b. A pair without an equals sign is a value
 // without a name. Blanks around both, and quotes around the value, are removed. Empty

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The methods below read ctx.Request. What they return as bytes are views that hold
+// The methods below read ctx.Request. The byte slices that they return are views, valid
 // until the handler returns.
 
 // Method returns the method as it was received. It is GET if there is none.

@@ -99,7 +99,7 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 // belongs to the server; do not use it after the handler has returned. Its methods must be called by one goroutine at
 // a time.
 type ResponseStream struct {
-	mu   sync.Mutex  // held by whoever is at the output while a handler runs
+	mu   sync.Mutex  // held by the goroutine that uses the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end
 	away FlushWriter // of another server; nil before the head was written
 	sink streamSink
@@ -126,7 +126,7 @@ func (s *ResponseStream) begin(c *serverConn) {
 		resp.Header.SetContentLength(len(resp.body.bytes()))
 	}
 	s.none = !resp.mayHaveBody() || c.opensTunnel()
-	out := c.outgoing(time.Now()) // the input may be somebody else's, who reads the body
+	out := c.outgoing(time.Now()) // not c.now: another goroutine may be reading the body, which sets it
 	out.length = c.streamedLength(s.none)
 	if out.length == lengthUntilClose {
 		out.close = true
@@ -305,8 +305,8 @@ func (s *ResponseStream) finish() error {
 	return c.output.err
 }
 
-// abort ends the response in its middle. What there is goes out, so that the client sees
-// how far it went.
+// abort breaks the response off. It first sends what the stream has gathered, so that the
+// client sees how far the response got.
 func (s *ResponseStream) abort(o *output) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 
 // The examples speak to their handlers in memory, through the functions below, so that all of them run.
 
-// printGet sends handler a GET request for path and prints the answer, see printAnswer.
+// printGet sends a GET request for path to handler and prints the response. See printAnswer.
 func printGet(handler gallop.RequestHandler, path string, fields ...string) {
 	printAnswer(&gallop.Server{Handler: handler}, exampleRequest("GET", path, "", ""), fields...)
 }
 
-// printPost sends handler a POST request and prints the answer, see printAnswer.
+// printPost sends a POST request to handler and prints the response. See printAnswer.
 func printPost(handler gallop.RequestHandler, path, contentType, body string, fields ...string) {
 	printAnswer(&gallop.Server{Handler: handler}, exampleRequest("POST", path, contentType, body), fields...)
 }
@@ -36,7 +36,7 @@ func exampleRequest(method, path, contentType, body string) *http.Request {
 	return r
 }
 
-// printAnswer has s serve r and prints the answer: its status, the fields of it that are named, and its body.
+// printAnswer sends r to s and prints the response: the status, the headers named in fields, and the body.
 func printAnswer(s *gallop.Server, r *http.Request, fields ...string) {
 	ln := memnet.NewListener()
 	go s.Serve(ln)
@@ -97,7 +97,8 @@ func ExampleServer_ShutdownWithContext() {
 	// Output: <nil> <nil>
 }
 
-// A request that is refused never reaches the handler. What the client is told is the ErrorHandler's.
+// The server refuses malformed requests before they reach the handler. The ErrorHandler writes the response that the
+// client gets instead.
 func ExampleServer_errorHandler() {
 	s := &gallop.Server{
 		Handler: func(ctx *gallop.RequestCtx) { ctx.WriteString("not reached") },
@@ -120,7 +121,8 @@ func ExampleServer_errorHandler() {
 	// HTTP/1.1 400 Bad Request
 }
 
-// A string is yours for ever, a []byte is the server's again when the handler returns.
+// A []byte that the server hands to a handler is valid only until the handler returns. To keep its contents, convert it
+// to a string, which is a copy. PoisonReleased makes the mistake visible: the server overwrites the bytes with 0xDB.
 func ExampleServer_poisonReleased() {
 	var view []byte
 	var text string

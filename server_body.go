@@ -122,8 +122,8 @@ func (b *requestBody) inBuffer() ([]byte, bool) {
 	return view, true
 }
 
-// readAll appends the whole body to dst, which it may give back to the pool. What it
-// allocates follows what has arrived, not what was announced.
+// readAll appends the whole body to dst and returns the result. If dst is too small, it goes
+// back to the pool. The buffer grows as data arrives, regardless of the announced length.
 func (b *requestBody) readAll(dst []byte) ([]byte, error) {
 	b.whole = true
 	for {
@@ -330,7 +330,7 @@ func (b *requestBody) close() {
 	b.open = false
 }
 
-// sever makes whoever still holds the handle read an error from now on.
+// sever makes every read from the handle fail from now on.
 func (b *requestBody) sever() {
 	if b.handle != nil {
 		b.cutOff()
@@ -342,8 +342,8 @@ func (b *requestBody) cutOff() {
 	b.handle = nil
 }
 
-// leave leaves the rest of the body to whoever takes the connection over. It returns the bytes of it that were taken out of the
-// input buffer, but that the handler has not seen. They are right in front of what is in the buffer.
+// leave leaves the rest of the body to the new owner of the connection. It returns the bytes of the body that were taken out of
+// the input buffer but that the handler has not seen. They come right before the bytes that are still in the buffer.
 func (b *requestBody) leave() []byte {
 	b.sever()
 	unseen := b.unseen
@@ -429,7 +429,7 @@ func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
 	if !h.mu.TryLock() {
 		c.close = true
 		past := time.Unix(1, 0)
-		// Who reads may be setting a deadline just now, and looks at cut when it is set.
+		// A Read may be setting a deadline right now. It checks cut afterwards and then fails.
 		c.nc.SetReadDeadline(past)
 		h.mu.Lock()
 		c.input.deadline = past

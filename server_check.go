@@ -98,7 +98,7 @@ func (c *serverConn) decideExpectation(expects http1.Flags) error {
 	status := StatusContinue
 	switch s := c.srv; {
 	case s.ExpectHandler != nil:
-		c.close = true // which an answer that it writes itself has to say
+		c.close = true // so that a response that ExpectHandler writes itself says so
 		status = s.ExpectHandler(c.ctx)
 		if c.ctx.stream.conn != nil || c.taken {
 			return &refusal{status}
@@ -124,7 +124,7 @@ func (c *serverConn) decideExpectation(expects http1.Flags) error {
 	return c.output.flush()
 }
 
-// refusal is an answer that ExpectHandler or ContinueHandler has decided on.
+// refusal is the error for a request that ExpectHandler or ContinueHandler refused with this status.
 type refusal struct{ status int }
 
 func (r *refusal) Error() string { return "expectation refused" }

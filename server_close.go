@@ -10,11 +10,11 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// lingerTime, lingerIdle and lingerSize bound how long, and how much, a client may go
-// on sending to a connection that has been answered for the last time. Most clients
-// look for an answer only when they have sent all of an upload. One that sends more than
-// lingerSize has lingerPause to read the answer: it cannot send meanwhile, and would get an
-// error for what it sends if the connection was closed.
+// lingerTime, lingerIdle and lingerSize limit how long and how much a client may go on sending
+// after the last response on a connection. Most clients read the response only after they have
+// sent the whole upload. A client that sends more than lingerSize gets lingerPause to read the
+// response. Nothing is read from the connection in that time, so the client's sends block; if
+// the connection was closed at once, they would fail.
 const (
 	lingerTime  = 5 * time.Second
 	lingerIdle  = time.Second
@@ -23,8 +23,8 @@ const (
 	lingerStep  = 20 * time.Millisecond // in which Server.Close is noticed
 )
 
-// fail ends the connection because of err. It is answered if it is the request
-// that is wrong, or late, and if the client can still read the answer.
+// fail ends the connection because of err. It sends a response if the request was wrong,
+// late or refused, and the client can still read that response.
 func (c *serverConn) fail(err error) error {
 	if err == errIdle {
 		c.endIdle()

@@ -48,7 +48,7 @@ type serverConn struct {
 	began    time.Time // when the first byte of this request was there
 	queued   bool      // which was before the last one was answered
 
-	// What the head said, noted before a handler could change it.
+	// These fields are copied from the request head before a handler can change it.
 	method http1.Method
 	old    bool // HTTP/1.0: neither 1xx nor chunks
 	long   bool // the client allows for another request
@@ -87,7 +87,7 @@ func (s *Server) serveAccepted(c acceptedConn) {
 	s.logEnd(c.Conn, id, err)
 }
 
-// logEnd logs how a connection ended, unless that is known already or nobody's business.
+// logEnd logs why a connection ended, unless that was already logged or is routine.
 func (s *Server) logEnd(nc net.Conn, id uint64, err error) {
 	if _, answered := err.(answeredError); err != nil && !answered && err != errPanic && err != ErrAbortHandler && err != ErrPerIPConnLimit {
 		s.log.connection(nc.RemoteAddr(), id, err, s.LogAllErrors)
@@ -378,7 +378,7 @@ func (c *serverConn) takeRequest() error {
 	if err := c.checkRequest(); err != nil {
 		return err
 	}
-	// What follows may change the header, but not where the request ends.
+	// The hooks below may change the header, but not where the request ends. So that is read from the header first.
 	head := &ctx.Request.Header.head
 	expects, announced := head.Flags&(http1.ExpectContinue|http1.ExpectOther), head.Length
 	c.body.begin(c, head)
@@ -400,7 +400,7 @@ func (c *serverConn) takeRequest() error {
 	return c.takeBody(announced)
 }
 
-// answerRequest calls the handler, and writes the answer.
+// answerRequest calls the handler and writes the response.
 func (c *serverConn) answerRequest() error {
 	ctx := c.ctx
 	var panicked, aborted bool

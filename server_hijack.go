@@ -36,8 +36,8 @@ func (c *serverConn) hijack() (*hijack, error) {
 	return h, nil
 }
 
-// reportHijacked reports that the connection is somebody else's. Its owner is to have it whatever
-// the hook does: nobody else would close it.
+// reportHijacked tells the ConnState hook that the connection was hijacked. If the hook panics, the
+// new owner still gets the connection, because the server would not close it.
 func (c *serverConn) reportHijacked() {
 	c.guard("ConnState", func() { c.report(StateHijacked) })
 }
@@ -77,8 +77,8 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 // Buffered returns how many bytes there are that were read before.
 func (c *hijackedConn) Buffered() int { return len(c.rest) }
 
-// NetConn returns the connection below, as tls.Conn.NetConn does. What was read
-// before may be missing from it.
+// NetConn returns the underlying connection, like tls.Conn.NetConn. Reads from the underlying
+// connection may miss bytes that the server read before the hijack.
 func (c *hijackedConn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite closes the connection for writing, if it can.

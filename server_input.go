@@ -96,8 +96,8 @@ func (in *input) lastChance() error {
 	return in.wait()
 }
 
-// fill reads once, behind what is there. Output is flushed first: nobody waits for
-// the client while the client waits for an answer.
+// fill reads once and appends to the buffer. It flushes the output first. Without the flush,
+// the server could wait for a client that is waiting for a response.
 func (in *input) fill() error {
 	if err := in.c.output.flush(); err != nil {
 		return err
@@ -141,8 +141,9 @@ func (in *input) makeRoom() {
 	}
 }
 
-// pin leaves the buffer to the header that is a view of it and goes on in another
-// one. What is pinned already holds no head, so it makes room by itself.
+// pin leaves the buffer to the header, which is a view of it, and continues in a new
+// buffer. If a buffer is pinned already, the current one holds no head. Then pin makes
+// room in the current buffer.
 func (in *input) pin() {
 	old := in.buf
 	if in.pinned == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gallop-http/gallop/internal/poll"
 )
 
-// closedListenerWatch notices that the program closes a listener. Loops are not told: a descriptor that is closed
-// leaves an epoll without an event. Package net tells whoever waits in Accept, so a goroutine does. It may accept a connection
-// before a loop can, which it hands over to the loops.
+// closedListenerWatch notices when the program closes a listener. The loops cannot notice it: a closed descriptor
+// leaves an epoll without an event. Package net wakes goroutines that wait in Accept, so the watch runs one. If this
+// goroutine accepts a connection before a loop does, it hands the connection to the loops.
 type closedListenerWatch struct {
 	ln      net.Listener
 	pl      *poll.Listener

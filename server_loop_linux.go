@@ -426,7 +426,7 @@ func (c *serverConn) park(w *poll.Worker, lc *loopConn) (_ *serverConn, parked b
 	by := c.parkedBy(w, lc)
 	lc.requests = c.requests
 	if c.shared || c.body.handle != nil {
-		// Who has kept something may not meet another connection in it.
+		// The program may have kept a reference to c, so c must not serve another connection.
 		w.Local = nil
 		c.release()
 		next := c.srv.seat(w)

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// loopTLS is TLS on a connection of a loop, and what tls.Conn takes for its socket. A read in
-// the name of the loop does not wait: it fails with an error that tls.Conn takes for temporary,
-// upon which it keeps the part of a record that is there and goes on with it the next time. A
-// write that fails ends a tls.Conn, so those wait.
+// loopTLS is TLS on a connection of a loop. It is also the net.Conn that its tls.Conn uses as a
+// socket. A read for the loop never waits. If there is nothing to read, it fails with an error
+// that tls.Conn treats as temporary. The tls.Conn then keeps the part of a record that has
+// arrived, and the next read completes the record. A tls.Conn is unusable after a failed write,
+// so writes wait.
 type loopTLS struct {
 	lc   *loopConn
 	conn *tls.Conn

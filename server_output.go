@@ -21,7 +21,7 @@ type output struct {
 	still    int                       // steps of progressSteps in which the client took nothing
 	limit    time.Time                 // for the whole response, or zero
 	byHand   atomic.Pointer[time.Time] // what RequestCtx.SetWriteDeadline said, instead
-	cut      atomic.Bool               // nothing more is to be written, whoever is at it
+	cut      atomic.Bool               // nothing more may be written, by any goroutine
 	more     bool                      // what is written now is not the end of the response
 	err      error
 	vec      net.Buffers // for writev, kept so that it is not garbage

@@ -8,11 +8,11 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Nearly all responses are plain: a handler has returned and left a 200 with some fields and a
-// body in memory, on a connection that goes on. What respond does for these is a small part of
-// what it can do, but goes through all of its code, which is more than a processor keeps
-// at hand beside the rest of the server. So it is done here once more, in one piece. Whatever is
-// not plain is left to respond; TestPlainResponses holds the two against each other.
+// Nearly all responses are plain: the handler has returned and left a 200 with some header fields
+// and a body in memory, and the connection stays open. A plain response needs a small part of what
+// respond can do, but its path leads through all of respond. That is more code than the processor
+// caches next to the rest of the server. So respondPlain does this part again, in one piece. All
+// other responses are left to respond. TestPlainResponses compares the output of both.
 
 // notPlain are the fields that a plain response has not: those that its beginning or its framing
 // depend on.

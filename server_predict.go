@@ -56,8 +56,8 @@ const (
 	sampledBits = 4
 )
 
-// isSample reports whether the time of the nth run on a loop is taken. Those of which it is come in no order, as runs for
-// two paths may. What connections count would not do: many bring no more than one request.
+// isSample reports whether the nth run on a loop is timed. The timed runs follow no regular pattern, because the runs of
+// two paths may alternate regularly. Counting per connection would not work: many connections bring only one request.
 func isSample(n uint64) bool { return n*0x9E3779B97F4A7C15>>(64-sampledBits) == 0 }
 
 // A place holds how many short runs there have been, less slowCost for each that was not, in the lower bits, and how many it
@@ -75,15 +75,14 @@ func placeIndex(h *http1.Head) uint32 {
 	return uint32(placeOf(&placeKey, h) % predictPlaces)
 }
 
-// placeOf returns a number that stands for the method and the target, up to its query, of a
-// request.
+// placeOf returns a hash of a request's method and of its target up to the query.
 //
-// It need not be a good hash, only a quick one: with so few places, whoever may choose targets
-// can fill them all, and what comes of that is that handlers run on goroutines, or, until it is
-// seen, once on the loop. But who does not know the key shall not be able to aim at the place of
-// one target. Each word is therefore multiplied, to twice its length, by a number that is
-// secret, and the halves are added without carry: of no two words can it be said
-// beforehand that they come to the same, as of a plain product's low half it could.
+// The hash has to be quick rather than good. There are so few places that a client can fill them
+// all by choosing targets. Then handlers run on goroutines or, until that is noticed, once on the
+// loop. But a client that does not know the key must not be able to hit the place of one target.
+// So each word is multiplied by a secret number, and the two halves of the double-length product
+// are XORed. Without the key, nobody can tell which words collide. The low half of the product
+// alone would reveal some of them.
 func placeOf(key *[2]uint64, head *http1.Head) uint64 {
 	target := head.Fields.Bytes(head.Target)
 	h := key[0]

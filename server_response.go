@@ -248,8 +248,8 @@ type streamError struct{ err error }
 func (e *streamError) Error() string { return "response body: " + e.err.Error() }
 func (e *streamError) Unwrap() error { return e.err }
 
-// streamSink is the body of a response as its stream writes it. What is written
-// leaves at once, since nobody knows when more comes.
+// streamSink writes the body of a response that comes from a stream. Write flushes at
+// once, because the server cannot know when the stream will write more.
 type streamSink struct {
 	o       *output
 	chunked bool

@@ -27,7 +27,7 @@ func (s *Server) turnAway(c net.Conn, status int, reason error, aside bool) {
 		s.conns.rejectedFull.Add(1)
 	}
 	s.log.rejection(c.RemoteAddr(), status, reason)
-	if tc, ok := c.(secured); ok { // the answer would have to wait for a handshake
+	if tc, ok := c.(secured); ok { // a response would have to wait for the handshake
 		closeWithoutHandshake(tc)
 		return
 	}

@@ -24,7 +24,7 @@ import (
 
 var quietLog = log.New(io.Discard, "", 0)
 
-// What a handler finds in its request.
+// A handler sees the same request behind every server.
 func TestRequest(t *testing.T) {
 	type facts struct {
 		Method, RequestURI, Host, Proto string
@@ -136,7 +136,7 @@ func TestRequestSurroundings(t *testing.T) {
 	})
 }
 
-// What comes of what a handler does: the same from every server.
+// A handler's calls lead to the same response from every server.
 func TestAnswer(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<12)
 	file := filepath.Join(t.TempDir(), "file.txt")
@@ -323,8 +323,9 @@ func compareAnswers(t *testing.T, h http.Handler, request string) {
 	}, "gallop in net/http")
 }
 
-// describe writes down what a client can see of an answer, but for how a body of unknown
-// length is framed in an answer to HEAD, where it is not, and small ones of other sizes.
+// describe returns what a client can see of a response. It leaves out what may differ between
+// the servers: Last-Modified, Connection, the parsed length for HEAD, and the Trailer header
+// where there may be no chunks.
 func describe(t *testing.T, resp *http.Response, method string) string {
 	body := bodyOf(t, resp)
 	var b strings.Builder
@@ -361,7 +362,8 @@ func TestTrailersOfSmallAnswer(t *testing.T) {
 	}
 }
 
-// A length that is not kept breaks the answer off, and is what HEAD is told.
+// A response is broken off if its body does not have the length that the handler announced. The response to HEAD
+// still has that length.
 func TestLengthNotKept(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "5")
@@ -673,7 +675,7 @@ func TestTypeInLowerCase(t *testing.T) {
 	}
 }
 
-// An interim answer takes no fields from the answer that somebody else has set.
+// An interim response leaves the header of the final response alone, including what code around the handler has set.
 func TestInterimLeavesFields(t *testing.T) {
 	h := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", "</x>")
@@ -768,7 +770,7 @@ func TestFilesOfForm(t *testing.T) {
 	}, "net/http", "gallop, whole bodies", "gallop in net/http") // which leaves those of one that panics; and 4 MiB at most
 }
 
-// The body of the request is read while the answer is written.
+// A handler can read the request body while it writes the response.
 func TestFullDuplex(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
@@ -850,7 +852,8 @@ func TestWriteDeadline(t *testing.T) {
 	}, "gallop in net/http")
 }
 
-// A status that the response has before the handler is called is the answer's, unless it sets one.
+// A status that the response has before the handler is called stays, unless the handler sets one. An interim status
+// becomes 200.
 func TestPresetStatus(t *testing.T) {
 	for _, tc := range []struct {
 		preset int
@@ -932,8 +935,8 @@ func TestWithoutServer(t *testing.T) {
 	}
 }
 
-// A handler that answers nothing, as middleware may, leaves the answer to whoever comes next, with the default for
-// Content-Type that there was.
+// A handler that writes nothing, as middleware may, leaves the response to the next handler. It also leaves the default
+// for Content-Type unchanged.
 func TestNothingAnswered(t *testing.T) {
 	nothing := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", "1") }))
 	for _, noDefault := range []bool{false, true} {

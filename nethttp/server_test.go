@@ -13,8 +13,8 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// ways are the ways in which a handler can be served. What holds for the first has to
-// hold for the others.
+// ways lists the servers that can run a handler. The first is net/http's own, and the
+// other servers have to behave like it.
 var ways = []struct {
 	name  string
 	start func(t *testing.T, h http.Handler) (addr string)
@@ -99,7 +99,7 @@ func (p *peer) say(format string, args ...any) {
 	}
 }
 
-// answer reads an answer to a request with this method.
+// answer reads the response to a request with this method.
 func (p *peer) answer(method string) *http.Response {
 	p.t.Helper()
 	resp, err := http.ReadResponse(p.r, &http.Request{Method: method})

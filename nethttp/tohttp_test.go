@@ -15,7 +15,7 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// What becomes of an answer is the same behind net/http's server as behind gallop's.
+// A gallop handler leads to the same response behind net/http's server and behind gallop's.
 func TestToHTTPAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -118,7 +118,7 @@ func TestTransportTakesIdleConnWhileItDials(t *testing.T) {
 	})
 }
 
-// mute is a connection that can be told to fail to write. What is read is what comes, and so nothing then.
+// mute is a connection whose writes fail once muted is set. Reads are unchanged, so nothing ends them.
 type mute struct {
 	net.Conn
 	muted atomic.Bool

@@ -75,7 +75,7 @@ func serveWith(t *testing.T, f http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// What arrives of a request.
+// A server receives the same request from every transport.
 func TestTransportRequest(t *testing.T) {
 	var got string
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
@@ -178,7 +178,8 @@ func TestTransportRequest(t *testing.T) {
 	}
 }
 
-// What net/http sends as it stands is escaped, and what it refuses is not sent at all: not even another target.
+// Characters that net/http sends in a target unescaped are escaped. If net/http refuses a target, the request fails
+// and nothing is sent.
 func TestTransportTarget(t *testing.T) {
 	var got string
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) { got = r.RequestURI + " " + r.Host })
@@ -213,7 +214,7 @@ func TestTransportTarget(t *testing.T) {
 	}
 }
 
-// What becomes of an answer.
+// A client gets the same response from every transport.
 func TestTransportAnswer(t *testing.T) {
 	var gz bytes.Buffer
 	zw := gzip.NewWriter(&gz)
@@ -331,7 +332,8 @@ func describeReceived(resp *http.Response) string {
 	return b.String()
 }
 
-// What a request says of its host and its body by fields of its own is not said otherwise by its Header.
+// The fields Host, ContentLength, TransferEncoding and Trailer of a request decide. Entries of those names in its Header
+// are ignored.
 func TestTransportFieldsOfItsOwn(t *testing.T) {
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -576,7 +578,7 @@ func TestTransportCancel(t *testing.T) {
 	for _, tc := range []struct {
 		name, url string
 		body      func() io.Reader
-		inBody    bool // the answer begins
+		inBody    bool // the response begins
 	}{
 		{"head", s.URL + "/head", nil, false},
 		{"body", s.URL + "/body", nil, true},
@@ -795,7 +797,7 @@ func TestTransportUpgrade(t *testing.T) {
 	})
 }
 
-// An end that is closed for writing only is so behind httputil.ReverseProxy as well, whoever serves and sends for it.
+// A half-closed connection stays half-closed through httputil.ReverseProxy, with every server and every transport.
 func TestUpgradeClosedHalf(t *testing.T) {
 	up := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
 		conn, rw, err := w.(http.Hijacker).Hijack()
@@ -831,7 +833,7 @@ func TestUpgradeClosedHalf(t *testing.T) {
 	}
 }
 
-// An answer may begin before the body of the request has ended.
+// A response may begin before the request body has ended.
 func TestTransportFullDuplex(t *testing.T) {
 	s := serveWith(t, func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)

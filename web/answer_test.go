@@ -16,7 +16,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// header returns a field of the answer that handler gives to a request for "/".
+// header returns a header of handler's response to a request for "/". Several lines are joined by "|".
 func header(t *testing.T, name string, handler func(c *Ctx), fields ...string) string {
 	t.Helper()
 	app := New(Config{})
@@ -91,7 +91,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// What a client sends does not make an answer of any size.
+// ClearCookie without names clears a limited number of cookies, however many the client sends.
 func TestClearCookieHasABound(t *testing.T) {
 	var many strings.Builder
 	for i := range 5000 {

@@ -78,7 +78,7 @@ func TestHeadBeforeAny(t *testing.T) {
 	}
 }
 
-// What is in use later counts at once for requests that match nothing.
+// Middleware that Use adds later runs from the next request that matches no route.
 func TestUseAfterServing(t *testing.T) {
 	app := New(Config{})
 	for _, want := range []string{"", "one", "two,one"} {
@@ -502,7 +502,8 @@ func TestOneServerForOneApp(t *testing.T) {
 	}
 }
 
-// With port 0 a program learns the port, and Run ends with its context when the request under way is answered.
+// OnListen and Addrs tell a program the port if it asked for port 0. When its context is done, Run waits for the request in
+// flight before it returns.
 func TestRun(t *testing.T) {
 	s := quiet()
 	listening := make(chan string, 2)
@@ -713,7 +714,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What Test returns is the answer, and not what comes before it.
+// Test returns the final response and skips interim responses.
 func TestTestPassesOverInterimAnswers(t *testing.T) {
 	app := New(Config{})
 	app.Get("/", func(c *Ctx) error { return errors.Join(c.EarlyHints("</a.css>; rel=preload"), c.SendString("final")) })

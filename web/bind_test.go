@@ -178,7 +178,8 @@ func TestBindSources(t *testing.T) {
 	}
 }
 
-// A list takes the members of all lines of a field, whether there is a pointer to it or not, and whoever else asks for them.
+// A slice gets the members of all lines of a header. So does a pointer to a slice, also if several struct fields name
+// the same header.
 func TestBindListsOfHeaders(t *testing.T) {
 	var v struct {
 		List    []string  `header:"X-List"`
@@ -220,7 +221,7 @@ func TestBindBodies(t *testing.T) {
 	}
 }
 
-// What a JSON body must not set stays what it was, and so does what it refers to.
+// A JSON body changes neither the struct fields that it must not set nor the values that they point to.
 func TestBindKeepsWhatABodyMustNotSet(t *testing.T) {
 	type T struct {
 		Roles []string `header:"X-Roles"`
@@ -296,7 +297,7 @@ func TestBindKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// A field of a form that was left empty is sent all the same. What is required is missing then.
+// Browsers also send form fields that were left empty. A required value that is empty counts as missing.
 func TestBindRequiresMoreThanAnEmptyString(t *testing.T) {
 	for query, want := range map[string]string{
 		"need=": "missing", "": "missing", "need=&need=x": "{x  default}", "need=x&may=&else=": "{x  default}", "need=x&may=y&else=z": "{x y z}",

@@ -42,7 +42,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Strings from a Ctx are the handler's for ever, whatever becomes of the request.
+// Strings from a Ctx stay valid after the request has ended.
 func TestStringsMayBeKept(t *testing.T) {
 	var kept []string
 	app := New(Config{Server: &gallop.Server{PoisonReleased: true}})

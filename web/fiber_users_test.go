@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// What people who come from other frameworks have suffered from, as far as no other test has it.
+// The tests below cover problems that users of other frameworks have run into and that no other test covers.
 
 // The context of a handler ends when its client goes away, also one that was derived and set.
 func TestAGoneClientEndsTheContext(t *testing.T) {
@@ -123,7 +123,7 @@ func TestOneLimitForBodies(t *testing.T) {
 	}
 }
 
-// What matches no route runs the middleware of the application, for its log, and none of a group.
+// A request that matches no route runs the middleware of the application, so that it is logged, but none of a group.
 func TestWhatMatchesNothingIsCheap(t *testing.T) {
 	app := New(Config{})
 	var ran []string

@@ -55,8 +55,8 @@ type keptStrings struct {
 	Raw    []byte            `form:"name"`
 }
 
-// Every string that a Ctx returns is the handler's for ever, and what it was when it was returned; views are not: with
-// PoisonReleased whoever keeps one sees it.
+// Every string that a Ctx returns stays valid and unchanged after the request. Views do not: PoisonReleased overwrites
+// them.
 func TestStringsAreKeptAndViewsAreNot(t *testing.T) {
 	app := New(Config{Server: &gallop.Server{PoisonReleased: true}})
 	kept, copies := map[string]any{}, map[string]string{}

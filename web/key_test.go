@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 		if status, body, _ := ask(t, app, "GET", target); status != 200 {
 			t.Errorf("%s: %d %s", target, status, body)
 		}
-		<-closed // after the answer was sent
+		<-closed // after the response was sent
 	}
 }
 
@@ -83,7 +83,7 @@ func TestSettersChain(t *testing.T) {
 	}
 }
 
-// What a client sends as X-Request-ID is no ID before middleware has looked at it.
+// RequestID ignores X-Request-ID headers. Only SetRequestID sets the ID, so a client cannot forge it.
 func TestRequestIDHasOneSource(t *testing.T) {
 	app := New(Config{})
 	app.Get("/", func(c *Ctx) error { return c.SendString("[" + c.RequestID() + "]") })

@@ -51,7 +51,7 @@ func TestEveryKindOfHandler(t *testing.T) {
 	}
 }
 
-// What is nil is refused when it is registered, and the message says where and which.
+// Registering a nil handler panics, and the message names the call and the argument.
 func TestNilHandlers(t *testing.T) {
 	app := New(Config{})
 	group := app.Host("example.com").Group("/g")
@@ -243,7 +243,7 @@ func TestMiddlewareThatDoesNothing(t *testing.T) {
 	}
 }
 
-// What is said of the answer besides its fields and its body passes through middleware, too.
+// Middleware of net/http also passes on the Content-Length of HEAD, Connection: close and trailers.
 func TestMiddlewareLeavesTheFraming(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	for prefix, group := range map[string]*Router{"/in": app.Group("/in", FromMiddleware(func(next http.Handler) http.Handler { return next })), "/out": app.Group("/out")} {
@@ -280,7 +280,8 @@ func TestMiddlewareLeavesTheFraming(t *testing.T) {
 	}
 }
 
-// Middleware that recovers finds nothing of the answer that was begun, and leaves nothing of itself.
+// If middleware of net/http recovers, the response that the handler had begun is discarded, and the Ctx keeps no layer
+// of the middleware.
 func TestMiddlewareThatRecovers(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	var c1 *Ctx
@@ -416,7 +417,7 @@ func TestContentTypeByMiddleware(t *testing.T) {
 	}
 }
 
-// What a handler sets takes the place of what middleware has set before, as among handlers of net/http.
+// Headers that a handler sets replace those that middleware has set before, like between handlers of net/http.
 func TestFieldsOfMiddlewareAreReplaced(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Use(FromMiddleware(func(next http.Handler) http.Handler {
@@ -504,7 +505,7 @@ func (w zippedWriter) WriteHeader(status int) {
 }
 func (w zippedWriter) Write(p []byte) (int, error) { return w.z.Write(p) }
 
-// What SetContext and SetLocal were given is there for handlers of net/http as long as they run, and no longer.
+// Handlers of net/http find the values of SetContext and SetLocal in their context, but only until they return.
 func TestContextOfNetHTTPHandlers(t *testing.T) {
 	type key struct{}
 	app := New(Config{Server: quiet()})

@@ -68,7 +68,7 @@ func TestEventsThroughServeHTTP(t *testing.T) {
 	}
 }
 
-// What is written by a stream reaches the client as it is flushed; an error in its middle breaks the response off.
+// A stream's output reaches the client whenever it is flushed. If the stream fails, the response is broken off.
 func TestStreamsThroughServeHTTP(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	app.Get("/whole", func(c *Ctx) error {

@@ -166,7 +166,7 @@ func TestEventsThatFail(t *testing.T) {
 	}
 }
 
-// A stream that somebody has kept does not write into the answer to another request.
+// An EventStream that was kept after its request cannot write into the response to another request.
 func TestEventsThatAreKept(t *testing.T) {
 	app := New(Config{Server: quiet()})
 	var kept *EventStream

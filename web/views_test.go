@@ -67,7 +67,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// What is kept of templates is bounded by how many there are, and not by how they are called.
+// Templates are cached once each, even if callers spell their names differently.
 func TestTemplatesAreKeptOnce(t *testing.T) {
 	templates := newTemplates(t, TemplatesConfig{FS: templateFiles(), Layout: "layouts/main"})
 	kept := len(templates.ready)

@@ -214,7 +214,7 @@ func TestBindWithoutTags(t *testing.T) {
 	}
 }
 
-// What a Validator says is for the client.
+// The client gets the text of a Validator's error as the message.
 func TestValidatorMessage(t *testing.T) {
 	for text, want := range map[string]string{"age: must be positive": "age: must be positive", "": "Unprocessable Entity"} {
 		var told error

@@ -14,7 +14,7 @@ const (
 	classValue              // field-vchar, SP and HTAB, RFC 9110 §5.5
 	classHex                // HEXDIG
 	classDigit              // DIGIT
-	classCookie             // cookie-octet, RFC 6265 §4.1.1
+	classCookie             // "cookie-octet", RFC 6265 §4.1.1
 )
 
 var classes = buildClasses()
@@ -47,7 +47,7 @@ func buildClasses() (t [256]uint8) {
 // IsTokenByte reports whether c is a tchar (RFC 9110 §5.6.2).
 func IsTokenByte(c byte) bool { return classes[c]&classToken != 0 }
 
-// IsCookieOctet reports whether c is a cookie-octet (RFC 6265 §4.1.1).
+// IsCookieOctet reports whether c is a character that RFC 6265 §4.1.1 allows in a cookie value.
 func IsCookieOctet(c byte) bool { return classes[c]&classCookie != 0 }
 
 // IsDigit reports whether c is a decimal digit.

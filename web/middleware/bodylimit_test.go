@@ -106,7 +106,8 @@ func TestBodyLimitOfAnySize(t *testing.T) {
 	}
 }
 
-// Who reads a body as a whole keeps to the server's limit for that, though BodyLimit allows streams that are longer.
+// The server's limit still holds for handlers that read the whole body into memory, even if BodyLimit allows longer
+// streams.
 func TestBodyLimitLeavesTheServersLimit(t *testing.T) {
 	app := web.New(web.Config{Server: &gallop.Server{StreamRequestBody: true, MaxRequestBodySize: 1000, Logger: newQuiet()}})
 	limit := middleware.BodyLimit{Size: 1 << 20}.Handler()

@@ -19,7 +19,7 @@ import (
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
-// lines passes on what is logged, line by line: it comes when the request is over, which is behind the answer.
+// lines sends each logged line to a channel, since a request is logged only after its response was sent.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {
@@ -104,7 +104,7 @@ func TestLoggerKnowsSizes(t *testing.T) {
 	}
 }
 
-// What is for people escapes control characters as well.
+// The text format, which is for people, escapes control characters too.
 func TestLoggerEscapesText(t *testing.T) {
 	log := make(lines, 1)
 	app := newApp(middleware.Logger{Log: slog.New(slog.NewTextHandler(log, nil))}.Handler())

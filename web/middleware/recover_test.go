@@ -62,7 +62,8 @@ func TestRecoverLogs(t *testing.T) {
 	}
 }
 
-// Whoever has begun to send, or has given the connection away, has to break off.
+// Recover lets a panic pass if it asks for an abort, if the response has begun or if the handler has hijacked the connection.
+// The server then handles the panic.
 func TestRecoverLetsPass(t *testing.T) {
 	for name, h := range map[string]web.Handler{
 		"abort":          func(*web.Ctx) error { panic(gallop.ErrAbortHandler) },

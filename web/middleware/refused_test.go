@@ -111,8 +111,8 @@ func nosy(c *web.Ctx) error {
 	return c.SendString("this must not be sent")
 }
 
-// Requests that the server refuses reach the error handler of the App behind its middleware: with an ID, CORS headers and a line in
-// the log. What middleware responds by itself does not count.
+// Requests that the server refuses run through the App's middleware to its error handler, so they get an ID, CORS headers and a log
+// line. Responses that middleware writes to such a request are ignored.
 func TestRefusedRequests(t *testing.T) {
 	for name, test := range refusedRequests() {
 		for _, engine := range []gallop.EngineType{gallop.EngineAuto, gallop.EngineGoroutine} {

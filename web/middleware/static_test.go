@@ -194,7 +194,7 @@ func TestStaticMiddleware(t *testing.T) {
 	ask(t, app, "GET", "/api/orders").want(t, "Content-Type", "text/plain; charset=utf-8")
 }
 
-// What others have said of the answer holds, whatever becomes of the file.
+// Static keeps the status and headers that earlier middleware has set, whether or not it finds the file.
 func TestStaticLeavesTheAnswer(t *testing.T) {
 	files := failingFS{fstest.MapFS{"a.txt": {Data: []byte("a")}, "dir/b.txt": {Data: []byte("b")}}}
 	app := newApp(web.Handler(func(c *web.Ctx) error {
