@@ -157,6 +157,10 @@ func lookUp(file, row, column string) (value float64, ok bool) {
 	end := 0 // where the column ends, to the right
 	if _, medians, found := strings.Cut(file, "\nmedian "); found && !strings.HasPrefix(file, "median ") {
 		file = "median " + medians
+	} else if rounds, medians, found := strings.Cut(file, "\nmedian\n"); found { // cmd/idle names the columns only once
+		_, head, _ := strings.Cut(rounds, "\nserver ")
+		head, _, _ = strings.Cut(head, "\n")
+		file = "server " + head + "\n" + medians
 	}
 	for _, line := range strings.Split(file, "\n") {
 		text := []rune(line)
