@@ -20,7 +20,7 @@ import (
 //   - header_refused.go: log lines for names that setters refuse
 //   - header_iter.go and header_shown.go: loops, and the names that they show
 //   - header_read.go and header_write.go: parsing and writing
-//   - header_compat.go: methods that take bytes
+//   - fasthttp_spellings.go: methods that take bytes
 
 // header is the part that RequestHeader and ResponseHeader share: the header lines in order, spelled as they
 // were given, and their meaning for the connection.
