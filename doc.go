@@ -14,6 +14,7 @@
 //	errors.go                    the exported errors
 //	escape.go                    escaping HTML
 //	header_names.go              names of headers
+//	limits.go                    limits, deadlines and their defaults
 //	methods.go                   names of methods
 //	numbers.go                   numbers as text
 //	protocols.go                 sets of protocols, HTTP/2 settings
