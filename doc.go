@@ -15,6 +15,7 @@
 //	escape.go                    escaping HTML
 //	header_names.go              names of headers
 //	limits.go                    limits, deadlines and their defaults
+//	logger.go                    where log messages go
 //	methods.go                   names of methods
 //	numbers.go                   numbers as text
 //	protocols.go                 sets of protocols, HTTP/2 settings
