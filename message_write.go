@@ -59,3 +59,6 @@ func messageText(m message) string {
 	}
 	return text.String()
 }
+
+// smallBody is how much is copied behind a head rather than written from where it is.
+const smallBody = 16 << 10
