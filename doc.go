@@ -65,6 +65,7 @@
 //	response_write.go            responses as bytes
 //	stream_reader.go             writers turned into readers
 //	uri.go                       a URI and its parts
+//	uri_host.go                  hosts, valid and in ASCII
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
@@ -102,7 +103,6 @@
 //	client_health_other.go       the same without sockets
 //	client_health_unix.go        looking at an idle socket
 //	client_host.go               a client for one host
-//	client_idna.go               hosts in ASCII
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
 //	client_lb_choice.go          which client gets a call

@@ -152,6 +152,14 @@ func (req *Request) parseURI() error {
 	return req.uriErr
 }
 
+// settleURI makes the URI one that can be sent.
+func (req *Request) settleURI() error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	return req.uri.toASCII()
+}
+
 // readURI sets uri to the URI in the header.
 func (req *Request) readURI(uri *URI) error {
 	host, uriBytes := req.Header.Host(), req.Header.RequestURI()

@@ -38,14 +38,6 @@ func asciiHost(host string) (string, error) {
 	return name, nil
 }
 
-// settleURI makes the URI one that can be sent.
-func (req *Request) settleURI() error {
-	if err := req.parseURI(); err != nil {
-		return err
-	}
-	return req.uri.toASCII()
-}
-
 // toASCII makes the host of u one that can be sent.
 func (u *URI) toASCII() error {
 	if isASCII(u.host) {
@@ -56,4 +48,26 @@ func (u *URI) toASCII() error {
 		u.host = append(u.host[:0], host...)
 	}
 	return err
+}
+
+// knownHost is the last valid Host on a connection, if it is not longer.
+type knownHost struct {
+	host [48]byte
+	n    uint8
+}
+
+// isValid is target.ValidHost, which says again what it said last.
+func (k *knownHost) isValid(host []byte) bool {
+	return k.n > 0 && string(host) == string(k.host[:k.n]) || k.learn(host)
+}
+
+// learn is isValid of another host, which is the known one then if it is valid.
+func (k *knownHost) learn(host []byte) bool {
+	if !target.ValidHost(host) {
+		return false
+	}
+	if k.n = 0; len(host) <= len(k.host) {
+		k.n = uint8(copy(k.host[:], host))
+	}
+	return true
 }
