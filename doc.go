@@ -18,6 +18,7 @@
 //	logger.go                    where log messages go
 //	methods.go                   names of methods
 //	numbers.go                   numbers as text
+//	panics.go                    panics that reach the caller
 //	protocols.go                 sets of protocols, HTTP/2 settings
 //	race_off.go                  builds without race detector
 //	race_on.go                   builds with race detector
@@ -106,7 +107,6 @@
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients
 //	client_lb_choice.go          which client gets a call
-//	client_panic.go              panics that reach the caller
 //	client_pipeline.go           a client that pipelines
 //	client_pipeline_call.go      a call that is pipelined
 //	client_pipeline_conn.go      a connection with pipelined calls
