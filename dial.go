@@ -16,7 +16,7 @@ import (
 
 // How dialing is organised: dial.go has the dialer and its settings, dial_dns.go the
 // names and their cache, dial_happy.go the choice among many addresses (RFC 8305),
-// dial_trace.go who wants to know. client_tls.go puts TLS on top, proxy.go and those
+// dial_trace.go who wants to know. dial_tls.go puts TLS on top, proxy.go and those
 // that sort behind it go through others.
 
 // DefaultDialTimeout is how long a dial may take if neither a timeout nor a setting says otherwise.

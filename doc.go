@@ -76,6 +76,8 @@
 //	dial.go                      the dialer and its settings
 //	dial_dns.go                  looking up names, with cache
 //	dial_happy.go                trying several addresses
+//	dial_tls.go                  a client's TLS handshakes
+//	dial_tls_sessions.go         TLS sessions to resume
 //	dial_trace.go                what dialing reports
 //	proxy.go                     dialing through a proxy
 //	proxy_connect.go             HTTP proxies: CONNECT
@@ -117,8 +119,6 @@
 //	client_redirect.go           following redirects
 //	client_retry.go              attempts of a call
 //	client_settings.go           defaults of clients
-//	client_tls.go                TLS handshakes
-//	client_tls_sessions.go       TLS sessions to resume
 //	client_trace.go              what a call reports
 //	client_transport.go          replacing a single attempt
 //	client_upgrade.go            connections after an upgrade

@@ -48,8 +48,6 @@ var roomExceptions = []string{
 	"fs_content.go uses ResponseHeader.SetBytesV",
 	"fs_handler.go uses ResponseHeader.SetBytesV",
 	"header_cookies.go uses Cookie.SetKeyBytes",
-	"proxy.go uses clientTLS",
-	"proxy.go uses clientTLS.handshake",
 	"proxy_connect.go uses header.detach",
 	"proxy_tunnel.go uses probe",
 	"proxy_tunnel.go uses probe.heard",
