@@ -16,7 +16,7 @@ import (
 )
 
 // How a call is made: client_host.go and client.go have what users see, client_retry.go
-// the attempts of a call, client_pool*.go who gets which connection and client_health*.go
+// the attempts of a call, client_pool*.go who gets which connection and dial_probe*.go
 // whether it is still good. This file has one exchange on one connection, client_read.go
 // the answer, client_body.go its body as a stream, client_upload.go bodies of requests
 // that are written while the answer is awaited.

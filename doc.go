@@ -76,6 +76,9 @@
 //	dial.go                      the dialer and its settings
 //	dial_dns.go                  looking up names, with cache
 //	dial_happy.go                trying several addresses
+//	dial_probe.go                whether idle connections are good
+//	dial_probe_other.go          the same without sockets
+//	dial_probe_unix.go           looking at an idle socket
 //	dial_tls.go                  a client's TLS handshakes
 //	dial_tls_sessions.go         TLS sessions to resume
 //	dial_trace.go                what dialing reports
@@ -102,9 +105,6 @@
 //	client_conn.go               a call on its connection
 //	client_dial.go               dialing for a client
 //	client_get.go                calls of one line
-//	client_health.go             whether idle connections are good
-//	client_health_other.go       the same without sockets
-//	client_health_unix.go        looking at an idle socket
 //	client_host.go               a client for one host
 //	client_janitor.go            closing idle connections
 //	client_lb.go                 spreading calls over clients

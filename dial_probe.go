@@ -53,19 +53,3 @@ func (p *probe) init(nc net.Conn) {
 func (p *probe) heard() bool {
 	return p.isSocket && !p.socket.isQuiet() || p.asked != nil && p.asked.Stale()
 }
-
-// stale reports whether the connection, which is idle, must not be used. It does not wait.
-func (cc *ClientConn) stale() bool {
-	p := &cc.probe
-	return p.heard() || p.secured != nil && cc.hasSecret()
-}
-
-// hasSecret reports whether TLS has read more than it has handed out. It is asked by a
-// read that may not wait.
-func (cc *ClientConn) hasSecret() bool {
-	cc.readBy = longAgo
-	cc.nc.SetReadDeadline(longAgo)
-	var one [1]byte
-	n, err := cc.nc.Read(one[:])
-	return n > 0 || !timedOut(err)
-}
