@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
-	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -491,9 +490,6 @@ func (cc *ClientConn) read(p []byte) (int, error) {
 }
 
 func (cc *ClientConn) unread() []byte { return cc.buf[cc.r:] }
-
-// detach makes the header own its bytes, which were those of the buffer.
-func (h *header) detach() { field.Store(&h.head.Fields, "") }
 
 // mayFollow reports whether, as far as the head of an answer says, another answer may
 // follow it on its connection.

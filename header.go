@@ -442,3 +442,6 @@ func (h *header) setProtocol(protocol []byte) bool {
 	h.flags |= protocolSet
 	return true
 }
+
+// detach makes the header own its bytes, which were those of the buffer.
+func (h *header) detach() { field.Store(&h.head.Fields, "") }

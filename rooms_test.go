@@ -48,7 +48,6 @@ var roomExceptions = []string{
 	"fs_content.go uses ResponseHeader.SetBytesV",
 	"fs_handler.go uses ResponseHeader.SetBytesV",
 	"header_cookies.go uses Cookie.SetKeyBytes",
-	"proxy_connect.go uses header.detach",
 	"request.go uses RequestHeader.SetBytesV",
 	"request.go uses RequestHeader.SetHostBytes",
 	"request.go uses URI.SetSchemeBytes",
