@@ -82,6 +82,7 @@
 //	dial_tls.go                  a client's TLS handshakes
 //	dial_tls_sessions.go         TLS sessions to resume
 //	dial_trace.go                what dialing reports
+//	hijacked_conn.go             connections with bytes read before
 //	proxy.go                     dialing through a proxy
 //	proxy_connect.go             HTTP proxies: CONNECT
 //	proxy_env.go                 which proxy a URL needs
