@@ -32,6 +32,7 @@
 //	args.go                      arguments of queries and forms
 //	body.go                      bodies in memory
 //	body_decode.go               bodies, decompressed
+//	body_file.go                 bodies that are files
 //	body_read.go                 bodies from a bufio.Reader
 //	body_stream.go               bodies that are streams
 //	compress_response.go         choosing a coding for responses

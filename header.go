@@ -445,3 +445,11 @@ func (h *header) setProtocol(protocol []byte) bool {
 
 // detach makes the header own its bytes, which were those of the buffer.
 func (h *header) detach() { field.Store(&h.head.Fields, "") }
+
+// dropCoding deletes Content-Encoding, unless it is "identity": with that a handler switches compression off for
+// the new body, too.
+func (h *header) dropCoding() {
+	if !ascii.EqualFold(h.head.Fields.PeekID(field.ContentEncoding), "identity") {
+		h.Del(HeaderContentEncoding)
+	}
+}

@@ -115,6 +115,15 @@ func (resp *Response) SendFile(path string) error {
 	return nil
 }
 
+// dropBodyAndCoding makes room for another body. The coding of the old one would not be that of the
+// new; without a body it is what the handler knows of the one to come.
+func (resp *Response) dropBodyAndCoding() {
+	if resp.IsBodyStream() || len(resp.Body()) > 0 {
+		resp.ResetBody()
+		resp.Header.dropCoding()
+	}
+}
+
 // ParseNetConn stores the addresses of conn, which RemoteAddr and LocalAddr then return.
 func (resp *Response) ParseNetConn(conn net.Conn) {
 	resp.remote, resp.local = conn.RemoteAddr(), conn.LocalAddr()

@@ -38,7 +38,6 @@ var roomExceptions = []string{
 	"body_stream.go uses clientStream.dropTrailers",
 	"body_stream.go uses shown",
 	"body_stream.go uses whole",
-	"client_read.go uses streamSize",
 	"compress_response.go uses hasEntityTag",
 	"ctx_request.go uses Request.VisitUserValues",
 	"ctx_response.go uses ResponseHeader.SetBytesV",
@@ -48,11 +47,6 @@ var roomExceptions = []string{
 	"request.go uses RequestHeader.SetBytesV",
 	"request.go uses RequestHeader.SetHostBytes",
 	"request.go uses URI.SetSchemeBytes",
-	"response.go uses Response.dropBodyAndCoding",
-	"response.go uses streamSize",
-	"server_body.go uses streamSize",
-	"server_response.go uses file",
-	"server_response.go uses fileSection",
 }
 
 // conceptWords is how many words the concept of a file may have.
