@@ -11,6 +11,7 @@
 //	dates.go                     HTTP dates
 //	decompress.go                decoding bytes within limits
 //	doc.go                       rooms and package documentation
+//	entity_tag.go                entity tags and their lists
 //	errors.go                    the exported errors
 //	escape.go                    escaping HTML
 //	header_names.go              names of headers

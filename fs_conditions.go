@@ -124,37 +124,6 @@ func (v *validator) matches(tag []byte, strong bool) bool {
 	return v.tag != nil && bytes.Equal(opaqueTag(tag), opaqueTag(v.tag))
 }
 
-func opaqueTag(tag []byte) []byte { return bytes.TrimPrefix(tag, []byte("W/")) }
-
-// cutEntityTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. It is nil if
-// there is none.
-func cutEntityTag(b []byte) (tag, rest []byte) {
-	n := len(b) - len(opaqueTag(b))
-	if n == len(b) || b[n] != '"' {
-		return nil, b
-	}
-	for i := n + 1; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
-			return b[:i+1], b[i+1:]
-		case c <= ' ', c == 0x7f:
-			return nil, b
-		}
-	}
-	return nil, b
-}
-
-// hasEntityTag reports whether a list of entity tags has one that is spelled like this.
-func hasEntityTag(list []byte, spelled string) bool {
-	for {
-		tag, rest := cutEntityTag(bytes.TrimLeft(list, " \t,"))
-		if tag == nil || string(tag) == spelled {
-			return tag != nil
-		}
-		list = rest
-	}
-}
-
 // allowsRange reports whether If-Range lets a Range field count: there is none, or what it
 // has is strong and exactly v (RFC 9110 §13.1.5): bytes of one coding behind those of another
 // are garbage.

@@ -38,7 +38,6 @@ var roomExceptions = []string{
 	"body_stream.go uses clientStream.dropTrailers",
 	"body_stream.go uses shown",
 	"body_stream.go uses whole",
-	"compress_response.go uses hasEntityTag",
 	"ctx_request.go uses Request.VisitUserValues",
 	"ctx_response.go uses ResponseHeader.SetBytesV",
 	"fs_content.go uses ResponseHeader.SetBytesV",
