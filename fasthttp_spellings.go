@@ -232,6 +232,9 @@ func (req *Request) VisitUserValues(visitor func(key []byte, value any)) {
 	req.values.visitText(visitor)
 }
 
+// VisitUserValuesAll calls visitor for each value, in the order in which the keys were first set.
+func (req *Request) VisitUserValuesAll(visitor func(key, value any)) { req.values.visit(visitor) }
+
 // SetContentTypeBytes does the same as [RequestCtx.SetContentType], but takes a []byte.
 func (ctx *RequestCtx) SetContentTypeBytes(contentType []byte) {
 	ctx.Response.Header.SetContentTypeBytes(contentType)
@@ -247,6 +250,16 @@ func (ctx *RequestCtx) UserValueBytes(key []byte) any { return ctx.Request.UserV
 
 // RemoveUserValueBytes does the same as [RequestCtx.RemoveUserValue], but takes a key of type []byte.
 func (ctx *RequestCtx) RemoveUserValueBytes(key []byte) { ctx.Request.RemoveUserValueBytes(key) }
+
+// VisitUserValues calls visitor for each user value whose key is a string.
+func (ctx *RequestCtx) VisitUserValues(visitor func([]byte, any)) {
+	ctx.Request.VisitUserValues(visitor)
+}
+
+// VisitUserValuesAll calls visitor for each user value.
+func (ctx *RequestCtx) VisitUserValuesAll(visitor func(any, any)) {
+	ctx.Request.VisitUserValuesAll(visitor)
+}
 
 var timers sync.Pool // of *time.Timer
 

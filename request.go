@@ -369,6 +369,3 @@ func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.inde
 
 // ResetUserValues removes all values and closes those that are an io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
-
-// VisitUserValuesAll calls visitor for each value, in the order in which the keys were first set.
-func (req *Request) VisitUserValuesAll(visitor func(key, value any)) { req.values.visit(visitor) }

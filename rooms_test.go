@@ -38,7 +38,6 @@ var roomExceptions = []string{
 	"body_stream.go uses clientStream.dropTrailers",
 	"body_stream.go uses shown",
 	"body_stream.go uses whole",
-	"ctx_request.go uses Request.VisitUserValues",
 	"ctx_response.go uses ResponseHeader.SetBytesV",
 	"fs_content.go uses ResponseHeader.SetBytesV",
 	"fs_handler.go uses ResponseHeader.SetBytesV",
