@@ -101,11 +101,11 @@ func (r *representation) describe(h *ResponseHeader) (v validator) {
 		if r.weak {
 			v.tag = append([]byte("W/"), v.tag...)
 		}
-		h.SetBytesV(HeaderETag, v.tag)
+		h.set(UnsafeBytes(HeaderETag), v.tag)
 	case len(v.tag) > 0 && v.tag[0] == '"' && r.coding != coding.Identity:
 		// The handler's is that of the resource. Strong ones differ by coding: RFC 9110 §8.8.3.3.
 		v.tag = append([]byte("W/"), v.tag...)
-		h.SetBytesV(HeaderETag, v.tag)
+		h.set(UnsafeBytes(HeaderETag), v.tag)
 	}
 	v.coarse = r.negotiated || r.weak
 	if hasTime(r.modified) {
@@ -217,7 +217,7 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.size))
 		return true
 	}
-	h.SetBytesV(HeaderContentRange, appendContentRange(nil, spans[0], r.size))
+	h.set(UnsafeBytes(HeaderContentRange), appendContentRange(nil, spans[0], r.size))
 	body, err := section(content, spans[0])
 	if err != nil {
 		r.fail(ctx, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/target"
 )
@@ -177,7 +178,7 @@ func (req *Request) readURI(uri *URI) error {
 		return err
 	}
 	if req.isTLS {
-		uri.SetSchemeBytes(schemeHTTPS)
+		uri.setScheme(schemeHTTPS)
 	}
 	return nil
 }
@@ -263,7 +264,7 @@ func (req *Request) updateHeader() error {
 	case len(has) == 0 && len(host) == 0:
 		return errNoHost
 	case len(has) == 0, !req.UseHostHeader && len(host) > 0 && !bytes.Equal(has, host) && !ascii.EqualFold(has, host):
-		req.Header.SetHostBytes(host)
+		req.Header.setKnown(field.Host, host)
 	}
 	req.updateTarget()
 	if len(req.uri.Username())+len(req.uri.Password()) > 0 {
@@ -289,7 +290,7 @@ func (req *Request) setBasicAuth() {
 	pair := append(target.AppendUnescape(pairRoom[:0], req.uri.Username()), ':')
 	pair = target.AppendUnescape(pair, req.uri.Password())
 	value := base64.StdEncoding.AppendEncode(append(valueRoom[:0], "Basic "...), pair)
-	req.Header.SetBytesV(HeaderAuthorization, value)
+	req.Header.set(UnsafeBytes(HeaderAuthorization), value)
 }
 
 const mediaTypeForm = "application/x-www-form-urlencoded"

@@ -38,13 +38,6 @@ var roomExceptions = []string{
 	"body_stream.go uses clientStream.dropTrailers",
 	"body_stream.go uses shown",
 	"body_stream.go uses whole",
-	"ctx_response.go uses ResponseHeader.SetBytesV",
-	"fs_content.go uses ResponseHeader.SetBytesV",
-	"fs_handler.go uses ResponseHeader.SetBytesV",
-	"header_cookies.go uses Cookie.SetKeyBytes",
-	"request.go uses RequestHeader.SetBytesV",
-	"request.go uses RequestHeader.SetHostBytes",
-	"request.go uses URI.SetSchemeBytes",
 }
 
 // conceptWords is how many words the concept of a file may have.
