@@ -35,6 +35,11 @@ type bodySource interface {
 	// readAll appends the rest of the body to dst, which grows through bufpool, within the limit for whole
 	// bodies. It returns dst in either case.
 	readAll(dst []byte) ([]byte, error)
+	// show notes that the program has the source, and may have given it to another goroutine.
+	show()
+	// limit returns how many bytes the body may have if a stream replaces it and is read whole; 0 means
+	// maxDrainedBody.
+	limit() int64
 }
 
 // Body returns the body. It is a view, valid until the message is changed, reset or released, or the handler returns.

@@ -45,9 +45,7 @@ func (b *body) IsBodyStream() bool {
 // If the body is a StreamWriter, it starts to run on a goroutine of its own.
 func (b *body) BodyStream() io.Reader {
 	if b.source != nil {
-		if h, ok := b.source.(*bodyHandle); ok {
-			h.shown.Store(true)
-		}
+		b.source.show()
 		return b.source
 	}
 	if b.writer != nil {
@@ -83,8 +81,8 @@ func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 // connection and that it replaces. The limit of that body then applies to reading r whole.
 func (b *body) setStream(r io.Reader, size int) {
 	whole := b.whole
-	if h, ok := b.source.(*bodyHandle); ok {
-		whole = h.whole
+	if b.source != nil {
+		whole = b.source.limit()
 	}
 	b.ResetBody()
 	b.stream, b.size, b.whole = r, max(size, -1), whole
