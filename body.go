@@ -15,13 +15,14 @@ const maxDrainedBody = 64 << 20
 // At most one of view, stream, writer and source is set, and len(buf) is 0 then. If none is set, the body is
 // buf. After a failed read the body is empty and err is the reason.
 type body struct {
-	buf    []byte       // owned, from bufpool, grows with the bytes that arrive
-	view   []byte       // borrowed bytes, which are never written to and never pooled
-	stream io.Reader    // is read and closed exactly once
-	size   int          // of stream in bytes; negative if unknown
-	whole  int64        // how many bytes of stream Body reads at most; 0 means maxDrainedBody
-	writer StreamWriter // called when the message is written
-	source bodySource   // the body is still on its connection
+	buf    []byte        // owned, from bufpool, grows with the bytes that arrive
+	view   []byte        // borrowed bytes, which are never written to and never pooled
+	stream io.Reader     // is read and closed exactly once
+	size   int           // of stream in bytes; negative if unknown
+	whole  int64         // how many bytes of stream Body reads at most; 0 means maxDrainedBody
+	writer StreamWriter  // called when the message is written
+	source bodySource    // the body is still on its connection
+	late   *lateTrailers // where stream puts its trailers, or nil
 	err    error
 	formed bool // the form of its request was parsed from it
 	spent  bool // it was a stream that was sent, at least in part

@@ -60,16 +60,17 @@ func (b *body) BodyStream() io.Reader {
 // Trailers that arrive later are dropped, because the response may be in use for another message by then.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	r = resp.BodyStream()
-	switch s := r.(type) {
-	case nil:
+	if r == nil {
 		return nil, -1
-	case *clientStream:
-		s.dropTrailers()
-	case *bufferedBody:
+	}
+	if resp.late != nil {
+		resp.late.drop()
+	}
+	if s, ok := r.(*bufferedBody); ok {
 		s.trailers = nil
 	}
 	size = max(resp.size, -1)
-	resp.stream, resp.source, resp.writer = nil, nil, nil
+	resp.stream, resp.source, resp.writer, resp.late = nil, nil, nil, nil
 	resp.ResetBody()
 	return r, size
 }
@@ -85,7 +86,7 @@ func (b *body) setStream(r io.Reader, size int) {
 		whole = b.source.limit()
 	}
 	b.ResetBody()
-	b.stream, b.size, b.whole = r, max(size, -1), whole
+	b.stream, b.size, b.whole, b.late = r, max(size, -1), whole, nil
 }
 
 // setStreamWriter makes the output of sw the body.
@@ -98,7 +99,7 @@ func (b *body) setStreamWriter(sw StreamWriter) {
 // not closed, because its owner finds the end of the body.
 func (b *body) dropStream(cause error) (err error) {
 	r := b.stream
-	b.stream, b.source, b.writer, b.whole = nil, nil, nil, 0
+	b.stream, b.source, b.writer, b.whole, b.late = nil, nil, nil, 0, nil
 	if r == nil {
 		return nil
 	}

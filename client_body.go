@@ -131,7 +131,7 @@ func brokenChunk(err error) error {
 // connection until it is read to its end or closed, and reads nothing afterwards,
 // however long it is kept.
 type clientStream struct {
-	mu   sync.Mutex
+	lateTrailers
 	cc   *ClientConn // nil when it is over
 	ctx  context.Context
 	rest []byte // read, and not yet handed out: a view of cc.buf
@@ -145,7 +145,7 @@ type clientStream struct {
 }
 
 func newClientStream(cc *ClientConn) *clientStream {
-	return &clientStream{cc: cc, reader: cc, ctx: cc.ctx}
+	return &clientStream{lateTrailers: lateTrailers{trailers: cc.body.trailers}, cc: cc, reader: cc, ctx: cc.ctx}
 }
 
 // Read reads from the body: io.EOF at its end and ever after.
@@ -177,6 +177,7 @@ func (s *clientStream) read(p []byte) (int, error) {
 		return n, bodyBroken(err)
 	}
 	if len(s.rest) == 0 {
+		cc.body.trailers = s.trailers
 		data, err := cc.nextData()
 		if err != nil {
 			return 0, err
@@ -207,15 +208,6 @@ func (s *clientStream) end(err error) {
 	s.guard.Unlock()
 	s.cc, s.rest, s.err = nil, nil, err
 	cc.release()
-}
-
-// dropTrailers makes the stream one without trailers.
-func (s *clientStream) dropTrailers() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cc != nil {
-		s.cc.body.trailers = nil
-	}
 }
 
 // interrupt makes a Read that waits return ErrBodyClosed.
