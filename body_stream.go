@@ -95,6 +95,13 @@ func (b *body) setStreamWriter(sw StreamWriter) {
 	b.writer, b.size = sw, -1
 }
 
+// takeStream moves the stream of src, if it has one, to b, which is empty.
+func (b *body) takeStream(src *body) {
+	b.stream, b.size, b.writer, b.source = src.stream, src.size, src.writer, src.source
+	src.spent = src.IsBodyStream() && src.size != 0
+	src.stream, src.writer, src.source = nil, nil, nil
+}
+
 // dropStream closes the stream and removes it. cause is the reason why it was not read to its end. A source is
 // not closed, because its owner finds the end of the body.
 func (b *body) dropStream(cause error) (err error) {
