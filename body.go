@@ -196,6 +196,15 @@ func (b *body) shrink(keep int) {
 	}
 }
 
+// retire frees the buffer of an empty body. Race builds poison it, and also what the header has kept.
+func (b *body) retire(h *header) {
+	bufpool.Put(b.buf)
+	b.buf = nil
+	if bufpool.Poisons {
+		h.poison()
+	}
+}
+
 // copyBody makes dst a copy of b. It also copies the error of a body that could not be read. It does not copy a
 // stream.
 func (b *body) copyBody(dst *body) {

@@ -102,6 +102,21 @@ func (b *body) takeStream(src *body) {
 	src.stream, src.writer, src.source = nil, nil, nil
 }
 
+// sizeRewritten is a value of body.size. The size is unknown, and the length in the header does not apply
+// either.
+const sizeRewritten = -2
+
+// streamLength returns the length to announce for a stream: a number of bytes, or lengthChunked.
+func (b *body) streamLength(h *header) int64 {
+	if n := h.sentLength(); n >= 0 && b.size != sizeRewritten {
+		return n
+	}
+	if b.size >= 0 {
+		return int64(b.size)
+	}
+	return lengthChunked
+}
+
 // dropStream closes the stream and removes it. cause is the reason why it was not read to its end. A source is
 // not closed, because its owner finds the end of the body.
 func (b *body) dropStream(cause error) (err error) {
