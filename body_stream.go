@@ -54,27 +54,6 @@ func (b *body) BodyStream() io.Reader {
 	return b.stream
 }
 
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes
-// that belong to the body, or -1 for all. The body is empty afterwards. It returns nil if the body is not a stream.
-//
-// Trailers that arrive later are dropped, because the response may be in use for another message by then.
-func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
-	r = resp.BodyStream()
-	if r == nil {
-		return nil, -1
-	}
-	if resp.late != nil {
-		resp.late.drop()
-	}
-	if s, ok := r.(*bufferedBody); ok {
-		s.trailers = nil
-	}
-	size = max(resp.size, -1)
-	resp.stream, resp.source, resp.writer, resp.late = nil, nil, nil, nil
-	resp.ResetBody()
-	return r, size
-}
-
 // CloseBodyStream closes the body if it is a stream. The body is empty afterwards.
 func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/target"
@@ -370,3 +371,14 @@ func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.inde
 
 // ResetUserValues removes all values and closes those that are an io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
+
+// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
+// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
+func (req *Request) BodyUncompressed() ([]byte, error) {
+	return req.uncompressed(&req.Header.header, coding.Limits{})
+}
+
+// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
+func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
+	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
+}

@@ -24,6 +24,15 @@ func (resp *Response) isBigEnough() bool {
 	return len(resp.Body()) >= minEncodedSize
 }
 
+// isBigEnoughForHead does the same as isBigEnough, but also accepts a handler that has set only the length and
+// no body.
+func (resp *Response) isBigEnoughForHead() bool {
+	if n := resp.Header.sentLength(); n >= 0 && !resp.IsBodyStream() && len(resp.Body()) == 0 {
+		return n >= minEncodedSize
+	}
+	return resp.isBigEnough()
+}
+
 // allowsCoding reports whether the head allows compression. The body must be whole, have no coding yet, and be
 // of a type that compresses well. The handler must not have set no-transform (RFC 9111 §5.2.2.6) or a digest of
 // the uncompressed bytes (RFC 9530 §2 and §3), which would be wrong then.
@@ -127,5 +136,21 @@ func (resp *Response) noteEncoded(c coding.Coding) {
 	resp.Header.Del(HeaderAcceptRanges)
 	if tag := resp.Header.head.Fields.PeekID(field.ETag); len(tag) > 0 && tag[0] == '"' {
 		resp.Header.Set(HeaderETag, "W/"+string(tag))
+	}
+}
+
+// weakenFor makes the tag of a 304 weak if the client has sent the weak tag of a compressed response. The
+// strong tag would belong to another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
+func (resp *Response) weakenFor(h *RequestHeader) {
+	tag := resp.Header.Peek(HeaderETag)
+	if len(tag) == 0 || tag[0] != '"' {
+		return
+	}
+	weak := "W/" + string(tag)
+	for _, line := range h.PeekAll(HeaderIfNoneMatch) {
+		if hasEntityTag(line, weak) {
+			resp.Header.Set(HeaderETag, weak)
+			return
+		}
 	}
 }
