@@ -42,6 +42,7 @@
 //	cookie_parse.go              parsing Set-Cookie
 //	cookie_request.go            parsing and writing Cookie
 //	header.go                    how headers are stored
+//	header_coding.go             headers about content coding
 //	header_cookies.go            Cookie and Set-Cookie headers
 //	header_framing.go            headers that control the connection
 //	header_iter.go               loops over headers

@@ -15,6 +15,7 @@ import (
 //
 //   - header_request.go and header_response.go: methods of only one of the two
 //   - header_framing.go: headers that control the connection and the body
+//   - header_coding.go: headers that allow, describe or rule out a content coding
 //   - header_trailers.go: headers after a chunked body
 //   - header_cookies.go: Cookie and Set-Cookie
 //   - header_refused.go: log lines for names that setters refuse
@@ -445,11 +446,3 @@ func (h *header) setProtocol(protocol []byte) bool {
 
 // detach makes the header own its bytes, which were those of the buffer.
 func (h *header) detach() { field.Store(&h.head.Fields, "") }
-
-// dropCoding deletes Content-Encoding, unless it is "identity": with that a handler switches compression off for
-// the new body, too.
-func (h *header) dropCoding() {
-	if !ascii.EqualFold(h.head.Fields.PeekID(field.ContentEncoding), "identity") {
-		h.Del(HeaderContentEncoding)
-	}
-}

@@ -45,36 +45,11 @@ func (resp *Response) allowsCoding() bool {
 	return !resp.Header.hasDigest() && !resp.Header.forbidsTransform()
 }
 
-// hasDigest reports whether the head contains a digest of the body or announces one as a trailer.
-func (h *header) hasDigest() bool {
-	for _, digest := range digestFields {
-		if field.Find(&h.head.Fields, field.Unknown, digest) >= 0 || h.announces(UnsafeBytes(digest)) {
-			return true
-		}
-	}
-	return false
-}
-
-func (h *header) forbidsTransform() bool {
-	return anyLineHasToken(&h.head.Fields, field.CacheControl, "no-transform")
-}
-
 // isPartOfEncodable reports whether the response is a part of a content that could be compressed as a whole.
 func (resp *Response) isPartOfEncodable() bool {
 	contentType := resp.Header.ContentType()
 	return !resp.Header.head.Fields.Has(field.ContentEncoding) && !resp.Header.hasDigest() && !resp.Header.forbidsTransform() &&
 		(isCompressible(contentType) || ascii.HasPrefixFold(contentType, "multipart/byteranges"))
-}
-
-var digestFields = [...]string{"Content-Digest", "Repr-Digest", "Digest", "Content-MD5"}
-
-func anyLineHasToken(fields *field.List, id field.ID, token string) bool {
-	for i := fields.FindID(id); i >= 0; i = field.Next(fields, i, id, "") {
-		if ascii.HasToken(fields.Value(i), token) {
-			return true
-		}
-	}
-	return false
 }
 
 // isCompressible reports whether bodies of a media type usually compress well.
