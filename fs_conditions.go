@@ -25,7 +25,7 @@ func isStable(modified time.Time) bool { return time.Since(modified) >= stableAf
 // response has now (RFC 9110 §13.2.2). It returns the status to respond with if a condition fails, 304 or 412,
 // and 0 otherwise.
 func (ctx *RequestCtx) FailedCondition() int {
-	v := ctx.Response.validator()
+	v := responseValidator(&ctx.Response)
 	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
 }
 
@@ -33,12 +33,12 @@ func (ctx *RequestCtx) FailedCondition() int {
 // a GET with one Range header. If it also has If-Range, that must be exactly the ETag or Last-Modified that the
 // response has now, and be strong (RFC 9110 §13.1.5, §14.2).
 func (ctx *RequestCtx) AllowsRange() bool {
-	v := ctx.Response.validator()
+	v := responseValidator(&ctx.Response)
 	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.allowsRange(&ctx.Request.Header)
 }
 
-// validator returns what the header says.
-func (resp *Response) validator() validator {
+// responseValidator returns the validator in the head of resp.
+func responseValidator(resp *Response) validator {
 	v := validator{tag: resp.Header.Peek(HeaderETag)}
 	if modified, err := ParseHTTPDate(resp.Header.Peek(HeaderLastModified)); err == nil {
 		v.modified = modified
