@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// TestServerAllocatesNothing holds the server to its promise: from the bytes of a
-// request to the bytes of its answer nothing is allocated, once the connection
-// has seen a request.
+// TestServerAllocatesNothing checks that the server allocates nothing between the bytes of a request and the bytes of
+// its response, once the connection has seen a request.
 func TestServerAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes pools forget")

@@ -109,7 +109,8 @@ func TestBodyUncompressed(t *testing.T) {
 	}
 }
 
-// The Content-Encoding of an answer without a body is that of the answer which it stands for (RFC 9110 §8.4, §9.3.2, §15.4.5).
+// The Content-Encoding of a response without a body describes the response that it stands for (RFC 9110 §8.4, §9.3.2,
+// §15.4.5).
 func TestBodyUncompressedWithoutABody(t *testing.T) {
 	for _, tt := range []struct {
 		name, wire string
@@ -201,7 +202,7 @@ func TestWriteEncoded(t *testing.T) {
 	}
 }
 
-// What a StreamWriter flushes can be decoded before it goes on.
+// Data that a StreamWriter flushes can be decoded before the writer continues.
 func TestEncodedStreamFlushes(t *testing.T) {
 	var wire bytes.Buffer
 	var resp Response

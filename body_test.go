@@ -248,7 +248,7 @@ func TestSwapBody(t *testing.T) {
 	}
 }
 
-// What a message keeps after Reset is bounded, and what was raw is never written to.
+// Memory that a message keeps after Reset is bounded, and raw bytes are never written to.
 func TestResetGivesLargeBuffersBack(t *testing.T) {
 	var req Request
 	req.SetBody(make([]byte, maxKeptBuffer+1))

@@ -157,8 +157,10 @@ type Client struct {
 	// server. Use RetryIfErr instead.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes calls return a *ClosedError if the connection ends before the response begins. By
-	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. A call returns a *ClosedError if
+	// the connection closes before the response begins, and RetryIfErr gets one, too. Other errors are a *CallError, such
+	// as one around ErrTimeout. By default a call returns the errors that programs for fasthttp compare with == as they are,
+	// and RetryIfErr gets io.EOF for a closed connection.
 	DetailedErrors bool
 
 	// Transport makes each attempt of a call. The default is DefaultTransport.
@@ -235,7 +237,7 @@ func (c *Client) do(ctx context.Context, deadline time.Time, req *Request, resp 
 // call makes one call, with the cookies of the jar.
 func (c *Client) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	if err := req.settleURI(); err != nil {
-		return err
+		return c.failed(ctx, req, err, phasePrepare)
 	}
 	if c.Jar == nil {
 		return c.callHost(ctx, deadline, req, resp)
@@ -250,7 +252,7 @@ func (c *Client) call(ctx context.Context, deadline time.Time, req *Request, res
 func (c *Client) callHost(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	hc, err := c.hostFor(&req.uri)
 	if err != nil {
-		return err
+		return c.failed(ctx, req, err, phasePrepare)
 	}
 	defer hc.users.Add(-1)
 	return hc.do(ctx, deadline, req, resp)

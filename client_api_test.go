@@ -324,7 +324,8 @@ func TestGotConnInfoNamesTheConnection(t *testing.T) {
 	}
 }
 
-// What a trace is told about ends with its call: a connection that a RoundTripper takes later and gives back is none of its business.
+// A trace reports events only until its call ends: a connection that a RoundTripper takes later and returns does not
+// appear in the trace.
 func TestClientTraceEndsWithItsCall(t *testing.T) {
 	ln := memnet.NewListener()
 	defer ln.Close()

@@ -196,16 +196,21 @@ func (s *clientStream) end(err error) {
 		cc.broken = true
 		err = s.upload.causeOf(err)
 	}
-	if err != io.EOF {
+	failed, phase := err != io.EOF, ""
+	if failed {
 		cc.broken = true
+		phase = cc.phaseOf(err)
 		err = cc.explain(s.ctx, err)
 	}
-	s.guard.Lock() // before cc is somebody else's
+	s.guard.Lock() // before another call gets cc
 	s.reader = nil
-	if s.closing && err != io.EOF {
-		err = ErrBodyClosed
+	if s.closing && failed {
+		err, failed = ErrBodyClosed, false
 	}
 	s.guard.Unlock()
+	if failed {
+		err = cc.streamFailed(err, phase)
+	}
 	s.cc, s.rest, s.err = nil, nil, err
 	cc.release()
 }

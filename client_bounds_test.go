@@ -12,8 +12,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// TestClientAllocatesByWhatArrives holds that an answer of n octets makes a client on a
-// new connection allocate at most 48 KiB + 4n, whatever the answer announces.
+// TestClientAllocatesByWhatArrives checks that a response of n bytes makes a client on a new connection allocate at
+// most 48 KiB + 4n, whatever lengths the response announces.
 func TestClientAllocatesByWhatArrives(t *testing.T) {
 	head := "HTTP/1.1 200 OK\r\n"
 	inputs := map[string]string{
@@ -60,8 +60,8 @@ func TestClientAllocatesByWhatArrives(t *testing.T) {
 	}
 }
 
-// allocatedForAnswer returns what a client allocates for an answer of those octets,
-// after which the connection ends. A streamed body is read and thrown away.
+// allocatedForAnswer returns how much a client allocates for a response of these bytes, after which the connection is
+// closed. A streamed body is read and thrown away.
 func allocatedForAnswer(in string, stream bool) uint64 {
 	client, server := wiretest.Pipe()
 	_, _ = io.WriteString(server, in)

@@ -141,7 +141,7 @@ func TestClientRetries(t *testing.T) {
 	}
 }
 
-// What is certain to have failed for another reason is not sent twice.
+// A request that certainly failed for another reason is not sent twice.
 func TestClientDoesNotRetry(t *testing.T) {
 	for _, tt := range []struct{ name, answer string }{
 		{"a new connection", ""},
@@ -286,7 +286,7 @@ func TestClientWaitsEndInAnyOrder(t *testing.T) {
 	}
 }
 
-// A call that may take for ever waits for ever, and keeps no other from its end.
+// A call without a time limit waits forever, and does not stop other calls from ending.
 func TestClientWaitsForEver(t *testing.T) {
 	release := make(chan struct{})
 	u := &upstream{serve: func(_ int, c *wiretest.Conn) {
@@ -322,7 +322,7 @@ func TestClientWaitsForEver(t *testing.T) {
 	}
 }
 
-// Who gives up leaves no trace: the next in line is served.
+// A call that gives up leaves no trace: the next one in line gets the connection.
 func TestClientCanceledWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{serve: slowly}
@@ -589,8 +589,8 @@ func (c *failingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A connection on which a request was not written to its end takes no other, even if an answer has come; and
-// whoever traces hears of it.
+// A connection on which a request was not fully written takes no other request, even if a response has arrived, and
+// the trace reports that.
 func TestClientRequestsHalfWritten(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -712,7 +712,7 @@ func TestClientBrokenFiles(t *testing.T) {
 	}
 }
 
-// When the answer is read while the body is sent, it is the error of reading.
+// If the response is read while the body is sent, the error of reading is returned.
 func TestClientBrokenBodyBehindTheHead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{serve: func(_ int, c *wiretest.Conn) {
@@ -746,7 +746,7 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, errStream }
 
-// ReadTimeout is for the answer: a body that takes its time to be sent does not use it up.
+// ReadTimeout covers the response: a body that takes long to send does not use it up.
 func TestClientTimeouts(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -903,7 +903,8 @@ func TestClientTriesEachAddress(t *testing.T) {
 	})
 }
 
-// With a retry the timeout begins anew if RetryIfErr says so, whoever has set it, and a deadline does not.
+// With a retry the timeout begins anew if RetryIfErr says so, regardless of the function that set it, and a deadline
+// does not.
 func TestClientRetriesResetTimeout(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -966,7 +967,7 @@ func TestClientRetriesResetTimeout(t *testing.T) {
 	}
 }
 
-// What is asked of a proxy is what the header says, whoever looks at the URI.
+// A proxy gets the target that the header names, even if other code looks at the URI.
 func TestProxyIsAskedForWholeURIs(t *testing.T) {
 	for name, setup := range map[string]func(c *gallop.HostClient, req *gallop.Request){
 		"plain":             func(*gallop.HostClient, *gallop.Request) {},

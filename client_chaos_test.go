@@ -75,7 +75,7 @@ func chaoticAnswer(c net.Conn, body string) bool {
 	head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(body))
 	answer := head + body
 	switch rand.IntN(40) {
-	case 0: // no answer
+	case 0: // no response
 		return false
 	case 1:
 		wiretest.Reset(c)
@@ -87,7 +87,7 @@ func chaoticAnswer(c net.Conn, body string) bool {
 		_, _ = io.WriteString(c, answer[:len(head)+len(body)/2])
 		wiretest.Reset(c)
 		return false
-	case 4: // an answer, and the end that was not announced
+	case 4: // a response, then a close that was not announced
 		_, _ = io.WriteString(c, answer)
 		return false
 	case 5: // something nobody asked for

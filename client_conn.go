@@ -60,11 +60,13 @@ type ClientConn struct {
 	r        int
 	body     clientBody
 
-	wrote    int64 // bytes of the request
-	answered bool  // a byte of the answer has come
-	failed   error // what the next read returns
-	long     bool  // the answer says that another one may follow it
-	broken   bool  // no other call may follow
+	wrote    int64  // bytes of the request
+	answered bool   // a byte of the answer has come
+	failed   error  // what the next read returns
+	long     bool   // the answer says that another one may follow it
+	broken   bool   // no other call may follow
+	unsent   bool   // the call failed before the whole request was written
+	name     []byte // method and URL of a call whose response body is a stream, see keepName
 
 	readBy, writeBy time.Time             // deadlines, as set on the connection
 	interrupted     atomic.Bool           // by interrupt, which may come from any goroutine
@@ -133,12 +135,16 @@ func (cc *ClientConn) roundTrip(ctx context.Context, deadline time.Time, req *Re
 	}
 	done = true
 	if err == nil && resp.IsBodyStream() {
+		cc.keepName(req)
 		return nil
 	}
 	if err != nil {
+		phase := cc.phaseOf(err)
 		resp.Header.Reset() // it may show the buffer
 		resp.ResetBody()
-		err = cc.explain(ctx, err)
+		if err = cc.explain(ctx, err); err != errStale {
+			err = inPhase(err, phase, cc.addr)
+		}
 	}
 	cc.release()
 	return err

@@ -63,17 +63,15 @@ func outcome(r *wiretest.Result, err error) string {
 	return fmt.Sprintf("%d %q %q %q", r.Status, r.Fields, r.Body, r.Trailers)
 }
 
-// clientCut is a case, where to cut its answer, and what the client makes of it in one
-// part.
+// clientCut is a case, the place where its response is cut, and the client's result for the uncut response.
 type clientCut struct {
 	c    *wiretest.ClientCase
 	at   []int
 	want string
 }
 
-// TestClientCutAnywhere answers each small case in two parts, cut at every octet, and
-// wants the result of the answer in one part. The long form also draws cuts into more
-// parts at random.
+// TestClientCutAnywhere sends the response of each small case in two parts, cut at every byte, and wants the result
+// of the uncut response. The long form also draws cuts into more parts at random.
 func TestClientCutAnywhere(t *testing.T) {
 	cases := loadClientCases(t, smallResponse)
 	for name, stream := range clientModes {

@@ -20,8 +20,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// dropsConnects returns the address of a socket that is connected to by as many as may be
-// without being accepted: what comes now gets no answer, not even that it is refused.
+// dropsConnects returns the address of a socket whose queue of connections that wait for accept is full. A further
+// client gets no reply, not even a refusal.
 func dropsConnects(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

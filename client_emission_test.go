@@ -79,7 +79,7 @@ var requestInjections = append([]string{
 	"h1.test/path",
 	"a@b",
 	"chunked, identity",
-	"é\u2028\u560d\u560a", // the last two are CR and LF to whoever keeps eight bits of a code point
+	"é\u2028\u560d\u560a", // the last two are CR and LF for code that keeps eight bits of a code point
 }, injections...)
 
 // TestClientRefusesInjection puts every injection through every setter: the client must

@@ -33,7 +33,7 @@ type sameHost struct {
 
 // rules allows redirects to http, since do refuses each other scheme, with the error that fasthttp has for that.
 func (c *sameHost) rules(maxRedirects int) redirectRules {
-	return redirectRules{max: maxRedirects, allowPlain: true}
+	return redirectRules{max: maxRedirects, allowPlain: true, detailed: c.DetailedErrors}
 }
 
 func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
@@ -42,10 +42,11 @@ func (c *sameHost) do(ctx context.Context, deadline time.Time, req *Request, res
 		c.host = host
 	}
 	if host != c.host {
+		err := ErrHostClientRedirectToDifferentHost
 		if req.URI().isHTTPS() != c.IsTLS {
-			return ErrHostClientRedirectToDifferentScheme
+			err = ErrHostClientRedirectToDifferentScheme
 		}
-		return ErrHostClientRedirectToDifferentHost
+		return redirectFailed(ctx, req, c.rules(0), err)
 	}
 	return c.HostClient.do(ctx, deadline, req, resp)
 }
@@ -144,7 +145,7 @@ func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, b
 type singleCalls Client
 
 func (s *singleCalls) rules(maxRedirects int) redirectRules {
-	return redirectRules{max: maxRedirects, allowPlain: s.AllowRedirectToPlain}
+	return redirectRules{max: maxRedirects, allowPlain: s.AllowRedirectToPlain, detailed: s.DetailedErrors}
 }
 
 func (s *singleCalls) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {

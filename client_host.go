@@ -195,8 +195,10 @@ type HostClient struct {
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes calls return a *ClosedError if the connection ends before the response begins. By
-	// default they return ErrConnectionClosed itself, and RetryIfErr gets io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. A call returns a *ClosedError if
+	// the connection closes before the response begins, and RetryIfErr gets one, too. Other errors are a *CallError, such
+	// as one around ErrTimeout. By default a call returns the errors that programs for fasthttp compare with == as they are,
+	// and RetryIfErr gets io.EOF for a closed connection.
 	DetailedErrors bool
 
 	// Transport makes each attempt of a call. The default is DefaultTransport.

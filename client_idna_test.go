@@ -18,6 +18,9 @@ func dialedHost(call func(dial DialFunc) error) string {
 		return nil, errBroken
 	})
 	if dialed == "" {
+		if errors.Is(err, errIDN) {
+			return errIDN.Error()
+		}
 		return err.Error()
 	}
 	return dialed

@@ -120,7 +120,7 @@ func TestClientEndsAfterFailedWrite(t *testing.T) {
 	}
 }
 
-// What a server has said before a write failed counts, be it late by a moment.
+// A response that the server sent before a write failed counts, even if it arrives a moment late.
 func TestClientReadsLastWords(t *testing.T) {
 	for _, delay := range []time.Duration{0, 90 * time.Millisecond} {
 		overTCPAndTLS(t, func(t *testing.T, c *gallop.HostClient, serve func(net.Conn) net.Conn) {
@@ -196,8 +196,8 @@ func TestClientReadsLateRefusal(t *testing.T) {
 	}
 }
 
-// A response that goes up to the end of the connection is not whole if the connection was reset, also where the failed write was told
-// of that.
+// A response that goes up to the end of the connection is not whole if the connection was reset, also where the
+// failed write was told of that.
 func TestClientTellsAResetFromTheEnd(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -231,8 +231,8 @@ func TestClientTellsAResetFromTheEnd(t *testing.T) {
 	}
 }
 
-// A request of which nothing could be written on a connection that was used before is sent again, whatever its method, and
-// with its body if that was not read.
+// A request of which nothing could be written on a connection that was used before is sent again, whatever its
+// method, and with its body if that was not read.
 func TestClientRepeatsUnwrittenRequest(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		for _, body := range []string{"none", "bytes", "stream"} {

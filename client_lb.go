@@ -106,8 +106,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 // DoContext method, the deadline of ctx limits the call, or Timeout if ctx has none. The error is
 // ErrNoAvailableClients if there are no clients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))
 	}
 	m := lb.choose()
 	if m == nil {

@@ -96,7 +96,7 @@ func TestLBMixes(t *testing.T) {
 	}
 }
 
-// Who is slow gets less, so that all have as much to do as their weights say.
+// A slow client gets fewer calls, so that each client's share of the work follows its weight.
 func TestLBLeastLoaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list, clients := upstreams(3)
@@ -251,7 +251,7 @@ func (u *contextUpstream) DoContext(ctx context.Context, _ *Request, _ *Response
 	return ctx.Err()
 }
 
-// What the caller cancels is no failure of the client, what takes too long is.
+// A call that the caller cancels does not count as a failure of the client. A call that takes too long does.
 func TestLBContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, other := new(contextUpstream), new(upstream)
@@ -261,7 +261,7 @@ func TestLBContext(t *testing.T) {
 		if err := lb.DoContext(ctx, nil, nil); err != context.Canceled || u.calls.Load() != 1 {
 			t.Errorf("error %v", err)
 		}
-		if err := lb.DoContext(ctx, nil, nil); err != context.Canceled || u.calls.Load()+other.calls.Load() != 1 {
+		if err := lb.DoContext(ctx, nil, nil); !errors.Is(err, context.Canceled) || u.calls.Load()+other.calls.Load() != 1 {
 			t.Errorf("a call after it was cancelled: error %v", err)
 		}
 		if p := lb.all()[0].penalty(); p != 0 {

@@ -17,7 +17,7 @@ import (
 // reports whether it goes on.
 type lie func(c net.Conn, q *wiretest.Incoming, n int) bool
 
-// truth is the answer that a request should get: its own target.
+// truth is the response that a request should get: its own target.
 func truth(q *wiretest.Incoming) string {
 	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(q.Target), q.Target)
 }

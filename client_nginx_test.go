@@ -20,8 +20,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// nginxConf is filled with a directory and the addresses for http and https. What is
-// returned names the request, the connection and how many requests that has carried.
+// nginxConf is filled with a directory and the addresses for http and https. The result names the request, the
+// connection, and the number of requests that the connection has carried.
 const nginxConf = `
 daemon off;
 master_process off;
@@ -156,7 +156,7 @@ func TestClientAndNginx(t *testing.T) {
 	}
 }
 
-// want makes a call, the answer to which must have that status.
+// want makes a call, and the response must have that status.
 func want(t *testing.T, c *gallop.HostClient, status int, call *wiretest.Call) *wiretest.Result {
 	t.Helper()
 	r, err := fetchWith(t.Context(), over(c), call)

@@ -19,7 +19,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What becomes of calls when functions of the program panic, or end their goroutine.
+// These tests show what happens to calls when functions of the program panic or end their goroutine.
 
 var errBoom = errors.New("boom")
 
@@ -70,7 +70,7 @@ type reach int
 const (
 	onCaller reach = iota // it runs on the caller's goroutine
 	onOther               // a panic is raised again, and Goexit is an error
-	beside                // the same, but Goexit is nothing if the answer has come before
+	beside                // the same, but Goexit has no effect if the response has arrived before
 	asError               // both are errors
 	inStream              // a panic is an error, and Goexit the caller's end
 )
@@ -422,7 +422,7 @@ func TestClientPanicsAround(t *testing.T) {
 	})
 }
 
-// A panic that comes when the call has ended is nobody's, and harmless.
+// A panic after the call has ended reaches no call and is harmless.
 func TestClientPanicsTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &HostClient{Addr: "one.test", Dial: func(string) (net.Conn, error) {

@@ -121,13 +121,14 @@ type PipelineClient struct {
 	// response. If the connection breaks then, you cannot know which of these requests the server has acted on.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes a call return a *ClosedError if the connection ends when its response is the next
-	// one due. By default it returns io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. See [HostClient.DetailedErrors].
+	// If the connection closes when the response of a call is the next one due, the call returns a *ClosedError. By default
+	// that call returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
-	// Trace traces connections. All calls share them, so WithClientTrace has no effect here. The functions for
-	// lookups, dials and handshakes are called. GotConn is called for each new connection, WroteRequest for
-	// each write of one or more requests, GotFirstByte and GotInterim for responses. The remaining functions
+	// Trace traces connections. All calls share them, so WithClientTrace has no effect here. The functions for lookups,
+	// dials and handshakes are called. GotConn is called for each new connection, WroteRequest for each write of one or more
+	// requests, GotFirstByte and GotInterim for responses, and CallFailed for each call that fails. The remaining functions
 	// are not called. All calls on the connection wait while a function runs. Nil turns tracing off.
 	Trace *ClientTrace
 
@@ -218,15 +219,26 @@ func (c *PipelineClient) CloseIdleConnections() {
 }
 
 func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
+	err := c.call(ctx, deadline, req, resp)
+	if err == nil {
+		return nil
+	}
+	call := describe(req, c.host.scheme(), err)
+	c.host.set.trace.callFailed(call)
+	return call.returned(unmarked(err), c.DetailedErrors)
+}
+
+// call makes a call. Its errors have marks.
+func (c *PipelineClient) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
 	if resp != nil { // an answer of before is none to this request
 		resp.resetSkipHeader()
 		resp.Header.Reset()
 	}
 	if err := c.init(); err != nil {
-		return err
+		return requestError{err}
 	}
 	if err := ctx.Err(); err != nil {
-		return endedBy(ctx)
+		return inPhase(endedBy(ctx), phaseConn, "")
 	}
 	if req.timeout > 0 {
 		deadline = earlier(deadline, time.Now().Add(req.timeout))
@@ -236,14 +248,14 @@ func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Reques
 	}
 	call, err := c.newCall(req)
 	if err != nil {
-		return err
+		return requestError{err}
 	}
 	c.pending.Add(1)
 	defer c.pending.Add(-1)
 	over := call.startTimer(deadline)
 	if err := c.enter(ctx, over); err != nil {
 		c.releaseCall(call)
-		return err
+		return inPhase(err, phaseConn, "")
 	}
 	c.mu.Lock()
 	c.assign(call)
@@ -278,12 +290,12 @@ func (c *PipelineClient) await(ctx context.Context, over <-chan time.Time,
 	case <-call.done:
 	case <-over:
 		if c.abandon(call) {
-			return ErrTimeout
+			return inPhase(ErrTimeout, phaseWait, "")
 		}
 		<-call.done
 	case <-ctx.Done():
 		if c.abandon(call) {
-			return endedBy(ctx)
+			return inPhase(endedBy(ctx), phaseWait, "")
 		}
 		<-call.done
 	}

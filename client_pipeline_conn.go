@@ -134,7 +134,7 @@ func (pc *pipelineConn) open() error {
 	c := pc.client
 	nc, addr, err := c.host.dialAny(context.Background(), time.Now().Add(maxClientHandshake))
 	if err != nil {
-		return err
+		return inPhase(err, phaseDial, addr)
 	}
 	pc.use(nc, addr)
 	c.host.set.trace.gotConn(&pc.conn)
@@ -294,10 +294,11 @@ func (pc *pipelineConn) read() error {
 			return errPipelineUnasked
 		}
 		cc.set.trace.gotFirstByte()
-		cc.long, cc.answered = false, true
+		cc.long, cc.answered, cc.body.trailers = false, true, nil
 		err := cc.readAnswer(&answer{resp: &call.resp, method: call.method, close: call.closes}, nil)
 		if err != nil {
-			err = cc.explain(context.Background(), err)
+			phase := cc.phaseOf(err)
+			err = inPhase(cc.explain(context.Background(), err), phase, cc.addr)
 		}
 		call.resp.remote, call.resp.local, call.resp.tls = cc.remote, cc.local, cc.tls
 		if pc.answer(call, err, !cc.long); err != nil {

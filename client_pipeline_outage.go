@@ -90,7 +90,7 @@ func (o *pipelineOutages) ended(answered int, err error) {
 // isPanic reports whether a function of the program panicked, or ended its goroutine.
 func isPanic(err error) bool {
 	var panicked *PanicError
-	return err == errGoexit || errors.As(err, &panicked)
+	return errors.Is(err, errGoexit) || errors.As(err, &panicked)
 }
 
 // dialed ends the dial of the connection. If it failed, open connections take its calls,

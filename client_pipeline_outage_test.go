@@ -54,7 +54,7 @@ func hammer(t *testing.T, c *PipelineClient, span time.Duration) {
 			req.SetRequestURI("http://a.test/")
 			for time.Now().Before(end) {
 				begun := time.Now()
-				if err := c.Do(req, resp); err != errGateClosed || time.Since(begun) > 0 {
+				if err := c.Do(req, resp); !errors.Is(err, errGateClosed) || time.Since(begun) > 0 {
 					t.Errorf("error %v after %v", err, time.Since(begun))
 				}
 				time.Sleep(time.Millisecond)
@@ -209,7 +209,8 @@ func TestPipelineClosedSocket(t *testing.T) {
 		req.SetRequestURI(map[bool]string{false: "http://", true: "https://"}[secured] + addr + "/")
 		begun := time.Now()
 		for range 1000 {
-			if err, ok := c.Do(req, nil).(*net.OpError); !ok || err.Op != "dial" {
+			var op *net.OpError
+			if err := c.Do(req, nil); !errors.As(err, &op) || op.Op != "dial" {
 				t.Fatalf("TLS %v: error %v", secured, err)
 			}
 		}

@@ -62,7 +62,7 @@ func (s *pipelineServer) log() string {
 	return strings.Join(s.seen, " ")
 }
 
-// named is an answer that says which request it is for.
+// named is a response that says which request it is for.
 func named(req *Request) string {
 	body := string(req.Header.Method()) + string(req.Header.RequestURI())
 	if string(req.Header.Method()) == MethodHead {
@@ -230,7 +230,7 @@ func TestPipelineBatches(t *testing.T) {
 	}
 }
 
-// What becomes of three calls when the connection ends.
+// The table says how three calls end when the connection ends.
 func TestPipelineBreaks(t *testing.T) {
 	const closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlast"
 	closed, ok := ErrConnectionClosed, error(nil)
@@ -521,8 +521,8 @@ func TestPipelineDialFails(t *testing.T) {
 	})
 }
 
-// A server that is down is not dialed for each call: ten times a second at most, and in between calls fail at once with the
-// error of the last dial. When it is back calls reach it within pipelineRetry.
+// A server that is down is not dialed for each call: ten times a second at most, and in between calls fail at once
+// with the error of the last dial. When it is back calls reach it within pipelineRetry.
 func TestPipelineDialsRarely(t *testing.T) {
 	for _, conns := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -540,7 +540,7 @@ func TestPipelineDialsRarely(t *testing.T) {
 			begun := time.Now()
 			for range 1000 {
 				at := time.Now()
-				if err := c.Do(req, nil); err != refused || time.Since(at) != 0 {
+				if err := c.Do(req, nil); !errors.Is(err, refused) || time.Since(at) != 0 {
 					t.Fatalf("%v after %v", err, time.Since(at))
 				}
 				time.Sleep(time.Millisecond)
@@ -599,7 +599,7 @@ func TestPipelineStreamsAreReadFirst(t *testing.T) {
 	})
 }
 
-// An answer that is to be a stream is one, of what has been read.
+// A response that should be a stream is one, over the bytes that were read.
 func TestPipelineAnswersAsStreams(t *testing.T) {
 	s := &pipelineServer{answer: func(_, _ int, req *Request) (string, bool) {
 		return "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + string(req.RequestURI()), true
@@ -671,8 +671,8 @@ func TestPipelineTorture(t *testing.T) {
 	}
 }
 
-// A thousand callers, of whom some give up, with a server that ends connections: each answer
-// belongs to its request, and nothing is left.
+// There are a thousand callers, some of which give up, and a server that closes connections. Each response belongs to
+// its request, and nothing is left.
 func TestPipelineManyCallers(t *testing.T) {
 	wiretest.CheckLeaks(t)
 	ln := memnet.NewListener()
@@ -744,7 +744,7 @@ func BenchmarkPipelineClient(b *testing.B) {
 	})
 }
 
-// What cannot be sent is refused before it could spoil the connection for others.
+// A request that cannot be sent is refused before it spoils the connection for other requests.
 func TestPipelineRefusesWhatIsNoRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &pipelineServer{answer: func(int, int, *Request) (string, bool) { return named(new(Request)), true }}

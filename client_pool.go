@@ -92,7 +92,11 @@ func (p *connPool) make(ctx context.Context, deadline time.Time, old *ClientConn
 	}
 	d, cancel := p.startDial(ctx, deadline, fresh)
 	p.mu.Unlock()
-	return p.awaitDial(ctx, deadline, d, cancel)
+	cc, err := p.awaitDial(ctx, deadline, d, cancel)
+	if err != nil {
+		err = inPhase(err, phaseDial, "")
+	}
+	return cc, err
 }
 
 // takeIdle takes an idle connection out of the list. If a fresh one is wanted that is

@@ -111,7 +111,7 @@ func leafOf(t *testing.T, p *tlsPeer) *x509.Certificate {
 func TestClientStaleTunnels(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		early string // comes with the answer of the proxy
+		early string // comes with the response of the proxy
 		tls   bool   // to the host
 		then  func(nc net.Conn)
 	}{

@@ -23,13 +23,13 @@ type faultProxy struct {
 	running sync.WaitGroup
 }
 
-// What a faultProxy does to a piece.
+// These constants say what a faultProxy does to a piece.
 const (
 	proxyReset    = iota // both connections are reset
 	proxyFin             // both are closed, in order, before it
 	proxyHalf            // half of it passes, then both are closed
 	proxyStall           // neither it nor anything behind it passes
-	proxySplit           // it passes octet by octet
+	proxySplit           // it passes byte by byte
 	proxyCoalesce        // it waits for the next one
 	proxyCorrupt         // a digit of a length in it is another character
 	proxyFaults
@@ -62,7 +62,7 @@ func (l *proxyLink) close() {
 func (l *proxyLink) pump(from, to *wiretest.Conn, random *rand.Rand) {
 	defer l.close()
 	buf := make([]byte, 4<<10)
-	held := 0 // octets at the start of buf that wait for more
+	held := 0 // bytes at the start of buf that wait for more
 	for {
 		n, err := from.Read(buf[held:])
 		if err != nil {

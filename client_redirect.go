@@ -14,6 +14,7 @@ import (
 type redirectRules struct {
 	max        int  // how many; the answer to the last request may be no redirect any more
 	allowPlain bool // from https to http as well
+	detailed   bool // DetailedErrors of the client
 }
 
 // doRedirects calls do with req and follows the redirects that come for an answer, as
@@ -45,15 +46,22 @@ func doRedirects(ctx context.Context, req *Request, resp *Response, rules redire
 			return nil
 		}
 		if followed >= rules.max {
-			return ErrTooManyRedirects
+			return redirectFailed(ctx, req, rules, ErrTooManyRedirects)
 		}
 		if err := req.redirect(resp, rules, &streamed); err != nil {
-			return err
+			return redirectFailed(ctx, req, rules, err)
 		}
 		if err := resp.CloseBodyStream(); err != nil {
-			return err
+			return redirectFailed(ctx, req, rules, err)
 		}
 	}
+}
+
+// redirectFailed returns the error for the redirect in the response to req.
+func redirectFailed(ctx context.Context, req *Request, rules redirectRules, err error) error {
+	call := describe(req, "http", inPhase(err, phaseRedirect, ""))
+	traceFrom(ctx).callFailed(call)
+	return call.returned(err, rules.detailed)
 }
 
 // redirect makes req the request that follows the redirect resp. It changes nothing if

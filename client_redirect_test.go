@@ -342,7 +342,7 @@ func TestRedirectOnlyWhatIsOne(t *testing.T) {
 	}
 }
 
-// Cookies of an answer that redirects are kept, and each goes where it belongs.
+// Cookies of a redirect response are kept, and each goes to the hosts it belongs to.
 func TestRedirectCookies(t *testing.T) {
 	var jar CookieJar
 	sent := map[string]string{}

@@ -33,10 +33,10 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 		defer ReleaseResponse(resp)
 	}
 	if err := c.init(); err != nil {
-		return err
+		return c.failed(ctx, req, requestError{err})
 	}
 	if err := c.checkURI(req); err != nil {
-		return err
+		return c.failed(ctx, req, requestError{err})
 	}
 	if at, ok := ctx.Deadline(); ok {
 		deadline = earlier(deadline, at)
@@ -52,7 +52,10 @@ func (c *HostClient) do(ctx context.Context, deadline time.Time, req *Request, r
 	if err != nil {
 		err = c.again(ctx, deadline, limit, req, resp, replayable, err)
 	}
-	return err
+	if err != nil {
+		return c.failed(ctx, req, err)
+	}
+	return nil
 }
 
 // limit makes timeout that of req, which may begin anew with another attempt, unless that has
@@ -106,7 +109,7 @@ func (c *HostClient) again(ctx context.Context, deadline, limit time.Time, req *
 			deadline = earlier(limit, time.Now().Add(req.timeout))
 		}
 		if !retry || !deadline.IsZero() && !time.Now().Before(deadline) {
-			return c.set.bare(err)
+			return err
 		}
 		err = c.attempt(ctx, deadline, c.Transport, req, resp, true)
 	}
@@ -143,13 +146,18 @@ func (s *clientSettings) undetailed(err error) error {
 
 // unmarked returns err without the marks that only clients see.
 func unmarked(err error) error {
-	switch e := err.(type) {
-	case requestError:
-		return e.error
-	case bodyFailure:
-		return e.error
+	for {
+		switch e := err.(type) {
+		case requestError:
+			err = e.error
+		case bodyFailure:
+			err = e.error
+		case *phased:
+			err = e.error
+		default:
+			return err
+		}
 	}
-	return err
 }
 
 // attempt sends req once: by way of t, or, if that is nil, on the first connection that is
@@ -161,10 +169,10 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 		return c.transport(ctx, deadline, t, req, resp)
 	}
 	if ctx.Err() != nil {
-		return endedBy(ctx)
+		return inPhase(endedBy(ctx), phaseConn, "")
 	}
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
-		return ErrTimeout
+		return inPhase(ErrTimeout, phaseConn, "")
 	}
 	if c.sendsVerbatim(req) { // also if somebody has looked at its URI
 		req.uriParsed, req.uriProof = false, uriUnproven
@@ -172,7 +180,7 @@ func (c *HostClient) attempt(ctx context.Context, deadline time.Time, t RoundTri
 	for set := c.set.of(ctx); ; {
 		cc, err := c.pool.get(ctx, deadline, set.trace, fresh, true)
 		if err != nil {
-			return err
+			return inPhase(err, phaseConn, "")
 		}
 		resp.remote, resp.local, resp.tls = cc.remote, cc.local, cc.tls
 		if err = cc.roundTrip(ctx, deadline, req, resp, set); err != errStale {

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// An answer is the same however it is cut into packets: at every place, and everywhere.
+// A response reads the same however it is cut into packets: at every single place, and at all places.
 func TestClientAnswerInPieces(t *testing.T) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -18,7 +18,7 @@ func TestClientAnswerInPieces(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello",
 		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
 	} {
-		for cut := 0; cut < len(answer); cut++ { // 0 for one octet at a time
+		for cut := 0; cut < len(answer); cut++ { // 0 for one byte at a time
 			synctest.Test(t, func(t *testing.T) {
 				c := HostClient{Addr: "a.test:80", Dial: func(string) (net.Conn, error) {
 					client, server := wiretest.Pipe()

@@ -19,9 +19,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// A connection that ends one call and begins another must be out of reach of all who had
-// to do with the first: whoever closes its stream, releases its response, ends its
-// context or still writes its body.
+// When a connection ends one call and begins another, nothing that belongs to the first call may reach it: not its
+// stream being closed, its response being released, its context ending, or its body still being written.
 
 // stealRun is calls over few connections: some are ended by force from several
 // goroutines, the others do nothing that could go wrong, and so must not.

@@ -245,7 +245,8 @@ func TestClientStreamClosedWithError(t *testing.T) {
 	}
 }
 
-// Who gets the body in memory has its limit, and another attempt if it breaks off, also from a client of streams.
+// A call that reads the body into memory has its limit, and another attempt if the body breaks off, even on a client
+// that streams.
 func TestGetFromClientsThatStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{serve: func(n int, c *wiretest.Conn) {
@@ -389,7 +390,7 @@ func TestClientSeesStaleSockets(t *testing.T) {
 	}
 }
 
-// The trailers of a stream that was taken are nobody's: the response may be another one when they come.
+// The trailers of a stream that was taken are dropped: the response may be another one when they arrive.
 func TestTakenStreamLeavesTrailers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{serve: func(_ int, c *wiretest.Conn) {

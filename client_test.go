@@ -16,7 +16,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What a client does, against servers that follow a script, in virtual time.
+// These tests run a client against servers that follow a script, in virtual time.
 
 // upstream is a server in memory: what it does on its nth connection is serve.
 type upstream struct {
@@ -45,8 +45,7 @@ func takeRequest(t *testing.T, r *bufio.Reader) string {
 	return req.String()
 }
 
-// answering serves each request on a connection with the next of the answers, and
-// closes it behind the last.
+// answering sends the next of the responses for each request on a connection, and closes it after the last one.
 func answering(t *testing.T, answers ...string) func(int, *wiretest.Conn) {
 	return func(_ int, c *wiretest.Conn) {
 		r := bufio.NewReader(c)
@@ -161,7 +160,7 @@ func TestClientAnswers(t *testing.T) {
 		{"304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "", "", true},
 		{"interim answers", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + ok5, "hello", "", true},
 		{"surplus", ok5 + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nPOISON", "hello", "", false},
-		{"101 unasked", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "", "unasked", false},
+		{"101 unasked", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "", "did not ask", false},
 		{"nothing", "", "", gallop.ErrConnectionClosed.Error(), false},
 		{"half a head", "HTTP/1.1 200 OK\r\nCon", "", "head breaks off", false},
 		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "", "unexpected EOF", false},
@@ -216,7 +215,7 @@ func TestClientAnswers(t *testing.T) {
 	}
 }
 
-// However an answer is cut, it is the same.
+// A response reads the same however it is cut.
 func TestClientCutAnswers(t *testing.T) {
 	for _, answer := range []string{ok5,
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\nA: b\r\n\r\n",

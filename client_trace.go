@@ -51,6 +51,11 @@ type ClientTrace struct {
 
 	// GotInterim is called with each interim response except 101. resp is valid until the function returns.
 	GotInterim func(resp *Response)
+
+	// CallFailed is called when a call fails, after the last attempt, and when reading a response body that is a stream
+	// fails. err has the method, the URL and the phase, also where the call returns an error such as ErrTimeout without
+	// them. The function may keep err.
+	CallFailed func(err *CallError)
 }
 
 type clientTraceKey struct{}
@@ -67,6 +72,12 @@ func (s *clientSettings) traceOf(ctx context.Context) *ClientTrace {
 		return t
 	}
 	return s.trace
+}
+
+// traceFrom returns the trace that ctx has, or nil.
+func traceFrom(ctx context.Context) *ClientTrace {
+	t, _ := ctx.Value(clientTraceKey{}).(*ClientTrace)
+	return t
 }
 
 // of returns the settings for the calls of ctx.
@@ -157,5 +168,13 @@ func (t *ClientTrace) gotFirstByte() {
 func (t *ClientTrace) gotInterim(resp *Response) {
 	if t != nil && t.GotInterim != nil {
 		t.GotInterim(resp)
+	}
+}
+
+// callFailed shows a copy of call, since the call may return call itself.
+func (t *ClientTrace) callFailed(call *CallError) {
+	if t != nil && t.CallFailed != nil {
+		shown := *call
+		t.CallFailed(&shown)
 	}
 }

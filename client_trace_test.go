@@ -412,7 +412,7 @@ func (*answeringConn) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-// Whoever wants a new connection gets one also if it had to wait: in the place of one that was given back.
+// A call that wants a new connection gets one even if it had to wait: in the place of a connection that was returned.
 func TestHostClientAcquireConnAfresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := tracedClient(t, func(c *HostClient) { c.MaxConns, c.MaxConnWaitTimeout = 1, -1 })
@@ -432,7 +432,7 @@ func TestHostClientAcquireConnAfresh(t *testing.T) {
 	})
 }
 
-// Hosts without connections are forgotten, also where connections are kept for ever.
+// Hosts without connections are forgotten, even if connections are kept forever.
 func TestClientForgetsHostsWhateverIsKept(t *testing.T) {
 	for _, idle := range []time.Duration{0, -1, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

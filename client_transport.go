@@ -65,6 +65,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 		deadline = time.Now().Add(reqTimeout)
 	}
 	cc, err := c.pool.get(context.Background(), deadline, nil, connectionClose, false)
+	err = unmarked(err)
 	if err == nil {
 		cc.set = c.set // that of the last call may have a trace
 		cc.armRead(time.Time{})

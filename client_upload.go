@@ -71,6 +71,7 @@ func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte,
 		answered = true // who reads the answer ends the upload
 		return nil
 	}
+	cc.unsent = err != nil && (!u.over() || u.err != nil)
 	whole := u.end()
 	answered = true
 	if !whole {

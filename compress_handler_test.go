@@ -17,7 +17,7 @@ import (
 
 var longText = strings.Repeat("gallop gallops galloping ", 400)
 
-// fetch sends the request and returns the answer as net/http reads it. The body is
+// fetch sends the request and returns the response as net/http reads it. The body is
 // still on the connection.
 func fetch(t *testing.T, c net.Conn, br *bufio.Reader, method, path, accept string) *http.Response {
 	t.Helper()
@@ -90,7 +90,7 @@ func TestCompressHandlersOnOneConnection(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		handler gallop.RequestHandler
-		rows    [][3]string // path, Accept-Encoding, Content-Encoding of the answer
+		rows    [][3]string // path, Accept-Encoding, Content-Encoding of the response
 	}{
 		{"default", gallop.CompressHandler(compressPages), [][3]string{
 			{"/text", "gzip, deflate, br, zstd", "gzip"}, {"/text", "br", ""}, {"/text", "deflate", "deflate"},

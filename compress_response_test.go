@@ -20,8 +20,8 @@ var testCompressor = compressor{
 
 var compressible = strings.Repeat("gallop gallops galloping ", 40)
 
-// compressed runs the compressor over the answer that fill makes to a request with
-// this method and Accept-Encoding, and returns it as a client reads it.
+// compressed runs the compressor over the response that fill makes for a request with this method and
+// Accept-Encoding, and returns it as a client reads it.
 func compressed(t *testing.T, method, accept string, fill func(*Response)) *Response {
 	t.Helper()
 	var req Request

@@ -69,7 +69,7 @@ func TestCookieAppendBytes(t *testing.T) {
 	}
 }
 
-// What a setter refuses leaves its field empty, and nothing of it is written.
+// A value that a setter refuses leaves its field empty, and nothing of the value is written.
 func TestCookieSettersRefuse(t *testing.T) {
 	evil := []string{"x; secure", "x\r\nSet-Cookie: y=z", "x\x00", "x\x7f", "x\ny", "x\u00e9"}
 	for _, tc := range []struct {
@@ -304,7 +304,7 @@ func TestCookieFieldOfAMegabyteOfSemicolons(t *testing.T) {
 	}
 }
 
-// What is read is written so that it is read again as the same, and is what net/http reads.
+// A cookie that was read is written so that it reads the same again, and net/http reads the same.
 func FuzzCookieParse(f *testing.F) {
 	for _, s := range []string{
 		"k=v", `k="a b"; Path=/; Max-Age=1`, "k=v; Expires=Wed, 04-Mar-2026 05:06:07 GMT; SameSite=None; Secure", "a[b]=\xff; Domain=.x",

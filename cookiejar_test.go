@@ -165,7 +165,7 @@ func TestCookieJarTime(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, tc := range []struct {
 		name, attributes string
-		life             time.Duration // 0: none at all, -1: for ever
+		life             time.Duration // 0: none at all, -1: forever
 	}{
 		{"for the session", "", -1},
 		{"Max-Age", "; max-age=10", 10 * time.Second},

@@ -16,7 +16,7 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// Answers that a handler writes while it runs, octet by octet.
+// These tests are about responses that a handler writes while it runs, byte by byte.
 func TestStreamResponse(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		plain := func(ctx *gallop.RequestCtx) *gallop.ResponseStream {

@@ -82,7 +82,7 @@ func TestDialNamesShared(t *testing.T) {
 	}
 }
 
-// Whoever gives up leaves the lookup to the others. The last one ends it, and what
+// A call that gives up leaves the lookup to the other calls. The last one ends it, and what
 // comes later asks anew.
 func TestDialNamesGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestDialNamesFlush(t *testing.T) {
 		if err != nil || nc.RemoteAddr().String() != "192.0.2.2:80" {
 			t.Errorf("got %v, %v", nc, err)
 		}
-		// A lookup under way is not remembered over a flush, but answers who waits for it.
+		// A lookup in flight is not cached across a flush, but its result goes to the calls that wait for it.
 		d.FlushDNSCache()
 		var call sync.WaitGroup
 		call.Go(func() {
@@ -149,7 +149,7 @@ func TestDialNamesFlush(t *testing.T) {
 	})
 }
 
-// Who gives up a lookup that was flushed leaves the one that replaced it alone.
+// A call that gives up a flushed lookup does not touch the lookup that replaced it.
 func TestDialNamesReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &fakeNet{slow: time.Second, names: map[string]string{"host.test": "192.0.2.1"}, hosts: map[string]fakeHost{"192.0.2.1": {}}}
@@ -199,7 +199,7 @@ func TestDialNamesBounded(t *testing.T) {
 		if got := len(d.names.entries); got != 1 {
 			t.Errorf("%d names are remembered, all but one have expired", got)
 		}
-		// A few at a time, for ever: what is kept stays in proportion.
+		// With a few names at a time, forever, the cache stays small in proportion.
 		for range 50 {
 			time.Sleep(2 * time.Minute)
 			dial(0, 100)

@@ -21,7 +21,7 @@ import (
 )
 
 // fakeNet is a network for dialers: names with addresses, and addresses that answer
-// after a while. What is not in it does not exist.
+// after a while. Addresses that are not in it do not exist.
 type fakeNet struct {
 	names map[string]string   // addresses with blanks between them; "fail" fails
 	slow  time.Duration       // of a lookup
@@ -32,7 +32,7 @@ type fakeNet struct {
 	lookups []string
 	dialed  []string // "address@time"
 	open    int      // connections that are not closed
-	dialing int      // under way
+	dialing int      // in flight
 	most    int      // of dialing
 }
 
@@ -213,8 +213,8 @@ func TestDialRace(t *testing.T) {
 	}
 }
 
-// checkDialed compares an outcome with the address, or part of the error, that is
-// wanted, and sees to it that nothing else is open or under way.
+// checkDialed compares an outcome with the wanted address or part of the error, and checks that nothing else is open
+// or in flight.
 func checkDialed(t *testing.T, n *fakeNet, nc net.Conn, err error, want, dialed string) {
 	t.Helper()
 	n.mu.Lock()
@@ -292,7 +292,7 @@ func TestDialTurns(t *testing.T) {
 	}
 }
 
-// What ends a dial, and which error says so.
+// The table says what ends a dial, and with which error.
 func TestDialEnds(t *testing.T) {
 	slowNames := &fakeNet{slow: time.Hour, names: map[string]string{"host.test": "192.0.2.1"}}
 	deaf := &fakeNet{names: map[string]string{"host.test": "192.0.2.1", "two.test": "192.0.2.1 2001:db8::1"},
@@ -637,7 +637,7 @@ func TestDialLoopback(t *testing.T) {
 	})
 }
 
-// What the deadline of a connection says is a timeout of the dial, too.
+// An expired deadline of a connection is a timeout of the dial, too.
 func TestDialErrorOfDeadline(t *testing.T) {
 	for _, err := range []error{os.ErrDeadlineExceeded, context.DeadlineExceeded, &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}} {
 		if got := dialError(t.Context(), err); got != ErrDialTimeout {

@@ -32,7 +32,7 @@ func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg
 	case ErrTLSHandshakeTimeout:
 		return nil, err
 	default:
-		return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: err}
+		return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: err, phase: phaseTLS}
 	}
 	done = true
 	return tc, nil

@@ -108,6 +108,7 @@
 //	client_body.go               response bodies as streams
 //	client_conn.go               a call on its connection
 //	client_dial.go               dialing for a client
+//	client_errors.go             what errors of calls say
 //	client_get.go                calls of one line
 //	client_host.go               a client for one host
 //	client_janitor.go            closing idle connections

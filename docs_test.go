@@ -14,8 +14,8 @@ import (
 // Every page of docs/ is checked:
 //
 //   - A block of Go appears in a test file of this package or in a file below docs/ or examples/, so that it runs with the tests. Only the
-//     indentation may differ. Other blocks of Go are whole programs, which are vetted in a module of their own.
-//   - Other blocks are in one of docsLanguages.
+//     indentation may differ. If it does not, it is a whole program, which is vetted in a module of its own.
+//   - All other blocks are in one of docsLanguages.
 //   - Relative links lead to files of the repository, and their fragments to headings.
 //
 // readme_test.go does the same for README.md.
@@ -192,6 +192,16 @@ func anchorsOf(page string) (anchors []string) {
 		anchors = append(anchors, strings.ReplaceAll(text, " ", "-"))
 	}
 	return anchors
+}
+
+// The index lists every page of the guide.
+func TestDocsIndex(t *testing.T) {
+	index := textOf(t, "docs/README.md")
+	for _, page := range docsPages(t) {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md does not list %s", name)
+		}
+	}
 }
 
 func TestDocsLinks(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/http1"
@@ -196,8 +197,8 @@ var (
 	errBodyShort = errors.New("gallop: body stream ended before the announced size")
 	errBodyLong  = errors.New("gallop: body stream has more than the announced size")
 
-	errBodyUnread = errors.New("gallop: body was not read to its end and is too long to be skipped")
-	errNoHost     = errors.New("gallop: request has no host")
+	errBodyUnread = errors.New("gallop: body was not read to its end, and is too long to be skipped")
+	errNoHost     = errors.New("gallop: the request has no host; set a URL such as http://example.com/")
 	errInterim    = errors.New("gallop: too many interim responses")
 	errNotRegular = errors.New("not a regular file")
 )
@@ -224,14 +225,14 @@ var (
 
 	// ErrInvalidLocation is returned for a redirect whose Location does not lead to an http or https URI, or that has
 	// two different Location headers.
-	ErrInvalidLocation = errors.New("gallop: Location must be a single http or https URI (RFC 9110 §10.2.2)")
+	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
 	// ErrRedirectBodyStream is returned if a redirect requires the body to be sent again and the body was a stream.
 	// Set the request body as bytes instead.
-	ErrRedirectBodyStream = errors.New("gallop: redirect needs the request body again, but it was a stream; set it as bytes")
+	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
-	ErrRedirectToPlain = errors.New("gallop: redirect from https to http")
+	ErrRedirectToPlain = errors.New("gallop: redirect from https to http refused; see Client.AllowRedirectToPlain")
 
 	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
 	// its IsTLS setting, often after a redirect. A Client handles both schemes.
@@ -246,12 +247,12 @@ var (
 var (
 	// ErrPipelineOverflow is returned by PipelineClient.Do if as many calls are in flight as MaxConns and
 	// MaxPendingRequests allow. Raise these limits, or give the call a deadline.
-	ErrPipelineOverflow = errors.New("gallop: too many calls for MaxConns and MaxPendingRequests")
+	ErrPipelineOverflow = errors.New("gallop: too many calls in flight; raise MaxConns or MaxPendingRequests, or set a deadline")
 
-	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined")
+	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined; use HostClient")
 	errPipelineUnasked = errors.New("gallop: the server sent a response without a request")
-	errPipelineBefore  = errors.New("gallop: an earlier response on the connection was incomplete")
-	errPipelineIdle    = errors.New("gallop: the connection was closed after it was idle")
+	errPipelineBefore  = errors.New("gallop: the connection failed during the response to an earlier request")
+	errPipelineIdle    = errors.New("gallop: the idle connection was closed")
 )
 
 // Errors of LBClient.
@@ -293,17 +294,27 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream says which address could not be dialed, and why.
+// ErrDialWithUpstream says which address could not be dialed, or with which address the TLS handshake failed. Unwrap
+// returns the cause.
 type ErrDialWithUpstream struct {
 	wrapErr error
 
 	// Upstream is the address, as it was passed to the dialer.
 	Upstream string
+
+	phase string // phaseTLS, or empty for dialing
 }
 
 // Error returns a text with the address and the cause.
 func (e *ErrDialWithUpstream) Error() string {
-	return "gallop: dialing " + strconv.Quote(e.Upstream) + ": " + e.wrapErr.Error()
+	if call, ok := e.wrapErr.(*CallError); ok {
+		return call.Error()
+	}
+	what := "dialing "
+	if e.phase == phaseTLS {
+		what = "TLS handshake with "
+	}
+	return "gallop: " + what + strconv.Quote(e.Upstream) + ": " + errorText(e.wrapErr)
 }
 
 // Unwrap returns the cause.
@@ -375,24 +386,65 @@ var (
 
 	// ErrNoFreeConns is returned if all connections that are allowed to a host stayed in use for longer than the call
 	// could wait.
-	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use")
+	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
 	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. With
 	// DetailedErrors the call returns a *ClosedError instead, which errors.Is reports as ErrConnectionClosed.
-	ErrConnectionClosed = errors.New("gallop: the connection was closed before the first byte of the response")
+	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
 	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy is neither LIFO nor FIFO and a call finds an idle
 	// connection.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
-	errSentHost    = errors.New("gallop: the Host of the request is invalid (RFC 9112 §3.2)")
+	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
 	errIDN         = errors.New("gallop: the host is not a valid internationalized domain name (RFC 5891, UTS 46)")
-	errUnasked101  = errors.New("gallop: the server switched protocols unasked")
-	errScheme      = errors.New("gallop: the scheme of the request is neither http nor https")
+	errUnasked101  = errors.New("gallop: the server switched protocols, but the request did not ask for an upgrade")
+	errScheme      = errors.New("gallop: the scheme of the URL is neither http nor https")
 	errDialNothing = errors.New("gallop: the Dial function returned no connection")
-	errGoexit      = errors.New("gallop: a function of the program ended its goroutine (runtime.Goexit)")
-	errNoAddr      = errors.New("gallop: HostClient.Addr is empty")
+	errGoexit      = errors.New("gallop: a callback ended its goroutine (runtime.Goexit)")
+	errNoAddr      = errors.New("gallop: HostClient.Addr is empty; set it to host:port")
 )
+
+// CallError says which call of a client failed, in which phase, and why. errors.Is and errors.As find the cause.
+//
+// Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
+// io.ErrUnexpectedEOF. A client returns these errors as they are, unless its DetailedErrors is set. Programs find
+// *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their type, so the CallError is inside these errors.
+//
+// ClientTrace.CallFailed gets a CallError for every call that fails.
+type CallError struct {
+	Method string // method of the request, such as "GET"
+	URL    string // URL of the request, without user name and password
+	Addr   string // address of the server, as it was dialed; empty if the call had no connection
+	Phase  string // what the client was doing, such as "dialing" or "reading the response head"; empty if unknown
+	Err    error  // why the call failed
+}
+
+// Error returns a text with the method, the URL, the phase and the cause. It names the address if that is not in the
+// URL.
+func (e *CallError) Error() string {
+	text, cause := "gallop: ", errorText(e.Err)
+	if e.Method != "" {
+		text += e.Method + " " + e.URL + ": "
+	}
+	if e.Phase == "" || strings.HasPrefix(cause, e.Phase) || e.Phase == phaseDial && strings.HasPrefix(cause, "dial") {
+		return text + cause
+	}
+	text += e.Phase
+	if e.Addr != "" && !strings.Contains(e.URL, strings.TrimSuffix(strings.TrimSuffix(e.Addr, ":80"), ":443")) {
+		text += " (" + e.Addr + ")"
+	}
+	return text + ": " + cause
+}
+
+// Unwrap returns Err.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the call took too long. It implements net.Error.
+func (e *CallError) Timeout() bool { return timedOut(e.Err) }
+
+// Temporary returns the same as Timeout. It implements net.Error.
+func (e *CallError) Temporary() bool { return e.Timeout() }
 
 // ClosedError says that a connection failed before the first byte of the response arrived: the server closed it, or
 // it could not be written to. errors.Is reports it as ErrConnectionClosed.
@@ -403,6 +455,12 @@ var (
 // If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as it was
 // reused.
 type ClosedError struct {
+	// Method is the method of the request.
+	Method string
+
+	// URL is the URL of the request, without user name and password.
+	URL string
+
 	// Addr is the address of the server, as it was dialed.
 	Addr string
 
@@ -418,13 +476,21 @@ type ClosedError struct {
 	writing bool // Err is from writing
 }
 
-// Error returns a text that says whether the connection was new or reused, and why it failed.
+// Error returns a text with the method, the URL and the address. It says whether the connection was new or reused, and
+// why it failed.
 func (e *ClosedError) Error() string {
-	which := "a new connection"
+	which, when := "a new connection", "before the first byte of the response: "
 	if e.Reused {
-		which = "a connection that had been used before"
+		which = "a reused connection"
 	}
-	return "gallop: " + e.Addr + " ended " + which + " before the first byte of the response: " + e.Err.Error()
+	if e.writing {
+		when = "while the request was being written: "
+	}
+	text := "gallop: "
+	if e.Method != "" {
+		text += e.Method + " " + e.URL + ": "
+	}
+	return text + e.Addr + " closed " + which + " " + when + e.Err.Error()
 }
 
 // NotProcessed reports whether the server has certainly not acted on the request, so that any request may be sent

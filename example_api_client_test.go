@@ -145,7 +145,7 @@ func ExampleSafeToRetry() {
 	// dialing example.com:80
 	// dialing example.com:80
 	// dialing example.com:80
-	// dial: connection refused
+	// gallop: POST http://example.com/: dial: connection refused
 }
 
 func ExampleClosedError_NotProcessed() {

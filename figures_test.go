@@ -183,9 +183,9 @@ func agree(figure string, value float64) bool {
 	return err == nil && math.Abs(shown-value) <= 0.500001*math.Pow10(-len(decimals))
 }
 
-// The table of benches has a row for each and a column for each server.
+// The table of benchmarks in memory has a row for each and a column for each server.
 func TestFiguresOfBenches(t *testing.T) {
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile("docs/benchmarks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestFiguresOfBenches(t *testing.T) {
 		}
 		results.Write(b)
 	}
-	_, table, found := strings.Cut(string(text), "| bench |")
+	_, table, found := strings.Cut(string(text), "| benchmark |")
 	columns := strings.Split(strings.TrimSuffix(table[:strings.Index(table, "\n")], "|"), "|")
 	rows := 0
 	for _, line := range strings.Split(table, "\n")[2:] {

@@ -15,12 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	// The one line that changes. What is below is written as programs for fasthttp are.
+	// The one line that changes. The code below is written like programs for fasthttp.
 	fasthttp "github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// fasthttpTalk has s serve what a client says on one connection and returns the answers, without Date.
+// fasthttpTalk has s serve the bytes of a client on one connection and returns the responses, without Date.
 func fasthttpTalk(t *testing.T, s *fasthttp.Server, requests string) string {
 	t.Helper()
 	s.NoDefaultDate = true

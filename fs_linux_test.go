@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// TestFSDoesNotOpenPipes asks for a pipe: opening it would wait for a writer for ever.
+// TestFSDoesNotOpenPipes asks for a pipe: opening it would wait for a writer forever.
 func TestFSDoesNotOpenPipes(t *testing.T) {
 	dir := tree(t, map[string]string{"a.css": "a"})
 	for _, name := range []string{"pipe", "a.css.gz"} {

@@ -165,7 +165,7 @@ func askNetHTTP(tag string, content []byte, row matrixRow) string {
 	return compared(w.Code, row.method, w.Header().Get, w.Body.Bytes())
 }
 
-// compared is what is compared of an answer.
+// compared holds the parts of a response that are compared.
 func compared(status int, method string, header func(string) string, body []byte) string {
 	names := []string{"ETag", "Last-Modified", "Content-Range", "Content-Type", "Accept-Ranges"}
 	switch status {

@@ -28,7 +28,7 @@ func TestFileName(t *testing.T) {
 		{"NUL", "/a\x00b", "", ""},
 		{"dots in a name", "/..a/b..c/...d", "..a/b..c/...d", "..a/b..c/...d"},
 
-		// What follows is refused on Windows alone.
+		// The following names are refused on Windows only.
 		{"stream", "/a.txt::$DATA", "a.txt::$DATA", ""},
 		{"stream of a name", "/a.txt:secret", "a.txt:secret", ""},
 		{"stream of a directory", "/dir::$INDEX_ALLOCATION/a", "dir::$INDEX_ALLOCATION/a", ""},

@@ -728,7 +728,8 @@ func TestServeFiles(t *testing.T) {
 	}
 }
 
-// TestFileInPlaceOfABody serves a file where the handler has made another answer before: nothing of that is said of the file.
+// TestFileInPlaceOfABody serves a file where the handler has made another answer before: nothing of that is said of
+// the file.
 func TestFileInPlaceOfABody(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 100)
 	dir := tree(t, map[string]string{"a.css": text})
@@ -854,7 +855,7 @@ func TestFilesOverSockets(t *testing.T) {
 	openFiles(t)
 }
 
-// TestFileThatGrows sends what there was when it was asked how much there is, wherever the answer goes.
+// TestFileThatGrows sends as many bytes as there were when it reported its size, wherever the response goes.
 func TestFileThatGrows(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 100)
 	dir := tree(t, map[string]string{"a.log": text, "a.bin": text})

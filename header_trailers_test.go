@@ -145,7 +145,7 @@ func TestReceivedTrailersAreNotMerged(t *testing.T) {
 	}
 }
 
-// What is announced later does not make fields of the trailers that were received.
+// A later announcement does not turn received trailers into fields.
 func TestReceivedTrailersStayApartFromAnnouncedOnes(t *testing.T) {
 	for _, c := range []struct {
 		name  string

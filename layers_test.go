@@ -57,9 +57,9 @@ var layers = map[string]layer{
 	"rest":                     {ours: []string{root, "negotiate", "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"codec":                    {ours: []string{"codec/internal/plainjson", "internal/bufpool"}},
 	"codec/internal/plainjson": {},
-	"docs":                     {ours: public},
 	"cmd/gallop":               {ours: append([]string{"cmd/gallop/internal/..."}, public...)},
 	"cmd/gallop/internal":      {ours: append([]string{"cmd/gallop/internal/..."}, public...), below: true},
+	"docs":                     {ours: public},
 }
 
 // root is the name of the root package in the table.

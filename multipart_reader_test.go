@@ -159,7 +159,8 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// What we read, mime/multipart reads alike; it reads more, such as lines that end in LF.
+// mime/multipart reads every form that we read in the same way. It also reads others, such as forms with lines that
+// end in LF.
 func FuzzMultipart(f *testing.F) {
 	for _, seed := range []string{
 		"--b\r\n" + field1 + "\r\nabc\r\n--b--\r\n", "x\r\n--b \r\n\r\na\r\n--bc\r\n--b--", "--b\r\n\r\n--b\r\nA: b\r\n\r\n\r\r\n--b--x", "--b--",

@@ -180,7 +180,7 @@ func TestMultipartFormErrors(t *testing.T) {
 	}
 }
 
-// What a form is not, and who could be in doubt about it.
+// The table lists bytes that are not a form, and the readers that might disagree.
 func TestNoMultipartForm(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -96,9 +96,9 @@ type ProxyError struct {
 func (e *ProxyError) Error() string {
 	text := "gallop: proxy " + strconv.Quote(e.Proxy) + ": "
 	if e.Err == nil {
-		return text + "answered " + strconv.Itoa(e.StatusCode) + " " + StatusMessage(e.StatusCode)
+		return text + "responded with " + strconv.Itoa(e.StatusCode) + " " + StatusMessage(e.StatusCode)
 	}
-	return text + e.Err.Error()
+	return text + errorText(e.Err)
 }
 
 // HTTPStatus returns StatusCode, the status with which the proxy refused. It is 0 if the proxy did not refuse,

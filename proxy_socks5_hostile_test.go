@@ -64,7 +64,8 @@ func TestSocksHostileProxies(t *testing.T) {
 	}
 }
 
-// A client that speaks TLS through a hostile SOCKS proxy gets an error in time. What the proxy sends early is no TLS.
+// A client that speaks TLS through a hostile SOCKS proxy gets an error in time. Bytes that the proxy sends early are
+// not TLS.
 func TestSocksHostileProxiesOverTLS(t *testing.T) {
 	for _, tc := range []struct{ name, says, want string }{
 		{name: "early bytes", says: "\x05\x00" + socksDone + "early", want: "tls: first record does not look like a TLS handshake"},
@@ -134,8 +135,8 @@ func TestSocksHostileTargets(t *testing.T) {
 	}
 }
 
-// User and password have at most 255 bytes each on the wire. What does not fit, or has a password alone, is refused before
-// anything is dialed (RFC 1929 §2).
+// User and password have at most 255 bytes each on the wire. Credentials that do not fit, or a password alone, are
+// refused before anything is dialed (RFC 1929 §2).
 func TestSocksPasswordLengths(t *testing.T) {
 	for name, tc := range map[string]struct {
 		user, password string

@@ -92,7 +92,7 @@ const (
 	socksDone     = "\x05\x00\x00\x01\x7f\x00\x00\x01\x12\x34"
 )
 
-// What is said to proxies, and what their answers lead to. All answers arrive a byte
+// These tests check the bytes sent to proxies, and the effect of their responses. All answers arrive a byte
 // at a time.
 func TestProxy(t *testing.T) {
 	auth := func(value string) string {
@@ -117,11 +117,11 @@ func TestProxy(t *testing.T) {
 		{name: "CONNECT with a user alone", proxy: "http://me@proxy.test:3128", steps: []proxyStep{{auth("Basic bWU6"), ok}}},
 		{name: "CONNECT with a password alone", proxy: "http://:pa@proxy.test:3128", steps: []proxyStep{{auth("Basic OnBh"), ok}}},
 		{name: "CONNECT and the first bytes of the tunnel", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, ok + "220 hi\r\n"}}, early: "220 hi\r\n"},
-		{name: "CONNECT refused", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"}}, want: "answered 403 Forbidden", status: 403},
-		{name: "CONNECT without credentials", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"}}, want: "answered 407", status: 407},
-		{name: "CONNECT redirected", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 302 x\r\nLocation: http://evil.test/\r\n\r\n"}}, want: "answered 302", status: 302},
-		{name: "CONNECT switched", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 101 x\r\nUpgrade: x\r\n\r\n"}}, want: "answered 101", status: 101},
-		{name: "CONNECT, interim without end", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, strings.Repeat("HTTP/1.1 100 x\r\n\r\n", 20)}}, want: errInterim.Error()},
+		{name: "CONNECT refused", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"}}, want: "responded with 403 Forbidden", status: 403},
+		{name: "CONNECT without credentials", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"}}, want: "responded with 407", status: 407},
+		{name: "CONNECT redirected", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 302 x\r\nLocation: http://evil.test/\r\n\r\n"}}, want: "responded with 302", status: 302},
+		{name: "CONNECT switched", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 101 x\r\nUpgrade: x\r\n\r\n"}}, want: "responded with 101", status: 101},
+		{name: "CONNECT, interim without end", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, strings.Repeat("HTTP/1.1 100 x\r\n\r\n", 20)}}, want: strings.TrimPrefix(errInterim.Error(), "gallop: ")},
 		{name: "CONNECT, garbage", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "SSH-2.0-x\r\n\r\n"}}, want: "status line"},
 		{name: "CONNECT, head too large", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 17<<10)}}, want: "too large"},
 		{name: "CONNECT, too many fields", proxy: "http://proxy.test:3128", steps: []proxyStep{{connectHead, "HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 300)}}, want: "too many fields"},
@@ -329,7 +329,7 @@ func TestProxyCancelledAtTheEnd(t *testing.T) {
 	}
 }
 
-// What the environment says about what is dialed how.
+// The table says how variables of the environment decide what is dialed.
 func TestProxyRules(t *testing.T) {
 	rules := &ProxyRules{
 		HTTPProxy: "plain.test:3128", HTTPSProxy: "https://secure.test",
@@ -405,7 +405,7 @@ func TestProxyEnvironment(t *testing.T) {
 	}
 }
 
-// What needs no proxy is dialed as it is.
+// Addresses that need no proxy are dialed directly.
 func TestProxyDirect(t *testing.T) {
 	rules := &ProxyRules{HTTPProxy: "proxy.test", NoProxy: "direct.test"}
 	var dialed []string
@@ -423,8 +423,7 @@ func TestProxyDirect(t *testing.T) {
 	}
 }
 
-// However an answer to CONNECT is cut, the outcome is the same, and no more than the
-// limit is read.
+// However a response to CONNECT is cut, the outcome is the same, and no more than the limit is read.
 func FuzzProxyConnectReply(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\nearly"))
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n"))
@@ -446,7 +445,7 @@ func FuzzProxyConnectReply(f *testing.F) {
 	})
 }
 
-// However the answers of a SOCKS proxy are cut, the outcome is the same.
+// However the replies of a SOCKS proxy are cut, the outcome is the same.
 func FuzzProxySocksReply(f *testing.F) {
 	f.Add([]byte("\x05\x00"+socksDone+"early"), false)
 	f.Add([]byte("\x05\x02\x01\x00"+socksDone), true)

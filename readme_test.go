@@ -1,7 +1,6 @@
 package gallop
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -11,14 +10,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
+	"slices"
+
 	"strings"
 	"testing"
 	"time"
 )
 
-// What README.md shows is run: programs are compiled as a stranger would, parts of examples are compared with the
-// examples, commands are run, and what they print is compared. readme_facts_test.go does the same to its tables.
+// README.md shows nothing that is not tested: programs are compiled in a module of their own, parts of tests are compared with the
+// tests, and commands and their output are run and compared. docs_test.go checks the pages of docs/ in the same way, and
+// readme_facts_test.go the tables of facts.
 
 // readmeBlock is a fenced block.
 type readmeBlock struct {
@@ -40,23 +41,11 @@ func textOf(t *testing.T, name string) string {
 	return string(b)
 }
 
-func readmeBlocks(t *testing.T) (blocks []readmeBlock) {
+func readmeBlocks(t *testing.T) []readmeBlock {
 	t.Helper()
-	open := false
-	for i, line := range strings.SplitAfter(readme(t), "\n") {
-		lang, fence := strings.CutPrefix(line, "```")
-		switch {
-		case fence && open:
-			open = false
-		case fence:
-			open = true
-			blocks = append(blocks, readmeBlock{line: i + 1, lang: strings.TrimSpace(lang)})
-		case open:
-			blocks[len(blocks)-1].text += line
-		}
-	}
-	if open || len(blocks) < 5 {
-		t.Fatalf("README.md has %d blocks, the last one open: %t", len(blocks), open)
+	blocks, err := blocksOf(readme(t))
+	if err != nil || len(blocks) < 5 {
+		t.Fatalf("README.md has %d blocks, %v", len(blocks), err)
 	}
 	return blocks
 }
@@ -70,39 +59,14 @@ func TestReadmeHasKnownBlocks(t *testing.T) {
 }
 
 func TestReadmeGo(t *testing.T) {
-	var programs []string
-	for _, b := range readmeBlocks(t) {
-		switch {
-		case b.lang != "go":
-		case strings.HasPrefix(b.text, "package main\n"):
-			programs = append(programs, b.text)
-		case !isPartOfExample(t, b.text):
-			t.Errorf("README.md:%d: neither a program nor a part of an example", b.line)
-		}
+	programs, complaints := checkBlocks(readme(t), docsSources(t))
+	for _, complaint := range complaints {
+		t.Errorf("README.md: %s", complaint)
 	}
 	if len(programs) == 0 {
 		t.Fatal("no programs")
 	}
-	dir := strangersModule(t, programs)
-	goTool(t, dir, "vet", "./...")
-}
-
-func isPartOfExample(t *testing.T, text string) bool {
-	t.Helper()
-	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(src), "\n"+text) {
-			return true
-		}
-	}
-	return false
+	goTool(t, strangersModule(t, programs), "vet", "./...")
 }
 
 // strangersModule makes a module that requires this one and has each program in a
@@ -229,62 +193,51 @@ func fetch(t *testing.T, url string) string {
 	}
 }
 
-// TestReadmeCommands runs the commands of the README, or says what else does.
+// Commands of the README are run as they are printed: those that clone, serve and test by .ci/readme, which takes minutes and is
+// the last step of .ci/run, and those that ask by TestReadmeAnswers.
 func TestReadmeCommands(t *testing.T) {
-	ci, err := os.ReadFile(filepath.Join(".ci", "run"))
+	module, _, _ := strings.Cut(strings.TrimPrefix(textOf(t, "go.mod"), "module "), "\n")
+	if ci := textOf(t, ".ci/run"); !strings.HasSuffix(ci, "\nGALLOP_LONG=1 .ci/readme\n") {
+		t.Error(".ci/run does not end with .ci/readme")
+	}
+	var tried []string
+	_, text, _ := strings.Cut(readme(t), "\n## Try it\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	blocks, err := blocksOf(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
+	for _, b := range blocks {
+		tried = append(tried, b.text)
+	}
+	if want := []string{
+		"git clone https://" + module + "\ncd gallop && go run ./cmd/gallop serve .\n",
+		"cd gallop && go test ./...\n",
+	}; !slices.Equal(tried, want) {
+		t.Errorf("Try it has %q, and .ci/readme runs %q", tried, want)
 	}
 	for _, b := range readmeBlocks(t) {
-		if b.lang != "sh" {
+		if b.lang != "sh" || slices.Contains(tried, b.text) {
 			continue
 		}
 		for command := range strings.Lines(b.text) {
-			command = strings.TrimSpace(command)
-			name, rest, _ := strings.Cut(command, " ")
-			switch {
-			case command == "go test ./...":
-				if !regexp.MustCompile(`(?m)^GALLOP_LONG=1 go test .*\./\.\.\.$`).Match(ci) {
-					t.Errorf("%s: not in .ci/run", command)
-				}
-			case command == "go run ./cmd/gallop serve .":
-				readmeServe(t)
-			case strings.HasPrefix(command, "go get "):
-				if !strings.HasPrefix(string(mod), "module "+strings.TrimPrefix(command, "go get ")+"\n") {
-					t.Errorf("%s: go.mod names another module", command)
-				}
-			case name == "curl": // by TestReadmeAnswers
-			case strings.HasPrefix(name, "bench/"): // takes minutes, and an idle machine
-				if rest == "" || runtime.GOOS != "windows" && exec.Command("sh", "-n", name).Run() != nil {
-					t.Errorf("%s: no script", command)
-				}
-			default:
+			if command = strings.TrimSpace(command); command != "go get "+module && !strings.HasPrefix(command, "curl ") {
 				t.Errorf("README.md:%d: nothing runs %q", b.line, command)
 			}
 		}
 	}
 }
 
-// readmeServe serves this directory as the README says, on another port.
-func readmeServe(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "gallop.exe")
-	goTool(t, ".", "build", "-o", program, "./cmd/gallop")
-	stderr := bufio.NewScanner(startProgram(t, program, "serve", ".", "--addr", "127.0.0.1:0"))
-	for stderr.Scan() {
-		url := regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`).FindString(stderr.Text())
-		if url == "" {
-			continue
-		}
-		if got := fetch(t, url+"/README.md"); got != readme(t) {
-			t.Error("another README.md is served")
-		}
-		return
+// A reader sees what matters without scrolling for long.
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(readme(t), "\n"); n > 200 || len(readme(t)) > 14<<10 {
+		t.Errorf("README.md has %d lines and %d bytes; 200 lines and 14 KiB are enough", n, len(readme(t)))
 	}
-	t.Errorf("gallop serve said nowhere where it listens: %v", stderr.Err())
+	for _, b := range readmeBlocks(t) {
+		if n := strings.Count(b.text, "\n"); n > 20 {
+			t.Errorf("README.md:%d: %d lines of %s; 20 are enough", b.line, n, b.lang)
+		}
+	}
 }
 
 // TestDocumentsNameWhatExists holds that files and identifiers that documents link to or name are there.

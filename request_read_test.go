@@ -141,8 +141,8 @@ func TestRequestReadBody(t *testing.T) {
 	}
 }
 
-// A form is parsed as it is read. What follows its closing boundary in the body is
-// part of this message, and never the next one.
+// A form is parsed as it is read. Bytes after its closing boundary in the body are part of this message, and never of
+// the next one.
 func TestRequestReadForm(t *testing.T) {
 	form := "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--X--\r\n"
 	smuggled := form + strings.Repeat(" ", 5000) + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -193,8 +193,8 @@ func TestRequestReadForm(t *testing.T) {
 	}
 }
 
-// What a program has hung on a request stays there when another one is read into it: for those who serve requests
-// themselves, and set values before they read.
+// Values that a program has set on a request stay when another request is read into it. Programs that serve requests
+// themselves set values before they read.
 func TestReadKeepsUserValues(t *testing.T) {
 	var req Request
 	var closed countCloser

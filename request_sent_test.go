@@ -90,7 +90,7 @@ func TestChangesBetweenTwoSendings(t *testing.T) {
 	}
 }
 
-// What a request was checked for the first time is refused the next time as well.
+// A request that is refused the first time is refused the next time as well.
 func TestBadTargetBetweenTwoSendings(t *testing.T) {
 	c, conn := notingClient()
 	var req Request

@@ -206,7 +206,7 @@ func TestUserValues(t *testing.T) {
 	}
 }
 
-// What is released is not what the next one gets, and keeps no bytes of it.
+// A released request is not the one that is acquired next, and keeps no bytes of it.
 func TestReleaseRequestAndResponse(t *testing.T) {
 	req, resp := AcquireRequest(), AcquireResponse()
 	req.SetRequestURI("http://a/b")

@@ -124,7 +124,7 @@ func TestRequestWriteErrors(t *testing.T) {
 	}
 }
 
-// What is written is read as what it was.
+// A request that was written reads back as the same request.
 func TestRequestRoundTrip(t *testing.T) {
 	for _, set := range []func(*Request){
 		func(r *Request) { r.SetBodyString("abc") },

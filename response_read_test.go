@@ -86,8 +86,8 @@ func TestStreamBodyErrors(t *testing.T) {
 	}
 }
 
-// What a response says of the connection, and of its length, after it has been read as the
-// answer to GET or to HEAD.
+// The table says what a response reports about the connection and about its length, after it has been read as the
+// response to GET or to HEAD.
 func TestResponseReadTellsOfTheConnection(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string

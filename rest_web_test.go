@@ -45,7 +45,7 @@ type sharedForm struct {
 	Every time.Duration `form:"every"`
 }
 
-// What rest writes from a struct, the Binder of web reads into the same struct.
+// The Binder of web reads the request that rest writes from a struct into an equal struct.
 func TestRestWritesWhatWebReads(t *testing.T) {
 	var got sharedQuery
 	var form sharedForm

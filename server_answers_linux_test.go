@@ -15,8 +15,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// Event loops read from several connections before they serve them, and serve several before
-// they send the answers. Here they are made to do so, and what may go wrong in between does.
+// Event loops read from several connections before they serve them, and serve several before they send the responses.
+// Here they are made to do so, and what may go wrong in between does.
 
 // gate holds up a loop in the first call of a kind that it makes once the gate is shut.
 type gate struct {
@@ -90,7 +90,7 @@ func (a talker) ask(path string) {
 	}
 }
 
-// want reads an answer and wants it to be that to a request for path.
+// want reads a response and wants it to be the one to a request for path.
 func (a talker) want(path string) {
 	a.t.Helper()
 	var resp gallop.Response
@@ -102,7 +102,8 @@ func (a talker) want(path string) {
 
 func sayPath(ctx *gallop.RequestCtx) { ctx.SetBodyString(string(ctx.Path())) }
 
-// Who has been served does not wait for one who takes long, nor do those who are still to be.
+// A connection that has been served does not wait for one that takes long, and neither does a connection that waits
+// to be served.
 func TestLoopAnswersPassHandlersThatBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := make(chan struct{})
@@ -142,7 +143,7 @@ func word(i int) string {
 	return "fast"
 }
 
-// A client that does not take its answer holds up nobody, and gets all of it.
+// A client that does not read its response holds up no other client, and gets all of it.
 func TestLoopAnswersPassClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := strings.Repeat("b", 3000)
@@ -167,7 +168,7 @@ func TestLoopAnswersPassClientsThatDoNotRead(t *testing.T) {
 	})
 }
 
-// A request that comes before the answer to the one before has left is served after it.
+// A request that arrives before the response to the previous one has left is served after it.
 func TestLoopAnswersRequestsInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln, k := serveInMemory(t, &gallop.Server{Handler: sayPath})
@@ -184,7 +185,7 @@ func TestLoopAnswersRequestsInTheirOrder(t *testing.T) {
 	})
 }
 
-// An answer that has not left when the server shuts down leaves before its connection ends.
+// A response that has not left when the server shuts down leaves before its connection is closed.
 func TestLoopAnswersBeforeItShutsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &gallop.Server{Handler: sayPath}
@@ -211,7 +212,7 @@ func TestLoopAnswersBeforeItShutsDown(t *testing.T) {
 	})
 }
 
-// A client that is gone when its answer is to leave costs the others nothing.
+// A client that has disconnected before its response leaves costs the other clients nothing.
 func TestLoopAnswersClientsThatAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln, k := serveInMemory(t, &gallop.Server{Handler: sayPath})
@@ -232,8 +233,8 @@ func TestLoopAnswersClientsThatAreGone(t *testing.T) {
 	})
 }
 
-// Bytes that were read before their connection is served are neither lost nor another's,
-// whoever serves it then: whole heads, parts of them, more than was read, and ends.
+// Bytes that were read before their connection is served are neither lost nor given to another connection, whichever
+// worker serves it then. The cases are whole heads, parts of heads, more than was read, and ends of input.
 func TestLoopReadsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := make(chan struct{})

@@ -15,8 +15,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// TestServerAllocatesByWhatArrives holds that n octets on a new connection make the
-// server allocate at most 16 KiB + 4n before the handler runs, whatever they announce.
+// TestServerAllocatesByWhatArrives checks that n bytes on a new connection make the server allocate at most 16 KiB +
+// 4n before the handler runs, whatever they announce.
 func TestServerAllocatesByWhatArrives(t *testing.T) {
 	if gallop.RaceEnabled {
 		t.Skip("the race detector makes pools forget")
@@ -57,9 +57,8 @@ func TestServerAllocatesByWhatArrives(t *testing.T) {
 	}
 }
 
-// allocatedBeforeHandler serves a connection that brings those octets and ends, and
-// returns what was allocated until the handler ran for the first time, or else until
-// the connection was done with.
+// allocatedBeforeHandler serves a connection that brings these bytes and ends. It returns how much was allocated
+// until the handler first ran or, if it did not run, until the connection was closed.
 func allocatedBeforeHandler(in string, stream bool) uint64 {
 	var before, after runtime.MemStats
 	var once sync.Once
@@ -85,7 +84,7 @@ func multipartForm(n int) string {
 	return post(fmt.Sprintf("Content-Type: multipart/form-data; boundary=X\r\nContent-Length: %d", len(body)), body)
 }
 
-// growth makes a request of about n octets that must be read in a time linear in n.
+// growth makes a request of about n bytes that must be read in a time linear in n.
 type growth struct {
 	name string
 	make func(n int) string
@@ -192,7 +191,7 @@ var growths = []growth{
 	{"empty lines", repeated("", "\r\n", ""), usePath},
 }
 
-// TestServerTimeIsLinear holds that twice the octets take at most 2.5 times as long,
+// TestServerTimeIsLinear checks that twice the bytes take at most 2.5 times as long,
 // under limits that let all of them in. That is measured over four doublings, since
 // a single one shows steps, of caches and of pools, that say nothing about growth.
 func TestServerTimeIsLinear(t *testing.T) {
@@ -220,8 +219,7 @@ func TestServerTimeIsLinear(t *testing.T) {
 	}
 }
 
-// fastest returns the shortest of a few times that it takes to serve the octets: what
-// makes one longer is not the server.
+// fastest serves the bytes a few times and returns the shortest duration: longer ones are not the server's fault.
 func fastest(g growth, in string) time.Duration {
 	s := &gallop.Server{
 		Logger:              new(testLog),
@@ -249,8 +247,8 @@ func timeOf(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// TestServerOutlivesAClientThatDoesNotRead pipelines requests without reading the
-// answers: the server must stop reading them instead of gathering answers for ever.
+// TestServerOutlivesAClientThatDoesNotRead pipelines requests without reading the responses: the server must stop
+// reading requests instead of gathering responses forever.
 func TestServerOutlivesAClientThatDoesNotRead(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		wiretest.CheckLeaks(t)

@@ -153,7 +153,7 @@ func TestConnStatePanicsAtAHijack(t *testing.T) {
 	})
 }
 
-// What OnDisconnect calls runs beside the handler, and does not end the process either.
+// The function that OnDisconnect calls runs beside the handler, and does not end the process either.
 func TestOnDisconnectThatPanics(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		var log logged

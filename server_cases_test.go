@@ -15,8 +15,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// TestServerCases plays testdata/cases against sockets. What passes strictly passes
-// normally as well, so that is played in the long form only.
+// TestServerCases plays testdata/cases against sockets. Cases that pass strictly pass normally as well, so the normal
+// form is played in long tests only.
 func TestServerCases(t *testing.T) {
 	cases := loadCases(t, nil)
 	for _, tt := range []struct {

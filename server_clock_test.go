@@ -18,8 +18,9 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What a server does when time passes, in virtual time. Two goals: a timeout of the default settings fires when it
-// should, and a wall clock that jumps by an hour, forwards or back, fires none, because none is reckoned by it.
+// These tests check what a server does when time passes, in virtual time. Two goals: a timeout of the default
+// settings fires when it should, and a wall clock that jumps by an hour, forwards or back, fires none, because none
+// is reckoned by it.
 
 func clockServer() *gallop.Server {
 	return &gallop.Server{Logger: log.New(io.Discard, "", 0), Handler: func(ctx *gallop.RequestCtx) {
@@ -163,9 +164,9 @@ func TestClockDateOfASlowAnswer(t *testing.T) {
 	})
 }
 
-// No timer of the server may know the wall clock. A time from time.Now carries the monotonic clock, and Add, Sub, Before,
-// Until and deadlines of connections use it, unless one of these methods has taken it away. Where the server needs the
-// wall clock, for the Date field, it hands the time on and does not reckon.
+// No timer of the server may know the wall clock. A time from time.Now carries the monotonic clock, and Add, Sub,
+// Before, Until and deadlines of connections use it, unless one of these methods has taken it away. Where the server
+// needs the wall clock, for the Date field, it hands the time on and does not reckon.
 func TestClockMonotonic(t *testing.T) {
 	wall := []string{"Unix", "UnixNano", "UnixMilli", "UnixMicro", "Round", "Truncate", "UTC", "Local", "In", "AddDate"}
 	files, err := filepath.Glob("server*.go")
@@ -199,8 +200,8 @@ func TestClockMonotonic(t *testing.T) {
 	}
 }
 
-// isLongAgo recognizes time.Unix(1, 0) with small constants, the deadline that interrupts whoever waits: it has passed by
-// any clock.
+// isLongAgo recognizes time.Unix(1, 0) with small constants, the deadline that interrupts every wait: it has passed
+// by any clock.
 func isLongAgo(call *ast.CallExpr) bool {
 	return !slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
 		lit, ok := e.(*ast.BasicLit)

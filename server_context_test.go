@@ -223,8 +223,8 @@ func TestConnContextOfServeConn(t *testing.T) {
 	})
 }
 
-// Without keep-alives each response is the last one on its connection, and connections that wait for another request end. A connection that
-// has brought no request stays for its first one.
+// Without keep-alives each response is the last one on its connection, and connections that wait for another request
+// end. A connection that has brought no request stays for its first one.
 func TestSetKeepAlivesEnabled(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		s := &gallop.Server{Logger: quiet, Handler: say}
@@ -308,7 +308,7 @@ func TestRegisterOnShutdown(t *testing.T) {
 	})
 }
 
-// What goes on after the handler has the values of the parent.
+// Code that continues after the handler has the values of the parent.
 func TestParent(t *testing.T) {
 	var bare gallop.RequestCtx
 	if bare.Parent() != context.Background() {

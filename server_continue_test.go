@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// An answer that is made of the request's body says 100 before its own head, or not at all.
+// A response that echoes the request's body is preceded by 100 before its own head, or not at all.
 func TestContinueComesBeforeAStreamedAnswer(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
@@ -37,7 +37,7 @@ func TestContinueComesBeforeAStreamedAnswer(t *testing.T) {
 	})
 }
 
-// A body that is too large by its length is not asked for, whoever allows it.
+// A body whose length is too large is not asked for, even if a handler allows it.
 func TestContinueIsNotSaidToABodyTooLarge(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		for name, s := range map[string]*gallop.Server{

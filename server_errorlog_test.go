@@ -51,7 +51,7 @@ func (r *records) all(t *testing.T) (all []map[string]any) {
 	return all
 }
 
-// What goes wrong is a record with attributes, and Logger is left alone.
+// An error becomes a record with attributes, and Logger gets nothing.
 func TestErrorLog(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -18,10 +18,9 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// FuzzServerVersusNetHTTP gives the same bytes to the server and to net/http's
-// reader. What the server takes, net/http must take as well and read alike: method,
-// target, fields, body, and where the next message begins. What only net/http takes is
-// no fault; the server is meant to be the stricter one.
+// FuzzServerVersusNetHTTP gives the same bytes to the server and to net/http's reader. net/http must accept every
+// message that the server accepts, and read it alike: method, target, fields, body, and the place where the next
+// message begins. A message that only net/http accepts is no fault, because the server is meant to be stricter.
 func FuzzServerVersusNetHTTP(f *testing.F) {
 	for _, c := range loadCases(f, small) {
 		f.Add(c.Raw)

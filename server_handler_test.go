@@ -272,8 +272,8 @@ func TestServerMethods(t *testing.T) {
 	})
 }
 
-// TRACE and CONNECT have no content (RFC 9110 §9.3.6 and §9.3.8). What is sent as content would be read
-// as the next request by whoever ignores it.
+// TRACE and CONNECT have no content (RFC 9110 §9.3.6 and §9.3.8). A server that ignores the content would read it as
+// the next request.
 func TestServerRefusesContentOfTraceAndConnect(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		for _, start := range []string{"TRACE / HTTP/1.1\r\nHost: a\r\n", "CONNECT b:1 HTTP/1.1\r\nHost: b:1\r\n"} {

@@ -163,7 +163,8 @@ func TestHostileStreamInLittleMemory(t *testing.T) {
 	}
 }
 
-// streamingServer answers POST with how much came, and GET /n with n octets, until its standard input ends.
+// streamingServer answers POST with the number of received bytes, and GET /n with n bytes, until its standard input
+// ends.
 func streamingServer(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -193,7 +194,7 @@ func streamingServer(t *testing.T) {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// upload posts size octets, which is a multiple of the block's.
+// upload posts size bytes, a multiple of the block's size.
 func upload(t *testing.T, c net.Conn, framing string, size int64) {
 	block := make([]byte, 64<<10)
 	head, before, after, end := "Content-Length: "+fmt.Sprint(size), "", "", ""

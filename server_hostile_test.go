@@ -19,8 +19,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What a server meets outside of the protocol's grammar: clients that are killed, disks that are full, bodies in
-// pieces of one octet, more data than memory. These tests use sockets and processes of their own.
+// These tests cover problems outside the protocol's grammar: clients that are killed, full disks, bodies in pieces of
+// one byte, more data than memory. These tests use sockets and processes of their own.
 
 // long reports whether the long forms of tests are asked for.
 func long() bool { return os.Getenv("GALLOP_LONG") != "" }
@@ -151,7 +151,7 @@ func TestHostileClientKilledMidBody(t *testing.T) {
 	})
 }
 
-// killMidBody starts a client that sends the opening and n octets, and kills it with a signal that it cannot handle.
+// killMidBody starts a client that sends the opening and n bytes, and kills it with a signal that it cannot handle.
 func killMidBody(t *testing.T, address, opening string, n int) {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
@@ -185,7 +185,7 @@ func sendAndHang(t *testing.T, order string) {
 	select {}
 }
 
-// A body of a hundred thousand chunks with an octet each is legal and has to be put together in linear time, however
+// A body of a hundred thousand chunks with a byte each is legal and has to be put together in linear time, however
 // the segments cut it.
 func TestHostileTinyChunks(t *testing.T) {
 	onSockets(t, func(t *testing.T, over gallop.EngineType) {

@@ -16,7 +16,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What is particular to event loops, on a system in memory that can be out of everything.
+// These tests cover properties of event loops only, on a system in memory that can run out of every resource.
 
 // serveInMemory has s serve a listener on its event loops until the test ends, which it does
 // in a synctest bubble, and checks then that s has left nothing behind.
@@ -65,7 +65,7 @@ func callIn(t *testing.T, ln *wiretest.KernelListener, request string) net.Conn 
 	return c
 }
 
-// wantAll reads to the end, and wants the answer to begin like this; "" is none.
+// wantAll reads to the end, and wants the response to begin like this; "" means no response.
 func wantAll(t *testing.T, c net.Conn, begin string) {
 	t.Helper()
 	b, err := io.ReadAll(c)
@@ -197,7 +197,7 @@ func TestLoopShutdownWhileConnectionsWait(t *testing.T) {
 	})
 }
 
-// What Stats counts, exactly, also over loops that have ended meanwhile.
+// Stats counts exactly, even over loops that have ended meanwhile.
 func TestLoopStats(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

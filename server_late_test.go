@@ -15,8 +15,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// A body that is passed on as the response ends after the handler has returned. To
-// watch the connection then would take the first octet of the next request.
+// A body that is passed on as the response ends after the handler has returned. Watching the connection then would
+// take the first byte of the next request.
 func TestDoneAndABodyThatIsTheResponse(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		s := &gallop.Server{StreamRequestBody: true, Handler: func(ctx *gallop.RequestCtx) {
@@ -62,7 +62,7 @@ func TestDerivedContextsOutliveTheRequest(t *testing.T) {
 	})
 }
 
-// What was said in place of a handler's answer is said once.
+// A response that replaces a handler's response is sent once.
 func TestTimeoutErrorThenPanic(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		s := &gallop.Server{Logger: quiet, Handler: func(ctx *gallop.RequestCtx) {
@@ -160,7 +160,7 @@ func TestLateInterimResponses(t *testing.T) {
 	})
 }
 
-// Who takes the body with him may not disturb where it ends.
+// A handler that keeps the body must not disturb where the body ends.
 func TestBodyReadByAGoroutineThatStays(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		body := make(chan io.Reader, 1)

@@ -19,7 +19,7 @@ type exitingReader struct{}
 
 func (exitingReader) Read([]byte) (int, error) { runtime.Goexit(); return 0, nil }
 
-// Whoever exits his goroutine ends his connection, with all that belongs to it.
+// A handler that exits its goroutine ends its connection, with everything that belongs to it.
 func TestGoexit(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		for name, handle := range map[string]gallop.RequestHandler{
@@ -90,8 +90,8 @@ func TestDoneWhileAResponseIsWritten(t *testing.T) {
 	})
 }
 
-// A hijack handler reads everything that the handler has left: the rest of the body as it was sent, and what is behind it.
-// The server waits for none of it.
+// A hijack handler reads everything that the handler has left: the rest of the body as it was sent, and what is
+// behind it. The server waits for none of it.
 func TestHijackWithABodyUnread(t *testing.T) {
 	big := strings.Repeat("b", 300<<10)
 	for name, tt := range map[string]struct {

@@ -469,7 +469,7 @@ func (l embeddingListener) Accept() (net.Conn, error) {
 	return embedded{c.(*tls.Conn)}, nil
 }
 
-// What embeds a TLS connection is one: its URIs are https, and its protocol is the one that was agreed on.
+// A connection that embeds a TLS connection counts as TLS: its URIs are https, and its protocol is the negotiated one.
 func TestEmbeddedTLS(t *testing.T) {
 	cert, key, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {

@@ -162,7 +162,7 @@ func listeners(t *testing.T) map[string]func(*testing.T) net.Listener {
 	}
 }
 
-// Who shuts a server down while it begins to serve gets no error, from either.
+// If a server is shut down while it begins to serve, neither call returns an error.
 func TestShutdownWhileItBeginsToServe(t *testing.T) {
 	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		for range 50 {
@@ -180,7 +180,7 @@ func TestShutdownWhileItBeginsToServe(t *testing.T) {
 	})
 }
 
-// patient is a listener that takes no timeout for an answer, as some do that go around others.
+// patient is a listener that ignores timeouts, as some wrappers of listeners do.
 type patient struct{ *net.TCPListener }
 
 func (ln patient) Accept() (net.Conn, error) {

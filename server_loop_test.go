@@ -25,7 +25,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// What is particular to connections on event loops. All else is proven by the tests that
+// These tests cover properties of connections on event loops. All else is proven by the tests that
 // servers have in common: they run on loops wherever they use sockets.
 
 // loopServer serves handler on event loops and returns its address.
@@ -76,7 +76,7 @@ func dialRaw(t *testing.T, addr string) *rawClient {
 	return &rawClient{t, c, bufio.NewReader(c)}
 }
 
-// get asks for path, and returns the answer's body.
+// get asks for path, and returns the body of the response.
 func (c *rawClient) get(path string) (string, error) {
 	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path); err != nil {
 		return "", err
@@ -269,7 +269,8 @@ func TestLoopSeesThatAHandlerBlocks(t *testing.T) {
 	}
 }
 
-// One that blocks for long counts when that is known, and not when it returns: until then others would be called on the loop.
+// One that blocks for long counts when that is known, and not when it returns: until then others would be called on
+// the loop.
 func TestLoopSeesThatAHandlerStillBlocks(t *testing.T) {
 	var slow atomic.Bool
 	release := make(chan bool)
@@ -536,7 +537,7 @@ func TestMaxIdleWorkerDuration(t *testing.T) {
 	})
 }
 
-// Connections that come one by one are served by loops, whoever has accepted them.
+// Connections that arrive one by one are served by loops, whichever loop has accepted them.
 func TestLoopsServeWhatTheWatchAccepts(t *testing.T) {
 	s := &gallop.Server{Engine: gallop.EngineLoop, MaxConnsPerIP: 100, Handler: func(ctx *gallop.RequestCtx) {
 		ctx.SetBodyString(ctx.RemoteAddr().String() + ctx.Conn().LocalAddr().String())
@@ -554,8 +555,8 @@ func TestLoopsServeWhatTheWatchAccepts(t *testing.T) {
 	}
 }
 
-// A listener that Close has closed is not watched any more while handlers still run, though its socket lives on in another
-// process: connections to that one would wake up the loops instead.
+// A listener that Close has closed is not watched any more while handlers still run, though its socket lives on in
+// another process: connections to that one would wake up the loops instead.
 func TestLoopsLeaveListenersThatOthersHave(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -590,7 +591,8 @@ func TestLoopsLeaveListenersThatOthersHave(t *testing.T) {
 	}
 }
 
-// watchedListeners returns how many times the epolls of this process, as the system tells, have the first listener of a server.
+// watchedListeners returns how many times the epolls of this process, as the system tells, have the first listener of
+// a server.
 func watchedListeners(t *testing.T) (n int) {
 	t.Helper()
 	const dir = "/proc/self/fdinfo/"

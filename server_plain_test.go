@@ -122,7 +122,7 @@ func serveOnce(t *testing.T, handler RequestHandler, request string, wantPlain, 
 	return withoutDates(answer)
 }
 
-// withoutDates returns an answer with other letters for the dates in it.
+// withoutDates returns a response with other letters for the dates in it.
 func withoutDates(answer []byte) []byte {
 	for at := 0; ; {
 		i := bytes.Index(answer[at:], []byte("\r\nDate: "))

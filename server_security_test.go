@@ -10,8 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// attack is bytes that some server once took for something else, and the answer that
-// is right.
+// attack holds bytes that some server once misread, and the correct response.
 type attack struct {
 	name   string
 	wire   string
@@ -226,7 +225,7 @@ func (a attack) run(t *testing.T, on transport, stream bool) {
 		if a.closes {
 			c.WantEOF()
 		} else {
-			// whoever ended the message elsewhere answers something else
+			// a server that ended the message elsewhere sends another response
 			c.Send("GET /after HTTP/1.1\r\nHost: a\r\n\r\n").Want(200)
 			c.WantBody(`{"method":"GET","uri":"/after","path":"/after","host":"a","headers":[["Host","a"]],"body_b64":""}`)
 			c.WantSilence(time.Second)

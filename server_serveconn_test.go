@@ -13,7 +13,7 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// What ServeConn returns is what programs for fasthttp look for in it.
+// ServeConn returns the errors that programs for fasthttp look for.
 func TestServeConnSaysWhyARequestWasRefused(t *testing.T) {
 	isTimeout := func(err error) bool {
 		var op *net.OpError

@@ -20,7 +20,7 @@ import (
 type simRequest struct {
 	id   int
 	kind string
-	n    int  // octets of the body, of the answer at least
+	n    int  // bytes of the body, of the response at least
 	last bool // the server ends the connection behind it
 }
 
@@ -235,7 +235,7 @@ func (c *simClient) move() bool {
 	return c.receive(16<<10) || sent
 }
 
-// understand takes the answers out of what has come.
+// understand takes the responses out of the received bytes.
 func (c *simClient) understand(err error) {
 	m := c.m
 	for c.tunnel == nil && len(c.in) > 0 && len(c.due) > 0 {
@@ -282,7 +282,7 @@ func (m *simulation) called(q *simRequest) int {
 	return m.calls[q.id]
 }
 
-// answered judges an answer.
+// answered judges a response.
 func (c *simClient) answered(q *simRequest, r *wiretest.Response) {
 	m := c.m
 	m.answered++
@@ -305,7 +305,7 @@ func (c *simClient) answered(q *simRequest, r *wiretest.Response) {
 	}
 }
 
-// left judges the end of a connection that has left requests without an answer. A handler that
+// left judges the end of a connection that has left requests without a response. A handler that
 // ends its goroutine takes with it what was not sent yet.
 func (c *simClient) left(err error) {
 	m, q, end := c.m, c.due[0], c.due[len(c.due)-1]

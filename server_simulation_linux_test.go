@@ -21,13 +21,13 @@ import (
 )
 
 // The simulation runs a server on its event loops, on a system in memory and in virtual time, and
-// does to it what systems and clients do, by a seed: octets come in any pieces at any time, calls
+// does to it what systems and clients do, by a seed: bytes come in any pieces at any time, calls
 // move less than they could, batons are stolen at any call, clients do not read, half-close,
 // reset and hang up.
 //
-// It is one goroutine at a time: whoever makes a call to the system stops there, before it and
-// behind it, until the simulation lets it go on. So one step is one call, one deed of a client, or
-// some time that passes; and whatever can happen between two calls does, sooner or later.
+// It is one goroutine at a time: a goroutine that makes a call to the system stops before and after it until the
+// simulation lets it go on. So one step is one call, one deed of a client, or some time that passes; and whatever can
+// happen between two calls does, sooner or later.
 //
 //	server_simulation_linux_test.go         who is next
 //	server_simulation_client_linux_test.go  what clients do, and what they have to be answered
@@ -252,7 +252,7 @@ func (m *simulation) pass() {
 }
 
 // settle lets everybody do what they can, until nobody can do anything, and wants all that was
-// asked for to be answered then. What the loop has overlooked shows here.
+// asked for to be answered then. Events that the loop has overlooked show here.
 func (m *simulation) settle(when string) {
 	for quiet := 0; quiet < 40 && !m.t.Failed(); {
 		synctest.Wait()
@@ -323,7 +323,7 @@ func (m *simulation) letAllGo() {
 }
 
 // simSocket is the server's end of a connection, on which calls do less than they could now and
-// then. What they leave counts as what comes, or as room that is there, later.
+// then. The bytes or the room that they leave over count later.
 type simSocket struct {
 	*wiretest.Conn
 	m        *simulation

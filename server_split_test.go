@@ -103,9 +103,8 @@ func (c *cut) parts() (parts [][]byte) {
 	return append(parts, c.c.Raw[from:])
 }
 
-// TestServerCutAnywhere sends each small case in two parts, cut at every octet, and
-// wants the answers that it gets in one part. The long form also draws cuts into
-// more parts at random; the short one leaves some out on event loops.
+// TestServerCutAnywhere sends each small case in two parts, cut at every byte, and wants the responses that the uncut
+// case gets. The long form also draws cuts into more parts at random; the short one leaves some out on event loops.
 func TestServerCutAnywhere(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		wiretest.CheckLeaks(t)
@@ -142,7 +141,7 @@ func TestServerCutAnywhere(t *testing.T) {
 	})
 }
 
-// drawCuts returns up to ten places to cut n octets at, in order.
+// drawCuts returns up to ten places to cut n bytes at, in order.
 func drawCuts(n int) (at []int) {
 	for range 2 + rand.IntN(9) {
 		at = append(at, 1+rand.IntN(n-1))
@@ -152,7 +151,7 @@ func drawCuts(n int) (at []int) {
 }
 
 // TestServerPipelined sends each request that keeps its connection 1 to 50 times in a
-// row, in one part and in several, and wants as many times its answer.
+// row, in one part and in several, and wants its response as many times.
 func TestServerPipelined(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		s := newEchoServer(false)

@@ -81,7 +81,7 @@ func (c kept) sendFile(t *testing.T) error {
 	return err
 }
 
-// Whoever has kept a connection finds it closed, though its descriptor is another one's.
+// A program that has kept a connection finds it closed, although another connection has its descriptor.
 func TestLoopConnAfterItsEndInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, conns := keepConn()
@@ -132,7 +132,7 @@ func TestLoopConnAfterItsEnd(t *testing.T) {
 	t.Error("no descriptor was used twice")
 }
 
-// Who waits for a connection when it ends, or goes back to its loop, waits no longer.
+// A goroutine that waits for a connection stops waiting when the connection ends or goes back to its loop.
 func TestLoopConnEndsUnderItsReaders(t *testing.T) {
 	for name, line := range map[string]string{"the end": "Connection: close", "back": "Connection: keep-alive"} {
 		t.Run(name, func(t *testing.T) {

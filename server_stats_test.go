@@ -50,7 +50,7 @@ func (c *meteredConn) exchange(t *testing.T, r *bufio.Reader, n int, parts ...st
 	}
 }
 
-// What the server counts is what its client sends and gets, to the byte.
+// The server counts exactly the bytes that its client sends and receives.
 func TestStatsCountsRequestsAndBytes(t *testing.T) {
 	big := strings.Repeat("x", 100_000)
 	post := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
@@ -153,7 +153,7 @@ func TestStatsCountsFiles(t *testing.T) {
 	})
 }
 
-// What connections do is counted while they do it.
+// The counts of a connection grow while it works, not only when it ends.
 func TestStatsCountsConnections(t *testing.T) {
 	onSockets(t, func(t *testing.T, over gallop.EngineType) {
 		dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What goes wrong in a response's stream is an answer as long as nothing was sent,
-// then the end of the connection, and never the end of the process.
+// An error in a response's stream becomes an error response while nothing was sent. After that it closes the
+// connection, and it never ends the process.
 func TestResponseStreamOnServer(t *testing.T) {
 	const get10, get = "GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 	const text = "Content-Type: text/plain; charset=utf-8\r\n"

@@ -199,7 +199,7 @@ func TestTimeouts(t *testing.T) {
 			name   string
 			server *gallop.Server
 			send   func(c *wiretest.Conversation)
-			status int // 0: no answer
+			status int // 0: no response
 			after  time.Duration
 		}{
 			{"nothing sent", &gallop.Server{}, func(c *wiretest.Conversation) {}, 0, 10 * time.Second},
@@ -347,7 +347,7 @@ func TestErrorHandler(t *testing.T) {
 	})
 }
 
-// What answers a request that is refused may write the answer itself, which is the only one then.
+// A function that responds to a refused request may write the response itself, and no other response follows.
 func TestRefusalsThatAreStreamed(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		stream := func(ctx *gallop.RequestCtx) {

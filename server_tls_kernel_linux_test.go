@@ -60,7 +60,7 @@ func dialTLS(t *testing.T, ln *wiretest.KernelListener, through func(*wiretest.C
 	return &rawClient{t, c, bufio.NewReader(c)}
 }
 
-// Requests and answers of any size, in records and octets of any size, each in its turn.
+// These are requests and responses of any size, in records and pieces of any size, each in its turn.
 func TestLoopTLSInMemory(t *testing.T) {
 	for name, through := range map[string]func(*wiretest.Conn) net.Conn{
 		"as it comes":   nil,
@@ -91,8 +91,8 @@ func TestLoopTLSInMemory(t *testing.T) {
 	}
 }
 
-// Who does not finish the handshake, sends half a record, or nothing, is waited for as long as the
-// server says, and no longer.
+// A client that does not finish the handshake, or sends half a record or nothing, is waited for as long as the
+// server's timeouts allow.
 func TestLoopTLSTimes(t *testing.T) {
 	s := func() *gallop.Server {
 		return &gallop.Server{Handler: echoBody, TLSHandshakeTimeout: 3 * time.Second, IdleTimeout: 20 * time.Second, ReadHeaderTimeout: 5 * time.Second}

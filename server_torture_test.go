@@ -15,7 +15,7 @@ type tortured struct {
 	c    *wiretest.Case
 	at   int
 	kind wiretest.FaultKind
-	most int // octets that one read returns
+	most int // bytes that one read returns
 }
 
 // TestServerTorture fails the k-th I/O call of the server, in every way and for every

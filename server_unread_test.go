@@ -218,8 +218,8 @@ func chunkedPost(chunks int, whole bool) string {
 	return "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body
 }
 
-// What a head says about the connection, when it is sent, and what a handler reads of the
-// body behind it.
+// The table says what a head reports about the connection, when it is sent, and which part of the body a handler
+// reads after it.
 func TestUnreadBodyAndTheHead(t *testing.T) {
 	stream := func(before func(ctx *gallop.RequestCtx), after func(t *testing.T, ctx *gallop.RequestCtx)) func(*testing.T) gallop.RequestHandler {
 		return func(t *testing.T) gallop.RequestHandler {

@@ -16,7 +16,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// What was left of the time for one response is not the time for what follows it.
+// The next response does not inherit the time that was left for this one.
 func TestWriteTimeoutIsThatOfOneResponse(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		for name, f := range map[string]func(c *wiretest.Conversation){
@@ -185,7 +185,7 @@ func TestResponseStreamWithoutProgress(t *testing.T) {
 	})
 }
 
-// Whoever watches the states sees each of them once, however a request is cut.
+// The ConnState hook sees each state once, however a request is cut.
 func TestConnStatesOfARequestInPieces(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		var states []string
@@ -286,7 +286,7 @@ func TestWriteTimeoutOfAStream(t *testing.T) {
 	})
 }
 
-// What HeaderReceived says about a response holds, also if that is short.
+// The WriteTimeout that HeaderReceived sets for a response holds, even if it is short.
 func TestWriteTimeoutOfHeaderReceived(t *testing.T) {
 	onTransports(t, func(t *testing.T, on transport) {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// What both accept, net/url reads alike; and what is written is read again as the same.
+// A URI that both accept reads alike in net/url, and a written URI reads back as the same.
 func FuzzURIParse(f *testing.F) {
 	for _, s := range []string{"http://u:p@a.example:80/b/../c%2f?d=e#f", "//[fe80::1%25a]/", "a?b#c", "://h", "http://h%c3%a9/ \xff",
 		"http://[FE80::1%25Eth0]:80/"} {

@@ -16,22 +16,21 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// target is what every call asks for, and what its server answers with.
+// target is the target of every request, and the body of every response.
 const target = "/foo/bar?baz=123"
 
 var targetBytes = []byte(target)
 
-// caller is a client under comparison. newCall returns what one goroutine makes its
-// calls with: each is a GET of target whose answer is checked.
+// caller is a client under comparison. newCall returns a function with which one goroutine makes calls. Each call is
+// a GET of target whose response is checked.
 type caller interface {
 	newCall() (call func() error)
 	close()
 }
 
-// clientPeer is a client under comparison, with the server and, in memory, the network of
-// its own project.
+// clientPeer is a client under comparison, with the server and the in-memory network of its own project.
 type clientPeer struct {
-	name      string // the value of the "server" key in the bench's name
+	name      string // value of the "server" key in the benchmark's name
 	serve     func(net.Listener) error
 	newCaller func(dial func() (net.Conn, error), conns int) caller
 	listen    network
@@ -46,10 +45,10 @@ var clientPeers = []clientPeer{
 // goroutinesPeer is gallop without event loops.
 var goroutinesPeer = clientPeer{"gallop-goroutines", serveTargetGoroutines, newGallopCaller, listenMemory}
 
-// floorPeer does without HTTP.
+// floorPeer does not use HTTP.
 var floorPeer = clientPeer{"floor", serveFloor, newFloorCaller, listenMemory}
 
-// eachClient runs f as one sub-bench for each of them.
+// eachClient runs f as one sub-benchmark for each client.
 func eachClient(b *testing.B, f func(*testing.B, clientPeer)) {
 	for _, p := range clientPeers {
 		b.Run("server="+p.name, func(b *testing.B) { f(b, p) })
@@ -60,7 +59,7 @@ func wrongAnswer(status int, body []byte) error {
 	if status == http.StatusOK && bytes.Equal(body, targetBytes) {
 		return nil
 	}
-	return fmt.Errorf("answered %d %.40q", status, body)
+	return fmt.Errorf("response with status %d and body %.40q", status, body)
 }
 
 func serveTargetFasthttp(ln net.Listener) error {
@@ -167,9 +166,8 @@ func (c netHTTPCaller) newCall() func() error {
 	}
 }
 
-// floorCaller writes a request and reads an answer of fixed sizes, on connections that
-// are picked from a channel if there are fewer of them than callers: what no client over
-// such connections can beat.
+// floorCaller writes a request and reads a response of fixed sizes. If there are fewer connections than callers, it
+// takes them from a channel. No client can be faster over such connections.
 type floorCaller struct {
 	dial func() (net.Conn, error)
 	idle chan net.Conn

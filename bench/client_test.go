@@ -15,9 +15,9 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// The names and the numbers of callers are those of fasthttp's published figures: that
-// many for each processor, each with a connection of its own. One operation is one call.
-// The floor is a write and a read of as many bytes, without HTTP.
+// The names and the numbers of callers are those of fasthttp's published figures. The number of callers is per
+// processor, and each caller has a connection of its own. One operation is one call. The floor writes and reads the
+// same numbers of bytes without HTTP.
 
 func BenchmarkClientGetEndToEnd1TCP(b *testing.B)    { benchClients(b, listenTCP, 1) }
 func BenchmarkClientGetEndToEnd10TCP(b *testing.B)   { benchClients(b, listenTCP, 10) }
@@ -30,15 +30,15 @@ func BenchmarkClientGetEndToEnd100Inmemory(b *testing.B)  { benchClients(b, list
 func BenchmarkClientGetEndToEnd1000Inmemory(b *testing.B) { benchClients(b, listenMemory, 1000) }
 func BenchmarkClientGetEndToEnd10KInmemory(b *testing.B)  { benchClients(b, listenMemory, 10_000) }
 
-// These have each project's own listener in memory under its client and server, as the
-// published figures have; net/http, which has none, is given fasthttp's, as there.
+// These benchmarks use each project's own in-memory listener for its client and server, like the published figures.
+// net/http has none and uses fasthttp's.
 
 func BenchmarkClientGetEndToEnd1InmemoryOwnListener(b *testing.B)   { benchClientsOwn(b, 1) }
 func BenchmarkClientGetEndToEnd10InmemoryOwnListener(b *testing.B)  { benchClientsOwn(b, 10) }
 func BenchmarkClientGetEndToEnd100InmemoryOwnListener(b *testing.B) { benchClientsOwn(b, 100) }
 
-// BenchmarkClientOverBareServer10TCP has all clients talk to the server of the floor, which
-// reads and writes fixed bytes: the difference to the floor is what a client adds.
+// BenchmarkClientOverBareServer10TCP makes all clients talk to the server of the floor, which reads and writes fixed
+// bytes. The difference to the floor is what a client adds.
 func BenchmarkClientOverBareServer10TCP(b *testing.B) {
 	eachClient(b, func(b *testing.B, p clientPeer) {
 		p.serve = serveFloor
@@ -62,7 +62,7 @@ func runCalls(b *testing.B, c caller) {
 	})
 }
 
-// network is a listener and how to reach it.
+// network returns a listener and a function that connects to it.
 type network func(b *testing.B) (net.Listener, func() (net.Conn, error))
 
 func listenTCP(b *testing.B) (net.Listener, func() (net.Conn, error)) {
@@ -93,12 +93,12 @@ func benchClientsOwn(b *testing.B, callers int) {
 	eachClient(b, func(b *testing.B, p clientPeer) { benchCalls(b, p, p.listen, callers) })
 }
 
-// benchCalls has that many callers for each processor call the server of their project.
+// benchCalls makes this many callers per processor call the server of their own project.
 func benchCalls(b *testing.B, p clientPeer, listen network, callers int) {
 	benchCallsOver(b, p, listen, callers, callers*runtime.GOMAXPROCS(0))
 }
 
-// benchCallsOver is benchCalls over at most conns connections.
+// benchCallsOver is like benchCalls with at most conns connections.
 func benchCallsOver(b *testing.B, p clientPeer, listen network, callers, conns int) {
 	ln, dial := listen(b)
 	defer serveUntil(ln, p.serve)()
@@ -108,7 +108,7 @@ func benchCallsOver(b *testing.B, p clientPeer, listen network, callers, conns i
 	runCalls(b, c)
 }
 
-// serveUntil serves until the function that it returns is called.
+// serveUntil serves until the returned function is called.
 func serveUntil(ln net.Listener, serve func(net.Listener) error) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -121,10 +121,9 @@ func serveUntil(ln net.Listener, serve func(net.Listener) error) (stop func()) {
 	}
 }
 
-// BenchmarkClient1000CallersOn100Conns has callers wait for each other's connections. It
-// also reports how long the slowest percent of the calls take at least. Over TCP gallop's
-// server runs on event loops, in the process of its clients; beside it is the same server on
-// goroutines, as it is where there are no loops.
+// BenchmarkClient1000CallersOn100Conns makes callers wait for each other's connections. It also reports the 99th
+// percentile of the calls. Over TCP, gallop's server runs on event loops in the same process as its clients. For
+// comparison it also runs on goroutines, as it does on systems without event loops.
 func BenchmarkClient1000CallersOn100Conns(b *testing.B) {
 	const callers, conns = 1000, 100
 	bench := func(b *testing.B, p clientPeer) {
@@ -161,8 +160,8 @@ func BenchmarkClient1000CallersOn100Conns(b *testing.B) {
 	b.Run("server=floor", func(b *testing.B) { bench(b, floorPeer) })
 }
 
-// BenchmarkClientDoFastServer has a connection that answers at once, in the goroutine of
-// the caller: the time is the client's alone.
+// BenchmarkClientDoFastServer uses a connection that responds at once on the caller's goroutine, so only the client
+// is measured.
 func BenchmarkClientDoFastServer(b *testing.B) {
 	eachClient(b, func(b *testing.B, p clientPeer) {
 		c := p.newCaller(func() (net.Conn, error) { return newCannedConn(), nil }, 1000*runtime.GOMAXPROCS(0))
@@ -171,8 +170,8 @@ func BenchmarkClientDoFastServer(b *testing.B) {
 	})
 }
 
-// cannedConn answers each write with floorAnswer. Reading waits for a write, as some
-// clients read all the time.
+// cannedConn responds to each write with floorAnswer. A read waits for a write, because some clients always keep a
+// read pending.
 type cannedConn struct {
 	loadConn
 	written chan struct{}
@@ -211,7 +210,7 @@ func (c *cannedConn) Close() error {
 	return nil
 }
 
-// TestFloorAnswer shows that the floor answers as the others do.
+// TestFloorAnswer shows that the floor returns the same body as the other servers.
 func TestFloorAnswer(t *testing.T) {
 	if !bytes.HasSuffix([]byte(floorAnswer), targetBytes) {
 		t.Error("the floor answers something else")

@@ -8,26 +8,23 @@ import (
 	"time"
 )
 
-// load is a listener whose connections live in memory. Together they carry a
-// fixed number of copies of one request, back to back, as a client would that
-// never waits for an answer: a read fills the reader's buffer as far as the
-// remaining requests allow, wherever that cuts the last of them, and a write
-// is counted and dropped.
+// load is a listener with connections in memory. Together the connections carry a fixed number of copies of one
+// request, back to back, like a client that never waits for a response. A read fills the reader's buffer up to the
+// remaining requests, and may cut the last one anywhere. A write is counted and dropped.
 //
-// Connections are used again once the server has closed them, so that what a
-// bench reports as allocated is the server's. When all requests are handed
-// out and all connections are back, Accept returns net.ErrClosed.
+// Connections are reused after the server has closed them, so that all reported allocations are the server's. When
+// all requests were read and all connections are back, Accept returns net.ErrClosed.
 type load struct {
 	request []byte
 	perConn int // requests on each connection
-	left    int // requests not handed to a connection yet; Accept's alone
+	left    int // requests not given to a connection yet; used only by Accept
 	idle    chan *loadConn
 
 	written atomic.Int64
 }
 
-// newLoad returns a load of n requests in all, perConn on each connection
-// and at most clients connections open at a time.
+// newLoad returns a load of n requests, with perConn requests on each connection and at most clients open
+// connections.
 func newLoad(request []byte, n, clients, perConn int) *load {
 	l := &load{
 		request: request,
@@ -62,12 +59,11 @@ func (l *load) Addr() net.Addr { return loadAddr }
 
 var loadAddr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 12345}
 
-// loadConn is one of load's connections. It is used by one goroutine at a
-// time, except for deadlines, which do nothing.
+// loadConn is one of load's connections. One goroutine uses it at a time, except for deadlines, which do nothing.
 type loadConn struct {
 	load    *load
-	rest    int // bytes still to be read
-	at      int // place in the request, 0 ≤ at < len(request)
+	rest    int // bytes not read yet
+	at      int // position in the request, 0 ≤ at < len(request)
 	written int64
 	closed  bool
 }
@@ -110,8 +106,7 @@ func (c *loadConn) SetDeadline(time.Time) error      { return nil }
 func (c *loadConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *loadConn) SetWriteDeadline(time.Time) error { return nil }
 
-// TestLoad shows that a load delivers each request once, whatever size the
-// reader's buffer has.
+// TestLoad shows that a load delivers each request once, regardless of the size of the reader's buffer.
 func TestLoad(t *testing.T) {
 	request := []byte("abcdefg")
 	for _, size := range []int{1, 3, 7, 8, 64} {

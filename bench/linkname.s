@@ -1,2 +1,2 @@
-// The compiler takes functions without a body, as those that negotiate_test.go links to, only
-// where there is assembly.
+// The compiler accepts functions without a body, like those that negotiate_test.go links to, only in packages with an
+// assembly file.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The requests of the server benches: four fields and six, about 230 bytes, the
-// shape that fasthttp's published figures were measured with.
+// Requests of the server benchmarks, with four and six fields and about 230 bytes. fasthttp's published figures were
+// measured with requests of this shape.
 var (
 	getRequest = message(
 		"GET /search?q=gallop HTTP/1.1",
@@ -26,8 +26,8 @@ var (
 	), answer...)
 )
 
-// Requests by the number of their fields: what curl sends, what a client in
-// a cluster sends, and what a browser sends when it follows a link.
+// Requests by number of fields, such as those sent by curl, by a client in a cluster, and by a browser that follows a
+// link.
 var (
 	request4 = message(
 		"GET /api/v1/items/1842?fields=id,name HTTP/1.1",
@@ -69,7 +69,7 @@ var (
 	)
 )
 
-// Response heads: what a Go service sends, and what a CDN sends.
+// Response heads, such as those of a Go service and of a CDN.
 var (
 	response5 = message(
 		"HTTP/1.1 200 OK",

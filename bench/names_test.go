@@ -12,30 +12,30 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// knownNames returns the names that gallop has in its table.
+// knownNames returns the names in gallop's table.
 func knownNames(t *testing.T) (names []string) {
 	defer func() {
 		if recover(); len(names) < 60 {
 			t.Fatalf("only %d names", len(names))
 		}
 	}()
-	for id := field.Unknown + 1; ; id++ { // String panics beyond the last one
+	for id := field.Unknown + 1; ; id++ { // String panics after the last one
 		names = append(names, id.String())
 	}
 }
 
-// moreNames are names that fasthttp has in its table, and names that only one package or none has.
+// moreNames are names in fasthttp's table, and names that only one of the packages or neither has.
 const moreNames = "Accept Accept-CH Accept-Encoding Authorization Cache-Control Content-DPR Content-Language Content-Location DNT DPR ETag " +
 	"Expect-CT HTTP2-Settings Last-Event-ID Last-Modified Location NEL Priority Proxy-Authenticate Range Referer Sec-CH-UA Sec-CH-UA-Mobile " +
 	"Sec-Fetch-Site Sec-WebSocket-Accept Sec-WebSocket-Key SourceMap TE Tk Vary Via WWW-Authenticate X-DNS-Prefetch-Control X-Forwarded-For " +
 	"X-Real-IP X-Request-ID X-UA-Compatible X-XSS-Protection traceparent tracestate x-own X_Own x.own -x- x--y"
 
-// Both packages show the names of received fields alike.
+// Both packages show the names of received fields in the same way.
 func TestShownNamesAgreeWithFasthttp(t *testing.T) {
 	var names []string
 	for _, name := range knownNames(t) {
 		for _, name := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-			compareShown(t, []string{name}) // two with framing names would be refused
+			compareShown(t, []string{name}) // two framing fields would be refused
 		}
 	}
 	for _, name := range strings.Fields(moreNames) {

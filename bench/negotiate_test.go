@@ -12,15 +12,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Content negotiation beside fiber's, by the names of fiber's own benches:
+// Content negotiation compared with fiber's, under the names of fiber's own benchmarks:
 //
 //	./run.sh -p fiber negotiate 'GetOffer|Ctx_Accepts|Ctx_Format'
 
-// fiberParams is fiber's type of the parameters of a media range.
+// fiberParams is fiber's type for the parameters of a media range.
 type fiberParams = map[string][]byte
 
-// fiberOffer and fiberOfferType are what fiber's own bench of negotiation calls, which it does
-// not export.
+// fiberOffer and fiberOfferType are the unexported functions that fiber's own negotiation benchmark calls.
 //
 //go:linkname fiberOffer github.com/gofiber/fiber/v3.getOffer
 func fiberOffer(header []byte, isAccepted func(spec, offer string, specParams fiberParams) bool, offers ...string) string
@@ -28,7 +27,7 @@ func fiberOffer(header []byte, isAccepted func(spec, offer string, specParams fi
 //go:linkname fiberOfferType github.com/gofiber/fiber/v3.acceptsOfferType
 func fiberOfferType(spec, offerType string, specParams fiberParams) bool
 
-// The cases are those of fiber's bench of the same name.
+// The cases are those of fiber's benchmark of the same name.
 func Benchmark_Utils_GetOffer(b *testing.B) {
 	for _, tc := range []struct {
 		name, accept string
@@ -91,8 +90,8 @@ func Benchmark_Ctx_AcceptsLanguages(b *testing.B) {
 	})
 }
 
-// The offers are those of fiber's bench of the same name; four types. Our answer is reset each
-// time, as it is between requests: a response keeps every value that it was ever given until then.
+// The four types on offer are those of fiber's benchmark of the same name. Our response is reset for each operation,
+// as between requests, because a response keeps every value that was set until it is reset.
 func Benchmark_Ctx_Format(b *testing.B) {
 	withField("Accept", "application/json,text/plain; format=flowed; q=0.9", func(theirs fiber.Ctx, ours *web.Ctx) {
 		var chosen string
@@ -112,7 +111,7 @@ func Benchmark_Ctx_Format(b *testing.B) {
 	})
 }
 
-// withField calls f with contexts of both for a request with one field.
+// withField calls f with a context of each framework, for a request with one field.
 func withField(name, value string, f func(theirs fiber.Ctx, ours *web.Ctx)) {
 	theirs := fiber.New().AcquireCtx(&fasthttp.RequestCtx{})
 	theirs.Request().Header.Set(name, value)
@@ -123,7 +122,7 @@ func withField(name, value string, f func(theirs fiber.Ctx, ours *web.Ctx)) {
 	app.Handler()(request)
 }
 
-// beside runs the same call of both as benches.
+// beside runs the same call of both frameworks as benchmarks.
 func beside(b *testing.B, name, want string, theirs, ours func() string) {
 	for _, side := range []struct {
 		name string

@@ -10,10 +10,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Parsing through the exported API of each peer: a head is read from a
-// bufio.Reader into a value that is used again, as each package's own
-// server does it; net/http has no such value and makes a new one.
-// One operation is one head; the bytes are those of the head.
+// Parsing through the exported API of each peer. A head is read from a bufio.Reader into a reused value, as each
+// package's own server does. net/http has no reusable value and allocates a new one. One operation is one head, and
+// throughput counts the bytes of the head.
 
 func BenchmarkParseRequest4Fields(b *testing.B)  { benchParseRequest(b, request4) }
 func BenchmarkParseRequest5Fields(b *testing.B)  { benchParseRequest(b, request5) }
@@ -22,8 +21,8 @@ func BenchmarkParseRequest20Fields(b *testing.B) { benchParseRequest(b, request2
 func BenchmarkParseResponse5Fields(b *testing.B)  { benchParseResponse(b, response5) }
 func BenchmarkParseResponse16Fields(b *testing.B) { benchParseResponse(b, response16) }
 
-// BenchmarkParseAndLook20Fields asks for six fields after parsing, one of
-// them absent, so that work put off until a field is wanted is counted.
+// BenchmarkParseAndLook20Fields looks up six fields after parsing, one of them absent. This also counts work that a
+// parser defers until a field is needed.
 func BenchmarkParseAndLook20Fields(b *testing.B) {
 	names := []string{"Host", "User-Agent", "Accept-Encoding", "If-None-Match", "Sec-Fetch-Mode", "X-Request-Id"}
 	b.Run("server=fasthttp", func(b *testing.B) {
@@ -60,7 +59,7 @@ func BenchmarkParseAndLook20Fields(b *testing.B) {
 	})
 }
 
-// looked keeps the compiler from leaving look-ups out.
+// looked keeps the compiler from removing look-ups.
 var looked int
 
 func benchParseRequest(b *testing.B, head []byte) {
@@ -97,8 +96,8 @@ func benchParseResponse(b *testing.B, head []byte) {
 	})
 }
 
-// benchRead gives head to read b.N times. The reader's buffer always holds
-// the whole head, as it does when a request came in one segment.
+// benchRead reads head b.N times. The reader's buffer always holds the whole head, as if the request came in one
+// segment.
 func benchRead(b *testing.B, head []byte, read func(*bufio.Reader) error) {
 	src := bytes.NewReader(head)
 	r := bufio.NewReaderSize(src, 4096)
@@ -113,7 +112,7 @@ func benchRead(b *testing.B, head []byte, read func(*bufio.Reader) error) {
 	}
 }
 
-// TestHeads holds the messages to what their names say.
+// TestHeads checks that the messages match their names.
 func TestHeads(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

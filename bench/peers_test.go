@@ -12,23 +12,21 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// answer is the body that every server of these benches sends, and that
-// postRequest carries.
+// answer is the body of every response of these benchmarks, and of postRequest.
 var answer = []byte("Hello, world!")
 
-// work is what a server is asked to do, and what its handler found.
+// work says which requests the servers get, and collects what the handlers saw.
 type work struct {
-	post    bool // requests are POST with answer as their body, not GET
-	close   bool // each answer ends its connection
-	clients int  // connections open at a time
+	post    bool // requests are POST with answer as their body, instead of GET
+	close   bool // each response closes its connection
+	clients int  // number of open connections
 
-	served atomic.Int64 // requests whose handler ran
-	wrong  atomic.Int64 // of these, how many had another method or body
+	served atomic.Int64 // number of handler calls
+	wrong  atomic.Int64 // number of handler calls with a wrong method or body
 }
 
-// peers are the servers under comparison. Each serves l until Accept fails
-// and returns when all its connections are done. The name is the value of the
-// "server" key in the bench's name, by which benchstat makes columns.
+// peers are the servers under comparison. Each serves l until Accept fails, and returns when all its connections are
+// done. The name is the value of the "server" key in the benchmark's name, from which benchstat makes columns.
 var peers = []struct {
 	name  string
 	serve func(l net.Listener, w *work) error
@@ -38,7 +36,7 @@ var peers = []struct {
 	{"nethttp", serveNetHTTP},
 }
 
-// eachPeer runs f as one sub-bench for each server.
+// eachPeer runs f as one sub-benchmark for each server.
 func eachPeer(b *testing.B, f func(b *testing.B, serve func(net.Listener, *work) error)) {
 	for _, p := range peers {
 		b.Run("server="+p.name, func(b *testing.B) { f(b, p.serve) })

@@ -1,17 +1,18 @@
 #!/bin/sh
-# Runs the in-memory benches pinned to one core and compares the servers of
-# that one run.
+# Runs the in-memory benchmarks pinned to one core and compares the servers in
+# that run.
 #
 #	./run.sh [-n count] [-t benchtime] [-c core] [-d directory] [-p peers] [-g goal] [-o directory] name [bench pattern]
 #
-# writes results/name.txt, the benches as go test prints them, and
-# results/name.cmp.txt, the same as a table with a column for each server and
-# gallop's ratios to the others. The peers are fasthttp and nethttp by default, and
-# the benches those of this directory. Results are saved only if the tree is clean;
-# with -o the files go to another directory, and the tree may be dirty.
+# It writes results/name.txt, the output of go test, and results/name.cmp.txt, a
+# table with a column for each server and gallop's ratios to its peers. The default
+# peers are fasthttp and nethttp, and the default benchmarks are those of this
+# directory. Results are saved only if the tree is clean. -o writes the files to another
+# directory, even from a dirty tree.
 #
-# Some names have benches and goals of their own, see below and README.md. With a goal
-# the exit status is 1 if gallop takes more than that many times the time of the first peer in any bench.
+# Some names have their own benchmarks and goals, see below and README.md. With a
+# goal, the exit status is 1 if gallop takes more than goal times as long as the first
+# peer in any benchmark.
 set -eu
 cd "$(dirname "$0")"
 
@@ -50,8 +51,8 @@ go test -C "$dir" -c -o "$bin" .
 	echo "commit: $commit"
 	echo "go: $(go env GOVERSION)"
 	go list -C "$dir" -m -f '{{if not (or .Main .Indirect .Replace)}}peer: {{.Path}} {{.Version}}{{end}}' all | sed '/^$/d'
-	# Rounds of one run each, so that a machine that grows slower does so
-	# for all the servers.
+	# Each round runs all servers once, so a machine that becomes slower
+	# affects all of them.
 	for _ in $(seq "$count"); do
 		GOMAXPROCS=1 taskset -c "$core" "$bin" \
 			-test.run='^$' -test.bench="$pattern" -test.benchtime="$time" -test.cpu=1
@@ -59,7 +60,7 @@ go test -C "$dir" -c -o "$bin" .
 } | tee "$results/$name.txt"
 
 {
-	# Ratios of medians, for who wants one figure a line.
+	# Ratios of medians, one benchmark per line.
 	awk -v peers="$peers" -v goal="$goal" '
 	/^Benchmark/ {
 		split($1, part, "/server="); name = substr(part[1], 10); server = part[2]

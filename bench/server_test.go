@@ -1,6 +1,5 @@
-// Package bench compares gallop with its peers. All servers of a family run
-// in one binary, one after the other, so that ratios are of one run; run.sh
-// says how the files in results were made.
+// Package bench compares gallop with its peers in benchmarks. All servers of a family run in one binary, one after
+// the other, so that their ratios come from a single run. run.sh describes how the files in results were made.
 package bench
 
 import (
@@ -9,8 +8,8 @@ import (
 	"testing"
 )
 
-// The names and the numbers of requests and clients are those of fasthttp's
-// published figures. One operation is one request.
+// The names and the numbers of requests and clients are those of fasthttp's published figures. One operation is one
+// request.
 
 func BenchmarkServerGet1ReqPerConn(b *testing.B)   { benchServer(b, getRequest, few(), 1) }
 func BenchmarkServerGet2ReqPerConn(b *testing.B)   { benchServer(b, getRequest, few(), 2) }
@@ -51,7 +50,7 @@ func BenchmarkServerPost10KReqPerConn10KClients(b *testing.B) {
 	benchServer(b, postRequest, 10_000, 10_000)
 }
 
-// The request of a browser, 20 fields, end to end.
+// A browser's request with 20 fields, end to end.
 
 func BenchmarkServerGet20Fields1ReqPerConn(b *testing.B) {
 	benchServer(b, request20, few(), 1)
@@ -60,19 +59,18 @@ func BenchmarkServerGet20Fields10KReqPerConn(b *testing.B) {
 	benchServer(b, request20, few(), 10_000)
 }
 
-// few is the number of clients of the benches that do not name one.
+// few is the number of clients if a benchmark's name does not give one.
 func few() int { return runtime.GOMAXPROCS(0) }
 
-// benchServer has each peer answer b.N copies of request, and checks that
-// the handler saw every one of them as it was sent and that all were answered.
+// benchServer makes each peer respond to b.N copies of request. It checks that the handler saw each of them as sent,
+// and that all got a response.
 func benchServer(b *testing.B, request []byte, clients, perConn int) {
 	eachPeer(b, func(b *testing.B, serve func(net.Listener, *work) error) {
 		w := &work{post: request[0] == 'P', close: perConn == 1, clients: clients}
 		l := newLoad(request, b.N, clients, perConn)
 		b.ReportAllocs()
 		b.ResetTimer()
-		// Serve's error is how it names the end of the listener; what
-		// was served is counted below.
+		// Serve returns the error that ends the listener. The requests that were served are counted below.
 		_ = serve(l, w)
 		b.StopTimer()
 
@@ -82,8 +80,8 @@ func benchServer(b *testing.B, request []byte, clients, perConn int) {
 		if n := w.wrong.Load(); n != 0 {
 			b.Fatalf("%d of %d requests reached the handler with another method or body", n, b.N)
 		}
-		// Each answer is a status line, a few fields and the body: the
-		// least that all the peers send is about a hundred bytes.
+		// A response has a status line, a few fields and the body. The smallest one of all peers has about a hundred
+		// bytes.
 		if n := l.written.Load(); n < int64(b.N)*100 {
 			b.Fatalf("%d bytes written for %d requests", n, b.N)
 		}

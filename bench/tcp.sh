@@ -1,4 +1,4 @@
 #!/bin/sh
-# Puts servers under the same load over loopback TCP and compares them: ./tcp.sh hello-64. Without arguments it says what
-# there is. See cmd/versus.
+# Puts servers under the same load over loopback TCP and compares them: ./tcp.sh hello-64. Without arguments it lists the
+# workloads. See cmd/versus.
 cd "$(dirname "$0")" && exec go run ./cmd/versus "$@"

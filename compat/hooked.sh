@@ -1,19 +1,18 @@
-# What run-nethttp.sh and run-suites.sh have in common: tests of programs that were made for net/http run with gallop in the place of
-# its server or of its transport. Sourced by them behind judge.sh, in their directory.
+# Functions for run-nethttp.sh and run-suites.sh, which source this file after judge.sh in their directory. They run tests of
+# programs for net/http, with gallop in the place of its server or its transport.
 #
 #   here      the directory of this file
-#   scratch   a directory for what is written
-#
-# They set programs: the compiled tests, NAME.test, beside the directories NAME in which they run.
+#   scratch   a directory for files
+#   programs  the compiled tests, NAME.test, beside the directories NAME in which they run
 programs=()
 
-# judge.sh has packages; here they are sides, as in server/httputil. stdtests/run prints the tests that failed.
+# The packages of judge.sh are sides here, such as server/httputil. stdtests/run prints the failed tests.
 broken() { :; }
 failures() { sort -u "$1"; }
 
 run_side() { "$scratch/run" -side "$@"; }
 
-# again runs one test by itself until it passes, and fails if it does not.
+# again runs one test by itself until it passes. It fails if the test never passes.
 again() {
   local name=${1#*/} program
   [ "$name" != "$1" ] || name=http
@@ -25,7 +24,7 @@ again() {
   return 1
 }
 
-# set_up writes the overlay and the tests of the standard library into $scratch/tests, and compiles the runner.
+# set_up writes the overlay and the tests of the standard library to $scratch/tests, and compiles the runner.
 set_up() {
   mkdir "$scratch/tests"
   cp -r "$here/stdtests/." "$scratch/tests"
@@ -36,7 +35,7 @@ set_up() {
   "$scratch/rewrite" .
 }
 
-# test_program compiles the tests of the package in a directory, under a name.
+# test_program compiles the tests of the package in a directory, under the given name.
 test_program() {
   mkdir -p "$scratch/programs"
   ln -s "$2" "$scratch/programs/$1"

@@ -1,13 +1,13 @@
-# What run-fiber.sh, run-fasthttp.sh and the other scripts have in common: tests of other projects run, and are judged by a list
-# of tests that are known to fail. Sourced by them, in the directory of the tests; writes only into scratch.
+# Functions for run-fiber.sh, run-fasthttp.sh and the other scripts, which source this file in the directory of the tests. They run
+# the tests of other projects and compare the failures with a list of known failures. They write only to scratch.
 #
 #   module   the path that the tests' packages begin with
-#   list     the file that has the known failures: package, test, and for those that must not run a third word that says why:
-#            panics and hangs take their package down with them, network is for what asks other machines, and slow takes too
-#            long for every run. A test that ends in /* is all tests below it
-#   scratch  a directory for what is written
+#   list     the file with the known failures: package, test, and for tests that must not run a third word with the reason.
+#            panics and hangs take their package down with them, network needs other machines, and slow takes too long for
+#            every run. A name that ends in /* stands for all tests below it
+#   scratch  a directory for files
 
-# copy_module copies a module out of the module cache, where it is put if it is not there yet.
+# copy_module copies a module from the module cache, and downloads it first if necessary.
 copy_module() {
   local dir
   mkdir -p "$scratch/get"
@@ -16,28 +16,28 @@ copy_module() {
   chmod -R u+w "$2"
 }
 
-# known prints the tests of the list, and with "skipped" those of them that do not run.
+# known prints the tests of the list. With "skipped" it prints only those that do not run.
 known() { sed -e 's/^#.*//' -e '/^$/d' "$list" | awk -v only="${1-}" '!only || $3 { print $1, $2 }'; }
 
-# escaped makes the name of a test a pattern for that test alone.
+# escaped turns the name of a test into a pattern that matches only this test.
 escaped() { sed -E 's/[][().*+?{}|^$\\]/\\&/g; s|[^/]+|^&$|g'; }
 
-# run runs the tests of packages and prints what go test -json does.
+# run runs the tests of packages and prints the output of go test -json.
 run() {
   local skip
   skip=$(known skipped | sed 's/^[^ ]* //' | escaped | paste -sd '|')
   go test -json -count=1 -p 4 -timeout 170s ${skip:+-skip "$skip"} "$@" 2>"$scratch/err" || true
 }
 
-# failures prints the tests that failed according to the output of go test -json: package and name. A test
-# that failed because one below it did is left out.
+# failures prints the failed tests in the output of go test -json: package and name. It leaves out tests that failed
+# because of a subtest.
 failures() {
   grep '"Action":"fail"' "$1" | grep '"Test":' |
     sed -E 's|.*"Package":"'"$module"'/?([^"]*)".*"Test":"([^"]*)".*|\1 \2|; s|^ |. |' | sort -u |
     awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) if (i == NR || index(line[i+1], line[i] "/") != 1) print line[i] }'
 }
 
-# broken prints the packages that did not get to their end.
+# broken prints the packages whose tests did not run to the end.
 broken() {
   grep -E '"Action":"(build-fail|fail)"' "$1" | grep -v '"Test":' | sed -E 's|.*"(Package\|ImportPath)":"'"$module"'/?([^" ]*).*|\2|' |
     while read -r package; do
@@ -49,7 +49,7 @@ broken() {
     done
 }
 
-# again runs one test by itself until it passes, and fails if it does not.
+# again runs one test by itself, up to three times, until it passes. It fails if the test never passes.
 again() {
   local pattern
   pattern=$(escaped <<<"$2")
@@ -59,10 +59,10 @@ again() {
   return 1
 }
 
-# count prints how many tests passed, or failed.
+# count prints the number of tests that passed, or failed.
 count() { grep "\"Action\":\"$1\"" "$scratch/out" | grep -c '"Test":' || true; }
 
-# run_all runs the tests of all packages and prints how many of TITLE passed. What came out is in $scratch/out.
+# run_all runs the tests of all packages and prints how many of TITLE passed. The output is in $scratch/out.
 run_all() {
   local begun=$SECONDS package name
   run ./... >"$scratch/out"
@@ -70,7 +70,7 @@ run_all() {
     cat "$scratch/err" "$scratch/out"
     return 1
   fi
-  # A package that did not get to its end has another chance: what panics in it may be a test that came too late.
+  # A package that did not run to the end runs once more, because a late test may have caused the panic.
   for _ in 1 2; do
     for package in $(broken "$scratch/out"); do
       printf 'runs again: %s\n' "$package"
@@ -82,7 +82,7 @@ run_all() {
   printf '%s: %d tests and subtests passed, %d failed, %d s\n' "$1" "$(count pass)" "$(count fail)" $((SECONDS - begun))
 }
 
-# tell_broken prints what packages have to say that did not get to their end, and fails if there are any.
+# tell_broken prints the messages of packages that did not run to the end, and fails if there are any.
 tell_broken() {
   local package bad=0
   for package in $(broken "$scratch/out"); do
@@ -93,8 +93,8 @@ tell_broken() {
   return "$bad"
 }
 
-# judge compares what failed with the list. It fails if a test does that is not in the list, three more times by itself, and
-# tells which of the list have passed.
+# judge compares the failures with the list. A failed test that is not in the list runs up to three more times by itself. judge
+# fails if such a test never passes. It also prints the tests in the list that have passed.
 judge() {
   local bad=0 package test
   tell_broken || bad=1
@@ -116,13 +116,13 @@ judge() {
   return "$bad"
 }
 
-# unlisted passes on the tests that the file does not have, nor an entry for all tests above.
+# unlisted prints the tests in its input that match no entry of the file.
 unlisted() {
   awk 'FILENAME != "-" { if (sub(/\/\*$/, "/")) above[$0]; else exactly[$0]; next }
     { found = $0 in exactly; for (a in above) if (index($0, a) == 1) found = 1; if (!found) print }' "$1" -
 }
 
-# stale passes on the entries for which there is no test in the file.
+# stale prints the entries in its input that match no test in the file.
 stale() {
   awk 'FILENAME != "-" { failed[$0]; next }
     $0 in failed { next }

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of connect-go three times over HTTP/1.1 alone: with net/http on both
-# sides, with nethttp.Transport for a client, and with nethttp.NewServer for a server. What
-# passes the first time has to pass every time. Tests that need HTTP/2 fail three times, or are in connect-failures.txt
-# and do not run.
+# Runs the tests of connect-go three times over HTTP/1.1: with net/http on both sides, with nethttp.Transport as the
+# client, and with nethttp.NewServer as the server. Tests that pass the first time must pass every time. Tests that need
+# HTTP/2 fail three times, or are in connect-failures.txt and do not run.
 #
-# The module is read from the module cache and patched in a directory of its own.
+# The module is copied from the module cache to a temporary directory and patched there.
 set -euo pipefail
 cd "$(dirname "$0")"
 repo=$(cd .. && pwd)
@@ -37,7 +36,7 @@ results() {
   sed -n 's/^ *--- PASS: \([^ ]*\) .*/\1/p' "$work/$1.log" | sort >"$work/$1.passed"
 }
 
-# The order matters to -skip: patterns for deeper subtests match the tests above them in part, and come last.
+# The order matters for -skip. Patterns for deeper subtests also match parts of the tests above them, so they come last.
 skip=$(known skipped | awk '{ print gsub("/", "/", $2), $2 }' | sort -n | sed 's/^[^ ]* //' | paste -sd '|')
 failed=0
 results none

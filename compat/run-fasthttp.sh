@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the tests of fasthttp on gallop: those that need nothing but what fasthttp exports, on the module in fasthttp/. Needs Go
-# and the network or a module cache; writes nothing into the work tree.
+# Runs the tests of fasthttp on gallop, with the module in fasthttp/. Only tests that use exported names run. Needs Go and the
+# network or a module cache. Writes nothing to the work tree.
 #
-#   compat/run-fasthttp.sh          all packages; fails if a test fails that is not in fasthttp-failures.txt, and tells
-#                                   which of those passed
-#   compat/run-fasthttp.sh -base    the same tests on fasthttp itself; prints what fails there, for comparison
-#   compat/run-fasthttp.sh -pruned  prints the tests that need more than fasthttp exports, and what they need
+#   compat/run-fasthttp.sh          runs all packages. Fails if a test fails that is not in fasthttp-failures.txt, and
+#                                   prints the tests in that list that passed
+#   compat/run-fasthttp.sh -base    runs the same tests on fasthttp itself, and prints the failures for comparison
+#   compat/run-fasthttp.sh -pruned  prints the tests that need unexported names, and the names
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -17,7 +17,7 @@ scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; [ -n "${KEEP-}" ] || rm -rf "$scratch"' EXIT
 . ./judge.sh
 
-# The files of fasthttp stay, since some tests serve them, but are not compiled. Ours are beside them.
+# The files of fasthttp stay, because some tests serve them, but only gallop's files beside them are compiled.
 copy_module "$module@$version" "$scratch/base"
 find "$scratch/base/examples" -name '*_test.go' -delete
 cp -r "$scratch/base" "$scratch/gallop"

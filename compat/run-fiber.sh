@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs the test suite of fiber on gallop: on the module in fasthttp/, in the place of fasthttp. Needs Go and
-# the network or a module cache; writes nothing into the work tree.
+# Runs the tests of fiber on gallop, with the module in fasthttp/ in the place of fasthttp. Needs Go and the
+# network or a module cache. Writes nothing to the work tree.
 #
-#   compat/run-fiber.sh          all packages; fails if a test fails that is not in fiber-failures.txt, and
-#                                tells which of those passed
-#   compat/run-fiber.sh -base    the same tests on fasthttp itself; prints what fails there, for comparison
+#   compat/run-fiber.sh          runs all packages. Fails if a test fails that is not in fiber-failures.txt, and
+#                                prints the tests in that list that passed
+#   compat/run-fiber.sh -base    runs the same tests on fasthttp itself, and prints the failures for comparison
 #
-# Many of these tests measure time. One that fails is run again by itself, up to three times, and fails if it never
+# Many of these tests measure time. A failed test runs again by itself, up to three times, and fails if it never
 # passes.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -20,7 +20,7 @@ scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; [ -n "${KEEP-}" ] || rm -rf "$scratch"' EXIT
 . ./judge.sh
 
-# A copy of fiber, since its tests write into their directories.
+# The tests of fiber write to their directories, so they run in a copy.
 copy_module "$module@$version" "$scratch/fiber"
 cd "$scratch/fiber"
 if [ "${1-}" = -base ]; then

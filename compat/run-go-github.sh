@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests of go-github with nethttp.Transport as the transport of the client that
-# they make. All of them have to pass except those in go-github-failures.txt, which do not run.
+# Runs the tests of go-github with nethttp.Transport as the transport of their client. All tests must pass, except those
+# in go-github-failures.txt, which do not run.
 #
-# The module is read from the module cache and patched in a directory of its own.
+# The module is copied from the module cache to a temporary directory and patched there.
 set -euo pipefail
 cd "$(dirname "$0")"
 repo=$(cd .. && pwd)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Runs net/http's own tests, and those of httputil and httptest, with gallop in the place of net/http's server and then of its
-# transport. The sources come from GOROOT and are rewritten by stdtests/rewrite. HTTP/2 modes are skipped. Needs Go and, unless
-# they are in the module cache, the network; writes nothing into the work tree.
+# transport. The sources come from GOROOT and are rewritten by stdtests/rewrite. HTTP/2 modes are skipped. Needs Go and the
+# network or a module cache. Writes nothing to the work tree.
 #
-#   compat/run-nethttp.sh          fails if a test fails that is not in nethttp-failures.txt, and prints which tests of the list
-#                                  passed. Tests that the list marks as slow do not run
-#   compat/run-nethttp.sh -all     runs the slow tests, too
-#   compat/run-nethttp.sh -base    the same tests on net/http itself; prints the tests that fail there
+#   compat/run-nethttp.sh          fails if a test fails that is not in nethttp-failures.txt, and prints the tests in that list
+#                                  that passed. Tests that the list marks as slow do not run
+#   compat/run-nethttp.sh -all     also runs the slow tests
+#   compat/run-nethttp.sh -base    runs the same tests on net/http itself, and prints the failures
 #
-# Many of these tests depend on time. One that fails runs again by itself, up to three times, and fails if it never passes.
+# Many of these tests depend on time. A failed test runs again by itself, up to three times, and fails if it never passes.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of fasthttp/router on gallop: on the module in fasthttp/, in the place of fasthttp. Needs Go and
-# the network or a module cache; writes nothing into the work tree. It fails if a test fails that is not in router-failures.txt.
+# Runs the tests of fasthttp/router on gallop, with the module in fasthttp/ in the place of fasthttp. Fails if a test fails
+# that is not in router-failures.txt. Needs Go and the network or a module cache. Writes nothing to the work tree.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Runs the tests of projects that build on net/http, with gallop in the place of its server and then of its transport, as
-# run-nethttp.sh runs net/http's own. Needs Go and, unless they are in the module cache, the network; writes nothing into the work
-# tree.
+# Runs the tests of projects that build on net/http, with gallop in the place of its server and then of its transport, like
+# run-nethttp.sh. Needs Go and the network or a module cache. Writes nothing to the work tree.
 #
-#   compat/run-suites.sh          fails if a test fails that is not in suites-failures.txt, and prints which tests of the list passed
-#   compat/run-suites.sh -base    the same tests on net/http itself; prints the tests that fail there
+#   compat/run-suites.sh          fails if a test fails that is not in suites-failures.txt, and prints the tests in that list that passed
+#   compat/run-suites.sh -base    runs the same tests on net/http itself, and prints the failures
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# The name of a suite, the module, and the directories of the packages whose tests run, of which . is the module itself.
+# Name of the suite, module, and directories of the packages whose tests run; . is the module itself.
 suites='
 chi           github.com/go-chi/chi/v5@v5.5.0                                           . middleware
 echo          github.com/labstack/echo/v4@v4.16.0                                       . middleware
@@ -26,7 +25,7 @@ trap 'chmod -R u+w "$scratch"; [ -n "${KEEP-}" ] || rm -rf "$scratch"' EXIT
 . ./judge.sh
 . ./hooked.sh
 
-# compile copies a module and compiles the tests of its packages, with the hooks.
+# compile copies a module and compiles the tests of its packages with the hooks.
 compile() {
   local name=$1 module=$2 dir program
   shift 2

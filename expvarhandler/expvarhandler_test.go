@@ -61,7 +61,7 @@ func (v oddVar) String() string {
 	return string(v)
 }
 
-// Whatever is published or asked, the answer is valid JSON, or says what is wrong with the question.
+// Whatever is published or requested, the response is valid JSON, or says what is wrong with the request.
 func TestHostile(t *testing.T) {
 	for name, v := range map[string]expvar.Var{
 		"odd/bell \a": oddVar("1"), "odd/nul \x00": oddVar("2"), "odd/bad \xff\xfe": oddVar("3"), "odd/lines \n\u2028": oddVar("4"), "odd/\U0001f600": oddVar("5"),
@@ -94,7 +94,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// What an expression costs has a bound. A kilobyte of repetitions allocated 468 MB.
+// The cost of an expression is bounded. A kilobyte of repetitions allocated 468 MB.
 func TestExpressionsAreBounded(t *testing.T) {
 	for _, expression := range []string{strings.Repeat("(.?){1000}", 100), strings.Repeat("(.?){10}", 80), strings.Repeat("(.?)", 250), "(.{30}){30}"} {
 		var before, after runtime.MemStats

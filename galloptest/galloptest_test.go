@@ -26,7 +26,7 @@ func request(target string) *gallop.Request {
 	return req
 }
 
-// What needs a server works with Do.
+// Handlers that need a server work with Do.
 func TestDo(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -3,12 +3,14 @@ package listen_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"syscall"
 
 	"github.com/gallop-http/gallop/listen"
 )
 
-// Two listeners share a port, which an option of the program's own is set for as well.
+// Two listeners share a port. Control could set further options on each socket.
 func ExampleTCP_Listen() {
 	config := listen.TCP{
 		ReusePort: true,
@@ -34,4 +36,27 @@ func ExampleTCP_Listen() {
 	// a socket of tcp4
 	// a socket of tcp4
 	// the same address: true
+}
+
+// The listener has a long queue, and the system holds connections back until they have sent something. Any server can use it, such as
+// Server.Serve of package gallop.
+func ExampleTCP() {
+	config := listen.TCP{DeferAccept: true, Backlog: 4096}
+	ln, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer ln.Close()
+	go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") }))
+
+	response, err := http.Get("http://" + ln.Addr().String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	fmt.Println(string(body), err)
+	// Output: hello <nil>
 }

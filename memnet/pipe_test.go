@@ -210,7 +210,7 @@ func TestCloseFreesBuffersAndTimers(t *testing.T) {
 	}
 }
 
-// Whoever waits in Read or Write is woken by a Close of either end.
+// A goroutine that waits in Read or Write is woken by a Close of either end.
 func TestCloseWakes(t *testing.T) {
 	full := make([]byte, BufferSize+1)
 	for _, tc := range []struct {

@@ -2,8 +2,8 @@ package negotiate
 
 import "github.com/gallop-http/gallop/internal/ascii"
 
-// matchBasic is basic filtering: a range matches the tag that it is, or that begins with it at a
-// boundary of subtags (RFC 4647 §3.3.1). A longer range is more specific.
+// matchBasic implements basic filtering. A range matches a tag that equals it, or that begins with it and continues
+// with a new subtag (RFC 4647 §3.3.1). A longer range is more specific.
 func matchBasic(langRange, tag string) specificity {
 	n := len(langRange)
 	switch {
@@ -19,8 +19,8 @@ func matchBasic(langRange, tag string) specificity {
 	return 0
 }
 
-// matchExtended is extended filtering: RFC 4647 §3.3.2, whose steps are numbered here. A
-// range with more subtags is more specific.
+// matchExtended implements extended filtering (RFC 4647 §3.3.2). The numbers below are those of its steps. A range
+// with more subtags is more specific.
 func matchExtended(langRange, tag string) specificity {
 	if tag == "" || langRange == "" {
 		return 0
@@ -49,11 +49,11 @@ func matchExtended(langRange, tag string) specificity {
 	return s // 4
 }
 
-// noTag is what behindSubtag returns if there is no such subtag. No tag is like it.
+// noTag is the result of behindSubtag if the subtag is missing. It is not a valid tag.
 const noTag = "-"
 
-// behindSubtag returns what is in the tag behind the next subtag that is wanted. A subtag of
-// one character, which gives those behind it another meaning, is not skipped.
+// behindSubtag returns the rest of the tag after the next subtag that equals wanted. It does not skip a subtag of one
+// character, because that changes the meaning of the subtags after it.
 func behindSubtag(tag, wanted string) string {
 	for tag != "" {
 		var have string
@@ -67,10 +67,9 @@ func behindSubtag(tag, wanted string) string {
 	return noTag
 }
 
-// lookup is weigh for LanguagesByLookup. In effect it tries one tag after the other: the
-// ranges, from the best liked on, each shortened step by step. So the verdict of an offer
-// is the first try that finds it, and its order is where in the header that range
-// begins, plus what was cut off.
+// lookup is weigh for LanguagesByLookup. In effect, it tries one tag after another: the ranges, by decreasing weight,
+// each of them shortened step by step. The verdict of an offer is the first try that finds it. Its order is the
+// position of that range in the header, plus the number of bytes that were cut off.
 func lookup(header string, few []candidate) {
 	if !Languages.read(header, few) {
 		acceptAll(few)
@@ -94,8 +93,8 @@ func lookup(header string, few []candidate) {
 	}
 }
 
-// try returns the verdict of the range m, which begins at start, on the tag: the zero verdict if it does
-// not find it. "*" finds anything, when all else has been tried.
+// try returns the verdict of the range m, which begins at start, on the tag. The zero verdict means that the range
+// does not find the tag. "*" finds any tag, after all other tries.
 func try(m *member, start int, tag string) verdict {
 	switch {
 	case tag == "":
@@ -107,8 +106,8 @@ func try(m *member, start int, tag string) verdict {
 	return verdict{}
 }
 
-// isShortened reports whether the tag is the range or what is left of it when subtags are taken off its end
-// one by one, and with each of them one of a single character before it (RFC 4647 §3.4).
+// isShortened reports whether the tag equals the range or the rest of it after removing subtags from its end one by
+// one. A subtag of a single character is removed together with the subtag after it (RFC 4647 §3.4).
 func isShortened(langRange, tag string) bool {
 	if len(tag) == len(langRange) {
 		return ascii.EqualFold(langRange, tag)

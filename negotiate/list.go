@@ -16,7 +16,7 @@ type member struct {
 
 const (
 	maxQuality = 1000
-	minQuality = 1 // that is not a refusal
+	minQuality = 1 // the lowest weight that is not a refusal
 )
 
 // cutFrom sets m to the first member of a list and returns the rest.
@@ -46,8 +46,8 @@ func cutParameters(list string) (parameters, rest string) {
 	return list[:end], list[min(end+1, len(list)):]
 }
 
-// equalFold is ascii.EqualFold, faster for what it is used for here: mostly both are
-// spelled alike, and those that differ do so at the end rather than in "application/".
+// equalFold is a version of ascii.EqualFold that is faster for names in headers. They are mostly spelled alike, and
+// if they differ, they differ at the end and not in "application/".
 func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || equalFromEnd(a, b)) }
 
 func equalFromEnd(a, b string) bool {
@@ -59,8 +59,7 @@ func equalFromEnd(a, b string) bool {
 	return true
 }
 
-// endOf returns the index of the first sep from start on that is not in a quoted
-// string (RFC 9110 §5.6.4), or len(s).
+// endOf returns the index of the first sep from start on that is not in a quoted string (RFC 9110 §5.6.4), or len(s).
 func endOf(s string, start int, sep byte) int {
 	for i := start; i < len(s); i++ {
 		switch s[i] {
@@ -73,8 +72,7 @@ func endOf(s string, start int, sep byte) int {
 	return len(s)
 }
 
-// endOfQuoted returns the index of the quote that ends the string which begins at
-// start, or len(s) if none does.
+// endOfQuoted returns the index of the quote that ends the string beginning at start, or len(s).
 func endOfQuoted(s string, start int) int {
 	for i := start + 1; i < len(s); i++ {
 		switch s[i] {
@@ -87,14 +85,14 @@ func endOfQuoted(s string, start int) int {
 	return len(s)
 }
 
-// nextParameter cuts the first parameter off those that are separated by semicolons
-// (RFC 9110 §5.6.6). Between two semicolons there may be nothing.
+// nextParameter splits parameters after the first semicolon (RFC 9110 §5.6.6). The text between two semicolons may be
+// empty.
 func nextParameter(s string) (parameter, rest string) {
 	end := endOf(s, 0, ';')
 	return ascii.TrimOWS(s[:end]), s[min(end+1, len(s)):]
 }
 
-// splitParameter returns the name and the value of a parameter. The value is as it was written.
+// splitParameter returns the name and the raw value of a parameter.
 func splitParameter(s string) (name, value string) {
 	name, value, _ = strings.Cut(s, "=")
 	return ascii.TrimOWS(name), ascii.TrimOWS(value)

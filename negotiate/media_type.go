@@ -14,7 +14,7 @@ const (
 	exactType  = 3 << 8        // text/html
 )
 
-// setMediaType reads the offer of a media type.
+// setMediaType parses an offered media type.
 func (c *candidate) setMediaType(offer string) {
 	c.name = offer
 	if end := strings.IndexByte(offer, ';'); end >= 0 {
@@ -25,7 +25,7 @@ func (c *candidate) setMediaType(offer string) {
 	}
 }
 
-// typeOfShortName returns the media type that a name without a slash stands for.
+// typeOfShortName returns the media type for a name without a slash.
 func typeOfShortName(name string) string {
 	if t := TypeByExtension(ascii.TrimOWS(name)); t != "" {
 		return t
@@ -33,7 +33,7 @@ func typeOfShortName(name string) string {
 	return "application/octet-stream"
 }
 
-// matchMediaType is match for media types.
+// matchMediaType returns how specifically the member matches an offered media type, and the member's weight.
 func matchMediaType(m *member, c *candidate) (s specificity, quality int16) {
 	switch {
 	case c.name == "":
@@ -54,10 +54,10 @@ func matchMediaType(m *member, c *candidate) (s specificity, quality int16) {
 	return s + n, quality
 }
 
-// matchWildcard is the match of ranges that end in "*".
+// matchWildcard matches a range that ends in "*".
 func matchWildcard(mediaRange, name string) specificity {
 	switch {
-	case mediaRange == "*/*" || mediaRange == "*": // "*" alone is what some old clients send
+	case mediaRange == "*/*" || mediaRange == "*": // some old clients send a single "*"
 		return anyType
 	case strings.HasSuffix(mediaRange, "/*") && ascii.HasPrefixFold(name, mediaRange[:len(mediaRange)-1]):
 		return anySubtype
@@ -65,12 +65,11 @@ func matchWildcard(mediaRange, name string) specificity {
 	return 0
 }
 
-// matchParameters reports whether each parameter of a range before its weight is one of the
-// offer's, with an equal value, and how many they are; and it returns the weight. Of
-// parameters that the range has twice the last one counts. An offer cannot have more
-// than 64, nor one of them twice.
+// matchParameters reports whether the offer has all parameters that the range has before its weight, with equal
+// values. It also returns how many there are, and the weight. If the range repeats a parameter, the last one counts.
+// An offer has at most 64 parameters and does not repeat any.
 func matchParameters(wanted, offered string) (n specificity, quality int16, ok bool) {
-	var found, equal uint64 // a bit for each of the offer's
+	var found, equal uint64 // one bit per parameter of the offer
 	search := search{all: offered, rest: offered}
 	for wanted != "" {
 		var parameter string
@@ -93,16 +92,15 @@ func matchParameters(wanted, offered string) (n specificity, quality int16, ok b
 	return specificity(bits.OnesCount64(found)), maxQuality, found == equal
 }
 
-// search finds parameters in an offer. It begins behind the one that it found last, since they
-// mostly are in the same order on both sides.
+// search finds parameters in an offer. It starts after the last one that was found, because both sides mostly use the
+// same order.
 type search struct {
 	all  string
-	rest string // behind what was found last
-	next int    // index of the first one in rest
+	rest string // everything after the last one found
+	next int    // index of the first parameter in rest
 }
 
-// find returns the index of the parameter with the same name, -1 if there is none, and
-// reports whether it has an equal value.
+// find returns the index of the parameter with the same name, or -1, and reports whether it has an equal value.
 func (s *search) find(parameter string) (index int, equal bool) {
 	if rest, ok := cutSame(s.rest, parameter); ok && s.next < 64 {
 		s.rest = rest
@@ -124,8 +122,8 @@ func (s *search) find(parameter string) (index int, equal bool) {
 	return -1, false
 }
 
-// cutSame cuts the first parameter off if it is spelled like this one, and without quotes,
-// in which a semicolon would not end it.
+// cutSame cuts off the first parameter if it is spelled exactly like this one. It ignores parameters with quotes, in
+// which a semicolon is not a separator.
 func cutSame(parameters, parameter string) (rest string, ok bool) {
 	if strings.IndexByte(parameter, '"') >= 0 {
 		return parameters, false
@@ -140,9 +138,8 @@ func cutSame(parameters, parameter string) (rest string, ok bool) {
 	return rest, ok && rest == ""
 }
 
-// equalValues reports whether two values of parameters, tokens or quoted strings, are
-// the same text but for the case of letters. A string that does not end is equal to
-// nothing.
+// equalValues reports whether two values, tokens or quoted strings, have the same text, ignoring the case of letters.
+// An unterminated string is not equal to anything.
 func equalValues(a, b string) bool {
 	if !isQuoted(a) && !isQuoted(b) {
 		return equalFold(a, b)
@@ -169,10 +166,10 @@ func isQuoted(value string) bool { return value != "" && value[0] == '"' }
 // text reads a value byte by byte.
 type text struct {
 	rest   string
-	quoted bool // rest may hold quoted pairs
+	quoted bool // rest may contain quoted pairs
 }
 
-// textOf returns what is in a value, and reports whether it is one.
+// textOf returns the text of a value, and reports whether the value is valid.
 func textOf(value string) (t text, ok bool) {
 	if !isQuoted(value) {
 		return text{rest: value}, true
@@ -183,8 +180,7 @@ func textOf(value string) (t text, ok bool) {
 	return text{rest: value[1 : len(value)-1], quoted: true}, true
 }
 
-// next returns the next byte, or false at the end. A backslash stands for the byte that
-// follows it: RFC 9110 §5.6.4.
+// next returns the next byte, or false at the end. A backslash quotes the byte that follows it (RFC 9110 §5.6.4).
 func (t *text) next() (c byte, ok bool) {
 	if t.rest == "" {
 		return 0, false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A row says which of the offers, separated by "|", the header chooses. "" is none.
+// row says which of the offers, separated by "|", the header chooses; "" means no offer.
 type row struct{ name, header, offers, want string }
 
 func testRows(t *testing.T, kind Kind, rows []row) {
@@ -23,8 +23,7 @@ func testRows(t *testing.T, kind Kind, rows []row) {
 	}
 }
 
-// chooseInEveryWay returns what is chosen, after it made sure that all ways to ask give
-// the same answer.
+// chooseInEveryWay returns the offer that is chosen, and checks that all functions choose the same one.
 func chooseInEveryWay(t *testing.T, kind Kind, header string, offers []string) string {
 	t.Helper()
 	before := strings.Clone(header)
@@ -168,7 +167,7 @@ func TestMediaTypeParameters(t *testing.T) {
 	})
 }
 
-// The examples of RFC 9110 §12.5.1, and what follows from them.
+// The examples of RFC 9110 §12.5.1 and their consequences.
 func TestMediaTypeByTheMostSpecificRange(t *testing.T) {
 	const example = "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5"
 	for offer, want := range map[string]int{
@@ -425,8 +424,8 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// What takes time in proportion to its length is done at once; what takes the square of it is
-// not done when the tests run out of time.
+// Input that takes linear time is done at once. Input that took quadratic time would not be done before the tests
+// time out.
 func TestHostileHeaders(t *testing.T) {
 	const size = 256 << 10
 	offers := []string{"text/html;a=1;b=2", "json", "*/*", "text/*", "en-US", "gzip", "identity"}

@@ -11,9 +11,8 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// What follows reads RFC 9110 §12.5 and RFC 4647 slowly and as they are written: a header
-// becomes a list of ranges, each offer gets the quality that the text says, and the offers
-// are sorted. The package has to choose the same.
+// The oracle implements RFC 9110 §12.5 and RFC 4647 slowly and literally: a header becomes a list of ranges, each
+// offer gets the quality that the text defines, and the offers are sorted. The package must choose the same offers.
 
 // oracleRange is a member of a header.
 type oracleRange struct {
@@ -23,8 +22,8 @@ type oracleRange struct {
 	order      int
 }
 
-// oracleParameter matches one parameter up to the semicolon that ends it. In a quoted string a
-// backslash takes the next character with it; a string that does not end takes everything.
+// oracleParameter matches one parameter up to the semicolon after it. In a quoted string, a backslash quotes the next
+// character. An unterminated string extends to the end.
 var (
 	oracleParameter = regexp.MustCompile(`^(?s)(?:[^;"]|"(?:[^"\\]|\\.)*(?:"|\\?$))*`)
 	oracleMember    = regexp.MustCompile(`^(?s)[^,;]*(?:;(?:[^,"]|"(?:[^"\\]|\\.)*(?:"|\\?$))*)?`)
@@ -46,7 +45,7 @@ func lower(s string) string {
 
 func blankTrimmed(s string) string { return strings.Trim(s, " \t") }
 
-// oracleRanges reads a header.
+// oracleRanges parses a header.
 func oracleRanges(header string) (ranges []oracleRange) {
 	for order := 0; header != ""; order++ {
 		member := oracleMember.FindString(header)
@@ -62,11 +61,10 @@ func oracleRanges(header string) (ranges []oracleRange) {
 	return ranges
 }
 
-// oracleNoValue is what a string that does not end, or goes on behind its end, reads as: no
-// offer has it.
+// oracleNoValue is the value of a string that is unterminated or followed by other text. No offer has this value.
 const oracleNoValue = "\x00 not a value"
 
-// oracleParameters reads what is behind the first semicolon.
+// oracleParameters parses everything after the first semicolon.
 func oracleParameters(text string) (parameters map[string]string, quality int) {
 	parameters = map[string]string{}
 	for text != "" {
@@ -97,7 +95,7 @@ func oracleParameters(text string) (parameters map[string]string, quality int) {
 	return parameters, 1000
 }
 
-// oracleOffer is what an offer gets: the quality, and what decides between equal ones.
+// oracleOffer is the result for an offer: the quality, and what decides between equal qualities.
 type oracleOffer struct {
 	index       int
 	quality     int
@@ -132,7 +130,7 @@ func oracleChoose(kind Kind, header string, offers []string) (winner string, qua
 	return offers[acceptable[0].index], qualities
 }
 
-// oracleJudge says what the ranges say of an offer.
+// oracleJudge returns the result of matching the ranges against an offer.
 func oracleJudge(kind Kind, ranges []oracleRange, offer string) oracleOffer {
 	if offer == "" {
 		return oracleOffer{}
@@ -140,7 +138,7 @@ func oracleJudge(kind Kind, ranges []oracleRange, offer string) oracleOffer {
 	if len(ranges) == 0 && kind != Encodings {
 		return oracleOffer{quality: 1000} // §12.4.1, §12.5: no preference
 	}
-	var most *oracleRange // the most specific one that matches
+	var most *oracleRange // the most specific range that matches
 	mostSpecific := 0
 	for i := range ranges {
 		r := &ranges[i]
@@ -209,7 +207,7 @@ func oracleSpecificity(kind Kind, r *oracleRange, offer string) int {
 	return 0
 }
 
-// oracleExtended is RFC 4647 §3.3.2, step by step.
+// oracleExtended implements RFC 4647 §3.3.2 step by step.
 func oracleExtended(pattern, tag []string) bool {
 	if pattern[0] != "*" && pattern[0] != tag[0] {
 		return false
@@ -232,7 +230,7 @@ func oracleExtended(pattern, tag []string) bool {
 	return true
 }
 
-// oracleMediaType is §12.5.1.
+// oracleMediaType implements RFC 9110 §12.5.1.
 func oracleMediaType(r *oracleRange, offer string) int {
 	name, text, _ := strings.Cut(offer, ";")
 	if !strings.Contains(name, "/") {
@@ -265,7 +263,7 @@ func oracleMediaType(r *oracleRange, offer string) int {
 	return s<<8 + len(r.parameters)
 }
 
-// oracleLookup is RFC 4647 §3.4, with refusals.
+// oracleLookup implements RFC 4647 §3.4, with refusals.
 func oracleLookup(header string, offers []string) string {
 	ranges := oracleRanges(header)
 	refused := func(tag string) bool {
@@ -307,7 +305,7 @@ func oracleLookup(header string, offers []string) string {
 				return tag
 			}
 			subtags = subtags[:len(subtags)-1]
-			for n := len(subtags); n > 0 && len(subtags[n-1]) == 1; n-- { // each goes with the one behind it
+			for n := len(subtags); n > 0 && len(subtags[n-1]) == 1; n-- { // each one is removed together with the subtag after it
 				subtags = subtags[:n-1]
 			}
 		}
@@ -318,7 +316,7 @@ func oracleLookup(header string, offers []string) string {
 	return ""
 }
 
-// checkAgainstOracle chooses in both ways.
+// checkAgainstOracle compares the choices of the package and the oracle.
 func checkAgainstOracle(t *testing.T, kind Kind, header string, offers []string) {
 	t.Helper()
 	got := chooseInEveryWay(t, kind, header, offers)
@@ -339,7 +337,7 @@ func checkAgainstOracle(t *testing.T, kind Kind, header string, offers []string)
 	}
 }
 
-// vocabulary is what random headers and offers are made of.
+// vocabulary is the material for random headers and offers.
 var vocabulary = [...]struct{ members, offers string }{
 	MediaTypes: {
 		"*/* * text/* text/html text/plain TEXT/HTML application/* application/json image/png text/html/x text tex* /",
@@ -359,7 +357,7 @@ var (
 	randomBlanks     = []string{"", "", "", "", " ", "\t", "  "}
 )
 
-// randomHeader returns a header for the kind.
+// randomHeader returns a header of this kind.
 func randomHeader(r *rand.Rand, kind Kind) string {
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
 	names := strings.Fields(vocabulary[kind].members)
@@ -385,7 +383,7 @@ func randomHeader(r *rand.Rand, kind Kind) string {
 	return b.String()
 }
 
-// randomOffers returns offers of the kind.
+// randomOffers returns offers of this kind.
 func randomOffers(r *rand.Rand, kind Kind) (offers []string) {
 	names := append(strings.Fields(vocabulary[kind].offers), "")
 	for range r.IntN(10) {
@@ -410,7 +408,7 @@ func TestAgreesWithTheRFC(t *testing.T) {
 	}
 }
 
-// fuzzKind lets the fuzzer write headers for all offers that there are.
+// fuzzKind lets the fuzzer write headers and tries each of them with all offers.
 func fuzzKind(f *testing.F, kinds ...Kind) {
 	r := rand.New(rand.NewPCG(12, 5))
 	for _, kind := range kinds {

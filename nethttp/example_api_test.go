@@ -8,13 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/gallop-http/gallop"
 	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// An http.Handler for one path of a gallop server.
+// An http.Handler serves one path of a gallop server.
 func ExampleFromHTTP() {
 	greet := nethttp.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "hello, %s", r.FormValue("name"))
@@ -43,7 +44,7 @@ func ExampleFromHTTP() {
 	// Output: hello, gopher
 }
 
-// CompressHandler compresses what is in ctx.Response when its handler has returned.
+// CompressHandler compresses the response that its handler has left in ctx.Response.
 func ExampleGather() {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for range 1000 {
@@ -59,7 +60,7 @@ func ExampleGather() {
 	// Output: gzip, less than 21,000 bytes: true
 }
 
-// A gallop handler in a server of net/http.
+// A server of net/http calls a gallop handler.
 func ExampleToHTTP() {
 	h := nethttp.ToHTTP(func(ctx *gallop.RequestCtx) {
 		fmt.Fprintf(ctx, "%s %s", ctx.Method(), ctx.Path())
@@ -70,7 +71,7 @@ func ExampleToHTTP() {
 	// Output: 200 GET /a/b
 }
 
-// A client whose transport takes its proxies from the environment, with limits of its own.
+// The transport takes its proxies from the environment. Two of its limits are changed.
 func ExampleNewTransport() {
 	transport := nethttp.NewTransport()
 	transport.MaxResponseHeaderBytes = 64 << 10
@@ -89,7 +90,7 @@ func ExampleNewTransport() {
 	// Output: 404 Not Found
 }
 
-// A set of protocols that this version does not support is an error.
+// Calls fail if the Transport is set to protocols that this version does not support.
 func ExampleTransport_protocols() {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
@@ -97,5 +98,78 @@ func ExampleTransport_protocols() {
 
 	_, err := client.Get("https://example.com/")
 	fmt.Println(errors.Is(err, errors.ErrUnsupported))
+	// Output: true
+}
+
+// One line is enough for a program that has an http.Handler: nethttp.ListenAndServe(":8080", handler). NewServer returns the server
+// instead, so that its limits can be changed and Run can stop it.
+func ExampleNewServer() {
+	s := nethttp.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s", r.Method, r.URL.Path)
+	}))
+	s.MaxHeaderBytes = 16 << 10
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background()) // a program uses signal.NotifyContext
+	defer stop()
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx, ln) }()
+
+	resp, err := http.Get("http://" + ln.Addr().String() + "/a/b")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	fmt.Println(string(body))
+	stop()
+	fmt.Println("stopped:", <-ended)
+	// Output:
+	// GET /a/b
+	// stopped: <nil>
+}
+
+// Serve serves an http.ServeMux on a listener, here one in memory.
+func ExampleServe() {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "user %s", r.PathValue("id"))
+	})
+	ln := memnet.NewListener()
+	defer ln.Close()
+	go nethttp.Serve(ln, mux)
+
+	client := http.Client{Transport: &nethttp.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }}}
+	resp, err := client.Get("http://example.com/users/7")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	fmt.Println(string(body))
+	// Output: user 7
+}
+
+// A call fails when its context ends.
+func ExampleTransport() {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer s.Close()
+	client := http.Client{Transport: new(nethttp.Transport)}
+	defer client.CloseIdleConnections()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.URL, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.Do(req)
+	fmt.Println(errors.Is(err, context.DeadlineExceeded))
 	// Output: true
 }

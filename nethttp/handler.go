@@ -1,14 +1,42 @@
-// Package nethttp connects gallop and net/http. [FromHTTP] turns an http.Handler into a gallop handler and [ToHTTP] turns a gallop
-// handler into an http.Handler. [ListenAndServe] serves an http.Handler with a gallop server in one line. [Transport] is an
-// http.RoundTripper on top of gallop's client.
+// Package nethttp connects gallop and net/http, in both directions.
 //
-//	handler.go     FromHTTP: an exchange, which is a request, its answer, and their end
+// # Serve an http.Handler
+//
+// [ListenAndServe] serves an http.Handler with a gallop server. Routers and middleware for net/http work unchanged:
+//
+//	mux := http.NewServeMux()
+//	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) {
+//		io.WriteString(w, "hello\n")
+//	})
+//	log.Fatal(nethttp.ListenAndServe(":8080", mux))
+//
+// [NewServer] returns the gallop.Server instead, so that you can set limits and timeouts before it serves. [FromHTTP]
+// turns an http.Handler into a gallop handler. Use it to run a single handler, such as a metrics page, inside a gallop
+// program.
+//
+// # Serve a gallop handler
+//
+// [ToHTTP] turns a gallop handler into an http.Handler for net/http's server. Use it to move a program to gallop step by
+// step, or to serve a gallop handler over HTTP/2.
+//
+// # Make calls
+//
+// [Transport] is an http.RoundTripper on top of gallop's client. Give it to an http.Client:
+//
+//	client := &http.Client{Transport: nethttp.NewTransport()}
+//	resp, err := client.Get("https://example.com/")
+//
+// Redirects, cookies and the Timeout still work as usual, because http.Client handles them.
+package nethttp
+
+// The files of this package:
+//
+//	handler.go     FromHTTP: an exchange, which is a request, its response, and their end
 //	request*.go    the http.Request, its body and its context
 //	response*.go   the http.ResponseWriter
-//	tohttp.go      ToHTTP
-//	server.go      ListenAndServe and the like
-//	transport*.go  Transport, whose comment says what each file holds
-package nethttp
+//	tohttp*.go     ToHTTP
+//	server.go      NewServer, ListenAndServe and Serve
+//	transport*.go  Transport, see transport.go
 
 import (
 	"net"
@@ -30,13 +58,17 @@ import (
 // Server.StreamRequestBody the body is read from the connection while h runs; otherwise it was read before. See [NewServer] for
 // other settings that programs for net/http expect.
 //
-// OPTIONS * is answered without calling h, as in http.Server; see [DisableGeneralOptionsHandler]. A panic with http.ErrAbortHandler closes the connection. The gallop
-// server handles other panics: it answers 500 if it still can.
+// OPTIONS * gets an empty 200 response without a call of h, like in http.Server; see [DisableGeneralOptionsHandler]. A
+// panic with http.ErrAbortHandler closes the connection. The gallop server handles other panics: it responds with 500 if
+// the response has not begun.
 //
-// The request's context has these values: an *http.Server under http.ServerContextKey, of which only Handler is set, and ErrorLog
-// for a server from [NewServer]; the local address under http.LocalAddrContextKey; and the values of the RequestCtx under other
-// keys. The context ends when the client disconnects, as far as that can be noticed, when h returns, and at a deadline set by
-// gallop.TimeoutHandler. A shutdown of the server does not end it, because h may finish then.
+// The request's context has these values:
+//   - http.ServerContextKey: an *http.Server. Only its Handler is set, and its ErrorLog for a server from [NewServer].
+//   - http.LocalAddrContextKey: the local address.
+//   - other keys: the values of the RequestCtx.
+//
+// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the
+// client has disconnected. A shutdown of the server does not cancel the context, because h may finish then.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before.
 //
@@ -57,15 +89,15 @@ type optionFunc func(*handling)
 
 func (f optionFunc) apply(hg *handling) { f(hg) }
 
-// DisableGeneralOptionsHandler passes OPTIONS * to the handler, like the field of http.Server. By default it is answered with 200 and
-// without calling the handler.
+// DisableGeneralOptionsHandler passes OPTIONS * to the handler, like the field of http.Server. By default such a request
+// gets an empty 200 response, and the handler is not called.
 func DisableGeneralOptionsHandler() Option {
 	return optionFunc(func(hg *handling) { hg.std.DisableGeneralOptionsHandler = true })
 }
 
 // Gather makes [FromHTTP] leave responses of up to 16 MiB in ctx.Response, instead of streaming those of more than 4 KiB. Use it
 // if something reads or changes the response after the handler has returned, such as gallop.CompressHandler. Responses that
-// are larger, flushed by the handler, or have trailers are streamed nevertheless.
+// are larger, flushed by the handler, or have trailers are still streamed.
 func Gather() Option { return optionFunc(func(hg *handling) { hg.gathers = true }) }
 
 // handling is how the requests to an http.Handler are handled.
@@ -94,12 +126,12 @@ func (hg handling) handler() gallop.RequestHandler {
 	}
 }
 
-// serveTunnel serves what comes through a tunnel whose end is the server itself, because the handler has accepted CONNECT and
-// has not hijacked the connection.
+// serveTunnel serves the requests inside a CONNECT tunnel that ends at this server. The handler has accepted the CONNECT
+// without hijacking the connection.
 func (hg *handling) serveTunnel(c net.Conn) { _ = hg.server.ServeConn(c) }
 
-// exchange is all that a handler is given for one request. It is one piece of memory, and
-// never used again, since handlers may keep any part of it.
+// exchange is everything that a handler gets for one request. It is a single allocation and is never reused, because
+// handlers may keep any part of it.
 type exchange struct {
 	req  http.Request
 	url  urlOf
@@ -123,13 +155,13 @@ func serve(ctx *gallop.RequestCtx, hg *handling) {
 	returned = true
 }
 
-// end takes from the handler what is the server's.
+// end makes the body, the response and the context unusable for a handler that kept them.
 func (x *exchange) end(returned bool, panicked any) {
 	x.ctx.end()
 	x.resp.end(returned)
 	x.body.end()
 	if form := x.req.MultipartForm; form != nil {
-		form.RemoveAll() // of its files nobody else knows
+		form.RemoveAll() // nothing else refers to its temporary files
 	}
 	switch {
 	case panicked == http.ErrAbortHandler:

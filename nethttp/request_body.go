@@ -28,12 +28,12 @@ type body struct {
 	ended  bool // it was read to its end
 }
 
-// maxBytesReader is the type of what http.MaxBytesReader returns.
+// maxBytesReader is the type of the reader that http.MaxBytesReader returns.
 var maxBytesReader = reflect.TypeOf(http.MaxBytesReader(nil, http.NoBody, 0))
 
-// isTooLarge reports whether the handler has found the body too large, so that the connection ends with the response: Request.Body is
-// an http.MaxBytesReader whose limit was exceeded, or the status says so and the body was not read to its end. net/http's server has an
-// unexported method that the reader calls.
+// isTooLarge reports whether the handler has refused the body as too large. Then the connection closes after the response.
+// Either the limit of an http.MaxBytesReader in Request.Body was exceeded, or the status is 413 and the body was not read
+// to its end. In net/http, the reader calls an unexported method of the server instead.
 func (x *exchange) isTooLarge(status int) bool {
 	if status == http.StatusRequestEntityTooLarge && x.body.isUnread() {
 		return true
@@ -137,7 +137,7 @@ func (b *body) readTrailers() {
 	}
 }
 
-// Close implements io.Closer. What was not read is the server's to skip.
+// Close implements io.Closer. The server skips the rest of the body.
 func (b *body) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,7 +145,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// end makes reading fail from now on. The stream does that by itself.
+// end makes reads fail from now on. A stream does that by itself.
 func (b *body) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

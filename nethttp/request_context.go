@@ -20,7 +20,7 @@ type requestContext struct {
 	ctx    *gallop.RequestCtx // nil once the handler has returned
 	parent context.Context    // has the values and the deadline from then on
 	done   chan struct{}      // made by the first call of Done
-	seen   bool               // somebody wants to know, so that the connection is watched
+	seen   bool               // the context is in use, so the connection is watched
 	err    error
 }
 

@@ -16,18 +16,18 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// smallAnswer is how many bytes of a body are gathered, for the sake of a
-// Content-Length, before the answer begins.
+// smallAnswer is how many bytes of a body are gathered before the response is streamed. A smaller response gets a
+// Content-Length.
 const smallAnswer = 4 << 10
 
-// largeAnswer is how many bytes an answer may have that Gather gathers.
+// largeAnswer is the maximum size of a response body, in bytes, that Gather keeps in memory.
 const largeAnswer = 16 << 20
 
 // sniffed is how many bytes http.DetectContentType looks at.
 const sniffed = 512
 
-// response is the http.ResponseWriter. What the handler writes is gathered in ctx.Response
-// as long as it is small, and goes through a gallop.ResponseStream then.
+// response is the http.ResponseWriter. It gathers a small body in ctx.Response, and sends a larger one through a
+// gallop.ResponseStream.
 //
 //	Header():       handler's map, copied to ctx.Response by WriteHeader
 //	before begin(): body in ctx.Response, sent by the server when the handler has returned
@@ -35,7 +35,7 @@ const sniffed = 512
 type response struct {
 	mu       sync.Mutex
 	ctx      *gallop.RequestCtx // nil once the handler has returned
-	x        *exchange          // that it is a part of
+	x        *exchange          // exchange that contains this response
 	how      *handling
 	gone     chan bool // made by the first call of CloseNotify
 	stream   *gallop.ResponseStream
@@ -43,8 +43,8 @@ type response struct {
 	status   int   // 0 before WriteHeader
 	length   int64 // as announced, or -1
 	written  int64
-	typed    bool // no Content-Type is to be guessed
-	noLength bool // no Content-Length is to be sent
+	typed    bool // do not guess the Content-Type
+	noLength bool // do not send a Content-Length
 	trailers bool // some were announced
 	untyped  bool // ctx.Response had no default Content-Type before
 	over     bool // more was written than announced
@@ -54,10 +54,10 @@ type response struct {
 	announced []string // trailers, by the handler
 }
 
-// http10 is the version of the answers to HTTP/1.0 requests, as net/http has it.
+// http10 is the version of responses to HTTP/1.0 requests, the same as in net/http.
 var http10 = []byte("HTTP/1.0")
 
-var errOver = errors.New("nethttp: the handler has returned, and its ResponseWriter is used")
+var errOver = errors.New("nethttp: ResponseWriter used after the handler has returned")
 
 func (w *response) init(ctx *gallop.RequestCtx, x *exchange, how *handling) {
 	w.ctx, w.x, w.length, w.how = ctx, x, -1, how
@@ -111,11 +111,11 @@ func (w *response) writeHeader(status int) {
 	}
 }
 
-// presetStatus is that of an answer for which the handler has not called WriteHeader: what was
-// set before, or else 200.
+// presetStatus returns the status of a response for which the handler has not called WriteHeader: the status that
+// ctx.Response had before, or 200.
 func (w *response) presetStatus() int { return max(w.ctx.Response.StatusCode(), http.StatusOK) }
 
-// writeInterim sends an interim answer with the fields that there are.
+// writeInterim sends an interim response with the header fields that are set.
 func (w *response) writeInterim(status int) {
 	h := &w.ctx.Response.Header
 	var before gallop.ResponseHeader
@@ -206,8 +206,8 @@ func (w *response) WriteString(p string) (int, error) {
 	return len(p), nil
 }
 
-// gather keeps p for an answer that is sent as a whole. Of the body that HEAD does not get,
-// the length counts, if it was not announced, and the type.
+// gather keeps p for a response that is sent as a whole. For HEAD it keeps p only if the length or the content type of the
+// body is still unknown.
 func (w *response) gather(p []byte) {
 	if w.length < 0 || !w.typed || !w.ctx.IsHead() {
 		w.ctx.Response.AppendBody(p)
@@ -401,7 +401,7 @@ func hijackedBuffers(conn net.Conn) (net.Conn, *bufio.ReadWriter, error) {
 	return conn, bufio.NewReadWriter(r, bufio.NewWriter(conn)), nil
 }
 
-// end makes the answer whole, if the handler has returned, and takes it from the handler.
+// end completes the response if the handler has returned. Afterwards the handler cannot change it.
 func (w *response) end(returned bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -411,13 +411,13 @@ func (w *response) end(returned bool) {
 	w.ctx, w.stream = nil, nil
 }
 
-// finish leaves to the server an answer that is complete.
+// finish leaves a complete response to the server.
 func (w *response) finish() {
 	if w.status == 0 {
 		w.writeHeader(w.presetStatus())
 	}
 	if w.status == http.StatusSwitchingProtocols && w.stream == nil {
-		if conn, err := w.ctx.HijackConn(); err == nil { // nobody goes on with it
+		if conn, err := w.ctx.HijackConn(); err == nil { // nothing else uses the connection
 			conn.Close()
 			return
 		}
@@ -430,7 +430,7 @@ func (w *response) finish() {
 		w.begin(nil)
 	} else if w.stream == nil {
 		w.guessType(nil)
-		if w.length >= 0 && w.ctx.IsHead() { // what was gathered was for the type
+		if w.length >= 0 && w.ctx.IsHead() { // the body was gathered to guess the type
 			w.ctx.Response.ResetBody()
 			w.ctx.Response.Header.SetContentLength(int(w.length))
 		}

@@ -54,8 +54,7 @@ func (w *response) copyHeader() {
 
 var identity = []string{"identity"}
 
-// sortedNames appends the names of the fields to dst, in order, so that an answer always
-// looks the same.
+// sortedNames appends the sorted names of the fields to dst, so that the order in a response does not vary.
 func sortedNames(dst []string, h http.Header) []string {
 	for name := range h {
 		dst = append(dst, name)
@@ -142,9 +141,9 @@ func (w *response) copyTrailers() {
 	}
 	for _, name := range names {
 		if _, set := w.header[name]; !set && !slices.Contains(w.announced, name) {
-			continue // somebody else's
+			continue // not set by the handler
 		}
-		h.Del(name) // what it was when the head was written
+		h.Del(name) // the value from when the head was written
 		for _, value := range w.header[name] {
 			h.Add(name, oneLine(value))
 		}

@@ -9,11 +9,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// NewServer returns a gallop server for h, http.DefaultServeMux if h is nil, with what
-// programs for net/http expect: request bodies of any size come as they are read
-// (StreamRequestBody), TRACE is h's, and answers have no Server field and no Content-Type that h
-// did not set or cause. Its limits are gallop's, which are none in http.Server: see the
-// fields of gallop.Server. It may be changed before it serves.
+// NewServer returns a gallop server for h, or for http.DefaultServeMux if h is nil. Its settings are what programs for
+// net/http expect:
+//   - A request body of any size is read from the connection while h reads it (StreamRequestBody).
+//   - TRACE requests reach h.
+//   - Responses have no Server header, and only the Content-Type that h sets or causes.
+//
+// The limits of the server are gallop's, most of which http.Server does not have. See the fields of gallop.Server. You may
+// change the fields before the server serves.
 func NewServer(h http.Handler, options ...Option) *gallop.Server {
 	if h == nil {
 		h = http.DefaultServeMux
@@ -46,8 +49,9 @@ func (s logOf) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// ListenAndServe serves h on the TCP address addr, ":http" if that is empty. It does what
-// http.ListenAndServe does.
+// ListenAndServe listens on the TCP address addr and serves h, like http.ListenAndServe. An empty addr means ":http". A nil
+// h means http.DefaultServeMux. ListenAndServe returns when listening or accepting fails. To shut a server down, use
+// [NewServer].
 func ListenAndServe(addr string, h http.Handler) error {
 	ln, err := listen(addr, ":http")
 	if err != nil {
@@ -56,8 +60,8 @@ func ListenAndServe(addr string, h http.Handler) error {
 	return Serve(ln, h)
 }
 
-// ListenAndServeTLS serves h by TLS on the TCP address addr, ":https" if that is empty, with
-// the certificate and the key in the two PEM files.
+// ListenAndServeTLS listens on the TCP address addr and serves h over TLS. An empty addr means ":https". certFile and
+// keyFile are PEM files with the certificate and its key. See [ListenAndServe].
 func ListenAndServeTLS(addr, certFile, keyFile string, h http.Handler) error {
 	ln, err := listen(addr, ":https")
 	if err != nil {
@@ -66,10 +70,10 @@ func ListenAndServeTLS(addr, certFile, keyFile string, h http.Handler) error {
 	return ServeTLS(ln, h, certFile, keyFile)
 }
 
-// Serve serves h on the connections that ln accepts, until ln fails, and closes it.
+// Serve serves h on the connections that ln accepts. It returns when ln fails, and closes ln.
 func Serve(ln net.Listener, h http.Handler) error { return NewServer(h).Serve(ln) }
 
-// ServeTLS is Serve with TLS, with the certificate and the key in the two PEM files.
+// ServeTLS serves h over TLS. certFile and keyFile are PEM files with the certificate and its key. See [Serve].
 func ServeTLS(ln net.Listener, h http.Handler, certFile, keyFile string) error {
 	return NewServer(h).ServeTLS(ln, certFile, keyFile)
 }

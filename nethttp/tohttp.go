@@ -17,7 +17,8 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ToHTTP returns an http.Handler that calls h, for net/http's server and other servers of http.Handlers, HTTP/2 servers included.
+// ToHTTP returns an http.Handler that calls h, for net/http's server and for other servers that run an http.Handler, HTTP/2 servers
+// included.
 //
 // The request body is a stream. Methods of RequestCtx that need the whole body read up to 64 MiB. If the response body is a
 // stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx ends with the request's context.
@@ -88,7 +89,7 @@ func closeAll(closers []io.Closer) {
 	}
 }
 
-// callHandler calls h. What ends the connection without a line in gallop's log does so in net/http's.
+// callHandler calls h. It converts gallop.ErrAbortHandler into http.ErrAbortHandler, so neither server logs the panic.
 func callHandler(h gallop.RequestHandler, ctx *gallop.RequestCtx) {
 	defer func() {
 		switch v := recover(); v {
@@ -134,7 +135,7 @@ func copyRequest(ctx *gallop.RequestCtx, r *http.Request) {
 	}
 }
 
-// targetOf returns the target that r came with, unless somebody has changed its URL, as http.StripPrefix does.
+// targetOf returns the target that r came with, unless its URL has been changed, for example by http.StripPrefix.
 func targetOf(r *http.Request) string {
 	if r.URL == nil {
 		return r.RequestURI
@@ -176,10 +177,10 @@ func (b *trailedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeResponse answers r with resp, as a gallop server does.
+// writeResponse sends resp, like a gallop server does.
 func writeResponse(w http.ResponseWriter, r *http.Request, resp *gallop.Response) {
 	status := resp.StatusCode()
-	if status < http.StatusOK { // nobody would see another one
+	if status < http.StatusOK { // the client would wait for another response
 		resp.CloseBodyStream()
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return

@@ -20,7 +20,7 @@ type outStream struct {
 	over  bool                     // the handler has returned
 }
 
-var errStreamOver = errors.New("nethttp: the handler has returned, and its stream is used")
+var errStreamOver = errors.New("nethttp: stream used after the handler has returned")
 
 // begin sends the head, and gathers the body that there is already.
 func (s *outStream) begin() (gallop.FlushWriter, error) {

@@ -19,78 +19,90 @@ import (
 // Transport has its own connections, so a program should make one and share it.
 func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironment} }
 
-// Transport is an http.RoundTripper, for the Transport of an http.Client, over gallop's
-// HostClient. The zero value is ready to use. It may be used by many goroutines; fields must
-// not be changed after the first call. It speaks HTTP/1.1; see the field Protocols.
+// The files of Transport:
 //
 //	transport.go           which host a call goes to, and over which proxy
 //	transport_call.go      a call and its end
 //	transport_request.go   how a request is sent
-//	transport_response.go  how the answer is handed out
-//	transport_tunnel.go    proxies that are asked for a tunnel, and DialTLSContext
+//	transport_response.go  how the response is returned
+//	transport_tunnel.go    proxies that connect through a tunnel, and DialTLSContext
 //	transport_limits.go    ResponseHeaderTimeout and MaxIdleConns
 //	transport_protocols.go Protocols and HTTP2
 //	transport_schemes.go   RegisterProtocol, and Clone
-//	transport_errors.go    errors as net/http has them
+//	transport_errors.go    errors of the types that net/http returns
 //	transport_trace.go     httptrace
+
+// Transport is an http.RoundTripper on top of gallop's HostClient. Set it as the Transport of an http.Client, which handles
+// redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently, and its fields
+// must not be changed after the first call. It speaks HTTP/1.1; see the field Protocols.
 //
-// Fields that http.Transport has too mean the same, except where something is said.
-// Redirects, cookies and Timeout are the http.Client's. A response body has to be read to
-// its end or closed, as always.
+// Fields that http.Transport also has mean the same, unless their comment says otherwise. Read each response body to its
+// end or close it.
+//
+// An error names the phase of the call and the address of the server, and http.Client puts the method and the URL in front
+// of it. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
+// *tls.CertificateVerificationError. A body that is cut off returns io.ErrUnexpectedEOF itself.
 type Transport struct {
-	// Proxy returns the proxy for a request, nil for none: http, https, socks5, socks5h.
+	// Proxy returns the URL of the proxy for a request, or nil to connect directly. The scheme of the URL is http, https,
+	// socks5 or socks5h. A nil Proxy uses no proxies.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// ProxyConnectHeader is sent with each CONNECT to a proxy. Proxy-Authorization is that of the proxy's URL if this
-	// has credentials.
+	// ProxyConnectHeader is sent with each CONNECT to a proxy. If the proxy's URL has credentials, they replace the
+	// Proxy-Authorization header.
 	ProxyConnectHeader http.Header
 
-	// GetProxyConnectHeader returns what is sent with a CONNECT for target, a host:port, instead of
-	// ProxyConnectHeader. If it returns an error, the call fails with that.
+	// GetProxyConnectHeader returns the header to send with a CONNECT for target, a host:port. It replaces
+	// ProxyConnectHeader. If it returns an error, the call fails with this error.
 	GetProxyConnectHeader func(ctx context.Context, proxyURL *url.URL, target string) (http.Header, error)
 
-	// OnProxyConnectResponse is called with the response of a proxy to a CONNECT, before its status is looked at. The
-	// response has no body. If OnProxyConnectResponse returns an error, the call fails with that.
+	// OnProxyConnectResponse is called with the response of a proxy to a CONNECT, before its status is checked. The
+	// response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
-	// DialContext makes connections, also to proxies.
+	// DialContext makes connections to servers and proxies. By default gallop's dialer does, over IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTLSContext makes TLS connections for https requests without a proxy. DialContext, TLSClientConfig and
-	// TLSHandshakeTimeout are then not used for them. If it returns a *tls.Conn, its handshake is done if
-	// it was not; any other connection is expected to be past its handshake.
+	// DialTLSContext makes TLS connections for https requests without a proxy. It replaces DialContext, TLSClientConfig and
+	// TLSHandshakeTimeout for these requests. If it returns a *tls.Conn, the Transport completes the handshake. Any
+	// other connection must have completed its handshake.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
+	// TLSClientConfig configures TLS. nil means the default configuration. It must not be changed once it has been used.
 	TLSClientConfig *tls.Config
 
-	// TLSHandshakeTimeout is how long a TLS handshake may take; 10 seconds by default, any time if negative.
+	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout is how long the header of the response may take to come after the request was written with its
-	// body. There is no limit by default. The call fails with an error whose Timeout method returns true.
+	// ResponseHeaderTimeout is how long the server may take to send the response header, counted from when the request and
+	// its body were written. Zero means no limit. Beyond it, the call fails with an error whose Timeout method returns true.
 	ResponseHeaderTimeout time.Duration
 
-	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for the server's leave before it
-	// sends its body; one second by default. If it is negative, the request does not wait.
+	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
+	// body. The default is one second. With a negative value the request does not wait.
 	ExpectContinueTimeout time.Duration
 
-	DisableKeepAlives  bool
+	// DisableKeepAlives uses each connection for one request only.
+	DisableKeepAlives bool
+
+	// DisableCompression stops the Transport from asking for gzip. By default it asks, unless the request has an
+	// Accept-Encoding or Range header, and decompresses the response body.
 	DisableCompression bool
 
-	// MaxConnsPerHost is how many connections there may be to a host; no limit by default.
+	// MaxConnsPerHost limits the number of connections to a host. Zero means no limit. Calls beyond it wait.
 	MaxConnsPerHost int
 
-	// MaxIdleConns is how many connections are kept, to all hosts, while nobody uses them; no limit by default. Beyond it,
-	// the hosts that were used least recently lose theirs.
+	// MaxIdleConns limits the number of idle connections to all hosts together. Zero means no limit. Beyond it, idle
+	// connections to the least recently used hosts are closed.
 	MaxIdleConns int
 
-	// MaxIdleConnsPerHost is how many connections to a host are kept while nobody uses them; 100 by default, none if negative.
+	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. With a negative value no
+	// connection is kept.
 	MaxIdleConnsPerHost int
 
-	// IdleConnTimeout is for how long; 90 seconds by default, for ever if negative.
+	// IdleConnTimeout is how long an idle connection is kept. The default is 90 seconds. A negative value means no limit.
 	IdleConnTimeout time.Duration
 
-	// MaxResponseHeaderBytes is the size of the largest response head that is accepted, in bytes. The default is 256 KiB.
+	// MaxResponseHeaderBytes limits the size of a response head in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
 	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. That is
@@ -106,8 +118,8 @@ type Transport struct {
 	// beside a TLSClientConfig or a dial function of their own. Here these fields do not change which protocols are used.
 	ForceAttemptHTTP2 bool
 
-	// ConfigureHost is called with the HostClient for a host before that is used, and
-	// may change fields that are not described here. It may be nil.
+	// ConfigureHost is called with the HostClient for a host before the first call to this host. It may change settings that
+	// Transport has no field for. It may be nil.
 	ConfigureHost func(*gallop.HostClient)
 
 	schemes atomic.Pointer[map[string]http.RoundTripper] // by RegisterProtocol
@@ -116,15 +128,15 @@ type Transport struct {
 	pruneAt int // how many hosts there are when those without connections are forgotten
 }
 
-// hostKey is by what connections differ.
+// hostKey identifies the host for calls that may share connections.
 type hostKey struct {
 	scheme, addr string
-	proxy        string // whose URL
+	proxy        string // URL of the proxy, or empty
 }
 
 var (
-	errNoURL    = errors.New("nethttp: nil Request.URL")
-	errNoHeader = errors.New("nethttp: nil Request.Header")
+	errNoURL    = errors.New("nethttp: Request.URL is nil")
+	errNoHeader = errors.New("nethttp: Request.Header is nil")
 	errNoHost   = errors.New("nethttp: no Host in request URL")
 )
 
@@ -137,19 +149,19 @@ const (
 	minPruned              = 256
 )
 
-// host makes the calls to one host, or to all that a proxy is asked for with whole URIs.
+// host makes the calls to one host. For a proxy that gets whole URIs, it makes the calls to all hosts behind the proxy.
 type host struct {
 	client  *gallop.HostClient
-	asked   *url.URL // the proxy that is asked for whole URIs, or nil
+	asked   *url.URL // the proxy that gets whole URIs, or nil
 	leadsTo string   // where connections are made to, in ASCII: to the proxy if there is one
 	ownDial bool     // the transport, or ConfigureHost, brings functions that connect
 }
 
-// hostFor returns who makes calls to the host of r.
+// hostFor returns the host that makes the calls for r.
 func (t *Transport) hostFor(r *http.Request) (h *host, err error) {
 	u := r.URL
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &net.AddrError{Err: "unsupported protocol scheme", Addr: u.Scheme}
+		return nil, schemeError(u)
 	}
 	if u.Host == "" {
 		return nil, errNoHost
@@ -173,7 +185,7 @@ func (t *Transport) hostFor(r *http.Request) (h *host, err error) {
 	return t.add(key, u, proxy), nil
 }
 
-// isAsked reports whether proxy, which may be nil, is asked for the whole URI of u, and not for a tunnel.
+// isAsked reports whether proxy, which may be nil, gets the whole URI of u instead of a CONNECT.
 func isAsked(u, proxy *url.URL) bool {
 	return proxy != nil && u.Scheme == "http" && (proxy.Scheme == "http" || proxy.Scheme == "https")
 }
@@ -199,7 +211,7 @@ func (t *Transport) add(key hostKey, u, proxy *url.URL) *host {
 	return h
 }
 
-// prune forgets hosts that nobody talks to, when there have become many. t is locked.
+// prune removes hosts without connections and calls once there are many hosts. t is locked.
 func (t *Transport) prune() {
 	if len(t.hosts) < max(t.pruneAt, minPruned) {
 		return
@@ -253,8 +265,8 @@ func (t *Transport) newHost(u, proxy *url.URL) *host {
 	return h
 }
 
-// maxIdlePerHost returns how many connections are kept for a host. With -1 also one is closed that a call did not
-// announce to be its last.
+// maxIdlePerHost returns how many idle connections to a host are kept. With -1, a connection is closed after its call even
+// if the request did not say "Connection: close".
 func (t *Transport) maxIdlePerHost() int {
 	if t.keepsNone() {
 		return -1
@@ -266,7 +278,7 @@ func (t *Transport) maxIdlePerHost() int {
 	return n
 }
 
-// keepsNone reports whether each connection is for one call.
+// keepsNone reports whether each connection is used for one call only.
 func (t *Transport) keepsNone() bool { return t.DisableKeepAlives || t.MaxIdleConnsPerHost < 0 }
 
 // orDefault is v if it is not zero, else the default.
@@ -300,7 +312,7 @@ func asciiAddr(u *url.URL) string {
 	return addr
 }
 
-// CloseIdleConnections closes the connections that nobody uses.
+// CloseIdleConnections closes the connections that are idle. Calls in flight are not affected.
 func (t *Transport) CloseIdleConnections() {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// call is a call and what it holds until its answer was read.
+// call is a call and everything that it holds until its response has been read.
 type call struct {
 	t       *Transport
 	head    *headTimer // of ResponseHeaderTimeout, or nil
@@ -19,7 +19,7 @@ type call struct {
 	cancel  context.CancelFunc // of Request.Cancel, or nil
 	host    *host
 	length  int64         // of the body that is sent, -1 for chunks
-	unzip   bool          // a gzip body is what this package asked for
+	unzip   bool          // this package asked for gzip
 	sends   *sentTrailers // the body, if trailers follow it
 	feeds   io.ReadCloser // the body of a CONNECT, which goes into the tunnel, or nil
 	request *gallop.Request
@@ -28,7 +28,7 @@ type call struct {
 	response *gallop.Response // nil when the call is over
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. It sends r and returns the response once its header has arrived.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL != nil && r.Header != nil {
 		if resp, err, ok := t.byScheme(r); ok {
@@ -70,7 +70,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// prepare finds out whether, and over which connections, r can be sent.
+// prepare checks r and returns the host that sends it.
 func (t *Transport) prepare(r *http.Request) (*host, error) {
 	switch {
 	case r.URL == nil:
@@ -90,8 +90,8 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// mayRepeat reports whether r, which has failed, may be sent again with a body from
-// GetBody. Requests without one the HostClient itself sends again.
+// mayRepeat reports whether r, which has failed with err, may be sent again with a new body from GetBody. The HostClient
+// itself repeats requests without a body.
 func mayRepeat(r *http.Request, err error) bool {
 	var closed *gallop.ClosedError
 	if r.GetBody == nil || r.Body == nil || r.Context().Err() != nil || !errors.As(err, &closed) || !closed.Reused {
@@ -125,8 +125,7 @@ func newCall(t *Transport, h *host, r *http.Request) *call {
 	return c
 }
 
-// end gives back what the call holds, and closes the body of the request. It may be
-// called more than once.
+// end releases everything that the call holds and closes the request body. It may be called more than once.
 func (c *call) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,5 +150,5 @@ func (c *call) end() {
 	c.t.limitIdle()
 }
 
-// errCanceled is why a call ended whose Request.Cancel was closed.
+// errCanceled is the error of a call whose Request.Cancel was closed.
 var errCanceled = errors.New("nethttp: request canceled")

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/url"
+	"strings"
 
 	"github.com/gallop-http/gallop"
 )
 
-// Programs look at the type of the error in a *url.Error, often without errors.As. They do not retry after a
-// *tls.CertificateVerificationError, and by the Op of a *net.OpError they tell a server that is down from a proxy
-// that is down. So errors of connecting are returned as net/http returns them.
+// Programs look at the type of the error in a *url.Error, often without errors.As. For example, they do not retry after a
+// *tls.CertificateVerificationError. The Op of a *net.OpError distinguishes a server that is down from a proxy that is
+// down. So errors of dials and handshakes have the types that net/http returns.
 
-// dialFailure is an error of Transport.DialContext.
+// dialFailure marks an error of Transport.DialContext.
 type dialFailure struct{ error }
 
 // Unwrap returns what DialContext returned.
@@ -33,7 +36,7 @@ func marked(dial func(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 }
 
-// explain returns the error of the call for an error of its HostClient, as net/http would return it.
+// explain converts an error of the HostClient into the error that the caller gets.
 func (c *call) explain(err error) error {
 	r := c.r
 	_, limited := r.Context().Deadline()
@@ -47,19 +50,63 @@ func (c *call) explain(err error) error {
 	case c.ctx.Err() != nil:
 		return errCanceled
 	}
+	text := textOf(err)
+	var failed *gallop.CallError
+	if errors.As(err, &failed) {
+		switch err.(type) {
+		case *gallop.CallError, *gallop.ErrDialWithUpstream:
+			err = failed.Err
+		}
+	}
 	if err, ok := c.connectError(err); ok {
 		return err
 	}
-	var n net.Error
-	if _, direct := err.(net.Error); !direct && errors.As(err, &n) {
-		return &netError{err, n.Timeout()}
+	if err == io.ErrUnexpectedEOF || failed != nil && failed.Phase == readingBody { // which programs compare
+		return err
 	}
-	return err
+	var n net.Error
+	return &netError{err, errors.As(err, &n) && n.Timeout(), text}
 }
 
-// connectError returns what net/http returns for err, if that is why there is no connection.
+// schemeError returns the error for a URL whose scheme is neither http nor https. http.Client puts the URL in front.
+func schemeError(u *url.URL) error {
+	text := u.Path
+	if u.Opaque != "" {
+		text = u.Scheme + ":" + u.Opaque
+	}
+	port := u.Opaque != "" && '0' <= u.Opaque[0] && u.Opaque[0] <= '9' // the "scheme" is a host
+	if (u.Scheme == "" && u.Host == "" && text != "" && text[0] != '/' || port) && !strings.Contains(text, "@") {
+		return fmt.Errorf("nethttp: unsupported protocol scheme %q; use %q", u.Scheme, "http://"+text)
+	}
+	return fmt.Errorf("nethttp: unsupported protocol scheme %q", u.Scheme) // net/http's text
+}
+
+// readingBody is the phase of an error that the body of the request returned.
+const readingBody = "reading the request body"
+
+// textOf returns the text for an error of the HostClient: the phase, the address of the server and the cause. The method
+// and the URL are left out, because http.Client puts both in front.
+func textOf(err error) string {
+	if closed, ok := err.(*gallop.ClosedError); ok {
+		unnamed := *closed
+		unnamed.Method, unnamed.URL = "", ""
+		return ownText(&unnamed)
+	}
+	var failed *gallop.CallError
+	if !errors.As(err, &failed) {
+		return ownText(err)
+	}
+	unnamed := *failed
+	unnamed.Method, unnamed.URL = "", ""
+	return ownText(&unnamed)
+}
+
+// ownText returns the text of err with the prefix of this package.
+func ownText(err error) string { return "nethttp: " + strings.TrimPrefix(err.Error(), "gallop: ") }
+
+// connectError converts err into the error that net/http returns, and reports whether err is about a dial or a handshake.
 func (c *call) connectError(err error) (error, bool) {
-	proxied := c.host.asked != nil // what fails then concerns the proxy
+	proxied := c.host.asked != nil // then the dial was to the proxy
 	var hook *hookFailure
 	if errors.As(err, &hook) {
 		return hook.error, true
@@ -75,7 +122,7 @@ func (c *call) connectError(err error) (error, bool) {
 		}
 	}
 	if errors.Is(err, gallop.ErrTLSHandshakeTimeout) {
-		return asProxys(&netError{fmt.Errorf("nethttp: TLS handshake timeout: %w", err), true}, proxied), true
+		return asProxys(&netError{err, true, "nethttp: TLS handshake timeout: the server at " + c.host.leadsTo + " did not complete it in time; see TLSHandshakeTimeout"}, proxied), true
 	}
 	var dialed *gallop.ErrDialWithUpstream
 	var failed *dialFailure
@@ -95,7 +142,7 @@ func (c *call) connectError(err error) (error, bool) {
 	return asProxys(err, proxied), true
 }
 
-// isOfDial reports whether err is why a proxy was not reached, and not what it said.
+// isOfDial reports whether err is about reaching the proxy, and not about its response.
 func isOfDial(err error) bool {
 	var dialed *gallop.ErrDialWithUpstream
 	var failed *dialFailure
@@ -116,7 +163,7 @@ func asDials(err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Err: err}
 }
 
-// asProxys puts err into a *net.OpError that says that the proxy was not reached, if it was to be.
+// asProxys puts err into a *net.OpError about the proxy if the dial was to a proxy.
 func asProxys(err error, proxied bool) error {
 	if !proxied {
 		return err
@@ -124,13 +171,17 @@ func asProxys(err error, proxied bool) error {
 	return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: err}
 }
 
-// netError is a net.Error that has another one inside.
+// netError is a net.Error with a text of its own around another error.
 type netError struct {
 	error
 	timeout bool
+	text    string
 }
 
-// Unwrap returns what the client said.
+// Error implements error.
+func (e *netError) Error() string { return e.text }
+
+// Unwrap returns the error of the client.
 func (e *netError) Unwrap() error { return e.error }
 
 // Timeout implements net.Error.

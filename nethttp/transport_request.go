@@ -17,14 +17,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// userAgent is what net/http calls itself, and what servers expect of its programs.
+// userAgent is the User-Agent of net/http, which servers expect from its programs.
 const userAgent = "Go-http-client/1.1"
 
-// maxWholeBody is how large a body that is in memory already may be to be sent from
-// there.
+// maxWholeBody is the maximum size of a body in memory that is sent without a stream.
 const maxWholeBody = 64 << 10
 
-// checkRequest reports what must not be sent. gallop would leave it out.
+// checkRequest returns an error for invalid parts of r, which gallop would leave out silently.
 func checkRequest(r *http.Request) error {
 	if r.Method != "" && !httpguts.ValidHeaderFieldName(r.Method) { // a token as well
 		return fmt.Errorf("nethttp: invalid method %q", r.Method)
@@ -32,8 +31,7 @@ func checkRequest(r *http.Request) error {
 	return cmp.Or(checkFields(r.Header), checkFields(r.Trailer))
 }
 
-// fill makes the gallop request that of the call. proxy is asked for whole URIs, if it
-// is not nil.
+// fill sets the gallop request from the request of the call. If proxy is not nil, it gets the whole URI.
 func (c *call) fill(t *Transport, proxy *url.URL) error {
 	r, h := c.r, &c.request.Header
 	h.SetNoDefaultContentType(true)
@@ -51,8 +49,8 @@ func (c *call) fill(t *Transport, proxy *url.URL) error {
 	return c.setBody()
 }
 
-// sentHost returns a host as servers get it: in ASCII (RFC 5891), without the zone of an
-// IPv6 address, which means something on this machine only (RFC 6874 §4), and without an empty port.
+// sentHost returns a host in the form that is sent to servers: in ASCII (RFC 5891) and without an empty port. The zone of
+// an IPv6 address is removed, because it has a meaning on this machine only (RFC 6874 §4).
 func sentHost(host string) (string, error) {
 	host, err := httpguts.PunycodeHostPort(host)
 	if err != nil {
@@ -93,8 +91,7 @@ func (c *call) setTarget(host string, proxy *url.URL) error {
 
 var errControlInURL = errors.New("nethttp: control character in Request.URL")
 
-// sentTarget returns a target with escapes for bytes that no URI has (RFC 3986 §2), as there are in queries that
-// somebody typed.
+// sentTarget escapes the bytes in a target that a URI must not contain (RFC 3986 §2), such as spaces in a query.
 func sentTarget(target string) (string, error) {
 	odd := 0
 	for i := range len(target) {
@@ -124,7 +121,7 @@ func isOddInTarget(c byte) bool {
 	return c >= 0x80 || c == '"' || c == '<' || c == '>' || c == '#'
 }
 
-// basicAuth is the value of a field with credentials as RFC 7617 has it.
+// basicAuth returns the value of an Authorization header with credentials (RFC 7617).
 func basicAuth(user, password string) string {
 	r := http.Request{Header: http.Header{}}
 	r.SetBasicAuth(user, password)
@@ -142,13 +139,13 @@ func (c *call) setFields(t *Transport) {
 	for _, name := range sortedNames(room[:0], r.Header) {
 		key := textproto.CanonicalMIMEHeaderKey(name)
 		switch key {
-		case "Host", "Content-Length", "Transfer-Encoding", "Trailer": // of which r has fields of its own
+		case "Host", "Content-Length", "Transfer-Encoding", "Trailer": // r has fields for them
 			continue
 		}
 		if name == "User-Agent" {
 			continue
 		}
-		if name != key { // assigned to the map, so it is to be spelled like that
+		if name != key { // set by assignment to the map: keep the spelling
 			h.DisableNormalizing()
 		}
 		for _, value := range r.Header[name] {
@@ -164,12 +161,12 @@ func (c *call) setFields(t *Transport) {
 	}
 }
 
-// switches reports whether the fields ask for another protocol on the connection.
+// switches reports whether the header asks for an upgrade of the connection.
 func switches(h http.Header) bool {
 	return h.Get("Upgrade") != "" && httpguts.HeaderValuesContainsToken(h["Connection"], "Upgrade")
 }
 
-// setBody makes the body of the request that of the call.
+// setBody sets the body of the gallop request.
 func (c *call) setBody() error {
 	r, req := c.r, c.request
 	switch {
@@ -214,7 +211,7 @@ func (c *call) setBody() error {
 	return nil
 }
 
-// setWholeBody sends a body from memory, in which it is.
+// setWholeBody sets a body that is already in memory.
 func (c *call) setWholeBody(body io.ReadCloser, length int) error {
 	defer body.Close()
 	buf := make([]byte, length)
@@ -229,7 +226,7 @@ func (c *call) setWholeBody(body io.ReadCloser, length int) error {
 	return nil
 }
 
-// usuallyLacksBody reports whether servers wonder about a body of a request with this method.
+// usuallyLacksBody reports whether servers do not expect a body with this method.
 func usuallyLacksBody(method string) bool {
 	switch method {
 	case "", http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions, "PROPFIND", "SEARCH":
@@ -238,11 +235,11 @@ func usuallyLacksBody(method string) bool {
 	return false
 }
 
-// maxProbe is how long a request waits to see whether there is anything in its body.
+// maxProbe is how long a request waits for the first byte of a body that may be empty.
 const maxProbe = 200 * time.Millisecond
 
-// probe returns a body that is like body, nil if there is nothing in it. One that takes its
-// time, or longer than ctx lasts, counts as one with something in it.
+// probe returns nil if body is empty, and otherwise a reader with all bytes of body. If body does not return its first byte
+// within maxProbe, or before ctx is done, it counts as not empty.
 func probe(ctx context.Context, body io.ReadCloser) (io.ReadCloser, error) {
 	b := &probedBody{ReadCloser: body, done: make(chan struct{})}
 	go b.readFirst()
@@ -266,21 +263,21 @@ func probe(ctx context.Context, body io.ReadCloser) (io.ReadCloser, error) {
 	return nil, b.err
 }
 
-// probedBody is a body of which the first byte is, or was, read by another goroutine.
+// probedBody is a body whose first byte another goroutine reads.
 type probedBody struct {
 	io.ReadCloser
-	done chan struct{} // closed when what follows is there
+	done chan struct{} // closed when the fields below are set
 
 	first    [1]byte
-	n        int // 1 until first is handed out
+	n        int // 1 until Read returns first
 	err      error
-	panicked any // what Read has panicked with
+	panicked any // value of a panic in Read
 }
 
 func (b *probedBody) readFirst() {
 	defer close(b.done)
 	defer func() { b.panicked = recover() }()
-	b.err = io.ErrUnexpectedEOF // for who ends the goroutine
+	b.err = io.ErrUnexpectedEOF // if Read ends the goroutine
 	b.n, b.err = io.ReadFull(b.ReadCloser, b.first[:])
 }
 
@@ -308,14 +305,14 @@ func (c *call) announceTrailers() error {
 	return nil
 }
 
-// sentTrailers is the body of r, at the end of which r has its trailers. It may be read when
-// the call has ended already, and the header is another request's.
+// sentTrailers is the body of r. At its end, r.Trailer is complete. It may still be read after the call has ended, when
+// another request uses the header.
 type sentTrailers struct {
 	io.ReadCloser
 	r *http.Request
 
 	mu sync.Mutex
-	to *gallop.RequestHeader // nil when they are there, or the call has ended
+	to *gallop.RequestHeader // nil once the trailers are set, or the call has ended
 }
 
 // Read implements io.Reader.

@@ -14,7 +14,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// answer returns the answer to the call, which ends with its body. Request is not set.
+// answer returns the response. The call ends at the end of its body. Request is not set.
 func (c *call) answer() *http.Response {
 	from := c.response
 	h := &from.Header
@@ -31,7 +31,7 @@ func (c *call) answer() *http.Response {
 	chunked := len(h.Peek("Transfer-Encoding")) > 0
 	resp.Header, resp.Trailer = receivedHeader(h.All(), h.Len(), chunked)
 	if resp.Close && resp.ProtoMinor == 1 && !h.ConnectionUpgrade() {
-		delete(resp.Header, "Connection") // which said so
+		delete(resp.Header, "Connection") // resp.Close says the same
 	}
 	length := h.ContentLength()
 	stream := from.BodyStream()
@@ -57,8 +57,8 @@ func (c *call) answer() *http.Response {
 	return resp
 }
 
-// receivedHeader returns the fields as net/http has them, and the trailers that are
-// announced in them, nil if none, which there are only behind chunks.
+// receivedHeader converts the header fields. It also returns the trailers that the header announces, or nil. Only chunked
+// bodies have trailers.
 func receivedHeader(all iter.Seq2[[]byte, []byte], n int, chunked bool) (h, trailers http.Header) {
 	h = make(http.Header, n)
 	size := 0
@@ -107,8 +107,7 @@ func announced(trailers http.Header, list string) http.Header {
 	return trailers
 }
 
-// decompress makes the body of resp one that is decompressed while it is read, if that
-// is what this package has asked for.
+// decompress makes the body of resp decompress itself while it is read, if this package asked for gzip.
 func (c *call) decompress(resp *http.Response) {
 	if !c.unzip || !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		return
@@ -119,7 +118,7 @@ func (c *call) decompress(resp *http.Response) {
 	resp.Body = &unzippedBody{ReadCloser: resp.Body}
 }
 
-// unzippedBody is a gzip body. Nothing is read before it is.
+// unzippedBody decompresses a gzip body. It reads nothing before the first Read.
 type unzippedBody struct {
 	io.ReadCloser
 	r      *gzip.Reader
@@ -129,7 +128,7 @@ type unzippedBody struct {
 
 // Read implements io.Reader.
 func (b *unzippedBody) Read(p []byte) (int, error) {
-	if b.closed.Load() { // r may have something yet
+	if b.closed.Load() { // r may still have bytes
 		return 0, http.ErrBodyReadAfterClose
 	}
 	if b.r == nil && b.err == nil {
@@ -147,10 +146,10 @@ func (b *unzippedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// responseBody is the body of an answer. It ends the call.
+// responseBody is the body of a response. Its end is the end of the call.
 type responseBody struct {
 	c      *call
-	stream io.Reader // which reads nothing once it has ended
+	stream io.Reader // reads nothing from the connection after its end
 	resp   *http.Response
 }
 
@@ -171,7 +170,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readTrailers puts the trailers that have come into the response.
+// readTrailers copies the received trailers to the response.
 func (b *responseBody) readTrailers() {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()
@@ -187,8 +186,7 @@ func (b *responseBody) readTrailers() {
 	}
 }
 
-// Close implements io.Closer. If little is left of the body and comes at once, the
-// connection is used again.
+// Close implements io.Closer. The connection is kept if the rest of the body is short and already there.
 func (b *responseBody) Close() error {
 	if closer, ok := b.stream.(io.Closer); ok {
 		closer.Close()
@@ -216,7 +214,7 @@ func (b *upgradedBody) Close() error {
 	return err
 }
 
-// CloseWrite says to the server that nothing follows, if the connection can.
+// CloseWrite tells the server that no more bytes follow, if the connection supports that.
 func (b *upgradedBody) CloseWrite() error {
 	if c, ok := b.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

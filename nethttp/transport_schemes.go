@@ -61,8 +61,8 @@ func cloned[T any](p *T) *T {
 	return &copied
 }
 
-// byScheme returns the response of whoever is registered for the scheme of r. ok is false if that is nobody, or does
-// not want r.
+// byScheme returns the response of the RoundTripper that is registered for the scheme of r. ok is false if there is none,
+// or if it returned http.ErrSkipAltProtocol.
 func (t *Transport) byScheme(r *http.Request) (resp *http.Response, err error, ok bool) {
 	schemes := t.schemes.Load()
 	if schemes == nil {

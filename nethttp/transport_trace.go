@@ -137,5 +137,5 @@ func gotInterim(t *httptrace.ClientTrace, resp *gallop.Response) {
 	for name, value := range resp.Header.All() {
 		h.Add(string(name), string(value))
 	}
-	t.Got1xxResponse(status, h) // whose error has nobody to go to
+	t.Got1xxResponse(status, h) // its error is ignored
 }

@@ -210,7 +210,7 @@ func TestDeltaOfAll(t *testing.T) {
 	}
 }
 
-// What is no profile is an error.
+// Bytes that are not a profile are an error.
 func TestDeltaOfRubbish(t *testing.T) {
 	good := write(t, pprof.Lookup("goroutine"))
 	pack := func(message []byte) []byte {

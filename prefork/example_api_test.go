@@ -2,6 +2,8 @@ package prefork_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log"
 	"net"
 	"os"
@@ -12,7 +14,7 @@ import (
 	"github.com/gallop-http/gallop/prefork"
 )
 
-// A program that serves with four processes until it is told to end. All of it runs in the parent and in the children.
+// A program that serves with four processes until it gets a signal. The parent and all children run this code.
 func ExampleRun() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -30,4 +32,27 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// A socket for each child spreads connections evenly. The port must be given, because each child opens it.
+func ExampleRun_reusePort() {
+	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) { ctx.WriteString("hello") }}
+	err := prefork.Run(context.Background(), s, prefork.Options{
+		Addr:      "127.0.0.1:8080",
+		ReusePort: true,
+		Restarts:  10, // in a minute; more end the program, so that a supervisor notices
+	})
+	if errors.Is(err, prefork.ErrTooManyRestarts) {
+		log.Fatal("the children keep crashing: ", err)
+	}
+}
+
+// IsChild keeps work that must be done once out of the children.
+func ExampleIsChild() {
+	if prefork.IsChild() {
+		fmt.Println("serve requests")
+	} else {
+		fmt.Println("migrate the database, then start the children")
+	}
+	// Output: migrate the database, then start the children
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/gallop-http/gallop/rest"
 )
 
-// What a call costs beside its value: request, exchange, URL, the fields both ways, the answer and its body.
+// A call allocates these beside its value: request, exchange, URL, the fields in both directions, the response and
+// its body.
 func TestCallAllocations(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")
@@ -59,7 +60,7 @@ func credentialOf(t testing.TB, names []string) func() string {
 	return tell
 }
 
-// Who asks is told by every call: one that tells nothing must not pay for it.
+// Every call determines its credential, and a call without one must not pay for that.
 func TestCredentialAllocations(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")

@@ -72,7 +72,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// Half an answer is never taken for a whole one, and what one sends too much is not the next.
+// Half a response never passes for a whole one, and surplus bytes never become the next response.
 func TestLyingBodies(t *testing.T) {
 	gz := zipped(`{"login":"` + strings.Repeat("a", 3000) + `"}`)
 	ok := "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"login\":\"yes\"}"
@@ -108,7 +108,7 @@ func TestLyingBodies(t *testing.T) {
 				if (err == nil) != (tc.want != "") || err == nil && got.Login != tc.want {
 					t.Errorf("got %q, %v, want %q", got.Login, err, tc.want)
 				}
-				if err != nil && !strings.HasPrefix(err.Error(), "GET http://api.test/a: ") {
+				if err != nil && !strings.HasPrefix(err.Error(), "rest: GET http://api.test/a: ") {
 					t.Error(err)
 				}
 				if got, err := rest.Get[gopher](t.Context(), c, "a"); err != nil || got.Login != "yes" {
@@ -255,7 +255,7 @@ func TestLyingLimits(t *testing.T) {
 	}
 }
 
-// A 304 that nobody asked for is no answer, and what it says about a body that is not there is not believed.
+// A 304 that the client did not ask for is an error, and claims of a 304 about the missing body are ignored.
 func TestStrayNotModified(t *testing.T) {
 	script := []gallop.RequestHandler{
 		text(304, "", "Cache-Control: max-age=60", `ETag: "x"`), text(200, `"a"`, `ETag: "x"`), text(304, "", `ETag: "y"`, "Content-Length: 0", "Vary: *"),
@@ -312,7 +312,7 @@ func TestHugeErrors(t *testing.T) {
 			c := a.client()
 			_, err := c.Request().Get("a", nil)
 			api := as[*rest.APIError](t, err)
-			if got := err.Error(); got != "GET http://api.test/v1/a: "+tc.says {
+			if got := err.Error(); got != "rest: GET http://api.test/v1/a: "+tc.says {
 				t.Errorf("got %.1000q", got)
 			}
 			if len(api.Body) > 1<<20 || len(api.Errors) > 100 {
@@ -520,7 +520,7 @@ func TestManyCalls(t *testing.T) {
 	})
 }
 
-// What two clients keep is apart, whatever the server says about who may see it.
+// The caches of two clients are separate, whatever the server says about sharing.
 func TestCachesAreApart(t *testing.T) {
 	a := serve(t, func(ctx *gallop.RequestCtx) {
 		answer(ctx, 200, `"`+string(ctx.Request.Header.Peek("Authorization"))+`"`, "Cache-Control: public, max-age=60")

@@ -260,8 +260,8 @@ func TestFromStructs(t *testing.T) {
 	}
 }
 
-// What a client adds to all requests, and what of it requests replace: fiber's tables, but that a name
-// is never there twice.
+// The table says which values a client adds to all requests, and which of them requests replace. It follows fiber's
+// tables, except that no name is sent twice.
 func TestDefaults(t *testing.T) {
 	eachTransport(t, echo, func(t *testing.T, a *api, over rest.Option) {
 		c := a.client(over, rest.WithQuery("key", "k"), rest.WithQuery("v", "1"), rest.WithQuery("v", "2"), rest.WithCookie("c", "1"), rest.WithCookie("d", "2"),

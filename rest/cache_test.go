@@ -42,7 +42,7 @@ func TestCache(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		fields []string // of the answers
+		fields []string // of the responses
 		steps  []cacheStep
 	}{
 		{"fresh", []string{"Cache-Control: max-age=60"}, []cacheStep{miss(0, "1"), hit(59*time.Second, "1"), miss(time.Second, "2")}},
@@ -187,7 +187,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// What may only come from the cache is not asked for, not even by who tries again (RFC 9111 §5.2.1.7).
+// A request with only-if-cached never goes to the server, not even on a retry (RFC 9111 §5.2.1.7).
 func TestOnlyIfCached(t *testing.T) {
 	h := func(ctx *gallop.RequestCtx) { answer(ctx, 200, `"x"`, "Cache-Control: max-age=60") }
 	eachTransport(t, h, func(t *testing.T, a *api, over rest.Option) {
@@ -212,8 +212,8 @@ func TestOnlyIfCached(t *testing.T) {
 	})
 }
 
-// An answer that was under way while a request changed what it is about may be from before the change. So it is not
-// kept, whether the change is known to be done, or its answer was lost.
+// A response in flight while another request changes the same resource may be older than the change. So it is not
+// kept, whether the change is known to have happened or its response was lost.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		asked, changed := make(chan struct{}), make(chan struct{})

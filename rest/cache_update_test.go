@@ -19,7 +19,7 @@ type updateStep struct {
 	asked  string // the validator that arrives; "none" without one, "" if the server is not asked
 }
 
-// What an answer that is kept becomes by one that comes later.
+// The table says how a later response changes a cached one.
 func TestCacheIsUpdated(t *testing.T) {
 	const etag, old = `ETag: "x"`, "Cache-Control: max-age=60"
 	const dated = "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT"
@@ -126,7 +126,7 @@ func undated(status int, fields ...string) gallop.RequestHandler {
 	}
 }
 
-// A GET with a body is a question of its own: what was kept for the URL is no answer to it.
+// A GET with a body is a request of its own, and the entry for the URL is no response to it.
 func TestCacheKnowsBodies(t *testing.T) {
 	h := func(ctx *gallop.RequestCtx) {
 		answer(ctx, 200, string(ctx.PostBody()), "Cache-Control: max-age=60", `ETag: "x"`)
@@ -149,8 +149,8 @@ func TestCacheKnowsBodies(t *testing.T) {
 	})
 }
 
-// What was kept in the coding that somebody has asked for himself is not for those who want it decoded, even if the server
-// has forgotten to say so.
+// An entry in a coding that the caller requested itself is not used for calls that want a decoded body, even if the
+// server has omitted Vary.
 func TestCacheKnowsCodings(t *testing.T) {
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
@@ -174,7 +174,7 @@ func TestCacheKnowsCodings(t *testing.T) {
 	})
 }
 
-// What is decoded while it comes is kept as well, though nobody reads behind the value.
+// A body that is decoded while it arrives is cached as well, although nobody reads past the value.
 func TestCacheKeepsLongLists(t *testing.T) {
 	for _, body := range []string{"[" + strings.Repeat("1,", 1<<20) + "1]", `{"login":"` + strings.Repeat("a", 2<<20) + `"}`} {
 		eachTransport(t, text(200, body, "Cache-Control: max-age=60"), func(t *testing.T, a *api, over rest.Option) {
@@ -192,7 +192,7 @@ func TestCacheKeepsLongLists(t *testing.T) {
 	}
 }
 
-// What has no room takes it from nobody, and many answers of one URL take it from the oldest of them.
+// An entry that is too large evicts no other, and many responses of one URL evict the oldest of them.
 func TestCacheMakesRoom(t *testing.T) {
 	a := serve(t, func(ctx *gallop.RequestCtx) {
 		fields := strings.Repeat("x", ctx.QueryArgs().GetUintOrZero("fields"))

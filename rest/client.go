@@ -237,11 +237,11 @@ func (c *Client) open(r *Request) (resp *Response, err error) {
 		r.limit(now, &cancel)
 	}
 	if r.err != nil {
-		return nil, r.err
+		return nil, r.unsent(r.err)
 	}
 	x, err := r.exchange()
 	if err != nil {
-		return nil, err
+		return nil, r.unsent(err)
 	}
 	defer r.ready.release()
 	return c.send(x)
@@ -396,5 +396,5 @@ func (x *exchange) failed(err error) error {
 			err = errors.Join(ended, cause)
 		}
 	}
-	return &RequestError{x.method, redacted(x.to.String()), hideURL(err)}
+	return &RequestError{Method: x.method, URL: redacted(x.to.String()), Err: hideURL(err)}
 }

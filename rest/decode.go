@@ -158,7 +158,8 @@ func explain(err error, resp *Response) error {
 	var d *DecodeError
 	if errors.As(err, &d) {
 		d.Method, d.URL = resp.method, redacted(resp.URL())
+		d.StatusCode, d.ContentType = resp.StatusCode, resp.Header("Content-Type")
 		return d
 	}
-	return &RequestError{resp.method, redacted(resp.URL()), err}
+	return &RequestError{Method: resp.method, URL: redacted(resp.URL()), Err: err, receiving: true}
 }

@@ -99,7 +99,7 @@ func TestDecodeErrors(t *testing.T) {
 			if e.Offset != tc.offset || e.Path != tc.path || resp.StatusCode != 200 {
 				t.Errorf("got %+v, want offset %d and path %q", e, tc.offset, tc.path)
 			}
-			if s := err.Error(); !strings.HasPrefix(s, "GET http://api.test/v1/a?token=REDACTED: ") {
+			if s := err.Error(); !strings.HasPrefix(s, "rest: GET http://api.test/v1/a?token=REDACTED: ") {
 				t.Error(s)
 			}
 		})
@@ -146,7 +146,7 @@ func TestDecodeSizes(t *testing.T) {
 	}
 }
 
-// What is behind the value is not why a value does not fit.
+// Trailing data does not change the error for a value that does not fit.
 func TestMistypedBeforeTrailing(t *testing.T) {
 	for _, text := range []string{`{"login":1}`, `{"login":1} x`, `{"login":1}{}`} {
 		var v gopher
@@ -304,7 +304,7 @@ type logged struct {
 	N     int
 }
 
-// What was decoded does not change with the buffers, which race builds overwrite.
+// Decoded values do not change with the buffers, which race builds overwrite.
 func TestDecodedIsKept(t *testing.T) {
 	body := `{"login":"` + strings.Repeat("gopher", 50) + `"}`
 	a := serve(t, text(200, body, "X-Kept: for ever"))
@@ -353,7 +353,7 @@ func TestGzip(t *testing.T) {
 	as[*rest.RequestError](t, err)
 }
 
-// What nobody wants is not waited for: neither a stream behind an answer nor one behind a redirect.
+// A call does not wait for a stream that nobody wants, whether it follows a response or a redirect.
 func TestUnwantedStreams(t *testing.T) {
 	eachTransport(t, func(ctx *gallop.RequestCtx) {
 		if string(ctx.Path()) == "/v1/moved" {
@@ -423,8 +423,8 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// A body may be closed while it is read, as those of net/http may: whoever reads it hears of it, and what belongs to it is nobody
-// else's before that.
+// A body may be closed while it is read, as those of net/http may: its reader gets an error, and its memory goes to
+// no other call before that.
 func TestBodiesMayBeClosedWhileTheyAreRead(t *testing.T) {
 	endless := func(w *bufio.Writer) {
 		for {
@@ -491,7 +491,7 @@ func TestCallsEnd(t *testing.T) {
 	})
 }
 
-// What ended a body is what the context says, whatever the transport calls it.
+// If the context ended a body, the error is the context's, whatever the transport returns.
 func TestBodiesEnd(t *testing.T) {
 	eachTransport(t, func(ctx *gallop.RequestCtx) { ctx.SetBodyStream(&dripping{}, -1) }, func(t *testing.T, a *api, over rest.Option) {
 		why := errors.New("why")

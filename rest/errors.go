@@ -64,10 +64,18 @@ type RequestError struct {
 
 	// Err is the cause: an error of the transport, of the context, or of the io.Writer that took the body.
 	Err error
+
+	receiving bool // the head of the response had arrived
 }
 
-// Error returns the method, the URL and the cause.
-func (e *RequestError) Error() string { return named(e.Method, e.URL) + reason(e.Err) }
+// Error returns the method, the URL, the phase, if it is known, and the cause.
+func (e *RequestError) Error() string {
+	cause := causeText(e.Err)
+	if e.receiving && !strings.HasPrefix(cause, "reading the response body") {
+		cause = "receiving the response body: " + cause
+	}
+	return named(e.Method, e.URL) + upTo(cause, 600)
+}
 
 // Unwrap returns Err.
 func (e *RequestError) Unwrap() error { return e.Err }
@@ -75,6 +83,23 @@ func (e *RequestError) Unwrap() error { return e.Err }
 // HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, or the error is a
 // gallop.ParseError, Err has the status.
 func (e *RequestError) HTTPStatus() int { return 0 }
+
+// unsentError is the error of a request that could not be built.
+type unsentError struct {
+	method, path string
+	err          error
+}
+
+// unsent puts the method and the path of r around err.
+func (r *Request) unsent(err error) error { return &unsentError{r.method, redacted(r.path), err} }
+
+// Error returns the method, the path and the cause.
+func (e *unsentError) Error() string {
+	return named(upTo(e.method, 50), upTo(e.path, 300)) + strings.TrimPrefix(e.err.Error(), "rest: ")
+}
+
+// Unwrap returns the cause.
+func (e *unsentError) Unwrap() error { return e.err }
 
 // EncodeError is returned if the body of a request cannot be encoded or read. The request is not sent.
 type EncodeError struct {
@@ -96,6 +121,13 @@ type DecodeError struct {
 	// URL is the URL of the request. Secrets in it are redacted.
 	URL string
 
+	// StatusCode is the status of the response, such as 200.
+	StatusCode int
+
+	// ContentType is the Content-Type header of the response. It often explains the error, for example if a proxy
+	// responded with an HTML page.
+	ContentType string
+
 	// Offset is how many bytes of the body had been read when the error was found.
 	Offset int64
 
@@ -106,18 +138,30 @@ type DecodeError struct {
 	Err error
 }
 
-// Error returns the method, the URL, the place in the body and the cause.
+// Error returns the method, the URL, the status, the content type, the place in the body and the cause.
 func (e *DecodeError) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
 		b.WriteString(named(e.Method, e.URL))
+	} else {
+		b.WriteString("rest: ")
 	}
 	b.WriteString("cannot decode the response")
+	if e.StatusCode != 0 {
+		b.WriteString(" (status " + strconv.Itoa(e.StatusCode) + ", " + contentType(e.ContentType) + ")")
+	}
 	if e.Path != "" {
 		b.WriteString(" at " + oneLine(e.Path))
 	}
 	b.WriteString(", offset " + strconv.FormatInt(e.Offset, 10) + ": " + reason(e.Err))
 	return b.String()
+}
+
+func contentType(said string) string {
+	if said == "" {
+		return "no Content-Type"
+	}
+	return "Content-Type " + upTo(said, 100)
 }
 
 // Unwrap returns Err.
@@ -230,7 +274,40 @@ func oneLine(text string) string { return upTo(text, 300) }
 
 // named returns the prefix of errors about a request. The URL is cut, because a redirect may have led to a very long
 // one.
-func named(method, url string) string { return method + " " + upTo(url, 1000) + ": " }
+func named(method, url string) string { return "rest: " + method + " " + upTo(url, 1000) + ": " }
+
+// causeText returns the text of err. If err is from a gallop.Client, the method and the URL are left out, because the
+// error around it names them.
+func causeText(err error) string {
+	if closed, ok := err.(*gallop.ClosedError); ok {
+		unnamed := *closed
+		unnamed.Method, unnamed.URL = "", ""
+		return strings.TrimPrefix(unnamed.Error(), "gallop: ")
+	}
+	call, ok := err.(*gallop.CallError)
+	if !ok {
+		call, ok = errors.Unwrap(err).(*gallop.CallError) // some types of errors have it inside
+	}
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "gallop: ")
+	}
+	unnamed := *call
+	unnamed.Method, unnamed.URL = "", ""
+	return strings.TrimPrefix(unnamed.Error(), "gallop: ")
+}
+
+// redactCall redacts the secrets in the URL of an error from a gallop.Client, which is this call's own.
+func redactCall(err error) error {
+	var call *gallop.CallError
+	if errors.As(err, &call) {
+		call.URL = redacted(call.URL)
+	}
+	var closed *gallop.ClosedError
+	if errors.As(err, &closed) {
+		closed.URL = redacted(closed.URL)
+	}
+	return err
+}
 
 // reason returns the text of an error in a form that is safe to log, because it may quote the server.
 func reason(err error) string { return upTo(err.Error(), 600) }
@@ -285,7 +362,7 @@ func (e *RateLimitError) Error() string {
 	if e.api != nil {
 		b.WriteString(e.api.Error())
 	} else {
-		b.WriteString(e.name + ": rate limit reached, not sent")
+		b.WriteString("rest: " + e.name + ": not sent: the rate limit is reached")
 	}
 	switch {
 	case e.RetryAfter >= 0:
@@ -332,7 +409,7 @@ func (e *AuthError) Error() string {
 	if _, answered := e.Err.(*APIError); answered {
 		return e.Err.Error()
 	}
-	return "rest: no credentials: " + reason(e.Err)
+	return "rest: cannot get credentials: " + reason(e.Err)
 }
 
 // Unwrap returns Err.

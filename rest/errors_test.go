@@ -62,7 +62,7 @@ func TestAPIErrorShapes(t *testing.T) {
 			if resp == nil || resp.StatusCode != 404 || got.Response != resp || string(got.Body) != tc.body {
 				t.Errorf("%+v %v", got, resp)
 			}
-			if !strings.HasPrefix(err.Error(), "GET http://api.test/v1/a?access_token=REDACTED&b=2: 404 ") {
+			if !strings.HasPrefix(err.Error(), "rest: GET http://api.test/v1/a?access_token=REDACTED&b=2: 404 ") {
 				t.Error(err)
 			}
 			if resp.URL() != "http://api.test/v1/a?access_token=hush&b=2" {

@@ -218,7 +218,7 @@ func ExampleRetry() {
 	}
 	err = rest.Delete(context.Background(), api, "gophers/{name}", rest.SetPathValue("name", "rob"))
 	fmt.Println(tries, err)
-	// Output: 5 DELETE http://api.example/gophers/rob: no network
+	// Output: 5 rest: DELETE http://api.example/gophers/rob: no network
 }
 
 func ExampleStatusOf() {

@@ -35,11 +35,11 @@ func many(n int, each func(i int) string) string {
 	return b.String()
 }
 
-// either is what an answer may end in that transports judge differently: an error or none.
+// either stands for the outcome of a response that transports judge differently: an error or none.
 type either struct{}
 
-// Answers of servers that are broken or mean harm end in a value or in an error of the right kind, soon. The text of the error
-// fits in a log, and the next call works.
+// Answers of servers that are broken or mean harm end in a value or in an error of the right kind, soon. The text of
+// the error fits in a log, and the next call works.
 func TestHostileAnswers(t *testing.T) {
 	long := strings.Repeat("9", 3<<20)
 	type all struct {
@@ -296,7 +296,8 @@ func TestHostileReset(t *testing.T) {
 	}
 }
 
-// What gets tokens may fail in every way: the call fails, with an error for a log, and the next one asks again.
+// A function that gets tokens may fail in every way: the call fails, with an error that fits in a log, and the next
+// call gets a token again.
 func TestHostileTokens(t *testing.T) {
 	for name, token := range map[string]func() (rest.Token, error){
 		"an error of lines": func() (rest.Token, error) {

@@ -80,7 +80,8 @@ type largeShape struct {
 	name  string
 	text  func(size int) string
 	value func() any
-	// extra is how much of the text has to be in memory in one piece beside the value, unsaid how much more if the length of the body is unknown.
+	// extra is how much of the text has to be in memory in one piece beside the value, unsaid how much more if the
+	// length of the body is unknown.
 	extra, unsaid float64
 }
 
@@ -108,8 +109,8 @@ var largeShapes = []largeShape{
 	{"ignored", func(n int) string { return `{"data":[` + repeated(oneFound, n) + `],"login":"x"}` }, func() any { return new(gopher) }, 0, 0},
 }
 
-// sizes returns the sizes to test a shape with: small only, unless all sizes are asked for, and 6 MB of an object, of which a decoder that
-// keeps the text would exceed every limit.
+// sizes returns the sizes to test a shape with: small only, unless all sizes are asked for, and 6 MB of an object, of
+// which a decoder that keeps the text would exceed every limit.
 func (s *largeShape) sizes(small int, more ...int) []int {
 	switch {
 	case os.Getenv("GALLOP_LARGE") != "":
@@ -145,8 +146,8 @@ func allocated(f func()) float64 {
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Bodies of every shape and size become the values that encoding/json makes. They cost the memory that encoding/json needs for the value, and
-// a bounded buffer. A single long text may cost twice if the length of the body is unknown.
+// Bodies of every shape and size become the values that encoding/json makes. They cost the memory that encoding/json
+// needs for the value, and a bounded buffer. A single long text may cost twice if the length of the body is unknown.
 func TestLargeBodies(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")
@@ -186,7 +187,8 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// A large body whose values do not fit is the error that encoding/json makes of it, and costs hardly more than one whose values do.
+// A large body whose values do not fit is the error that encoding/json makes of it, and costs hardly more than one
+// whose values do.
 func TestLargeMistyped(t *testing.T) {
 	if rest.RaceEnabled {
 		t.Skip("race builds allocate more")
@@ -231,8 +233,8 @@ func (g *gauge) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// alone runs the test in a process of its own and returns false, or true in that process. What earlier tests left behind goes away at any
-// time: connections that close, and the megabytes that they hold.
+// alone runs the test in a process of its own and returns false, or true in that process. In a shared process,
+// connections of earlier tests close at any time and free the megabytes that they hold.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const variable = "GALLOP_TEST_ALONE"
@@ -268,7 +270,8 @@ func live() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// peakOf decodes a body of a length that is said or not, and returns how much is in memory at most, and behind it, for the value.
+// peakOf decodes a body of a length that is said or not, and returns how much is in memory at most, and behind it,
+// for the value.
 func peakOf(t *testing.T, text []byte, said bool, v any) (peak, value float64) {
 	t.Helper()
 	g := &gauge{text: text, next: len(text)}

@@ -118,7 +118,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// What a hook does to the requests for pages is gone when the pages are iterated over again.
+// Changes that a hook makes to the requests for pages are gone when the pages are iterated over again.
 func TestPagesAndHooks(t *testing.T) {
 	var got []string
 	eachTransport(t, func(ctx *gallop.RequestCtx) {

@@ -35,9 +35,12 @@ func originOf(u *url.URL) (string, error) {
 	}
 	switch {
 	case scheme != "http" && scheme != "https" || u.Opaque != "":
-		return "", fmt.Errorf("%w: want http:// or https://", ErrURL)
+		if suggestion := withScheme(u.String()); suggestion != "" {
+			return "", fmt.Errorf("%w: it has no scheme; use %q", ErrURL, suggestion)
+		}
+		return "", fmt.Errorf("%w: unsupported scheme %q; use http or https", ErrURL, scheme)
 	case host == "":
-		return "", fmt.Errorf("%w: it has no host", ErrURL)
+		return "", fmt.Errorf("%w: it has no host; use a URL such as \"https://api.example.com/\"", ErrURL)
 	case u.User != nil:
 		return "", fmt.Errorf("%w: credentials belong in WithAuth", ErrURL)
 	}
@@ -50,11 +53,29 @@ func originOf(u *url.URL) (string, error) {
 	return scheme + "://" + host, nil
 }
 
+// withScheme returns raw with a scheme in front and without its query, if raw begins with a host: a name with a dot or
+// a port, or localhost. It returns "" for any other text.
+func withScheme(raw string) string {
+	raw, _, _ = strings.Cut(raw, "?")
+	authority, _, _ := strings.Cut(raw, "/")
+	u, err := url.Parse("http://" + authority)
+	if err != nil || u.User != nil || u.Hostname() == "" || strings.Contains(raw, "//") {
+		return ""
+	}
+	if u.Port() == "" && u.Host != "localhost" && !strings.Contains(strings.Trim(u.Host, "."), ".") {
+		return ""
+	}
+	return "http://" + raw
+}
+
 // parseBase parses the base URL of a client. The path of the result ends in a slash.
 func parseBase(base string) (target, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return target{}, hideURL(err)
+		if suggestion := withScheme(base); suggestion != "" {
+			return target{}, fmt.Errorf("%w: it has no scheme; use %q", ErrURL, suggestion)
+		}
+		return target{}, fmt.Errorf("%w: %w", ErrURL, hideURL(err))
 	}
 	if climbs(u.EscapedPath()) {
 		return target{}, ErrPathForbidden

@@ -74,7 +74,7 @@ func TestRateLimits(t *testing.T) {
 				if !tc.refused {
 					return
 				}
-				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "GET http://api.test/v1/c?token=REDACTED: rate limit reached, not sent") {
+				if limited.Sent || resp != nil || !strings.HasPrefix(err.Error(), "rest: GET http://api.test/v1/c?token=REDACTED: not sent: the rate limit is reached") {
 					t.Error(err)
 				}
 				if _, err = c.Request().SetHeader("If-Match", `"x"`).SetHeader("Content-MD5", "y").Put("a", nil); !errors.As(err, &limited) { // who says so is the same
@@ -414,7 +414,7 @@ func TestRetryIfWithoutToken(t *testing.T) {
 	})
 }
 
-// What was not sent because there was no token has done nothing, and may be sent when there is one.
+// A request that was not sent for lack of a token has had no effect, and may be sent when there is a token.
 func TestRetryWithoutToken(t *testing.T) {
 	eachTransport(t, text(200, ""), func(t *testing.T, a *api, over rest.Option) {
 		for name, why := range map[string]error{
@@ -435,7 +435,7 @@ func TestRetryWithoutToken(t *testing.T) {
 	})
 }
 
-// What a POST has done is done, and not done again because the answer to it is elsewhere and cannot be had.
+// A POST that took effect is not sent again if its response is elsewhere and not available.
 func TestRedirectedPostIsNotSentAgain(t *testing.T) {
 	down := &net.OpError{Op: "dial", Err: errors.New("down")}
 	for _, tc := range []struct {

@@ -111,11 +111,11 @@ func (c *Client) NewRequest(ctx context.Context, method, path string, body any, 
 		r.err = r.check()
 	}
 	if r.err != nil {
-		return nil, r.err
+		return nil, r.unsent(r.err)
 	}
 	if body != nil {
 		if err := r.ready.from(r); err != nil {
-			return nil, err
+			return nil, r.unsent(err)
 		}
 	}
 	return r, nil

@@ -40,7 +40,7 @@ func (t gallopTransport) roundTrip(x *exchange) (*Response, error) {
 	gallop.ReleaseRequest(req)
 	if err != nil {
 		gallop.ReleaseResponse(resp)
-		return nil, err
+		return nil, redactCall(err)
 	}
 	return x.received(resp, unzip), nil
 }
@@ -155,7 +155,11 @@ func (b *nativeBody) Read(p []byte) (int, error) {
 	if b.from.Load() == nil {
 		return 0, gallop.ErrBodyClosed
 	}
-	return b.stream.Read(p)
+	n, err := b.stream.Read(p)
+	if err != nil && err != io.EOF {
+		err = redactCall(err)
+	}
+	return n, err
 }
 
 // Close implements io.Closer.

@@ -64,7 +64,7 @@ func (t httpTransport) roundTrip(x *exchange) (*Response, error) {
 	return resp, nil
 }
 
-// maxFields is how many header fields an answer may have, as with a gallop.Client. They are compared with each other.
+// maxFields is how many header fields a response may have, as with a gallop.Client. They are compared with each other.
 const maxFields = 1024
 
 func fieldCount(h http.Header) (n int) {
@@ -74,8 +74,8 @@ func fieldCount(h http.Header) (n int) {
 	return n
 }
 
-// cutting returns how a Read of a body that waits is ended: by closing the body, as that of an http.Transport may be, or, since
-// that is not known of others, by ending the context that they have.
+// cutting returns how a Read of a body that waits is ended: by closing the body, as that of an http.Transport may be,
+// or, since that is not known of others, by ending the context that they have.
 func (t httpTransport) cutting(of context.Context) (ctx context.Context, cancel func(), closes bool) {
 	if _, ok := t.rt.(*http.Transport); ok {
 		return of, func() {}, true

@@ -85,7 +85,7 @@ func TestCutBodies(t *testing.T) {
 	}
 }
 
-// What is behind the value is treated alike at every size: it is ignored, or an error of encoding/json's where it is.
+// Data after the value is treated alike at every size: it is ignored, or it is encoding/json's error at its position.
 func TestBehindTheValue(t *testing.T) {
 	for _, pad := range []int{0, 1 << 20} {
 		value := `{"login":"` + strings.Repeat("x", pad) + `"}`

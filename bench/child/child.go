@@ -1,8 +1,8 @@
-// Package child runs this program again as other processes that play other roles, and talks to them: by lines of text to
-// them, each answered with a line of JSON.
+// Package child runs the current program again as child processes with other roles. The parent sends lines of text as
+// commands, and a child replies to each with a line of JSON.
 //
-// A server and its load in processes of their own have processor time, memory and descriptors of their own, which /proc
-// tells apart, and together more descriptors than one process may have.
+// If server and load run in processes of their own, each has its own CPU time, memory and descriptors, which /proc
+// shows separately. Together they may have more descriptors than one process.
 package child
 
 import (
@@ -20,11 +20,11 @@ const (
 	configVariable = "GALLOP_BENCH_CONFIG"
 )
 
-// Roles maps a role's name to what a process of that role does with its configuration, which is JSON.
+// Roles maps the name of a role to its main function, which gets its configuration as JSON.
 type Roles map[string]func(config []byte) error
 
-// Play plays the role that this process was started for, and then does not return. In a process that was started by
-// hand it does nothing. A program that calls [Command] must call Play first.
+// Play runs the role that this process was started for, and does not return. In a process that the user started, Play
+// does nothing. A program that calls [Command] must call Play first.
 func Play(roles Roles) {
 	role := roles[os.Getenv(roleVariable)]
 	if role == nil {
@@ -37,8 +37,8 @@ func Play(roles Roles) {
 	os.Exit(0)
 }
 
-// Command prepares this program to run again in the given role. The child is killed when this process dies, where the
-// system does that.
+// Command returns a command that runs this program again in the given role. On Linux the child is killed when this
+// process dies.
 func Command(role string, config any, env ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func Command(role string, config any, env ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// Pin has the command run on one processor, of those that there are, and on no other.
+// Pin restricts the command to the given processor, counted among the available ones.
 func Pin(cmd *exec.Cmd, processor int) error {
 	taskset, err := exec.LookPath("taskset")
 	if err != nil {
@@ -67,8 +67,8 @@ func Pin(cmd *exec.Cmd, processor int) error {
 	return nil
 }
 
-// Obey is the main loop of a role: it answers each line of the standard input with what answer returns, until that
-// ends. A first answer, ready, comes without being asked.
+// Obey is the main loop of a role. It first writes ready, and then replies to each line of the standard input with
+// the result of answer, until the input is closed.
 func Obey(ready any, answer func(command string) any) error {
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode(ready); err != nil {
@@ -83,14 +83,14 @@ func Obey(ready any, answer func(command string) any) error {
 	return commands.Err()
 }
 
-// Process is a child that obeys.
+// Process is a child process that runs Obey.
 type Process struct {
 	Cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// Start starts a child. Its first answer is to be heard.
+// Start starts a child. The caller must then call Hear for its first reply.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -106,7 +106,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return &Process{cmd, in, bufio.NewReaderSize(out, 1<<16)}, nil
 }
 
-// StartReady is Start of a child whose first answer says no more than that it is ready.
+// StartReady is like Start for a child whose first reply only says that it is ready.
 func StartReady(cmd *exec.Cmd) (*Process, error) {
 	p, err := Start(cmd)
 	if err != nil {
@@ -120,13 +120,13 @@ func StartReady(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Tell sends a command, whose answer is to be heard.
+// Tell sends a command. The caller must then call Hear for the reply.
 func (p *Process) Tell(command string) error {
 	_, err := io.WriteString(p.in, command+"\n")
 	return err
 }
 
-// Hear waits for the next answer.
+// Hear waits for the next reply and decodes it into answer.
 func (p *Process) Hear(answer any) error {
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *Process) Hear(answer any) error {
 	return json.Unmarshal(line, answer)
 }
 
-// Ask is Tell and Hear.
+// Ask sends a command and waits for the reply.
 func (p *Process) Ask(command string, answer any) error {
 	if err := p.Tell(command); err != nil {
 		return err

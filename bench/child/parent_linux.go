@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// DieWithParent has a process killed when this one dies, before it is started.
+// DieWithParent makes the system kill the process when this one dies. Call it before the process is started.
 func DieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,5 @@ package child
 
 import "os/exec"
 
-// DieWithParent does nothing: it takes Linux.
+// DieWithParent does nothing, because only Linux supports it.
 func DieWithParent(*exec.Cmd) {}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Run runs a program to its end. What it prints is the error's if it fails.
+// Run runs a program and waits for it. If the program fails, the error contains its output.
 func Run(name string, args ...string) error {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -24,7 +24,7 @@ func End(cmd *exec.Cmd) {
 	cmd.Wait()
 }
 
-// FreeAddress returns a loopback address that nobody listens on.
+// FreeAddress returns a loopback address on which nothing listens.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -34,7 +34,7 @@ func FreeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// AwaitListener waits until somebody listens on the address.
+// AwaitListener waits until a process listens on the address.
 func AwaitListener(address string) error {
 	for range 200 {
 		c, err := net.Dial("tcp4", address)
@@ -44,5 +44,5 @@ func AwaitListener(address string) error {
 		}
 		time.Sleep(25 * time.Millisecond)
 	}
-	return errors.New("nobody listens on " + address)
+	return errors.New("nothing listens on " + address)
 }

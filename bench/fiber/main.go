@@ -1,5 +1,6 @@
-// Command fiber is a hello world of fiber, and a route that negotiates, built twice: with go.mod on fasthttp, and with
-// gallop.mod on gallop in its place. ../cmd/versus compares the two, and the second route with ../cmd/peer's.
+// Command fiber is a hello world of fiber with a second route that negotiates. It is built twice: with go.mod on
+// fasthttp, and with gallop.mod on gallop. ../cmd/versus compares the two, and compares the second route with
+// ../cmd/peer's.
 package main
 
 import (

@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// answer is the first answer in what was read.
+// answer describes the first response in the bytes that were read.
 type answer struct {
-	size   int // of all of it; 0: it is not complete
+	size   int // length of the whole response; 0 if it is incomplete
 	status int
-	closes bool // the server says that the connection ends with it
-	toEnd  bool // and that its body does then
+	closes bool // the server announces that it closes the connection afterwards
+	toEnd  bool // the body ends when the connection is closed
 }
 
 var (
-	errNotHTTP  = errors.New("not an answer")
-	errNoLength = errors.New("an answer without Content-Length")
+	errNotHTTP  = errors.New("not a response")
+	errNoLength = errors.New("response without Content-Length")
 )
 
 var (
@@ -27,8 +27,8 @@ var (
 	closeField  = []byte("\r\nconnection: close\r\n")
 )
 
-// parseAnswer finds the end of an answer. Its length has to be told by Content-Length, unless its status says that
-// there is none, or it says that it ends with the connection: then its head is its size.
+// parseAnswer finds the end of a response. The response must have a Content-Length, a status without a body, or a
+// body that ends when the connection is closed. In the last case size covers only the head.
 func parseAnswer(b []byte) (a answer, err error) {
 	end := bytes.Index(b, headEnd)
 	if end < 0 {
@@ -78,7 +78,7 @@ func contentLength(head []byte) (n int, err error) {
 	return n, nil
 }
 
-// indexField finds a field, which is spelled in lower case, in whatever case the head has it.
+// indexField finds a field, given in lower case, in the head, regardless of case.
 func indexField(head, field []byte) int {
 	for i := 0; ; {
 		j := bytes.Index(head[i:], field[:2])

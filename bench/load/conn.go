@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// conn is a connection. It has at most one request under way.
+// conn is a connection. It has at most one request in flight.
 type conn struct {
 	fd    int
-	asked int  // how many requests it has carried
-	once  bool // it is made for one request, and no other takes its place
+	asked int  // number of requests it has carried
+	once  bool // opened for one request only, and not replaced afterwards
 
-	waits bool // for an answer to
+	waits bool // it waits for a response
 	kind  int
-	due   time.Duration // when that request was to be sent
+	due   time.Duration // when the request should have been sent
 
-	partial []byte // of an answer
-	over    bool   // the answer is there, and the server is to end the connection
-	toEnd   bool   // and may send more of the body until then
+	partial []byte // beginning of a response
+	over    bool   // the response is complete, and the server should close the connection
+	toEnd   bool   // the server may send more of the body until it closes
 }
 
 var (
-	errEarlyEnd = errors.New("ended before its answer")
-	errStatus   = errors.New("another status")
-	errStays    = errors.New("more than one answer, or none that ends it")
+	errEarlyEnd = errors.New("closed before the response")
+	errStatus   = errors.New("unexpected status")
+	errStays    = errors.New("more than one response, or the server did not close")
 )
 
-// send sends a request of the kind, and reports what ends the connection.
+// send sends a request of this kind. An error means that the connection is broken.
 func (c *conn) send(k *Kind) error {
 	c.asked++
 	if n, err := syscall.Write(c.fd, k.Octets); err != nil || n < len(k.Octets) {
@@ -41,16 +41,16 @@ func (c *conn) send(k *Kind) error {
 	return nil
 }
 
-// outcome is what has come of reading.
+// outcome is the result of reading.
 type outcome int
 
 const (
-	nothing  outcome = iota // there may be more to come
-	answered                // and may be asked again
-	ended                   // as it should
+	nothing  outcome = iota // wait for more
+	answered                // the connection can carry another request
+	ended                   // the connection ended as expected
 )
 
-// read takes what has arrived. buf is anybody's. all says that the connection's end may be among it.
+// read reads what has arrived. buf is scratch space. all says that the end of the connection may be among it.
 func (c *conn) read(k *Kind, buf []byte, all bool) (outcome, error) {
 	for {
 		n, err := syscall.Read(c.fd, buf)
@@ -81,8 +81,8 @@ func (c *conn) read(k *Kind, buf []byte, all bool) (outcome, error) {
 	}
 }
 
-// behind says whether the connection lives on behind an answer that the server may have ended it with, without having said so:
-// the event for that is this one, and there is none to come.
+// behind checks whether the server has closed the connection after a response without announcing it. No other event
+// would report that.
 func (c *conn) behind(buf []byte) (outcome, error) {
 	n := 0
 	err := retry(func() (err error) { n, err = syscall.Read(c.fd, buf); return err })
@@ -95,7 +95,7 @@ func (c *conn) behind(buf []byte) (outcome, error) {
 	return ended, nil
 }
 
-// answer looks at what of an answer has arrived.
+// answer examines the bytes of a response that have arrived.
 func (c *conn) answer(k *Kind, got []byte) (outcome, error) {
 	a, err := parseAnswer(got)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *conn) answer(k *Kind, got []byte) (outcome, error) {
 	return answered, nil
 }
 
-// end is what the end of the connection means.
+// end returns the meaning of the end of the connection.
 func (c *conn) end(err error) (outcome, error) {
 	if c.waits && !c.over {
 		return ended, errors.Join(errEarlyEnd, err)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Hold is connections that idle until they are asked, which may be very many: one costs a descriptor and nothing else.
+// Hold holds connections that are idle until asked. There may be very many, because each costs only a descriptor.
 type Hold struct {
 	to      syscall.SockaddrInet4
 	request []byte
@@ -19,17 +19,17 @@ type Hold struct {
 	buf     []byte
 }
 
-// holdPatience is how long an answer is waited for.
+// holdPatience is how long a Hold waits for a response.
 const holdPatience = 20 * time.Second
 
-// NewHold returns a hold of no connections to address, which will be asked with the request. Those of different holds to
-// one address are to differ in first.
+// NewHold returns a Hold without connections. request is sent to address whenever a connection is asked. If several
+// Holds connect to the same address, each needs another value of first.
 func NewHold(address string, request []byte, first int) (*Hold, error) {
 	to, err := Resolve(address)
 	return &Hold{to: to, request: request, first: first, buf: make([]byte, 16<<10)}, err
 }
 
-// Open makes n more connections, and asks each once.
+// Open opens n more connections and sends one request on each.
 func (h *Hold) Open(n int) error {
 	patience := syscall.NsecToTimeval(int64(holdPatience))
 	for range n {
@@ -48,18 +48,18 @@ func (h *Hold) Open(n int) error {
 	return nil
 }
 
-// Ask asks n connections at once, picked at random, and returns how long it takes until all have their answers.
+// Ask sends a request on n random connections at once, and returns how long it takes until all have a response.
 func (h *Hold) Ask(n int, random *rand.Rand) (time.Duration, error) {
 	picked := random.Perm(len(h.fds))[:min(n, len(h.fds))]
 	start := time.Now()
 	for _, i := range picked {
 		if err := h.send(h.fds[i]); err != nil {
-			return 0, fmt.Errorf("load: connection %d has not lived: %w", i, err)
+			return 0, fmt.Errorf("load: connection %d is broken: %w", i, err)
 		}
 	}
 	for _, i := range picked {
 		if err := h.receive(h.fds[i]); err != nil {
-			return 0, fmt.Errorf("load: connection %d has not lived: %w", i, err)
+			return 0, fmt.Errorf("load: connection %d is broken: %w", i, err)
 		}
 	}
 	return time.Since(start), nil
@@ -73,7 +73,7 @@ func (h *Hold) send(fd int) error {
 	return err
 }
 
-// receive reads one answer of 2xx.
+// receive reads one 2xx response.
 func (h *Hold) receive(fd int) error {
 	for got := 0; ; {
 		n := 0
@@ -97,7 +97,7 @@ func (h *Hold) receive(fd int) error {
 	}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (h *Hold) Close() {
 	for _, fd := range h.fds {
 		syscall.Close(fd)

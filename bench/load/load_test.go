@@ -53,7 +53,7 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// serve starts a server that counts its connections, and returns where.
+// serve starts a server that counts its connections, and returns its address.
 func serve(t *testing.T, h http.HandlerFunc) (address string, conns *atomic.Int64) {
 	conns = new(atomic.Int64)
 	s := httptest.NewUnstartedServer(h)
@@ -67,7 +67,7 @@ func serve(t *testing.T, h http.HandlerFunc) (address string, conns *atomic.Int6
 	return s.Listener.Addr().String(), conns
 }
 
-// runFor runs a load until it has done so many requests.
+// runFor runs a load until this many requests are done.
 func runFor(t *testing.T, p Plan, requests int) (r Result) {
 	t.Helper()
 	l, err := New(p)
@@ -138,7 +138,7 @@ func TestRateAndShares(t *testing.T) {
 	}
 }
 
-// TestGrain has requests sent together that become due while the load sleeps, and none of them left out.
+// TestGrain shows that requests that become due while the load sleeps are sent together, and that none is left out.
 func TestGrain(t *testing.T) {
 	const grain = 20 * time.Millisecond
 	address, _ := serve(t, ok)
@@ -152,7 +152,7 @@ func TestGrain(t *testing.T) {
 	}
 }
 
-// TestLatencyCountsFromWhenARequestWasDue has a server that stands still while requests become due.
+// TestLatencyCountsFromWhenARequestWasDue uses a server that stalls while requests become due.
 func TestLatencyCountsFromWhenARequestWasDue(t *testing.T) {
 	var served atomic.Int64
 	const pause = 300 * time.Millisecond
@@ -186,7 +186,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestLost shows that what goes wrong is counted.
+// TestLost shows that failures are counted.
 func TestLost(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -221,7 +221,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A connection that the server ends with an answer, without saying so, is not asked again.
+// A connection that the server closes after a response without announcing it is not used again.
 func TestEndBehindAnAnswer(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 	for _, test := range []struct {
@@ -282,7 +282,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// A load that has fallen behind sends as much as it can, however much is due.
+// A load that has fallen behind sends as fast as it can, however many requests are due.
 func TestBacklog(t *testing.T) {
 	address, _ := serve(t, ok)
 	plan := Plan{Address: address, Conns: 8, Kinds: []Kind{{Name: "get", Octets: Get("/")}}}
@@ -303,7 +303,7 @@ func TestBacklog(t *testing.T) {
 		return float64(done) / r.Seconds
 	}
 	free := rate()
-	plan.Rate = 3e6 // more than are answered, fewer than can be thought up
+	plan.Rate = 3e6 // more than the server can handle, fewer than the load can generate
 	if behind := rate(); behind < free/10 {
 		t.Errorf("%.0f requests/s, and %.0f when millions are due", free, behind)
 	}

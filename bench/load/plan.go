@@ -1,55 +1,57 @@
 //go:build linux
 
-// Package load puts a server under load from one thread, over epoll, and says what became of each request.
+// Package load puts a server under load from one thread with epoll, and reports the outcome of each request. A [Plan]
+// says what to send, [Load] runs it, and [Result] holds the outcome. A [Hold] keeps idle connections.
+//
+// If a plan has a rate, requests are sent when they are due, however slow the responses are, and latencies count from
+// that moment. A server that stalls is thus also charged for the requests that a waiting client would not have sent
+// meanwhile.
 //
 //	plan.go        what is sent, and how often
-//	run.go         the loop: when what is sent, on which connection
-//	conn.go        one connection: what was asked, what comes back
-//	answer.go      how long an answer is
-//	result.go      what came of it
-//	hold.go        connections that do nothing until they are asked to
+//	run.go         the loop: which request is sent when on which connection
+//	conn.go        one connection: its request and response
+//	answer.go      the length of a response
+//	result.go      the outcome
+//	hold.go        idle connections
 //	process.go     loads and holds in processes of their own
-//	socket.go      sockets, and the calls that package syscall has no names for
-//
-// With a rate, requests are sent when they are due, however slow answers are, and latencies count from then: a server
-// that stalls is not spared the requests that a waiting client would not have sent meanwhile.
+//	socket.go      sockets, and system calls that package syscall lacks
 package load
 
 import "time"
 
-// Plan is what to send. It is plain data, so that another process can be told.
+// Plan says what to send. It is plain data, so it can be passed to another process.
 type Plan struct {
-	Address string  // of the server, IPv4 and port
+	Address string  // IPv4 address and port of the server
 	Conns   int     // keep-alive connections
-	Rate    float64 // requests a second, at random moments; 0: each connection asks again when it has its answer
-	PerConn int     // a connection is closed after so many requests, and another one made; 0: never
-	Churn   float64 // besides, so many connections a second are made for one request of the first kind, and closed
+	Rate    float64 // requests per second, at random moments; 0: each connection sends the next request after its response
+	PerConn int     // number of requests after which a connection is closed and replaced; 0: never
+	Churn   float64 // additional connections per second that carry one request of the first kind and are closed
 	Kinds   []Kind
-	Seed    uint64 // of all choices
+	Seed    uint64 // seed of all random choices
 
-	// Grain is how long the load sleeps between two looks at what is due and what was answered, so that it does several things
-	// at once. Without it there is a look for each: that is exact, and at high rates keeps a processor so busy that whatever
-	// interrupts the load leaves it behind for long. Latencies are as much longer.
+	// Grain is how long the load sleeps between two looks at due requests and responses, so that it handles several
+	// at once. Latencies grow by up to Grain. If Grain is 0, there is a look for each event. That is exact, but at
+	// high rates it keeps a processor so busy that the load falls behind for long after any interruption.
 	Grain time.Duration
 }
 
 // Kind is a kind of request.
 type Kind struct {
 	Name   string
-	Share  float64 // of the requests, relative to the other kinds
+	Share  float64 // share of the requests, relative to the other kinds
 	Octets []byte
 	After  After
 }
 
-// After is what follows a request.
+// After says what happens after a request.
 type After int
 
 const (
-	Keep    After = iota // an answer of 2xx; the connection lives on
-	Refusal              // an answer of 4xx, and the end
-	Shut                 // the client closes for writing; an answer of 2xx, and the end
+	Keep    After = iota // a 2xx response; the connection stays open
+	Refusal              // a 4xx response; the server closes
+	Shut                 // the client half-closes; a 2xx response; the server closes
 	Reset                // the client resets the connection at once
 )
 
-// Get is a GET request.
+// Get returns a GET request.
 func Get(path string) []byte { return []byte("GET " + path + " HTTP/1.1\r\nHost: load.test\r\n\r\n") }

@@ -12,23 +12,23 @@ import (
 	"github.com/gallop-http/gallop/bench/child"
 )
 
-// Roles are those of processes that run plans, and hold connections. A program that starts them gives these to
-// child.Play.
+// Roles are the roles of processes that run plans or hold connections. A program that starts such processes passes
+// Roles to child.Play.
 var Roles = child.Roles{"load": playLoad, "hold": playHold}
 
 // Process is a load in a process of its own.
 type Process struct{ *child.Process }
 
-// Command prepares a process that runs a plan.
+// Command returns a command that runs a plan.
 func Command(p Plan) (*exec.Cmd, error) { return child.Command("load", p) }
 
-// Start starts a load that Command has prepared, and waits until its connections are made.
+// Start starts a load that Command has returned, and waits until its connections are open.
 func Start(cmd *exec.Cmd) (Process, error) {
 	p, err := child.StartReady(cmd)
 	return Process{p}, err
 }
 
-// Take returns what has come of the load since the last Take.
+// Take returns the result of the load since the last Take.
 func (p Process) Take() (r Result, err error) { return r, p.Ask("take", &r) }
 
 // playLoad is the main function of a process that runs a plan.
@@ -45,10 +45,10 @@ func playLoad(config []byte) error {
 	return child.Obey("ready", func(string) any { return l.Take() })
 }
 
-// Holders are processes that hold connections together, more than one of them could.
+// Holders are several processes that hold connections, because one process could not hold all of them.
 type Holders []*child.Process
 
-// holdConfig is what a holder is told, and holdAnswer what it says to a command: "open N" or "ask N".
+// holdConfig is the configuration of a holder, and holdAnswer its reply to a command: "open N" or "ask N".
 type (
 	holdConfig struct {
 		Address string
@@ -61,7 +61,7 @@ type (
 	}
 )
 
-// StartHolders starts a holder for each address. It makes no connection yet.
+// StartHolders starts a holder for each address. It does not open connections yet.
 func StartHolders(addresses []string, request []byte) (h Holders, err error) {
 	for i, address := range addresses {
 		cmd, err := child.Command("hold", holdConfig{address, request, i << 20})
@@ -78,13 +78,13 @@ func StartHolders(addresses []string, request []byte) (h Holders, err error) {
 	return h, nil
 }
 
-// Open has each holder make n more connections, all at the same time.
+// Open makes each holder open n more connections, all at the same time.
 func (h Holders) Open(n int) error {
 	_, err := h.all("open", n)
 	return err
 }
 
-// Ask has each holder ask n of its connections, and returns how long it took the slowest until all were answered.
+// Ask sends requests on n connections of each holder. It returns the time until the slowest holder had all responses.
 func (h Holders) Ask(n int) (time.Duration, error) { return h.all("ask", n) }
 
 func (h Holders) all(command string, n int) (longest time.Duration, err error) {
@@ -105,14 +105,14 @@ func (h Holders) all(command string, n int) (longest time.Duration, err error) {
 	return longest, err
 }
 
-// Stop ends the holders and with them their connections.
+// Stop stops the holders, which closes their connections.
 func (h Holders) Stop() {
 	for _, p := range h {
 		p.Stop()
 	}
 }
 
-// playHold is a holder's main function.
+// playHold is the main function of a holder.
 func playHold(config []byte) error {
 	var c holdConfig
 	if err := json.Unmarshal(config, &c); err != nil {

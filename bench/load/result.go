@@ -11,22 +11,22 @@ import (
 	"github.com/gallop-http/gallop/bench/measure"
 )
 
-// Result is what came of a period.
+// Result holds the outcome of a period.
 type Result struct {
 	Seconds float64
 	Kinds   map[string]KindResult
-	Opened  int            // connections made
-	Closed  int            // by the server while nothing was asked of them
-	Errors  map[string]int // of requests that were lost, and of connections that could not be made
+	Opened  int            // connections opened
+	Closed  int            // idle connections that the server closed
+	Errors  map[string]int // errors of lost requests and of connections that could not be opened
 }
 
-// KindResult is what became of the requests of one kind.
+// KindResult holds the outcome of the requests of one kind.
 type KindResult struct {
 	Done, Lost                     int
-	P50, P90, P95, P99, P999, Most time.Duration // from when they were due to their answers
+	P50, P90, P95, P99, P999, Most time.Duration // from when they were due until the response
 }
 
-// Sum returns how many requests of all kinds were done, and lost.
+// Sum returns the numbers of requests of all kinds that were done and lost.
 func (r Result) Sum() (done, lost int) {
 	for _, k := range r.Kinds {
 		done += k.Done
@@ -35,7 +35,7 @@ func (r Result) Sum() (done, lost int) {
 	return done, lost
 }
 
-// period is a Result in the making. It is safe for concurrent use.
+// period collects a Result. It is safe for concurrent use.
 type period struct {
 	begun          time.Time
 	kinds          []kindPeriod

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Load is a load that can be run. All but Take and Stop belongs to Run.
+// Load runs a plan. All fields belong to Run, except those that Take and Stop use.
 type Load struct {
 	plan   Plan
 	to     syscall.SockaddrInet4
@@ -20,32 +20,32 @@ type Load struct {
 	start  time.Time
 
 	conns   map[int32]*conn // by descriptor
-	idle    []*conn         // from at on, the one that has been idle longest first
+	idle    []*conn         // idle connections from index at, longest idle first
 	at      int
-	waiting []time.Duration // requests that were due while no connection was idle, from served on, oldest first
+	waiting []time.Duration // due times of requests without an idle connection, from index served, oldest first
 	served  int
 	next    time.Duration // when the next request is due
-	churn   time.Duration // when the next connection for one request is
-	made    int           // connections
-	missing int           // connections that could not be made, tried again later
+	churn   time.Duration // when the next connection for a single request is due
+	made    int           // number of connections opened
+	missing int           // connections that could not be opened and are tried again later
 	buf     []byte
 
 	stopped atomic.Bool
 	now     atomic.Pointer[period]
 }
 
-// maxRate is of events with a time of their own: of more it would always be the next one's.
+// maxRate is the highest rate at which events differ in their times, which are in nanoseconds.
 const maxRate = float64(time.Second)
 
-// New makes a load and its connections.
+// New creates a load and opens its connections.
 func New(p Plan) (*Load, error) {
 	l := &Load{plan: p, random: rand.New(rand.NewPCG(p.Seed, 0)), conns: map[int32]*conn{}, buf: make([]byte, 64<<10)}
 	if len(p.Kinds) == 0 {
-		return nil, errors.New("load: a plan without requests")
+		return nil, errors.New("load: the plan has no requests")
 	}
 	for _, rate := range []float64{p.Rate, p.Churn} {
 		if !(rate >= 0 && rate <= maxRate) {
-			return nil, fmt.Errorf("load: a rate of %v a second", rate)
+			return nil, fmt.Errorf("load: rate of %v per second is out of range", rate)
 		}
 	}
 	l.now.Store(newPeriod(len(p.Kinds)))
@@ -67,15 +67,15 @@ func New(p Plan) (*Load, error) {
 	return l, nil
 }
 
-// Take returns what has come of the load since the last Take, or the beginning. It may be called while it runs.
+// Take returns the result since the last Take or the start. It may be called while the load runs.
 func (l *Load) Take() Result {
 	return l.now.Swap(newPeriod(len(l.plan.Kinds))).result(l.plan.Kinds)
 }
 
-// Stop ends Run. Requests under way are not waited for.
+// Stop ends Run without waiting for requests in flight.
 func (l *Load) Stop() { l.stopped.Store(true) }
 
-// glance is how often Run looks whether it is stopped, and whether missing connections can be made.
+// glance is how often Run checks whether it was stopped, and tries to open missing connections.
 const glance = 20 * time.Millisecond
 
 // Run puts the server under load until Stop is called, and closes the connections.
@@ -113,7 +113,7 @@ func (l *Load) close() {
 	syscall.Close(l.ep)
 }
 
-// sendDue sends what is due, and returns how long it is until something is.
+// sendDue sends what is due, and returns the time until the next request is due.
 func (l *Load) sendDue(now time.Duration) (pause time.Duration) {
 	pause = glance
 	if l.plan.Rate == 0 {
@@ -140,13 +140,13 @@ func (l *Load) sendDue(now time.Duration) (pause time.Duration) {
 	return pause
 }
 
-// gap is the time between two events that come at random, so many a second.
+// gap returns the random time between two events that happen at this rate per second.
 func (l *Load) gap(rate float64) time.Duration {
 	return time.Duration(l.random.ExpFloat64() / rate * float64(time.Second))
 }
 
-// serveWaiting gives requests that are due to connections that are idle. Those that wait may be many, if the server, or
-// this, has stood still for a while: what is done for each answer must not grow with their number.
+// serveWaiting sends due requests on idle connections. Many requests may wait if the server or this process stalled,
+// so the work for each response must not grow with their number.
 func (l *Load) serveWaiting() {
 	for l.served < len(l.waiting) {
 		c := l.takeIdle()
@@ -161,7 +161,7 @@ func (l *Load) serveWaiting() {
 	}
 }
 
-// takeIdle returns the connection that has been idle longest; nil if none is.
+// takeIdle returns the connection that has been idle longest, or nil.
 func (l *Load) takeIdle() *conn {
 	for l.at < len(l.idle) {
 		c := l.idle[l.at]
@@ -169,7 +169,7 @@ func (l *Load) takeIdle() *conn {
 		if l.at++; l.at >= 1024 && l.at > len(l.idle)/2 {
 			l.idle, l.at = append(l.idle[:0], l.idle[l.at:]...), 0
 		}
-		if l.conns[int32(c.fd)] == c { // it may have ended meanwhile
+		if l.conns[int32(c.fd)] == c { // it may have been closed meanwhile
 			return c
 		}
 	}
@@ -194,7 +194,7 @@ func (l *Load) ask(c *conn, due time.Duration) {
 	}
 }
 
-// pick chooses a kind by the shares.
+// pick chooses a kind according to the shares.
 func (l *Load) pick() int {
 	if len(l.plan.Kinds) == 1 {
 		return 0
@@ -212,7 +212,7 @@ func (l *Load) pick() int {
 	return 0
 }
 
-// ready reads from a connection that there was an event for.
+// ready reads from a connection that has an event.
 func (l *Load) ready(c *conn, all bool) {
 	what, err := c.read(&l.plan.Kinds[c.kind], l.buf, all)
 	switch {
@@ -230,7 +230,7 @@ func (l *Load) ready(c *conn, all bool) {
 	}
 }
 
-// again uses a connection for another request, or ends it.
+// again makes a connection idle, or closes it.
 func (l *Load) again(c *conn) {
 	switch {
 	case c.once || l.plan.PerConn > 0 && c.asked >= l.plan.PerConn:
@@ -260,7 +260,7 @@ func (l *Load) lose(c *conn, err error) {
 	l.drop(c, false)
 }
 
-// drop ends a connection, and makes another one for it unless it was for one request.
+// drop closes a connection. It opens a new one instead, unless the old one was for a single request.
 func (l *Load) drop(c *conn, reset bool) {
 	delete(l.conns, int32(c.fd))
 	if reset {
@@ -274,7 +274,7 @@ func (l *Load) drop(c *conn, reset bool) {
 	}
 }
 
-// replace makes the connections that are missing, as far as that is possible now.
+// replace opens missing connections, until one fails.
 func (l *Load) replace() {
 	for ; l.missing > 0; l.missing-- {
 		c, err := l.open(false)
@@ -286,7 +286,7 @@ func (l *Load) replace() {
 	}
 }
 
-// open makes a connection.
+// open opens a connection.
 func (l *Load) open(once bool) (*conn, error) {
 	fd, err := Connect(&l.to, l.made)
 	if err != nil {

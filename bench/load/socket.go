@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Resolve returns the address of a server as the system wants it.
+// Resolve converts the address of a server for system calls.
 func Resolve(address string) (to syscall.SockaddrInet4, err error) {
 	a, err := net.ResolveTCPAddr("tcp4", address)
 	if err == nil {
@@ -19,10 +19,10 @@ func Resolve(address string) (to syscall.SockaddrInet4, err error) {
 	return to, err
 }
 
-// sources is how many loopback addresses connections come from, so that no pair of addresses runs out of ports.
+// sources is the number of loopback addresses that connections use, so that no pair of addresses runs out of ports.
 const sources = 32
 
-// Connect makes the nth connection. On the loopback device it does not wait, unless the listener's queue is full.
+// Connect opens the nth connection. On the loopback device it does not wait, unless the listener's queue is full.
 func Connect(to *syscall.SockaddrInet4, nth int) (fd int, err error) {
 	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0); err != nil {
 		return -1, err
@@ -43,7 +43,7 @@ func Connect(to *syscall.SockaddrInet4, nth int) (fd int, err error) {
 	return fd, nil
 }
 
-// retry calls f until no signal interrupts it.
+// retry calls f until it is not interrupted by a signal.
 func retry(f func() error) error {
 	for {
 		if err := f(); err != syscall.EINTR {
@@ -58,23 +58,23 @@ func resetClose(fd int) {
 	syscall.Close(fd)
 }
 
-// keepTime has the kernel wake this thread when it asks to be, and not up to 50 µs later. The caller's goroutine stays
-// on the thread.
+// keepTime makes the kernel wake this thread exactly when it asked to be woken, and not up to 50 µs later. The
+// goroutine stays on the thread.
 func keepTime() {
 	const setTimerSlack = 29
 	runtime.LockOSThread()
 	syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0)
 }
 
-// sleep sleeps, with no more than this thread, and as exactly as keepTime has it.
+// sleep blocks the thread for d, as exactly as keepTime allows.
 func sleep(d time.Duration) {
 	limit := syscall.NsecToTimespec(int64(d))
-	_ = syscall.Nanosleep(&limit, nil) // a signal may end it
+	_ = syscall.Nanosleep(&limit, nil) // a signal may end it early
 }
 
-// wait waits for events, but no longer than d.
+// wait waits for events for at most d.
 func wait(ep int, events []syscall.EpollEvent, d time.Duration) int {
-	const epollPwait2 = 441 // on all architectures; epoll_wait knows no less than milliseconds
+	const epollPwait2 = 441 // on all architectures; epoll_wait only has a resolution of milliseconds
 	limit := syscall.NsecToTimespec(int64(max(d, 0)))
 	// The slice and limit live until the call returns.
 	n, _, errno := syscall.Syscall6(epollPwait2, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))),

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// Process is the id of a process, this one or another. What its methods return of a process that has ended is 0.
+// Process is the id of a process. If the process has ended, its methods return zero values.
 type Process int
 
 // tick is the unit of processor times in /proc on all architectures that Go runs on.
 const tick = 10 * time.Millisecond
 
-// CPU returns the processor time that the process has used since it began, all threads together: its own and the
-// kernel's for it.
+// CPU returns the CPU time of all threads since the process started: in user space and in the kernel.
 func (p Process) CPU() (user, system time.Duration) {
 	fields := p.stat()
 	if len(fields) < 13 {
@@ -27,7 +26,7 @@ func (p Process) CPU() (user, system time.Duration) {
 	return time.Duration(u) * tick, time.Duration(s) * tick
 }
 
-// Resident returns how many bytes of memory the process holds. Buffers of its sockets are not among them.
+// Resident returns the resident memory of the process in bytes, without socket buffers.
 func (p Process) Resident() int {
 	fields := strings.Fields(p.read("statm"))
 	if len(fields) < 2 {
@@ -37,19 +36,19 @@ func (p Process) Resident() int {
 	return pages * os.Getpagesize()
 }
 
-// Descriptors returns how many open files the process has.
+// Descriptors returns the number of open files of the process.
 func (p Process) Descriptors() int {
 	entries, _ := os.ReadDir(p.path("fd"))
 	return len(entries)
 }
 
-// Alive reports whether the process runs.
+// Alive reports whether the process is running.
 func (p Process) Alive() bool {
 	fields := p.stat()
 	return len(fields) > 0 && fields[0] != "Z"
 }
 
-// Children returns the processes that the process has started and that have not been waited for.
+// Children returns the child processes that were not waited for yet.
 func (p Process) Children() (children []Process) {
 	names, _ := filepath.Glob(p.path("task/*/children"))
 	for _, name := range names {
@@ -63,7 +62,8 @@ func (p Process) Children() (children []Process) {
 	return children
 }
 
-// stat returns the fields of /proc/PID/stat behind the program's name, which is in parentheses and may hold anything.
+// stat returns the fields of /proc/PID/stat after the program's name, which is in parentheses and may contain
+// anything.
 func (p Process) stat() []string {
 	text := p.read("stat")
 	return strings.Fields(text[strings.LastIndexByte(text, ')')+1:])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestProcess holds /proc's view of this process against what it does.
+// TestProcess compares /proc's view of this process with what the process does.
 func TestProcess(t *testing.T) {
 	self := Process(os.Getpid())
 	if !self.Alive() {
@@ -59,7 +59,7 @@ func TestProcessThatHasEnded(t *testing.T) {
 	if children := Process(os.Getpid()).Children(); !slices.Contains(children, p) {
 		t.Errorf("%v are said to be the children, %v is one", children, p)
 	}
-	if p.Alive() { // it is a zombie until it is waited for
+	if p.Alive() { // a zombie until it is waited for
 		t.Error("a zombie is said to run")
 	}
 	cmd.Wait()

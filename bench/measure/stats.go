@@ -1,4 +1,5 @@
-// Package measure computes what benches print, and reads from /proc what a process has used.
+// Package measure computes the statistics that benchmarks print, and reads from /proc what a process has used. On
+// Linux it also has a [Yardstick], which shows how fast the machine is at the moment.
 package measure
 
 import (
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-// Median returns the middle of the values, or the mean of the two in the middle; of none it is 0.
+// Median returns the middle value, the mean of the two middle values, or 0 if there are no values.
 func Median(values []float64) float64 {
 	v := slices.Sorted(slices.Values(values))
 	n := len(v)
@@ -19,7 +20,7 @@ func Median(values []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// Slope returns how much y grows with x, by least squares. It is 0 where x does not change.
+// Slope returns how much y grows with x, by least squares. It is 0 if x does not change.
 func Slope(x, y []float64) float64 {
 	var meanX, meanY float64
 	for i := range x {
@@ -37,8 +38,8 @@ func Slope(x, y []float64) float64 {
 	return covariance / variance
 }
 
-// Latencies is a histogram whose buckets are 1/16 of their value wide. The zero value is empty. It is safe for
-// concurrent use.
+// Latencies is a histogram of durations with a resolution of 1/16. The zero value is empty. It is safe for concurrent
+// use.
 type Latencies [64 * 16]atomic.Int64
 
 // Add counts d.
@@ -48,7 +49,7 @@ func (l *Latencies) Add(d time.Duration) {
 	l[shift*16+int(n>>shift)-16].Add(1)
 }
 
-// Merge adds all that other has counted.
+// Merge adds all counts of other.
 func (l *Latencies) Merge(other *Latencies) {
 	for i := range other {
 		if n := other[i].Load(); n != 0 {
@@ -57,7 +58,7 @@ func (l *Latencies) Merge(other *Latencies) {
 	}
 }
 
-// Count returns how many durations were counted.
+// Count returns the number of durations.
 func (l *Latencies) Count() int {
 	total := int64(0)
 	for i := range l {
@@ -66,7 +67,8 @@ func (l *Latencies) Count() int {
 	return int(total)
 }
 
-// Quantile returns what that part of the durations does not exceed, to 1/16; of none it is 0.
+// Quantile returns the duration that the share q of the durations does not exceed, with an error of at most 1/16. It
+// is 0 if there are no durations.
 func (l *Latencies) Quantile(q float64) time.Duration {
 	count := l.Count()
 	rank := min(max(int64(math.Ceil(q*float64(count)))-1, 0), int64(count)-1)

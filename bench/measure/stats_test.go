@@ -45,7 +45,7 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-// TestLatencies shows that quantiles are right to a sixteenth.
+// TestLatencies shows that quantiles are correct to within 1/16.
 func TestLatencies(t *testing.T) {
 	var l, sum Latencies
 	for d := time.Microsecond; d <= time.Millisecond; d += time.Microsecond {

@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Yardstick is a piece of work that is always the same: octets through a socket, and memory read, somewhat as a server
-// does it. The processor time it takes tells a machine that slows down from a server that does. It is made by
-// [NewYardstick].
+// Yardstick is a fixed piece of work that resembles a server's: it sends bytes through a socket and reads memory. Its
+// CPU time shows whether the machine has become slower, as opposed to the server. Create one with [NewYardstick].
 type Yardstick struct {
 	pair [2]int
 	data []byte
 }
 
-// NewYardstick makes a yardstick.
+// NewYardstick creates a yardstick.
 func NewYardstick() (*Yardstick, error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -25,18 +24,18 @@ func NewYardstick() (*Yardstick, error) {
 	}
 	data := make([]byte, 1<<20)
 	for i := range data {
-		data[i] = byte(i) // memory that was never written need not be there
+		data[i] = byte(i) // memory that was never written may not be allocated
 	}
 	return &Yardstick{pair, data}, nil
 }
 
-// Close gives the yardstick's two descriptors back.
+// Close closes the yardstick's two descriptors.
 func (y *Yardstick) Close() {
 	syscall.Close(y.pair[0])
 	syscall.Close(y.pair[1])
 }
 
-// Take does the work, a millisecond or so, and returns the processor time that it took. It is not for concurrent use.
+// Take does the work, which takes about a millisecond, and returns its CPU time. It is not safe for concurrent use.
 func (y *Yardstick) Take() (time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -63,7 +62,7 @@ func (y *Yardstick) Take() (time.Duration, error) {
 	return after - before, err
 }
 
-// threadTime is the processor time of the calling thread, to the nanosecond, which getrusage does not say.
+// threadTime returns the CPU time of the calling thread in nanoseconds; getrusage has only microseconds.
 func threadTime() (time.Duration, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)

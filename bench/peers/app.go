@@ -11,14 +11,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// App is what servers do with a request.
+// App says how servers handle requests.
 type App struct {
-	Handle   func(Context)    // in gallop and fasthttp
-	Standard http.HandlerFunc // in net/http's server
-	Web      func(*web.App)   // in gallop's framework: registers its routes; by default one for Handle
+	Handle   func(Context)    // for gallop and fasthttp
+	Standard http.HandlerFunc // for net/http's server
+	Web      func(*web.App)   // for gallop's framework: registers routes; nil means one route for Handle
 }
 
-// Context is what a *gallop.RequestCtx and a *fasthttp.RequestCtx have in common, as far as apps need it.
+// Context lists the methods that *gallop.RequestCtx and *fasthttp.RequestCtx have in common and that apps need.
 type Context interface {
 	Method() []byte
 	Path() []byte
@@ -39,7 +39,7 @@ func Query(ctx Context, name string) []byte {
 	return ctx.(*fasthttp.RequestCtx).QueryArgs().Peek(name)
 }
 
-// Field returns a field of the request.
+// Field returns a request header.
 func Field(ctx Context, name string) []byte {
 	if ctx, ok := ctx.(*gallop.RequestCtx); ok {
 		return ctx.Request.Header.Peek(name)
@@ -47,7 +47,7 @@ func Field(ctx Context, name string) []byte {
 	return ctx.(*fasthttp.RequestCtx).Request.Header.Peek(name)
 }
 
-// SetField sets a field of the response.
+// SetField sets a response header.
 func SetField(ctx Context, name string, value []byte) {
 	if ctx, ok := ctx.(*gallop.RequestCtx); ok {
 		ctx.Response.Header.SetBytesV(name, value)
@@ -56,7 +56,7 @@ func SetField(ctx Context, name string, value []byte) {
 	ctx.(*fasthttp.RequestCtx).Response.Header.SetBytesV(name, value)
 }
 
-// setBodyRaw sets the body of the response to one that is not copied.
+// setBodyRaw sets the response body without copying it.
 func setBodyRaw(ctx Context, body []byte) {
 	if ctx, ok := ctx.(*gallop.RequestCtx); ok {
 		ctx.Response.SetBodyRaw(body)
@@ -65,31 +65,31 @@ func setBodyRaw(ctx Context, body []byte) {
 	ctx.(*fasthttp.RequestCtx).Response.SetBodyRaw(body)
 }
 
-// Request is a request whose body was read, as [Simple] shows it to an app. Its bytes may not be kept.
+// Request is a request with its whole body, for apps of [Simple]. Its bytes are valid until the app returns.
 type Request struct {
 	Method, Path, Body []byte
 	field              func(name string) []byte
 }
 
-// Field returns a field of the request.
+// Field returns a request header.
 func (r Request) Field(name string) []byte { return r.field(name) }
 
-// Response is the answer to a request.
+// Response is the response of an app of [Simple].
 type Response struct {
 	Status  int
 	Fields  []ResponseField
-	Body    []byte // may be the request's
-	Static  bool   // the body never changes, and is sent without a copy where that is possible
-	Chunked bool   // it is sent as a stream of unknown length
+	Body    []byte // may be the request's body
+	Static  bool   // the body never changes, and is sent without a copy if the server supports that
+	Chunked bool   // send the body as a stream of unknown length
 }
 
-// ResponseField is a field of a response.
+// ResponseField is a response header.
 type ResponseField struct {
 	Name  string
 	Value []byte
 }
 
-// Simple makes an app of a function from requests to responses, where it does not matter what that costs.
+// Simple turns a function from requests to responses into an app, for uses in which its overhead does not matter.
 func Simple(answer func(Request) Response) App {
 	return App{
 		Handle: func(ctx Context) {
@@ -120,7 +120,7 @@ func Simple(answer func(Request) Response) App {
 	}
 }
 
-// write sends a response the way that net/http wants it.
+// write sends a response through net/http.
 func write(w http.ResponseWriter, r Response) {
 	for _, f := range r.Fields {
 		w.Header().Set(f.Name, string(f.Value))

@@ -9,12 +9,13 @@ import (
 	"unsafe"
 )
 
-// floor is the least that a server over epoll can do for a request: it is told of it, reads, and writes an answer that
-// lies ready. It looks at nothing that it has read: what comes in one read is one request. There is a loop for
-// each processor; each accepts for itself. What HTTP, handlers, timeouts and fairness cost is what others take more.
+// floor does the least that a server with epoll can do for a request: it waits for an event, reads, and writes a
+// constant response. It does not parse anything and treats each read as one request. There is a loop per processor,
+// and each loop accepts its own connections. The difference to the other servers is what HTTP, handlers, timeouts and
+// fairness cost.
 type floor struct{}
 
-// floorAnswer is what gallop answers the app hello with.
+// floorAnswer is the response of gallop to the app "hello".
 const floorAnswer = "HTTP/1.1 200 OK\r\nServer: gallop\r\nDate: Sat, 01 Jan 2000 00:00:00 GMT\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 
 func newFloor(App, Options) Server { return floor{} }
@@ -44,8 +45,8 @@ const (
 	exclusive     = 1 << 28
 )
 
-// floorLoop serves until epoll fails. It makes its calls without telling the scheduler, which has little else to do. What
-// they are given by unsafe pointers is alive and stays in its place, since it is used again.
+// floorLoop serves until epoll fails. It makes system calls without telling the scheduler, which has little else to
+// do. The memory behind its unsafe pointers stays alive and in place because it is used again afterwards.
 func floorLoop(listener int) {
 	ep, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
@@ -58,7 +59,7 @@ func floorLoop(listener int) {
 	for {
 		n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(&events)), uintptr(len(events)), ^uintptr(0), 0, 0)
 		if errno == syscall.EINTR {
-			runtime.Gosched() // the scheduler asks for the processor, though it was not told that it is not needed
+			runtime.Gosched() // the scheduler preempts this goroutine from time to time anyway
 		} else if errno != 0 {
 			return
 		}

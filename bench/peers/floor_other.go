@@ -14,4 +14,6 @@ func newFloor(App, Options) Server { return floor{} }
 
 func (floor) Shutdown(context.Context) error { return nil }
 
-func (floor) Serve(net.Listener) error { return errors.New("peers: the floor is an epoll loop") }
+func (floor) Serve(net.Listener) error {
+	return errors.New("peers: the floor needs Linux, because it is an epoll loop")
+}

@@ -41,7 +41,7 @@ func newGallopWeb(app App, o Options) Server {
 	return withOptions(s, o)
 }
 
-// withOptions sets what of the options concerns gallop.
+// withOptions sets the options that concern gallop.
 func withOptions(s *gallop.Server, o Options) gallopServer {
 	if o.Logger != nil {
 		s.Logger = o.Logger
@@ -51,7 +51,8 @@ func withOptions(s *gallop.Server, o Options) gallopServer {
 
 func (s gallopServer) Shutdown(ctx context.Context) error { return s.ShutdownWithContext(ctx) }
 
-// OnLoops reports whether a server of New has served requests on event loops, and what these have done.
+// OnLoops returns the statistics of a server's event loops, and reports whether the server has served requests on
+// loops.
 func OnLoops(s Server) (gallop.LoopStats, bool) {
 	g, ok := s.(gallopServer)
 	if !ok {

@@ -21,7 +21,7 @@ func newNetHTTP(app App, o Options) Server {
 	return netHTTPServer{s}
 }
 
-// Serve returns no error after a Shutdown, as those of the others.
+// Serve returns nil after Shutdown, like the other servers.
 func (s netHTTPServer) Serve(ln net.Listener) error {
 	if err := s.Server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -29,7 +29,7 @@ func (s netHTTPServer) Serve(ln net.Listener) error {
 	return nil
 }
 
-// lineWriter is a Logger as an io.Writer.
+// lineWriter adapts a Logger to io.Writer.
 type lineWriter struct{ Logger }
 
 func (w lineWriter) Write(p []byte) (int, error) {

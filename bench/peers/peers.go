@@ -1,9 +1,10 @@
-// Package peers has the servers that benches compare. Each serves the same [App], which is written once: in one form for
-// gallop and fasthttp, whose contexts have the same methods, and in one for net/http.
+// Package peers provides the servers that benchmarks compare. All serve the same [App], which is written once in two
+// forms: one for gallop and fasthttp, whose contexts have the same methods, and one for net/http. [New] creates a
+// server by name.
 //
-//	peers.go    what a server is, and their list
-//	app.go      what they are asked to do
-//	gallop.go, fasthttp.go, nethttp.go, floor_*.go   one each
+//	peers.go    the interface of servers, and their list
+//	app.go      the apps that they serve
+//	gallop.go, fasthttp.go, nethttp.go, floor_*.go   one server each
 package peers
 
 import (
@@ -16,24 +17,24 @@ import (
 	"time"
 )
 
-// Server is one server. Serve does not return before the listener fails, or Shutdown is called.
+// Server is one server. Serve returns when the listener fails or Shutdown is called.
 type Server interface {
 	Serve(net.Listener) error
 	Shutdown(context.Context) error
 }
 
-// Options are what servers are made with besides what they do by themselves. The zero value changes nothing.
+// Options changes the defaults of servers. The zero value changes nothing.
 type Options struct {
-	Logger   Logger // nil: each writes where it likes
-	Timeouts bool   // fasthttp and net/http get the timeouts that gallop has by default
+	Logger   Logger // nil: the server's default logger
+	Timeouts bool   // give fasthttp and net/http the timeouts that gallop has by default
 }
 
-// Logger takes what servers complain about.
+// Logger receives the messages that servers log.
 type Logger interface {
 	Printf(format string, args ...any)
 }
 
-// The timeouts that the peers get with Options.Timeouts, as near to gallop's defaults as their fields allow.
+// Timeouts of the peers with Options.Timeouts. They are as close to gallop's defaults as the peers' fields allow.
 const (
 	headTimeout  = 10 * time.Second
 	writeTimeout = 30 * time.Second
@@ -47,17 +48,17 @@ var servers = map[string]func(App, Options) Server{
 	"gallop-web":        newGallopWeb,        // with the framework
 	"fasthttp":          newFasthttp,
 	"nethttp":           newNetHTTP,
-	"floor":             newFloor, // no HTTP: an event loop that answers whatever it reads
+	"floor":             newFloor, // no HTTP: an event loop that responds to everything it reads
 }
 
-// Names are those of all servers.
+// Names returns the names of all servers.
 func Names() string { return strings.Join(slices.Sorted(maps.Keys(servers)), ", ") }
 
-// New returns a server that does what the app says.
+// New returns a server that serves app.
 func New(name string, app App, o Options) (Server, error) {
 	start := servers[name]
 	if start == nil {
-		return nil, fmt.Errorf("there is no server %q, but %s", name, Names())
+		return nil, fmt.Errorf("unknown server %q; choose one of %s", name, Names())
 	}
 	return start(app, o), nil
 }

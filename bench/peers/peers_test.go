@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// echo answers with what it was asked, in every way that a Response has.
+// echo returns the request in every form that a Response supports.
 func echo(r Request) Response {
 	answer := Response{Status: 200, Fields: []ResponseField{{"X-Back", r.Field("X-There")}}, Body: r.Body}
 	switch string(r.Path) {
@@ -25,11 +25,11 @@ func echo(r Request) Response {
 	return answer
 }
 
-// TestServersAgree shows that a Simple app is the same on all servers: comparing them means something.
+// TestServersAgree shows that a Simple app behaves the same on all servers, so that comparing them makes sense.
 func TestServersAgree(t *testing.T) {
 	for name := range servers {
 		if name == "floor" {
-			continue // does not look at what it is asked
+			continue // does not parse requests
 		}
 		t.Run(name, func(t *testing.T) {
 			address := serve(t, name, Simple(echo))
@@ -64,7 +64,7 @@ func TestServersAgree(t *testing.T) {
 	}
 }
 
-// serve serves an app until the test ends, and returns where.
+// serve serves an app until the test ends, and returns its address.
 func serve(t *testing.T, name string, app App) (address string) {
 	t.Helper()
 	server, err := New(name, app, Options{Timeouts: true})

@@ -16,31 +16,31 @@ import (
 	"github.com/gallop-http/gallop/bench/child"
 )
 
-// attackConfig is what the judge tells an attacker's process.
+// attackConfig is the configuration that the judge sends to an attacker's process.
 type attackConfig struct {
 	Mode    string // a key of attacks
 	Address string
 	Conns   int
-	Rate    int           // new connections a second; 0 is as fast as they can be made
+	Rate    int           // new connections per second; 0 means as fast as possible
 	Opening []byte        // sent first on every connection
-	Drip    int           // then so many octets of Endless at a time
-	Every   time.Duration // between two drips; 0 drips nothing
-	Endless []byte        // repeated for ever
-	Cases   []floodCase   // of the mode "flood"; none connects and closes
-	Count   int           // the flood ends after so many; 0 means when it is told to
+	Drip    int           // number of bytes of Endless that are sent at a time afterwards
+	Every   time.Duration // pause between two drips; 0 sends no drips
+	Endless []byte        // repeated forever
+	Cases   []floodCase   // for the mode "flood"; without cases it connects and closes
+	Count   int           // connections of the flood; 0 means until it is stopped
 }
 
-// attackStat is what an attacker saw.
+// attackStat holds what an attacker saw.
 type attackStat struct {
 	Connected, Refused int
-	Gone               int           // connections that the server ended
-	First, Last        time.Duration // from a connection's beginning to its end, the shortest and the longest
-	Statuses           map[int]int   // of the first response on each connection that got one
+	Gone               int           // connections that the server closed
+	First, Last        time.Duration // shortest and longest lifetime of a connection
+	Statuses           map[int]int   // status of the first response, if there was one, on each connection
 	flooded
 }
 
-// attacks maps a mode to what happens on each connection until the server ends it or the attacker is told to stop. An
-// attack returns when its connection is over.
+// attacks maps a mode to what happens on each connection. An attack returns when the server closes the connection or
+// the attacker is told to stop.
 var attacks = map[string]func(*attacker, *net.TCPConn){
 	"drip": (*attacker).drip,
 	"sip":  (*attacker).sip,
@@ -49,15 +49,15 @@ var attacks = map[string]func(*attacker, *net.TCPConn){
 
 type attacker struct {
 	attackConfig
-	released atomic.Bool // the connections of the mode "hold" may end
+	released atomic.Bool // connections of the mode "hold" may end
 
 	mu    sync.Mutex
 	stat  attackStat
 	conns []net.Conn
 }
 
-// attackMain is the attacker's process. It answers each command with an attackStat, the first without being asked when
-// all connections are made.
+// attackMain runs the attacker's process. It replies to each command with an attackStat, and sends the first one
+// unasked when all connections are open.
 func attackMain(raw []byte) error {
 	a := &attacker{stat: attackStat{Statuses: map[int]int{}}}
 	if err := json.Unmarshal(raw, &a.attackConfig); err != nil {
@@ -86,7 +86,7 @@ func (a *attacker) snapshot() attackStat {
 	return s
 }
 
-// connect makes the connections and lets the attack begin on each as soon as it stands.
+// connect opens the connections. The attack begins on each as soon as it is open.
 func (a *attacker) connect() {
 	var wait sync.WaitGroup
 	var next atomic.Int64
@@ -150,11 +150,11 @@ func (a *attacker) release() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, c := range a.conns {
-		c.SetReadDeadline(time.Now().Add(-time.Second)) // wakes those that already have their response
+		c.SetReadDeadline(time.Now().Add(-time.Second)) // wakes the connections that already have their response
 	}
 }
 
-// drip sends the opening and then a few octets at a time, for ever.
+// drip sends the opening, and then a few bytes at a time forever.
 func (a *attacker) drip(c *net.TCPConn) {
 	var in [512]byte
 	sent, seen := 0, false
@@ -182,14 +182,14 @@ func (a *attacker) drip(c *net.TCPConn) {
 	}
 }
 
-// next is the drip that follows the first sent octets. The octets of Endless repeat; those of a request's head must
-// not, so that Endless is long enough for it.
+// next returns the drip that follows the first sent bytes. It repeats Endless. A request head must not be repeated,
+// so for heads Endless is long enough for the whole attack.
 func (a *attacker) next(sent int) []byte {
 	start := sent % len(a.Endless)
 	return a.Endless[start:min(start+a.Drip, len(a.Endless))]
 }
 
-// sip sends the opening and then reads the response a few octets at a time, over a connection with a small window.
+// sip sends the opening and reads the response a few bytes at a time, over a connection with a small window.
 func (a *attacker) sip(c *net.TCPConn) {
 	if _, err := c.Write(a.Opening); err != nil {
 		return
@@ -207,7 +207,7 @@ func (a *attacker) sip(c *net.TCPConn) {
 	}
 }
 
-// hold sends the opening, reads a response and holds the connection until it is released.
+// hold sends the opening, reads a response and keeps the connection open until it is released.
 func (a *attacker) hold(c *net.TCPConn) {
 	if _, err := c.Write(a.Opening); err != nil {
 		return
@@ -226,13 +226,13 @@ func (a *attacker) hold(c *net.TCPConn) {
 	}
 }
 
-// An attackers is one attack, spread over as many processes as its descriptors need.
+// attackers are the processes of one attack. Their number depends on the descriptors that the attack needs.
 type attackers []*child.Process
 
-// connsPerProcess leaves room under the usual limit of descriptors.
+// connsPerProcess leaves room below the usual limit of descriptors.
 const connsPerProcess = 10_000
 
-// attack starts processes for all connections of the configuration and waits until they are made.
+// attack starts processes for all connections of the configuration and waits until the connections are open.
 func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
 	var as attackers
 	for _, part := range config.split() {
@@ -253,7 +253,7 @@ func (t *trial) attack(config attackConfig) (attackers, attackStat, error) {
 	return as, sum, err
 }
 
-// split returns what each of the processes is told.
+// split returns the configuration of each process.
 func (c attackConfig) split() (parts []attackConfig) {
 	processes := (c.Conns + connsPerProcess - 1) / connsPerProcess
 	for left := c.Conns; left > 0; left -= connsPerProcess {
@@ -265,15 +265,15 @@ func (c attackConfig) split() (parts []attackConfig) {
 	return parts
 }
 
-// complete says what is missing where not all connections could be made: with fewer, an attack proves less.
+// complete returns an error if not all connections could be opened, because an attack with fewer proves less.
 func (c attackConfig) complete(sum attackStat) error {
 	if sum.Connected < c.Conns {
-		return fmt.Errorf("only %d of %d connections could be made", sum.Connected, c.Conns)
+		return fmt.Errorf("only %d of %d connections could be opened", sum.Connected, c.Conns)
 	}
 	return nil
 }
 
-// tell sends a command to each process and sums what they answer.
+// tell sends a command to each process and returns the sum of the replies.
 func (as attackers) tell(command string) (attackStat, error) {
 	for _, p := range as {
 		if err := p.Tell(command); err != nil {

@@ -8,8 +8,8 @@ import (
 	"net"
 )
 
-// bareServer is the least that a server can do with a connection: it reads once, refuses, and lingers. It shows how
-// many connections the machine can open and close a second with the attackers on it.
+// bareServer does the least that a server can do with a connection: it reads once, refuses, and lingers. It shows how
+// many connections per second the machine can open and close while the attackers run on it.
 type bareServer struct{}
 
 func (bareServer) Serve(ln net.Listener) error {

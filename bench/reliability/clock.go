@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// clockJumps is R20. A process's wall clock cannot be moved from outside: the runtime reads it without the C library
-// that libfaketime replaces, and moving the machine's would disturb its other users. What the goal asks is proved by
-// the root package's clock tests, which run a server in virtual time; they run here.
+// clockJumps is R20. The wall clock of a Go process cannot be moved from outside, because the runtime reads it
+// without the C library that libfaketime replaces. Moving the machine's clock would disturb its other users. So this
+// scenario runs the clock tests of the root package, which prove the goal with a server in virtual time.
 func clockJumps(t *trial) error {
 	if t.Server != "gallop" {
 		t.count("only gallop has tests for it")

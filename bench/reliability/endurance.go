@@ -19,13 +19,13 @@ import (
 // The load of R8.
 const (
 	enduranceConns = 10_000
-	enduranceChurn = 500 // connections a second
-	enduranceShare = .7  // of what the server can do
-	enduranceFault = .01 // of the requests
+	enduranceChurn = 500 // new connections per second
+	enduranceShare = .7  // share of the highest rate that the server can serve
+	enduranceFault = .01 // share of faulty requests
 	enduranceGrain = 100 * time.Microsecond
 )
 
-// enduranceKinds are requests of which one in a hundred is faulty, in one of four ways.
+// enduranceKinds returns the requests. One in a hundred is faulty, in one of four ways.
 func enduranceKinds() []load.Kind {
 	const faults = 4
 	whole := get("/ok/1")
@@ -38,10 +38,12 @@ func enduranceKinds() []load.Kind {
 	}
 }
 
-// endurance is R8: a steady load of 70 % of what the server can do, on many connections, with others that come and go,
-// and with faults. Nothing may grow: neither memory nor latency; nothing may be lost; and in the end everything has to
-// come back. What happens in the first window, in which buffers and tables grow to what they need, is not judged. Server and
-// load have a processor each: on a shared one what is measured is how they wait for each other.
+// endurance is R8. It puts a steady load of 70 % of the highest possible rate on many connections, opens and closes
+// other connections, and adds faulty requests. Memory and latency must not grow, no request may be lost, and in the
+// end all resources must be freed.
+//
+// The first window is not judged, because buffers and tables grow to their size in it. Server and load have a
+// processor each. On a shared one the figures would show how the two wait for each other.
 func endurance(t *trial) error {
 	windows := t.pick(24, 60)
 	window := time.Duration(t.pick(8, 60)) * time.Second
@@ -94,10 +96,10 @@ func endurance(t *trial) error {
 	return t.requireBack(s, before, open)
 }
 
-// byChance returns how likely chance makes windows as different as these, which are the same otherwise, by the test of Mann and
-// Whitney. Slowest requests are those that the machine has kept waiting: their times differ by a factor of ten and more from
-// window to window, so that medians of a few windows differ, too. It says how to read a verdict, and does not change it: what
-// is not certain to have grown may have grown.
+// byChance returns the probability that chance alone makes equal windows as different as these, by the Mann-Whitney U
+// test. The slowest requests are those that the machine delayed. Their times differ by a factor of ten and more
+// between windows, so medians of a few windows differ, too. The probability helps to read a verdict and does not
+// change it: growth that is not certain still counts as growth.
 func byChance(early, late []float64) float64 {
 	sample := func(of []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(of), &benchmath.DefaultThresholds)
@@ -105,10 +107,10 @@ func byChance(early, late []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(early), sample(late)).P
 }
 
-// peak is the highest rate, within a twentieth, at which requests that are sent when they are due, with the faults and the
-// connections besides, do not have to wait. As fast as answers come, more are answered: then requests come together, and
-// each costs both sides less. 70 % of that rate can be all that load and server, on one machine, bear of requests that come
-// one by one.
+// peak returns the highest rate, to within 5 %, at which requests do not wait if each is sent when it is due, with
+// faults and new connections in between. Sending as fast as responses arrive reaches a higher rate, because requests
+// then arrive together and each costs both sides less. So 70 % of that higher rate could already be the most that
+// load and server on one machine handle with single requests.
 func peak(p load.Plan) (float64, error) {
 	p.Rate = 0
 	most, _, err := try(p)
@@ -134,11 +136,11 @@ func peak(p load.Plan) (float64, error) {
 	return least, nil
 }
 
-// longWait is how long half of the requests wait for their answers if more come than can be answered.
+// longWait is how long half of the requests wait if more arrive than the server can handle.
 const longWait = 20 * time.Millisecond
 
-// try puts the server under load for a while, and returns how many requests a second it has answered, and how long half of the good
-// ones have taken.
+// try puts the server under load for a while. It returns the responses per second and the median latency of the good
+// requests.
 func try(p load.Plan) (rate float64, half time.Duration, err error) {
 	l, err := startLoad(p)
 	if err != nil {
@@ -153,7 +155,7 @@ func try(p load.Plan) (rate float64, half time.Duration, err error) {
 	r, err := l.Take()
 	done, _ := r.Sum()
 	if err == nil && done == 0 {
-		err = fmt.Errorf("no request was answered: %v", r.Errors)
+		err = fmt.Errorf("no request got a response: %v", r.Errors)
 	}
 	return float64(done) / r.Seconds, r.Kinds["good"].P50, err
 }
@@ -169,13 +171,13 @@ func startLoad(p load.Plan) (l load.Process, err error) {
 	return load.Start(cmd)
 }
 
-// endured is what R8 has seen, window by window.
+// endured holds what R8 measured, one entry per window.
 type endured struct {
 	done, lost int
 	slowest    []float64 // 99.9th percentile of the good requests, in nanoseconds
-	resident   []float64 // octets
-	cost       []float64 // CPU time of the server a request, in nanoseconds
-	yardstick  []float64 // CPU time of a piece of work that has nothing to do with the server, in nanoseconds
+	resident   []float64 // bytes
+	cost       []float64 // the server's CPU time per request, in nanoseconds
+	yardstick  []float64 // CPU time of work that is unrelated to the server, in nanoseconds
 }
 
 func (t *trial) endure(s *server, p load.Plan, windows int, window time.Duration) (e endured, err error) {
@@ -222,7 +224,7 @@ func (t *trial) endure(s *server, p load.Plan, windows int, window time.Duration
 	return e, nil
 }
 
-// sleepMeasuring sleeps, and returns the median of what the yardstick took meanwhile.
+// sleepMeasuring sleeps, and returns the median of the yardstick's times meanwhile.
 func sleepMeasuring(d time.Duration) (time.Duration, error) {
 	const times = 32
 	y, err := measure.NewYardstick()
@@ -242,8 +244,8 @@ func sleepMeasuring(d time.Duration) (time.Duration, error) {
 	return time.Duration(measure.Median(took)), nil
 }
 
-// requireBack holds the server's goroutines and descriptors against those that it had before. A server may keep the
-// goroutines of connections for the next ones, for a while.
+// requireBack checks that the server's goroutines and descriptors return to their numbers before the load. A server
+// may keep idle goroutines for the next connections for a while.
 func (t *trial) requireBack(s *server, before serverStat, open int) error {
 	const patience = 25 * time.Second
 	for start := time.Now(); ; time.Sleep(500 * time.Millisecond) {

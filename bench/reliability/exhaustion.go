@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// exhaustion is R15: a server that may have 256 descriptors meets 2,000 clients, and one that should get along with
-// 64 MiB meets 10,000 connections.
+// exhaustion is R15. A server with 256 descriptors meets 2,000 clients, and a server with a memory limit of 64 MiB
+// meets 10,000 connections.
 func exhaustion(t *trial) error {
 	if err := fewDescriptors(t); err != nil {
 		return fmt.Errorf("descriptors: %w", err)
@@ -19,8 +19,9 @@ func exhaustion(t *trial) error {
 	return nil
 }
 
-// fewDescriptors lets clients take all descriptors of the server and hold them. The rest wait in the listener's queue;
-// the server may not spin meanwhile, and when the first let go, everybody has to be served.
+// fewDescriptors lets clients occupy all descriptors of the server. The remaining clients wait in the listener's
+// queue. The server must not spin meanwhile. When the first clients close their connections, all others have to be
+// served.
 func fewDescriptors(t *trial) error {
 	const clients, limit = 2000, 256
 	s, err := t.serveAlone(limit)
@@ -51,7 +52,7 @@ func fewDescriptors(t *trial) error {
 	}
 	err = s.answers()
 	recovery := time.Since(released)
-	t.require(err == nil, "no answer after the descriptors came back: %v", err)
+	t.require(err == nil, "no response after descriptors were free again: %v", err)
 	for held.Gone < clients && time.Since(released) < 15*time.Second {
 		time.Sleep(50 * time.Millisecond)
 		if held, err = as.tell("stat"); err != nil {
@@ -59,14 +60,14 @@ func fewDescriptors(t *trial) error {
 		}
 	}
 	dropped := clients - held.Statuses[200] - held.Statuses[503]
-	t.logf("recovered: a new client was answered after %v, the last old one after %v, statuses %v", round(recovery), round(time.Since(released)), held.Statuses)
+	t.logf("recovered: a new client got its response after %v, the last waiting one after %v, statuses %v", round(recovery), round(time.Since(released)), held.Statuses)
 	t.count("exhausted CPU %.1f %%, recovery %v, %d of %d served", share, round(recovery), held.Statuses[200], clients)
 	t.requireTime(recovery, time.Second, "recovery")
-	t.require(dropped == 0, "%d clients were dropped without an answer", dropped)
+	t.require(dropped == 0, "%d clients were dropped without a response", dropped)
 	return nil
 }
 
-// answers asks the server once, over a connection of its own.
+// answers sends one request over a new connection and checks the response.
 func (s *server) answers() error {
 	c, err := dial(s.address, 0)
 	if err != nil {
@@ -80,8 +81,8 @@ func (s *server) answers() error {
 	return err
 }
 
-// littleMemory parks connections on a server whose collector aims at 64 MiB. The connections need more than that on
-// most servers; then the collector may not eat the processor.
+// littleMemory parks connections on a server with GOMEMLIMIT=64MiB. On most servers the connections need more memory;
+// the collector must not use up the processor then.
 func littleMemory(t *trial) error {
 	const conns = 10_000
 	s, err := t.serveAlone(0, "GOMEMLIMIT=64MiB")

@@ -17,16 +17,16 @@ import (
 	"github.com/gallop-http/gallop/bench/load"
 )
 
-// A floodCase is a request and the statuses that may answer it.
+// floodCase is a request with the statuses that are allowed in response.
 type floodCase struct {
 	ID       string
 	Raw      []byte
-	Statuses []int // 0 allows to close the connection without a response
+	Statuses []int // 0 allows the server to close the connection without a response
 }
 
-// flooded is what came of a flood.
+// flooded counts the outcomes of a flood.
 type flooded struct {
-	Answered   int // with a status of the case's, and closed
+	Answered   int // got an allowed status, and was closed
 	Wrong      int // any other response
 	Silent     int // closed or reset without a response
 	Stuck      int // not closed after floodPatience
@@ -48,7 +48,7 @@ func (f *flooded) add(other flooded) {
 	}
 }
 
-// worst names the cases that went wrong most often.
+// worst names the cases that failed most often.
 func (f flooded) worst() string {
 	ids := slices.SortedFunc(maps.Keys(f.WrongCases), func(a, b string) int { return f.WrongCases[b] - f.WrongCases[a] })
 	text := strings.Join(ids[:min(len(ids), 8)], " ")
@@ -59,21 +59,21 @@ func (f flooded) worst() string {
 }
 
 func (f flooded) String() string {
-	return fmt.Sprintf("%d in order, %d wrong, %d without an answer, %d not closed, %d not sent", f.Answered, f.Wrong, f.Silent, f.Stuck, f.Failed)
+	return fmt.Sprintf("%d correct, %d wrong, %d without a response, %d not closed, %d not sent", f.Answered, f.Wrong, f.Silent, f.Stuck, f.Failed)
 }
 
-// floodPatience is how long a connection may take from its beginning to its end.
+// floodPatience is the maximum lifetime of a connection.
 const floodPatience = 5 * time.Second
 
-// A flood keeps a number of connections busy from one thread: connect, send a case, read until the end, again. It uses
-// the system calls themselves, because two cores have to carry the server, too.
+// flood keeps a number of connections busy from one thread: connect, send a case, read to the end, again. It makes
+// system calls directly, because the server runs on the same two cores.
 type flood struct {
 	*attacker
 	poll    int
 	to      syscall.SockaddrInet4
 	slots   map[int32]*floodSlot // by descriptor
-	missing int                  // connections that could not be made, to be tried again at the next sweep
-	made    int                  // connections
+	missing int                  // connections that could not be opened; the next sweep tries again
+	made    int                  // number of connections opened
 	buffer  [4096]byte
 }
 
@@ -83,7 +83,7 @@ type floodSlot struct {
 	status int
 }
 
-// startFlood starts two threads of flooding and returns what stops them.
+// startFlood starts two flooding threads and returns a function that stops them.
 func startFlood(a *attacker) (stop func()) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
@@ -135,7 +135,7 @@ func (f *flood) run(conns int, done <-chan struct{}) {
 	}
 }
 
-// open begins the next connection, unless the flood has had its number of them.
+// open opens the next connection, unless the flood has opened all of them.
 func (f *flood) open() {
 	f.mu.Lock()
 	enough := f.Count > 0 && f.stat.total() >= f.Count
@@ -153,12 +153,12 @@ func (f *flood) open() {
 	f.slots[int32(fd)] = &floodSlot{floodCase: c, start: time.Now()}
 }
 
-// made is how many connections the server has ended, with an answer or without.
+// made returns how many connections the server closed, with or without a response.
 func (f *flooded) made() int { return f.Answered + f.Wrong + f.Silent }
 
 func (f *flooded) total() int { return f.Answered + f.Wrong + f.Silent + f.Stuck + f.Failed }
 
-// send connects and sends. On the loopback device neither waits.
+// send connects and sends. On the loopback device neither call waits.
 func (f *flood) send(request []byte) (int, error) {
 	f.made++
 	fd, err := load.Connect(&f.to, f.made)
@@ -178,7 +178,7 @@ func (f *flood) send(request []byte) (int, error) {
 	return fd, nil
 }
 
-// read takes what has arrived, and begins the next connection when this one is at its end.
+// read reads what has arrived, and opens the next connection when this one is closed.
 func (f *flood) read(fd int32) {
 	slot := f.slots[fd]
 	for slot != nil {
@@ -198,7 +198,7 @@ func (f *flood) read(fd int32) {
 	}
 }
 
-// statusOf is -1 for what is not a response.
+// statusOf returns the status code, or -1 if head is not the start of a response.
 func statusOf(head []byte) int {
 	if status, err := parseStatus(head); err == nil {
 		return status
@@ -232,7 +232,7 @@ func (f *flood) count(change func(*flooded)) {
 	f.mu.Unlock()
 }
 
-// sweep ends the connections that the server should have ended, and replaces those that could not be made.
+// sweep closes the connections that the server should have closed, and replaces those that could not be opened.
 func (f *flood) sweep() {
 	for fd, slot := range f.slots {
 		if time.Since(slot.start) > floodPatience {
@@ -246,7 +246,7 @@ func (f *flood) sweep() {
 	}
 }
 
-// storm connects and closes at once, with a reset, until it is told to stop: nothing but work for the one who accepts.
+// storm opens connections and resets them at once until it is stopped. The server's only work is accepting.
 func (f *flood) storm(done <-chan struct{}) {
 	for {
 		select {

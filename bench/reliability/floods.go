@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// badInput is R11: requests that have to be refused, at full speed on 256 connections, beside the good clients. What
-// bounds the rate is a TCP connection for each: about ten system calls of the attacker's and as many of the server's. How
-// much that is on this machine is measured first, on a server that does nothing else.
+// badInput is R11: 256 connections send requests that must be refused at full speed, while the good clients run. Each
+// request needs a TCP connection, which costs attacker and server about ten system calls each and limits the rate. A
+// server that does nothing else is measured first, to find that limit.
 func badInput(t *trial) error {
 	const goal = 50_000
 	cases, err := rejectCases()
@@ -58,13 +58,13 @@ func badInput(t *trial) error {
 	t.count("%.0f rejects/s of %d hoped for, a bare server makes %.0f here", rate, goal, bare)
 	f := last.sum
 	t.require(rejected > 0, "no request was rejected")
-	t.require(f.Wrong+f.Silent+f.Stuck == 0, "%d wrong, %d without an answer, %d not closed: %v", f.Wrong, f.Silent, f.Stuck, f.worst())
+	t.require(f.Wrong+f.Silent+f.Stuck == 0, "%d wrong, %d without a response, %d not closed: %v", f.Wrong, f.Silent, f.Stuck, f.worst())
 	t.require(last.stat.Heap < first.stat.Heap*11/10+4<<20, "heap grew from %d KiB to %d KiB", first.stat.Heap>>10, last.stat.Heap>>10)
 	t.requireLoaded(s.quiet, during)
 	return nil
 }
 
-// bareRate is how many connections a second the same flood gets from a server that only refuses.
+// bareRate returns how many connections per second the same flood reaches against a server that only refuses.
 func (t *trial) bareRate(cases []floodCase) (float64, error) {
 	ln, err := listen()
 	if err != nil {
@@ -87,19 +87,19 @@ func (t *trial) bareRate(cases []floodCase) (float64, error) {
 	return float64(sum.made()) / length.Seconds(), err
 }
 
-// requireLoaded is requireGood for an attack that takes all of the machine, its attackers' cores included: none may be
-// lost, and what becomes of the latency is only told.
+// requireLoaded is like requireGood for an attack that takes the whole machine, including the cores of the good
+// clients. No good request may be lost; the latency is only reported.
 func (t *trial) requireLoaded(quiet, s goodStat) {
 	t.logf("good clients, quiet:     %v", quiet)
 	t.logf("good clients, attacked:  %v", s)
 	t.count("good %d p99 %v (quiet %v)", len(s.latencies), round(s.quantile(.99)), round(quiet.quantile(.99)))
 	t.require(s.lost == 0, "%d good requests lost", s.lost)
-	t.require(len(s.latencies) > 0, "no good request answered")
+	t.require(len(s.latencies) > 0, "no good request succeeded")
 }
 
-// A floodPoint is how things stand at one moment of a flood.
+// floodPoint is the state at one moment of a flood.
 type floodPoint struct {
-	at   time.Duration // since the machine's monotonic clock began
+	at   time.Duration // since the start of the machine's monotonic clock
 	sum  attackStat
 	stat serverStat
 }
@@ -116,7 +116,7 @@ func (t *trial) floodFor(s *server, as attackers, d time.Duration) (p floodPoint
 	return p, err
 }
 
-// rejectCases reads the requests that every server has to refuse, those of them that are sent in one piece.
+// rejectCases reads the requests that every server must refuse, if they are sent in one piece.
 func rejectCases() ([]floodCase, error) {
 	_, here, _, _ := runtime.Caller(0)
 	f, err := os.Open(filepath.Join(filepath.Dir(here), "../../testdata/cases/h1-server-public.jsonl"))
@@ -150,7 +150,8 @@ func rejectCases() ([]floodCase, error) {
 	return cases, lines.Err()
 }
 
-// panics is R14: requests whose handler panics, beside the good clients. Only the connection that asked for it may end.
+// panics is R14: requests whose handler panics, while the good clients run. Only the connection of such a request may
+// be closed.
 func panics(t *trial) error {
 	s, err := t.besiege()
 	if err != nil {
@@ -182,7 +183,7 @@ func panics(t *trial) error {
 		t.require(false, "the first panic ended the process")
 		return nil
 	}
-	t.require(sum.Answered >= number && sum.Wrong+sum.Stuck+sum.Failed == 0, "of %d panics %d were answered in order: %v", number, sum.Answered, sum.flooded)
+	t.require(sum.Answered >= number && sum.Wrong+sum.Stuck+sum.Failed == 0, "of %d panics %d got a correct response: %v", number, sum.Answered, sum.flooded)
 	t.requireLoaded(s.quiet, during)
 
 	if err := t.requireBack(s.server, s.before, s.open); err != nil {

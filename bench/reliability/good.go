@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// goodTimeout is how long a well-behaved client waits for an answer before it counts the request as lost.
+// goodTimeout is how long a good client waits for a response before it counts the request as lost.
 const goodTimeout = 10 * time.Second
 
-// A goodLoad is a number of well-behaved clients on keep-alive connections which together send a steady rate of
-// requests and check each answer. A client that falls behind measures from when its request was due, so that a
-// stalled server is not spared the requests that were not sent meanwhile.
+// goodLoad is a number of well-behaved clients on keep-alive connections. Together they send a steady rate of
+// requests and check each response. Latency is measured from the moment when a request was due. A stalled server is
+// thus also charged for the requests that could not be sent meanwhile.
 type goodLoad struct {
 	address string
-	every   time.Duration // between two requests of one client
+	every   time.Duration // interval between two requests of one client
 	stop    chan struct{}
 	wait    sync.WaitGroup
 
@@ -28,9 +28,9 @@ type goodLoad struct {
 	now goodStat
 }
 
-// A goodStat is what became of the good requests of a period.
+// goodStat holds the results of the good requests of a period.
 type goodStat struct {
-	latencies []time.Duration // of those that were answered as they should
+	latencies []time.Duration // of the requests with a correct response
 	lost      int
 	errors    map[string]int
 }
@@ -49,7 +49,7 @@ func startGood(address string, rate, clients int) *goodLoad {
 	return g
 }
 
-// take ends the current period and begins the next.
+// take ends the current period, begins the next one and returns the results.
 func (g *goodLoad) take() goodStat {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +59,7 @@ func (g *goodLoad) take() goodStat {
 	return s
 }
 
-// aside runs f, during which the judge itself disturbs the server: lost requests count, latencies do not.
+// aside runs f, in which the judge itself disturbs the server. Lost requests count during f, latencies do not.
 func (g *goodLoad) aside(f func()) {
 	before := g.take()
 	f()
@@ -107,7 +107,7 @@ func (g *goodLoad) client(nth int, offset time.Duration) {
 	}
 }
 
-// request sends one request on the client's connection, which it makes if there is none.
+// request sends one request on the client's connection, and opens one first if necessary.
 func (g *goodLoad) request(c **client, nth int, id string) (err error) {
 	if *c == nil {
 		if *c, err = dial(g.address, nth); err != nil {
@@ -116,7 +116,7 @@ func (g *goodLoad) request(c **client, nth int, id string) (err error) {
 	}
 	r, err := (*c).do(get("/ok/"+id), goodTimeout)
 	if err == nil && (r.status != 200 || !bytes.Equal(r.body, []byte(id))) {
-		err = fmt.Errorf("status %d with a body of %d octets", r.status, len(r.body))
+		err = fmt.Errorf("status %d with a body of %d bytes", r.status, len(r.body))
 	}
 	if err != nil || r.closes {
 		(*c).Close()
@@ -136,12 +136,12 @@ func (g *goodLoad) record(took time.Duration, err error) {
 	g.now.latencies = append(g.now.latencies, took)
 }
 
-// get is a GET request for the path.
+// get returns a GET request for the path.
 func get(path string) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: reliability.test\r\n\r\n", path)
 }
 
-// kindOf leaves out of an error what differs between two of a kind.
+// kindOf removes the parts of an error text that differ between errors of the same kind.
 func kindOf(err error) string {
 	text := err.Error()
 	if i := strings.Index(text, "->"); i >= 0 {
@@ -152,7 +152,7 @@ func kindOf(err error) string {
 	return text
 }
 
-// quantile is the latency that the share q of the answered requests did not exceed.
+// quantile returns the latency that the share q of the successful requests did not exceed.
 func (s goodStat) quantile(q float64) time.Duration {
 	if len(s.latencies) == 0 {
 		return 0
@@ -169,13 +169,14 @@ func (s goodStat) String() string {
 	return text
 }
 
-// requireGood holds the good clients of a period against those of a quiet one: none lost, and the 99th percentile at
-// most doubled. Below the floor of 2 ms it is the machine's scheduling that is measured and not the server.
+// requireGood compares the good clients of a period with those of a quiet one. No request may be lost, and the 99th
+// percentile may at most double. Latencies below 2 ms pass, because they show the machine's scheduling and not the
+// server.
 func (t *trial) requireGood(name string, quiet, s goodStat) {
 	t.logf("good clients, quiet:     %v", quiet)
 	t.logf("good clients, %-9s  %v", name+":", s)
 	t.count("good %d p99 %v (quiet %v)", len(s.latencies), round(s.quantile(.99)), round(quiet.quantile(.99)))
 	t.require(s.lost == 0 && quiet.lost == 0, "%d good requests lost", s.lost+quiet.lost)
-	t.require(len(s.latencies) > 0, "no good request answered")
+	t.require(len(s.latencies) > 0, "no good request succeeded")
 	t.requireTime(s.quantile(.99), max(2*quiet.quantile(.99), 2*time.Millisecond), "p99 of good clients")
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/gallop-http/gallop/bench/measure"
 )
 
-// idleSteps is in how many steps connections are made, with a look at the memory after each.
+// idleSteps is the number of steps in which connections are opened. The memory is read after each step.
 const idleSteps = 4
 
-// idleConnections is R22: very many keep-alive connections that were used once and idle. What each costs is the slope of
-// the resident memory, so that what a server takes anyway does not count. A thousand of them are then asked at once:
-// they have to live. A process may have 20,000 descriptors, so that the full form takes several servers.
+// idleConnections is R22: very many keep-alive connections that are idle after one request. The cost of a connection
+// is the slope of the resident memory, so the server's basic memory does not count. Afterwards a thousand of them get
+// a request at once, to show that they still work. A process may have 20,000 descriptors, so the full form uses
+// several servers.
 func idleConnections(t *trial) error {
 	servers, each := t.pick(1, 6), t.pick(16_000, 16_668)
 	var all []*server
@@ -59,12 +60,12 @@ func idleConnections(t *trial) error {
 	}
 	n, slope := int(conns[idleSteps]), int64(measure.Slope(conns, memory))
 	t.logf("%d idle: resident %d MiB, %d MiB without them", n, int(memory[idleSteps])>>20, int(memory[0])>>20)
-	t.count("%d connections, %d B each, 1000 of them answered in %v", n, slope, round(took))
+	t.count("%d connections, %d B each, 1000 responses in %v", n, slope, round(took))
 	limit := int64(10 << 10)
 	if last.OnLoops {
 		limit = 4 << 10
 	}
-	t.require(slope <= limit, "%d octets a connection, limit %d", slope, limit)
-	t.requireTime(took, time.Second, "1000 answers")
+	t.require(slope <= limit, "%d bytes per connection, limit %d", slope, limit)
+	t.requireTime(took, time.Second, "1000 responses")
 	return nil
 }

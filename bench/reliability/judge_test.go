@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestAttackIsComplete spreads attacks over processes: all connections together have to be there, not those of the last one.
+// TestAttackIsComplete spreads attacks over processes. All connections together count, not those of the last process.
 func TestAttackIsComplete(t *testing.T) {
 	for _, conns := range []int{1, 256, connsPerProcess, connsPerProcess + 1, 19_500, 3 * connsPerProcess} {
 		config := attackConfig{Mode: "drip", Conns: conns, Rate: 3000}
@@ -27,7 +27,7 @@ func TestAttackIsComplete(t *testing.T) {
 			t.Errorf("%d: %v", conns, err)
 		}
 		if err := config.complete(attackStat{Connected: conns - 1}); err == nil {
-			t.Errorf("%d: one is missing and nobody says so", conns)
+			t.Errorf("%d: one is missing without an error", conns)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func TestFloodCountsWhatTheServerHasSeen(t *testing.T) {
 	}
 }
 
-// TestRestartLoadEnds ends clients whom nobody answers, as a scenario does that fails.
+// TestRestartLoadEnds stops clients that get no response, as a failing scenario does.
 func TestRestartLoadEnds(t *testing.T) {
 	l := startRestartLoad(closedAddress(t), 10_000)
 	l.end()
@@ -50,7 +50,7 @@ func TestRestartLoadEnds(t *testing.T) {
 
 func TestServerAnswers(t *testing.T) {
 	if err := (&server{address: closedAddress(t)}).answers(); err == nil {
-		t.Error("nobody listens, and there is an answer")
+		t.Error("nothing listens, but there is a response")
 	}
 	for status, good := range map[int]bool{200: true, 503: false} {
 		ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -73,7 +73,7 @@ func TestServerAnswers(t *testing.T) {
 	}
 }
 
-// closedAddress is one at which nobody listens.
+// closedAddress returns an address at which nothing listens.
 func closedAddress(t *testing.T) string {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

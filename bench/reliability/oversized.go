@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A probe is an input without measure: opening, then unit again and again, n times.
+// probe is an unlimited input: opening, followed by unit n times.
 type probe struct {
 	name     string
 	opening  string
@@ -28,8 +28,8 @@ const (
 	postHead  = "POST /sum HTTP/1.1\r\nHost: reliability.test\r\n"
 )
 
-// probes are what section by section of a message can be without measure. Each has to be answered with a status that
-// the client can read although it is still sending.
+// probes are unlimited inputs for each part of a message. The server must respond with a status that the client can
+// read although it is still sending.
 var probes = []probe{
 	{"chunk extensions of 400 kB for 2 kB", chunkHead, "1;x=" + strings.Repeat("e", 196) + "\r\nd\r\n", 2000, []int{400, 413}},
 	{"one chunk extension of 64 MiB", chunkHead + "1;x=", strings.Repeat("e", 1<<16), 1 << 10, []int{400, 413, 431}},
@@ -46,8 +46,8 @@ var probes = []probe{
 	{"small chunks over the limit", chunkHead, "400\r\n" + strings.Repeat("b", 1<<10) + "\r\n", 10 << 10, []int{413}},
 }
 
-// oversized is what section 6 of the goals asks of an HTTP/1 server: inputs without measure are refused within bounds,
-// and what is announced but not sent costs nothing.
+// oversized is S6: unlimited inputs are refused within bounds, and bytes that are announced but not sent cost
+// nothing.
 func oversized(t *trial) error {
 	s, err := t.besiege()
 	if err != nil {
@@ -64,7 +64,7 @@ func oversized(t *trial) error {
 	}
 	for i, name := range []string{"4 MiB announced", "a chunk of 4 MiB announced", "an unfinished head of 48 KiB"} {
 		limit := []int64{64 << 10, 64 << 10, 256 << 10}[i]
-		s.waitDescriptors(s.open, 3*time.Second) // those of the attack before
+		s.waitDescriptors(s.open, 3*time.Second) // wait until the connections of the previous attack are closed
 		if err := t.announce(s.server, name, announced[i], limit); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func oversized(t *trial) error {
 	return nil
 }
 
-// probe sends one kind of input on a number of connections at a time.
+// probe sends one kind of input on several connections at a time.
 func (t *trial) probe(s *server, p probe) {
 	const at, rounds = 8, 2
 	var mu sync.Mutex
@@ -110,7 +110,8 @@ func (t *trial) probe(s *server, p probe) {
 	}
 }
 
-// send sends the probe and tells the status that came back, or what came instead, and how much was sent until then.
+// send sends the probe. It returns the status of the response, or what happened instead, and how much was sent until
+// then.
 func (p probe) send(address string, nth int) (status string, sent int) {
 	c, err := dial(address, nth)
 	if err != nil {
@@ -139,7 +140,7 @@ func (p probe) send(address string, nth int) (status string, sent int) {
 	return fmt.Sprint(r.status), sent
 }
 
-// announce opens connections that announce much and then say nothing, and measures what each costs.
+// announce opens connections that announce large bodies and then send nothing, and measures the cost of each.
 func (t *trial) announce(s *server, name string, config attackConfig, limit int64) error {
 	before, err := s.stat()
 	if err != nil {
@@ -171,7 +172,7 @@ func (t *trial) acceptStorm(s *server) error {
 	length := time.Duration(t.pick(4, 60)) * time.Second
 	time.Sleep(length)
 	sum, err := as.tell("stat")
-	t.logf("accept storm: %.0f connections/s, %d could not be made", float64(sum.made())/length.Seconds(), sum.Failed)
+	t.logf("accept storm: %.0f connections/s, %d could not be opened", float64(sum.made())/length.Seconds(), sum.Failed)
 	t.count("accept storm %.0f/s", float64(sum.made())/length.Seconds())
 	t.require(s.alive(), "the accept storm ended the process")
 	return err

@@ -13,7 +13,7 @@ import (
 	"github.com/gallop-http/gallop/bench/measure"
 )
 
-// A listener is the listening socket that the judge owns and hands to each server's process.
+// listener is the listening socket that the judge owns and hands to each server's process.
 type listener struct {
 	address string
 	file    *os.File
@@ -29,8 +29,8 @@ func listen() (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// TCPListener.File would give a file whose Fd method makes the shared socket blocking, also for a server that is
-	// in the middle of an Accept.
+	// TCPListener.File would return a file whose Fd method makes the shared socket blocking, even for a server that
+	// is calling Accept.
 	duplicate := -1
 	err = raw.Control(func(fd uintptr) { duplicate, _ = syscall.Dup(int(fd)) })
 	if err != nil || duplicate < 0 {
@@ -40,19 +40,19 @@ func listen() (*listener, error) {
 	return &listener{ln.Addr().String(), os.NewFile(uintptr(duplicate), "listener")}, nil
 }
 
-// A server is the server under test in its own process.
+// server is the process of the server under test.
 type server struct {
 	*child.Process
 	address string
 }
 
-// Where a scenario that looks at a server alone has it run, and what asks it.
+// Processors for scenarios that look at a server alone: one runs the server, the other sends it requests.
 const (
 	serverProcessor = iota
 	loadProcessor
 )
 
-// serve starts a server on the listener and waits until it accepts. env is added to its environment.
+// serve starts a server on the listener and waits until it accepts connections. env is added to its environment.
 func (t *trial) serve(ln *listener, noFile uint64, env ...string) (*server, error) {
 	return startServer(ln, t.config(noFile), env...)
 }
@@ -93,21 +93,21 @@ func startAlone(config serverConfig, env ...string) (*server, error) {
 	return startServer(ln, config, env...)
 }
 
-// stat asks the server for its memory; it collects garbage first.
+// stat asks the server for its memory. The server collects garbage first.
 func (s *server) stat() (serverStat, error) {
 	var stat serverStat
 	return stat, s.Ask("stat", &stat)
 }
 
-// proc is the server's process as /proc shows it.
+// proc returns the server's process as shown in /proc.
 func (s *server) proc() measure.Process { return measure.Process(s.Cmd.Process.Pid) }
 
 func (s *server) descriptors() int { return s.proc().Descriptors() }
 
-// rss is the server's resident memory in octets.
+// rss returns the server's resident memory in bytes.
 func (s *server) rss() int { return s.proc().Resident() }
 
-// cpu is the processor time that the server used since it started. Its unit is the kernel's clock tick, 10 ms.
+// cpu returns the CPU time of the server since it started, in units of the kernel's clock tick of 10 ms.
 func (s *server) cpu() time.Duration {
 	user, system := s.proc().CPU()
 	return user + system
@@ -115,7 +115,7 @@ func (s *server) cpu() time.Duration {
 
 func (s *server) alive() bool { return s.proc().Alive() }
 
-// waitDescriptors waits until the server has at most n open files and tells how long that took.
+// waitDescriptors waits until the server has at most n open files, and returns how long that took.
 func (s *server) waitDescriptors(n int, limit time.Duration) (time.Duration, bool) {
 	start := time.Now()
 	for {

@@ -1,13 +1,14 @@
 //go:build linux
 
-// Package reliability attacks an HTTP/1 server the way a hostile network does and says whether it held.
+// Package reliability attacks an HTTP/1 server like a hostile network does, and judges whether the server held. It
+// runs on Linux only.
 //
-// Each [Scenario] starts the server under test as its own process, so that memory, descriptors and CPU time are the
-// server's alone and are read from /proc, drives it with plain sockets, and compares what it counted with a goal. The
-// attackers are processes of their own where they need more descriptors than one process may have.
+// Each [Scenario] starts the server under test in its own process, so that memory, descriptors and CPU time can be
+// read from /proc. It then drives the server with plain sockets and compares the counts with a goal. Attackers run in
+// further processes if they need more descriptors than one process may have.
 //
-// One program plays three parts, by package child: the judge, which is what a
-// person starts; the server; the attacker. Linux only.
+// One program plays all three roles with the help of package child: the judge, which the user starts, the server and
+// the attacker.
 package reliability
 
 import (
@@ -22,34 +23,34 @@ import (
 	"github.com/gallop-http/gallop/bench/load"
 )
 
-// Child plays the server's or the attacker's part when this process was started for it, and then does not return. A
-// program that calls [Run] must call Child first.
+// Child runs the server's or the attacker's role and does not return, if this process was started for one. A program
+// that calls [Run] must call Child first.
 func Child() {
 	roles := child.Roles{"server": serverMain, "attack": attackMain}
 	maps.Copy(roles, load.Roles)
 	child.Play(roles)
 }
 
-// Options says what to attack and how hard.
+// Options says which server to attack and how hard.
 type Options struct {
-	Server   string    // one of package peers
-	Timeouts bool      // give the peers the timeouts that gallop has by default; gallop ignores it
-	Full     bool      // the full form, minutes to hours; false is at most 40 s a scenario, and three minutes for R8
-	Seed     uint64    // of every random choice; 0 picks one
-	Slack    float64   // latency goals are multiplied by it on a machine that is busy with something else; 0 means 1
-	Out      io.Writer // where counts and verdicts go
+	Server   string    // a name from package peers, or "bare"
+	Timeouts bool      // give the peers the timeouts that gallop has by default; no effect on gallop
+	Full     bool      // run the full form, which takes minutes to hours; the short form takes at most 40 s, R8 three minutes
+	Seed     uint64    // seed of every random choice; 0 picks one
+	Slack    float64   // factor for the latency goals, for machines that are busy with other work; 0 means 1
+	Out      io.Writer // where counts and verdicts are printed
 
-	Endurance time.Duration // how long R8's load lasts; 0 is what its form has
+	Endurance time.Duration // duration of R8's load; 0 means the default of the chosen form
 }
 
-// A Scenario is one attack with its goal.
+// Scenario is one attack with its goal.
 type Scenario struct {
 	ID    string
 	Title string
 	run   func(*trial) error
 }
 
-// Scenarios lists all of them in the order in which they run by default.
+// Scenarios lists all scenarios in the order in which they run by default.
 var Scenarios = []Scenario{
 	{"R8", "endurance", endurance},
 	{"R9", "slowloris", slowHeaders},
@@ -63,7 +64,7 @@ var Scenarios = []Scenario{
 	{"R20", "clock", clockJumps},
 }
 
-// A trial is one run of a scenario: it collects what was counted and which goals were missed.
+// trial is one run of a scenario. It collects counts and missed goals.
 type trial struct {
 	Options
 	random *rand.Rand
@@ -81,20 +82,20 @@ func (t *trial) count(format string, args ...any) {
 	t.counts = append(t.counts, fmt.Sprintf(format, args...))
 }
 
-// require records a missed goal unless ok holds.
+// require records a missed goal unless ok is true.
 func (t *trial) require(ok bool, format string, args ...any) {
 	if !ok {
 		t.missed = append(t.missed, fmt.Sprintf(format, args...))
 	}
 }
 
-// requireTime is require for a latency, which Slack loosens.
+// requireTime is like require, for a latency. Slack multiplies its limit.
 func (t *trial) requireTime(got, limit time.Duration, what string) {
 	limit = time.Duration(float64(limit) * t.Slack)
 	t.require(got <= limit, "%s %v, limit %v", what, round(got), round(limit))
 }
 
-// pick chooses between the short and the full size of something.
+// pick returns the short or the full size.
 func (t *trial) pick(short, full int) int {
 	if t.Full {
 		return full
@@ -102,12 +103,12 @@ func (t *trial) pick(short, full int) int {
 	return short
 }
 
-// A Verdict is what became of one scenario.
+// Verdict is the result of one scenario.
 type Verdict struct {
 	ID, Title string
 	Pass      bool
-	Counts    []string // what was measured
-	Missed    []string // the goals that were missed; empty when Pass
+	Counts    []string // measured figures
+	Missed    []string // goals that were missed; empty if Pass is true
 	Took      time.Duration
 }
 
@@ -130,7 +131,7 @@ func Run(s Scenario, o Options) Verdict {
 	return v
 }
 
-// Line is the one line that says it all.
+// Line returns the verdict as one line.
 func (v Verdict) Line() string {
 	line := v.ID + " PASS " + strings.Join(v.Counts, ", ")
 	if !v.Pass {
@@ -139,7 +140,7 @@ func (v Verdict) Line() string {
 	return line
 }
 
-// Table shows several verdicts one below the other.
+// Table prints several verdicts as a table.
 func Table(w io.Writer, verdicts []Verdict) {
 	fmt.Fprintf(w, "\n%-4s %-36s %-5s %6s  %s\n", "id", "scenario", "", "took", "missed")
 	for _, v := range verdicts {
@@ -165,7 +166,7 @@ func form(full bool) string {
 	return "short"
 }
 
-// round makes a duration short enough to read.
+// round rounds a duration to a readable precision.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d > 10*time.Second:

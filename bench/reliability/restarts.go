@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// restarts is R13: under load, a new server process is handed the listening socket and the old one is told to stop,
-// again and again. No request may fail, and the old process has to be done when its last response is.
+// restarts is R13. Under load, a new server process gets the listening socket and the old one is told to stop, again
+// and again. No request may fail, and the old process has to be done soon after its last response.
 //
-// A server that closes an idle connection cannot know that a request is on its way to it. Such a request finds the
-// connection closed in order, without an octet of a response, and a client may send it again (RFC 9112 §9.3.1); it is
-// counted as raced. A reset is a failure. The servers' own counts prove that no raced request was handled.
+// When a server closes an idle connection, a request may already be on its way. The client then sees a regular close
+// without a byte of a response, and may send the request again (RFC 9112 §9.3.1). Such a request counts as raced. A
+// reset is a failure. The servers' own counts prove that no raced request was handled.
 func restarts(t *trial) error {
 	const rate, drainLimit = 10_000, 100 * time.Millisecond
 	ln, err := listen()
@@ -76,8 +76,8 @@ func (s *server) retire() (d drainStat, err error) {
 	return d, s.Ask("shutdown", &d)
 }
 
-// A restartLoad is clients of three kinds: on keep-alive connections, on a new connection for each request, and with
-// uploads of 64 KiB on both.
+// restartLoad is a set of clients: on keep-alive connections, on a new connection for each request, and with uploads
+// of 64 KiB on both kinds of connections.
 type restartLoad struct {
 	address string
 	stop    chan struct{}
@@ -88,8 +88,8 @@ type restartLoad struct {
 }
 
 type restartSum struct {
-	done   int // complete and right responses
-	raced  int // sent again because the kept connection had been closed in order
+	done   int // complete and correct responses
+	raced  int // sent again because the reused connection had been closed without a reset
 	failed int
 	errors map[string]int
 }
@@ -102,10 +102,10 @@ func (s restartSum) String() string {
 	return text
 }
 
-// A restartKind is one kind of client.
+// restartKind is one kind of client.
 type restartKind struct {
 	clients int
-	share   float64 // of the whole rate
+	share   float64 // share of the total rate
 	keep    bool
 	upload  bool
 }
@@ -128,7 +128,7 @@ func startRestartLoad(address string, rate int) *restartLoad {
 	return l
 }
 
-// end stops the clients, once, and returns what they have seen.
+// end stops the clients, once, and returns the sum of their results.
 func (l *restartLoad) end() restartSum {
 	l.once.Do(func() { close(l.stop) })
 	l.wait.Wait()
@@ -158,7 +158,7 @@ func (l *restartLoad) client(kind restartKind, nth int, every time.Duration) {
 	}
 }
 
-// restartRequest is a request and the answer it should get.
+// restartRequest returns a request and the body of the expected response.
 func restartRequest(kind restartKind, nth, n int) (request, want []byte) {
 	id := fmt.Sprintf("%d-%d", nth, n)
 	if !kind.upload {
@@ -168,8 +168,8 @@ func restartRequest(kind restartKind, nth, n int) (request, want []byte) {
 	return append(post("/sum", len(body)), body...), fmt.Appendf(nil, "%d %08x", len(body), crc32.ChecksumIEEE(body))
 }
 
-// exchange sends a request on the client's connection, or on a new one. It sends it again when the connection had been
-// used before and turns out to be closed in order.
+// exchange sends a request on the client's connection or on a new one. If a reused connection turns out to be closed
+// without a reset, exchange sends the request again.
 func (l *restartLoad) exchange(c **client, nth int, request, want []byte) (raced bool, err error) {
 	for {
 		if *c == nil {
@@ -180,7 +180,7 @@ func (l *restartLoad) exchange(c **client, nth int, request, want []byte) (raced
 		reused := (*c).used
 		r, err := (*c).do(request, goodTimeout)
 		if err == nil && (r.status != 200 || !bytes.Equal(r.body, want)) {
-			err = fmt.Errorf("status %d with a body of %d octets", r.status, len(r.body))
+			err = fmt.Errorf("status %d with a body of %d bytes", r.status, len(r.body))
 		}
 		if err != nil || r.closes {
 			(*c).Close()

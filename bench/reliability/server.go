@@ -20,44 +20,45 @@ import (
 	"github.com/gallop-http/gallop/bench/peers"
 )
 
-// listenerDescriptor is where the server's process finds the listening socket it was handed.
+// listenerDescriptor is the descriptor of the listening socket in the server's process.
 const listenerDescriptor = 3
 
-// serverConfig is what the judge tells the server's process.
+// serverConfig is the configuration that the judge sends to the server's process.
 type serverConfig struct {
 	Kind     string
 	Timeouts bool
-	NoFile   uint64 // RLIMIT_NOFILE; 0 leaves it as it is
-	Pinned   bool   // it has a processor of its own
+	NoFile   uint64 // RLIMIT_NOFILE; 0 leaves it unchanged
+	Pinned   bool   // the server has a processor of its own
 }
 
-// serverStat is the server's own view of its memory, taken after a full collection.
+// serverStat is the server's own view of its memory, after a full garbage collection.
 type serverStat struct {
-	Heap       uint64 // octets in live objects
-	Stack      uint64 // octets in use by goroutine stacks
+	Heap       uint64 // bytes in live objects
+	Stack      uint64 // bytes in use by goroutine stacks
 	Goroutines int
-	Handled    uint64 // requests that a handler ended
-	Logged     uint64 // lines the server wrote to its logger
+	Handled    uint64 // requests whose handler has returned
+	Logged     uint64 // lines that the server logged
 	OnLoops    bool   // event loops have served requests
 }
 
-// dispatchStat is how event loops have called handlers since the server started; all 0 without loops.
+// dispatchStat counts how event loops called handlers since the server started. Without loops all counts are 0.
 type dispatchStat struct{ Inline, Pooled, Overtaken uint64 }
 
-// since says how handlers were called after before.
+// since describes how handlers were called after the counts in before.
 func (d dispatchStat) since(before dispatchStat) string {
 	inline, pooled, overtaken := d.Inline-before.Inline, d.Pooled-before.Pooled, d.Overtaken-before.Overtaken
 	return fmt.Sprintf("%.2f %% on goroutines, %d overtaken", 100*float64(pooled)/float64(max(inline+pooled, 1)), overtaken)
 }
 
-// drainStat is what a shutdown came to.
+// drainStat is the result of a shutdown.
 type drainStat struct {
 	serverStat
-	AfterLast time.Duration // from the end of the last handler, or the call of Shutdown if that was later, to Shutdown's return
+	AfterLast time.Duration // from the end of the last handler, or the call of Shutdown if that was later, until Shutdown returned
 	Error     string
 }
 
-// newServer makes a server of the kind. All of them answer with [respond], but for the bare one, which refuses.
+// newServer creates a server of this kind. All of them use [respond], except the bare one, which refuses every
+// request.
 func newServer(config serverConfig, logger peers.Logger) (peers.Server, error) {
 	if config.Kind == "bare" {
 		return bareServer{}, nil
@@ -71,8 +72,8 @@ var (
 	bigBody     = make([]byte, 1<<20)
 )
 
-// respond is the whole application: /ok/X answers X, /big answers 1 MiB, /sum answers the body's length and checksum,
-// /panic panics.
+// respond is the whole application: /ok/X returns X, /big returns 1 MiB, /sum returns the length and checksum of the
+// request body, and /panic panics.
 func respond(r peers.Request) peers.Response {
 	defer func() {
 		handled.Add(1)
@@ -87,7 +88,7 @@ func respond(r peers.Request) peers.Response {
 	case "/sum":
 		return peers.Response{Status: 200, Body: fmt.Appendf(nil, "%d %08x", len(r.Body), crc32.ChecksumIEEE(r.Body))}
 	case "/panic":
-		panic("a handler panics on purpose")
+		panic("this handler panics on purpose")
 	}
 	return peers.Response{Status: 404}
 }
@@ -96,12 +97,12 @@ func respond(r peers.Request) peers.Response {
 type countingLogger struct{ lines atomic.Uint64 }
 
 func (l *countingLogger) Printf(format string, args ...any) {
-	_ = fmt.Sprintf(format, args...) // its cost belongs to the server
+	_ = fmt.Sprintf(format, args...) // the server pays for the formatting
 	l.lines.Add(1)
 }
 
-// serverMain is the server's process: it serves the listener it was handed and obeys lines on its standard input until
-// that ends.
+// serverMain runs the server's process. It serves the listener that it was handed, and executes commands from its
+// standard input until that is closed.
 func serverMain(raw []byte) error {
 	var config serverConfig
 	if err := json.Unmarshal(raw, &config); err != nil {
@@ -145,7 +146,7 @@ func serverMain(raw []byte) error {
 
 func statNow(s peers.Server, logger *countingLogger) serverStat {
 	runtime.GC()
-	runtime.GC() // the second empties what the pools kept through the first
+	runtime.GC() // the second collection frees what the pools kept during the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	_, onLoops := peers.OnLoops(s)
@@ -169,7 +170,7 @@ func drain(s peers.Server, logger *countingLogger) drainStat {
 	return d
 }
 
-// Knows tells whether there is a server of the kind: "bare", which refuses everything, or one of package peers.
+// Knows reports whether there is a server of this kind: "bare", which refuses everything, or one of package peers.
 func Knows(kind string) bool {
 	_, err := newServer(serverConfig{Kind: kind}, nil)
 	return err == nil

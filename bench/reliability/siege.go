@@ -4,16 +4,16 @@ package reliability
 
 import "time"
 
-// A siege is a server that is about to be attacked, with good clients that use it meanwhile, and how things stood before.
+// siege is a server that is about to be attacked, with the good clients that use it and the state before the attack.
 type siege struct {
 	*server
 	good   *goodLoad
-	quiet  goodStat // of the good clients while they had it for themselves
+	quiet  goodStat // results of the good clients before the attack
 	before serverStat
-	open   int // descriptors
+	open   int // descriptors before the attack
 }
 
-// quietPeriod is how long the good clients run before an attack, to have something to compare with.
+// quietPeriod is how long the good clients run before an attack, as the basis for comparison.
 const quietPeriod = 3 * time.Second
 
 // besiege starts a server and its good clients. The caller ends it.
@@ -23,7 +23,7 @@ func (t *trial) besiege() (*siege, error) {
 		return nil, err
 	}
 	g := startGood(s.address, 1000, 16)
-	time.Sleep(500 * time.Millisecond) // until connections stand and buffers are warm
+	time.Sleep(500 * time.Millisecond) // until connections are open and buffers are allocated
 	g.take()
 	time.Sleep(quietPeriod)
 	b := &siege{server: s, good: g, quiet: g.take(), open: s.descriptors()}
@@ -39,8 +39,8 @@ func (s *siege) end() {
 	s.Stop()
 }
 
-// parked is what the server says of itself while the attackers hold it; the good clients do not count how long it needs
-// to do so.
+// parked returns the server's own statistics while the attackers occupy it. The latencies of the good clients do not
+// count meanwhile.
 func (s *siege) parked() (stat serverStat, err error) {
 	s.good.aside(func() { stat, err = s.stat() })
 	return stat, err

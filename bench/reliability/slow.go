@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// slowHeaders is R9: connections that send one octet of a request's head every five seconds. The server has to end each
-// at its header timeout, however busily it drips, and to serve everybody else meanwhile.
+// slowHeaders is R9: connections that send one byte of a request head every five seconds. The server has to close
+// each one at its header timeout, despite the dripping bytes, and to serve the good clients meanwhile.
 func slowHeaders(t *trial) error {
 	const headerTimeout = 10 * time.Second
 	conns := t.pick(4000, 19_500) // a process may have 20,000 descriptors
@@ -51,8 +51,7 @@ func slowHeaders(t *trial) error {
 	return nil
 }
 
-// parkedLimit is how much a connection may cost that waits: what hardly more than the socket's owner needs, or a
-// goroutine.
+// parkedLimit returns the maximum memory of a waiting connection: a small struct on event loops, or a goroutine.
 func parkedLimit(s serverStat) int64 {
 	if s.OnLoops {
 		return 4 << 10
@@ -60,17 +59,18 @@ func parkedLimit(s serverStat) int64 {
 	return 12 << 10
 }
 
-// requireParked holds the memory that n parked connections have added against a limit for each.
+// requireParked compares the memory that n parked connections added with a limit for each connection.
 func (t *trial) requireParked(before, parked serverStat, n int, limit int64) {
 	each := (int64(parked.Heap+parked.Stack) - int64(before.Heap+before.Stack)) / int64(n)
-	t.logf("%d parked: heap %d KiB, stacks %d KiB, goroutines %d: %d octets a connection",
+	t.logf("%d parked: heap %d KiB, stacks %d KiB, goroutines %d: %d bytes per connection",
 		n, parked.Heap>>10, parked.Stack>>10, parked.Goroutines, each)
 	t.count("%d B a parked connection", each)
-	t.require(each <= limit, "%d octets a parked connection, limit %d", each, limit)
+	t.require(each <= limit, "%d bytes per parked connection, limit %d", each, limit)
 }
 
-// slowBodies is R10: half of the attackers send a body of 1 MiB at 10 octets a second, the others read a response of
-// 1 MiB at that speed. The floor under the body's rate ends the first, the lack of progress in writing the second.
+// slowBodies is R10: half of the attackers send a body of 1 MiB at 10 bytes per second, the other half read a
+// response of 1 MiB at that rate. The minimum body rate ends the senders, and the limit on write progress ends the
+// readers.
 func slowBodies(t *trial) error {
 	const floorAfter, noProgress = 5 * time.Second, 30 * time.Second
 	conns := t.pick(1000, 5000)
@@ -114,15 +114,15 @@ func slowBodies(t *trial) error {
 	t.require(cut.Gone == cut.Connected, "%d slow bodies were not cut %v after the floor", cut.Connected-cut.Gone, 2*time.Second)
 	t.requireTime(cut.Last, floorAfter+2*time.Second, "last slow body cut after")
 
-	// The server's socket takes the last octets up to a few seconds after the client's window is full.
+	// The server's socket accepts the last bytes up to a few seconds after the client's window is full.
 	_, ended := s.waitDescriptors(s.open, time.Until(start.Add(noProgress+5*time.Second)))
 	t.count("%d slow readers cut after %v", conns, round(time.Since(start)))
-	t.require(ended, "%d connections still open %v after they stopped to progress", s.descriptors()-s.open, noProgress)
+	t.require(ended, "%d connections still open %v after they stopped making progress", s.descriptors()-s.open, noProgress)
 	t.requireGood("attacked", s.quiet, s.good.take())
 	return nil
 }
 
-// post is the head of a POST request with a body of the given length.
+// post returns the head of a POST request with a body of the given length.
 func post(path string, length int) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: reliability.test\r\nContent-Length: %d\r\n\r\n", path, length)
 }

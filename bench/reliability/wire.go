@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// errNoResponse says that the server closed the connection in order, before the first octet of a response.
+// errNoResponse means that the server closed the connection without a reset, before the first byte of a response.
 var errNoResponse = errors.New("closed without a response")
 
-// A response is what a client has to know of one.
+// response holds the parts of a response that a client needs.
 type response struct {
 	status int
 	closes bool
 	body   []byte // valid until the next call of read
 }
 
-// A client is one connection that speaks HTTP/1.1 and checks what comes back.
+// client is one connection that speaks HTTP/1.1 and checks the responses.
 type client struct {
 	net.Conn
 	in   *bufio.Reader
@@ -33,8 +33,8 @@ type client struct {
 }
 
 // dialer connects from one of a few loopback addresses, so that no pair of addresses runs out of ports. A narrow
-// connection has the segments and the window of a distant client; those of the loopback device would let the server
-// put a megabyte into its socket.
+// connection has the segment size and window of a distant client. With those of the loopback device, the server could
+// write a megabyte into its socket.
 func dialer(nth int, narrow bool) *net.Dialer {
 	d := &net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+nth%8))}}
 	if narrow {
@@ -48,7 +48,7 @@ func dialer(nth int, narrow bool) *net.Dialer {
 	return d
 }
 
-// dial makes a client's connection.
+// dial opens a client's connection.
 func dial(address string, nth int) (*client, error) {
 	c, err := dialer(nth, false).Dial("tcp4", address)
 	if err != nil {
@@ -57,8 +57,8 @@ func dial(address string, nth int) (*client, error) {
 	return &client{Conn: c, in: bufio.NewReaderSize(c, 4096)}, nil
 }
 
-// do sends a request's octets and reads the response to it. A failed write is not an error yet: the response may
-// have come before the request was sent to its end.
+// do sends a request and reads its response. A failed write is not an error yet, because the response may have
+// arrived before the whole request was sent.
 func (c *client) do(request []byte, limit time.Duration) (response, error) {
 	c.SetDeadline(time.Now().Add(limit))
 	c.used = true
@@ -88,7 +88,8 @@ func (c *client) read() (response, error) {
 	}
 }
 
-// readHead reads status line and fields. length is -1 when the response has no Content-Length, -2 when it is chunked.
+// readHead reads the status line and the fields. length is -1 if the response has no Content-Length, and -2 if it is
+// chunked.
 func (c *client) readHead() (r response, length int, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if len(line) == 0 && err == io.EOF {

@@ -37,7 +37,7 @@ func (t *textual) UnmarshalText(b []byte) error { t.s = "t:" + string(b); return
 func (o *own) UnmarshalJSON(b []byte) error     { o.s = "u:" + string(b); return nil }
 func (k *key) UnmarshalText(b []byte) error     { *k = key("k" + string(b)); return nil }
 
-// agreements are texts, with | between, and what they are decoded into.
+// agreements are texts, separated by |, and the types that they are decoded into.
 var agreements = []struct {
 	texts string
 	into  func() any
@@ -210,8 +210,8 @@ var agreements = []struct {
 	}},
 }
 
-// What encoding/json makes of a text, and whether other packages agree. TestCodecsAgree prints the differences, and fails if
-// there is one of package rest; it is how the default was chosen.
+// TestCodecsAgree compares each package with encoding/json and logs the differences. It fails if package rest
+// differs. The default codec was chosen with its help.
 func TestCodecsAgree(t *testing.T) {
 	differences, cases := map[string]int{}, 0
 	for _, row := range agreements {
@@ -223,7 +223,7 @@ func TestCodecsAgree(t *testing.T) {
 				got := row.into()
 				err := decodeWith(c, text, got)
 				if c.name == "rest" && wantErr != nil && err == nil && isTrailing(wantErr) {
-					continue // what is behind a value is ignored because of JSON.IgnoreTrailing
+					continue // with JSON.IgnoreTrailing, bytes after a value are ignored
 				}
 				if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
 					differences[c.name]++
@@ -242,7 +242,7 @@ func TestCodecsAgree(t *testing.T) {
 
 func isTrailing(err error) bool { return strings.Contains(err.Error(), "after top-level value") }
 
-// decodeWith makes an error of a panic.
+// decodeWith converts a panic to an error.
 func decodeWith(c codec, text string, v any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -88,7 +88,7 @@ func BenchmarkCodecEncode500KB(b *testing.B) {
 	}
 }
 
-// shapes are documents whose decoding differs: what they are made of, and what they are decoded into.
+// shapes are documents of different structure, and the values that they are decoded into.
 var shapes = []struct {
 	name  string
 	text  func(size int) []byte
@@ -112,7 +112,7 @@ func wrap(before string, text []byte, after string) []byte {
 	return slices.Concat([]byte(before), text, []byte(after))
 }
 
-// repeated returns a function that makes about size bytes of one.
+// repeated returns a function that repeats one until there are about size bytes.
 func repeated(before, one, between, after string) func(size int) []byte {
 	return func(size int) []byte {
 		return []byte(before + strings.Repeat(one+between, size/(len(one)+len(between))) + one + after)
@@ -132,7 +132,7 @@ func members(size int) []byte {
 	return text
 }
 
-// BenchmarkDecodeShapes decodes a body of 4 MB as it arrives, which encoding/json does after io.ReadAll.
+// BenchmarkDecodeShapes decodes a body of 4 MB while it arrives. encoding/json decodes it after io.ReadAll.
 func BenchmarkDecodeShapes(b *testing.B) {
 	for _, shape := range shapes {
 		text := shape.text(4 << 20)

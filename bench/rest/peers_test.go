@@ -20,12 +20,12 @@ import (
 	"resty.dev/v3"
 )
 
-// caller is a client under comparison: a call sends in, if it is not nil, and decodes the answer into out.
+// caller is a client under comparison. A call sends in, unless it is nil, and decodes the response into out.
 type caller func(in, out any) error
 
 const apiURL = "http://api.test/"
 
-// canned is a transport whose answers are there already, so that only the client itself is measured.
+// canned is a transport with a constant response, so that only the client is measured.
 type canned []byte
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -111,7 +111,7 @@ func callFiber(dial func() (net.Conn, error)) caller {
 	}
 }
 
-// BenchmarkCall is a whole call without a network: what the client costs.
+// BenchmarkCall is a whole call without a network. It shows what the client costs.
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{1 << 10, 500 << 10} {
 		list := data.IssuesOf(size)
@@ -140,7 +140,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkNetwork is a whole call over a network in memory, each client on the transport that it has by default.
+// BenchmarkNetwork is a whole call over a network in memory. Each client uses its default transport.
 func BenchmarkNetwork(b *testing.B) {
 	for _, size := range []int{1 << 10, 500 << 10} {
 		text := data.JSON(size)
@@ -178,7 +178,7 @@ func benchCall(b *testing.B, call caller, in any, want int) {
 	}
 }
 
-// BenchmarkValue is what the decoded value itself costs: the floor of the above.
+// BenchmarkValue shows the cost of the decoded value itself, which is the minimum for the other benchmarks.
 func BenchmarkValue(b *testing.B) {
 	text := data.JSON(500 << 10)
 	b.ReportAllocs()
@@ -190,7 +190,7 @@ func BenchmarkValue(b *testing.B) {
 	}
 }
 
-// BenchmarkHeaders iterates over the header fields of a request: two names, one of which has two values.
+// BenchmarkHeaders iterates over the headers of a request: two names, one of them with two values.
 func BenchmarkHeaders(b *testing.B) {
 	b.Run("client=fiber", func(b *testing.B) {
 		r := fiber.AcquireRequest()

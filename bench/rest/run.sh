@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the benches of JSON clients pinned to one core, in rounds, and compares the clients of that one run;
-# then the memory of each at its peak, on all cores.
+# Runs the benchmarks of JSON clients pinned to one core, in rounds, and compares the clients of that run.
+# Then it measures the peak memory of each client on all cores.
 #
 #	./run.sh [-n count] [-t benchtime] [-c core] name
 #
-# writes ../results/name.txt, the benches as go test prints them, ../results/name.cmp.txt, the same as
+# It writes ../results/name.txt, the output of go test, ../results/name.cmp.txt, the same results as
 # tables, and ../results/name-memory.txt. Results are saved only if the tree is clean.
 set -eu
 cd "$(dirname "$0")"

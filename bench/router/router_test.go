@@ -1,10 +1,9 @@
-// Package router compares routers on the routes of GitHub's API: 203 of them, 167 with parameters.
+// Package router compares routers with the 203 routes of GitHub's API, 167 of which have parameters.
 //
 //	go test -bench . -cpu 1
 //
-// An operation is one request through the framework's own entry, without a server: what it is
-// handed is made beforehand, and its handler does nothing. All is every route once,
-// Static and Param are one each.
+// One operation passes a request to the framework's own entry point, without a server. The request is created
+// beforehand, and its handler does nothing. All requests every route once; Static and Param request one route each.
 package router
 
 import (
@@ -29,7 +28,7 @@ import (
 //go:embed testdata/github.txt
 var github string
 
-// route is a method and a pattern with parameters as ":name".
+// route is a method and a pattern with parameters in the form ":name".
 type route struct{ method, pattern string }
 
 func routes() (list []route) {
@@ -42,14 +41,14 @@ func routes() (list []route) {
 
 var parameter = regexp.MustCompile(`:(\w+)`)
 
-// target is a path that matches the route.
+// target returns a path that matches the route.
 func (r route) target() string { return parameter.ReplaceAllString(r.pattern, "a-$1") }
 
-// braced is the pattern as net/http and chi write it.
+// braced returns the pattern in the syntax of net/http and chi.
 func (r route) braced() string { return parameter.ReplaceAllString(r.pattern, "{$1}") }
 
-// router is a framework with all routes. prepare returns a function that passes one request
-// for the target; calls counts the handlers that ran.
+// router is a framework with all routes. prepare returns a function that passes one request for the target to it.
+// calls counts the handlers that ran.
 type router struct {
 	name    string
 	prepare func(method, target string) func()
@@ -144,18 +143,18 @@ func newNetHTTP(h http.Handler) func(method, target string) func() {
 	}
 }
 
-// nowhere is a ResponseWriter that keeps nothing.
+// nowhere is a ResponseWriter that discards everything.
 type nowhere struct{ header http.Header }
 
 func (w nowhere) Header() http.Header         { return w.header }
 func (w nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (w nowhere) WriteHeader(int)             {}
 
-// run runs the requests of one operation, and fails if a handler did not run for each.
+// run runs the requests of one operation. It fails unless a handler runs for each.
 func run(b *testing.B, requests []func()) {
 	b.ReportAllocs()
 	for _, request := range requests {
-		request() // what is made once
+		request() // warm up
 	}
 	calls = 0
 	n := 0
@@ -195,7 +194,7 @@ func BenchmarkGitHub(b *testing.B) {
 	}
 }
 
-// TestEveryRoute makes sure that each of them finds all routes.
+// TestEveryRoute shows that each router finds all routes.
 func TestEveryRoute(t *testing.T) {
 	all := routes()
 	if len(all) != 203 {

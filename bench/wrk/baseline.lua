@@ -1,4 +1,4 @@
--- In turn: GET, POST with a length, POST chunked, as the arena's baseline has them.
+-- GET, POST with a length and chunked POST in turn: the arena's baseline.
 dofile("wrk/percentiles.lua")
 local kinds, at = {}, 0
 function init(args)

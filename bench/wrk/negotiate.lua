@@ -1,5 +1,6 @@
--- A route that answers in four forms, asked with five values of Accept in turn. With a connection for each thread it is
--- known which answer belongs to which request; then each one's Content-Type is checked: wrk -t25 -c25 -s wrk/negotiate.lua URL
+-- Requests a route that responds in four forms, with five values of Accept in turn. The argument "check" checks the
+-- Content-Type of each response. It needs one connection per thread, so that responses can be matched with requests:
+-- wrk -t25 -c25 -s wrk/negotiate.lua URL -- check
 dofile("wrk/percentiles.lua")
 local kinds = {
 	{"application/json", "application/json"},

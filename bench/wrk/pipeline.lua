@@ -1,4 +1,4 @@
--- Sixteen requests in one write, the answers read as they come.
+-- Sends sixteen requests in one write.
 dofile("wrk/percentiles.lua")
 local batch
 function init(args)

@@ -54,7 +54,7 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// TestFirstLinesSayWhoReachesTheServer reads them, and then tries it.
+// TestFirstLinesSayWhoReachesTheServer reads the first lines and checks whether they are true.
 func TestFirstLinesSayWhoReachesTheServer(t *testing.T) {
 	dir := site(t)
 	public := start(t, nil, "-p", "0", dir)
@@ -84,7 +84,7 @@ func TestFirstLinesSayWhoReachesTheServer(t *testing.T) {
 	}
 }
 
-// TestOpen has a program in place of the one that starts a browser.
+// TestOpen replaces the program that starts a browser.
 func TestOpen(t *testing.T) {
 	program := map[bool]string{true: "open", false: "xdg-open"}[runtime.GOOS == "darwin"]
 	if runtime.GOOS == "windows" {

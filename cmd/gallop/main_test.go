@@ -27,8 +27,8 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// TestMain lets the test binary be gallop itself, so that what is tested is a process of
-// its own: with signals, outputs and an exit status.
+// TestMain lets the test binary act as gallop, so the tests run a separate process with signals, outputs and an exit
+// status.
 func TestMain(m *testing.M) {
 	if os.Getenv("GALLOP_TEST_COMMAND") != "" {
 		main()
@@ -45,7 +45,7 @@ type process struct {
 	ended          chan struct{}
 }
 
-// output is what a process has written so far.
+// output holds what a process has written so far.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -63,13 +63,13 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// serve starts "gallop serve" on a free port of this machine and waits until it serves.
+// serve starts "gallop serve" on a free port of this machine and waits until it accepts requests.
 func serve(t *testing.T, args ...string) *process {
 	t.Helper()
 	return start(t, nil, append([]string{"--addr", "127.0.0.1:0"}, args...)...)
 }
 
-// start starts "gallop serve" with these flags and environment variables and waits until it serves.
+// start starts "gallop serve" with these flags and environment variables and waits until it accepts requests.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, ended: make(chan struct{})}
@@ -105,8 +105,8 @@ func (p *process) until(what string, ok func() bool) {
 	}
 }
 
-// get sends a request with fields ("Name: value") and returns the answer and its body. It
-// follows no redirection.
+// get sends a request with headers ("Name: value") and returns the response and its body. It does not follow
+// redirects.
 func (p *process) get(method, path string, fields ...string) (*http.Response, string) {
 	p.t.Helper()
 	req, err := http.NewRequest(method, p.url+strings.TrimPrefix(path, "/"), nil)
@@ -141,7 +141,7 @@ func (p *process) dial() net.Conn {
 	return c
 }
 
-// raw sends a GET for a target exactly as it is, and returns the answer.
+// raw sends a GET request with exactly this target, and returns the response.
 func (p *process) raw(target string, fields ...string) string {
 	p.t.Helper()
 	c := p.dial()
@@ -151,7 +151,7 @@ func (p *process) raw(target string, fields ...string) string {
 	return string(b)
 }
 
-// interrupt sends what Ctrl-C or a service manager sends.
+// interrupt sends the signal of Ctrl-C, or of a service manager.
 func (p *process) interrupt(s os.Signal) {
 	p.t.Helper()
 	if runtime.GOOS == "windows" {
@@ -162,7 +162,7 @@ func (p *process) interrupt(s os.Signal) {
 	}
 }
 
-// wait waits for the process to end, and returns its status.
+// wait waits for the process to end, and returns its exit status.
 func (p *process) wait() int {
 	p.t.Helper()
 	p.until("it ends", func() bool {
@@ -176,7 +176,7 @@ func (p *process) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// site makes a directory to be served, below one with a secret.
+// site creates a directory to serve. Its parent directory contains a secret.
 func site(t *testing.T) string {
 	t.Helper()
 	top := t.TempDir()
@@ -281,7 +281,7 @@ func TestServeStaysInside(t *testing.T) {
 			t.Errorf("%s: %.40q", target, answer)
 		}
 	}
-	if answer := p.raw("/.env"); !strings.Contains(answer, "the secret") { // which --hidden shows
+	if answer := p.raw("/.env"); !strings.Contains(answer, "the secret") { // --hidden shows it
 		t.Errorf("%.60q", answer)
 	}
 }
@@ -427,12 +427,12 @@ func checkJSONLog(t *testing.T, lines []string) {
 	}
 }
 
-// slowRequest sends a request whose body is missing a byte, and returns how to finish it.
+// slowRequest sends a request whose body lacks one byte, and returns a function that sends it.
 func (p *process) slowRequest() (finish func() (status string)) {
 	p.t.Helper()
 	c := p.dial()
 	io.WriteString(c, "POST /_gallop/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell")
-	time.Sleep(50 * time.Millisecond) // for the server to take it
+	time.Sleep(50 * time.Millisecond) // until the server has received it
 	return func() string {
 		io.WriteString(c, "o")
 		status, _ := bufio.NewReader(c).ReadString('\n')

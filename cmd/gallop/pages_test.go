@@ -18,10 +18,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// browserAccept is what browsers send when they navigate.
+// browserAccept is the Accept header of browsers that navigate to a page.
 const browserAccept = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
-// makeFiles makes a directory with empty files, and directories where a name ends in a slash.
+// makeFiles creates a directory with empty files; names that end in a slash become directories.
 func makeFiles(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func makeFiles(t *testing.T, names ...string) string {
 	return dir
 }
 
-// listed returns the links of the rows of a list.
+// listed returns the links in the rows of a list.
 func listed(page string) (links []string) {
 	for _, m := range regexp.MustCompile(`<tr class="[a-z]+"><td><a href="([^"]*)">`).FindAllStringSubmatch(page, -1) {
 		links = append(links, html.UnescapeString(m[1]))
@@ -52,7 +52,7 @@ func TestListIsSorted(t *testing.T) {
 	dir := makeFiles(t, "b/", "A/", "file10.txt", "file9.txt", "File2.txt", "z")
 	sizes := map[string]int{"file9.txt": 1000, "File2.txt": 2000, "file10.txt": 3000, "z": 4000}
 	base := time.Now().Add(-time.Hour)
-	for i, name := range []string{"file9.txt", "b", "z", "A", "file10.txt", "File2.txt"} { // the oldest first
+	for i, name := range []string{"file9.txt", "b", "z", "A", "file10.txt", "File2.txt"} { // oldest first
 		file, at := filepath.Join(dir, name), base.Add(time.Duration(i)*time.Minute)
 		if sizes[name] > 0 {
 			if err := os.WriteFile(file, make([]byte, sizes[name]), 0o644); err != nil {
@@ -94,7 +94,7 @@ func TestListIsSorted(t *testing.T) {
 	}
 }
 
-// TestListLinksKeepTheOrder follows the links of a list as a browser without JavaScript does.
+// TestListLinksKeepTheOrder follows the links of a list like a browser without JavaScript.
 func TestListLinksKeepTheOrder(t *testing.T) {
 	p := serve(t, makeFiles(t, "a b/c/d.txt", "a b/x"))
 	for _, tc := range []struct{ path, link, want string }{
@@ -136,7 +136,7 @@ func TestListLinksKeepTheOrder(t *testing.T) {
 	}
 }
 
-// TestPagesAllowOnlyTheirOwnScript checks the policy of the pages against their text.
+// TestPagesAllowOnlyTheirOwnScript compares the policy of the pages with their scripts.
 func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
 	p := serve(t, makeFiles(t, "a.txt"))
 	hash := func(text string) string {
@@ -183,7 +183,7 @@ func TestListShowsHostileNames(t *testing.T) {
 		t.Skip("Windows has no such names")
 	}
 	names := []string{`<script>alert(1)<script>`, `"><b>`, "a&amp;b", "q?u#e", "per%41cent", "javascript:alert(1)", "rtl\u202egpj", "new\nline"}
-	p := serve(t, makeFiles(t, append(names, "bad\xffutf8")...)) // io/fs has no names that are not UTF-8
+	p := serve(t, makeFiles(t, append(names, "bad\xffutf8")...)) // io/fs does not allow names that are not UTF-8
 	_, page := p.get("GET", "/")
 	links := listed(page)
 	if len(links) != len(names) {
@@ -301,7 +301,7 @@ func TestErrorPages(t *testing.T) {
 	}
 }
 
-// TestUnreadableFiles has files and directories that gallop may not read.
+// TestUnreadableFiles has files and directories that gallop must not read.
 func TestUnreadableFiles(t *testing.T) {
 	dir := makeFiles(t, "file", "locked/x", "page/index.html", "page/secret")
 	for _, name := range []string{"file", "locked", "page/index.html"} {

@@ -8,21 +8,22 @@ import (
 	"github.com/valyala/fasthttp/internal/api"
 )
 
-// otherwise is what is not as in fasthttp, and why a program compiles nevertheless.
+// otherwise lists declarations that differ from fasthttp's. The comments say why programs compile anyway.
 var otherwise = map[string]string{
-	// LIFO is the default, and so 0.
+	// LIFO is the default here, so its value is 0.
 	"const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 0": "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 1",
 	"const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 1": "const fasthttp.LIFO fasthttp.ConnPoolStrategyType = 0",
 
-	// fasthttp's types here are not exported, so no program can name them. What programs do with the values still compiles.
+	// These types of fasthttp are not exported, so no program can name them. The usual code with their values still
+	// compiles.
 	"method (*fasthttp.HostClient) AcquireConn(time.Duration, bool) (*fasthttp.clientConn, error)": "method (*fasthttp.HostClient) AcquireConn(time.Duration, bool) (*github.com/gallop-http/gallop.ClientConn, error)",
 	"method (*fasthttp.HostClient) CloseConn(*fasthttp.clientConn)":                                "method (*fasthttp.HostClient) CloseConn(*github.com/gallop-http/gallop.ClientConn)",
 	"method (*fasthttp.HostClient) ReleaseConn(*fasthttp.clientConn)":                              "method (*fasthttp.HostClient) ReleaseConn(*github.com/gallop-http/gallop.ClientConn)",
 	"var fasthttp.ErrTimeout *fasthttp.timeoutError":                                               "var fasthttp.ErrTimeout net.Error",
 }
 
-// testdata/api.txt is what fasthttp v1.74.0 exports, as internal/api/record has written it. What there is more
-// here is no program's loss.
+// testdata/api.txt lists the exported names of fasthttp v1.74.0, as written by internal/api/record. Additional names
+// in this module do no harm.
 func TestAPI(t *testing.T) {
 	recorded, err := os.ReadFile("testdata/api.txt")
 	if err != nil {
@@ -52,7 +53,7 @@ func missingFrom(have, want []string) (missing []string) {
 	return missing
 }
 
-// The test would notice.
+// TestAPINotices shows that TestAPI would notice a difference.
 func TestAPINotices(t *testing.T) {
 	have := []string{"func fasthttp.Get() int", "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 1"}
 	want := []string{"func fasthttp.Get() string", "func fasthttp.Get() int", "const fasthttp.FIFO fasthttp.ConnPoolStrategyType = 0"}

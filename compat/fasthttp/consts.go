@@ -2,7 +2,7 @@ package fasthttp
 
 import "github.com/gallop-http/gallop"
 
-// Defaults, and what settings can be.
+// Default limits and values of settings. See package gallop.
 const (
 	DefaultMaxConnsPerHost           = gallop.DefaultMaxConnsPerHost
 	DefaultMaxIdleConnDuration       = gallop.DefaultMaxIdleConnDuration
@@ -19,7 +19,7 @@ const (
 	DefaultDNSCacheDuration          = gallop.DefaultDNSCacheDuration
 )
 
-// Levels of compression.
+// Compression levels.
 const (
 	CompressBrotliNoCompression      = gallop.CompressBrotliNoCompression
 	CompressBrotliBestSpeed          = gallop.CompressBrotliBestSpeed
@@ -37,7 +37,7 @@ const (
 	CompressZstdBestCompression      = gallop.CompressZstdBestCompression
 )
 
-// What SameSite can be.
+// Values of the SameSite attribute of a cookie.
 const (
 	CookieSameSiteDisabled    = gallop.CookieSameSiteDisabled
 	CookieSameSiteDefaultMode = gallop.CookieSameSiteDefaultMode
@@ -46,7 +46,7 @@ const (
 	CookieSameSiteNoneMode    = gallop.CookieSameSiteNoneMode
 )
 
-// What ConnState can be.
+// Values of ConnState.
 const (
 	StateNew      = gallop.StateNew
 	StateActive   = gallop.StateActive

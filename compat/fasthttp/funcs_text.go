@@ -20,7 +20,7 @@ func AppendHTTPDate(dst []byte, date time.Time) []byte { return gallop.AppendHTT
 
 var gmt = time.FixedZone("GMT", 0)
 
-// ParseHTTPDate returns a time whose zone is called GMT, so that it looks the same with time.RFC1123.
+// ParseHTTPDate parses an HTTP date. The zone of the result is named GMT, so time.RFC1123 formats it like fasthttp's.
 func ParseHTTPDate(date []byte) (time.Time, error) {
 	t, err := gallop.ParseHTTPDate(date)
 	if err != nil {

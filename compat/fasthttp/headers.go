@@ -2,7 +2,7 @@ package fasthttp
 
 import "github.com/gallop-http/gallop"
 
-// Names of fields.
+// Header names.
 const (
 	HeaderAccept                          = gallop.HeaderAccept
 	HeaderAcceptCH                        = gallop.HeaderAcceptCH

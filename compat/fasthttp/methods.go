@@ -2,7 +2,7 @@ package fasthttp
 
 import "github.com/gallop-http/gallop"
 
-// Methods.
+// Request methods.
 const (
 	MethodGet     = gallop.MethodGet
 	MethodHead    = gallop.MethodHead

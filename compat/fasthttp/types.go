@@ -2,7 +2,7 @@ package fasthttp
 
 import "github.com/gallop-http/gallop"
 
-// Types have the methods and fields of those they stand for.
+// The types are aliases of gallop's types.
 type (
 	Args                    = gallop.Args
 	BalancingClient         = gallop.BalancingClient

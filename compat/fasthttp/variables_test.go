@@ -14,9 +14,9 @@ import (
 
 const gallopPath = "github.com/gallop-http/gallop"
 
-// A program that replaces fasthttp with this module may use gallop as well, so this module must not change how gallop behaves:
-// it sets no variable of gallop's packages and runs none of their functions when a program starts. Where programs of fasthttp
-// need different behavior, gallop has a field whose zero value is fasthttp's.
+// A program that replaces fasthttp with this module may use gallop as well, so this module must not change gallop's
+// behavior. It sets no variables of gallop's packages, and calls none of their functions at program start. Where
+// programs for fasthttp need different behavior, gallop has a field whose zero value means fasthttp's behavior.
 func TestLeavesTheVariablesOfGallopAlone(t *testing.T) {
 	files := 0
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -43,7 +43,7 @@ func TestLeavesTheVariablesOfGallopAlone(t *testing.T) {
 	}
 }
 
-// The test would notice.
+// The test notices violations.
 func TestLeavesTheVariablesOfGallopAloneNotices(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string
@@ -76,7 +76,7 @@ func TestLeavesTheVariablesOfGallopAloneNotices(t *testing.T) {
 	}
 }
 
-// meddling returns what in a file could change gallop.
+// meddling returns the parts of a file that could change gallop.
 func meddling(t *testing.T, src string) (found []string) {
 	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ParseComments)
 	if err != nil {
@@ -116,7 +116,7 @@ func meddling(t *testing.T, src string) (found []string) {
 	return append(found, packages.startup(f)...)
 }
 
-// packages are the names under which a file has imported gallop's packages.
+// packages holds the names under which a file imports gallop's packages.
 type packages map[string]bool
 
 func importsOf(f *ast.File) packages {
@@ -132,7 +132,7 @@ func importsOf(f *ast.File) packages {
 	return names
 }
 
-// variable returns the exported name that an operand begins with: gallop.Names for (gallop.Names)[0].
+// variable returns the exported name at the start of an operand: gallop.Names for (gallop.Names)[0].
 func (p packages) variable(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.SelectorExpr:
@@ -150,7 +150,7 @@ func (p packages) variable(e ast.Expr) string {
 	return ""
 }
 
-// startup returns what runs when a program starts.
+// startup returns the code that runs at program start.
 func (p packages) startup(f *ast.File) (found []string) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

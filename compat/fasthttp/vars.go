@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Errors.
+// Errors of gallop under fasthttp's names.
 var (
 	ErrNoArgValue                          = gallop.ErrNoArgValue
 	ErrMissingLocation                     = gallop.ErrMissingLocation
@@ -47,10 +47,10 @@ var (
 	ErrorInvalidURI                        = gallop.ErrorInvalidURI
 )
 
-// ErrNeedMore is not returned by anything: what gallop reads from has what it needs, or says why not.
+// ErrNeedMore is never returned. It exists so that programs that use it compile.
 var ErrNeedMore = errors.New("gallop: need more data")
 
-// What else is a variable. To set one of them here changes nothing in gallop.
+// Other variables. Setting one of them has no effect on gallop.
 var (
 	DefaultTransport         = gallop.DefaultTransport
 	CookieExpireDelete       = gallop.CookieExpireDelete
@@ -58,5 +58,5 @@ var (
 	FSCompressedFileSuffixes = gallop.FSCompressedFileSuffixes
 )
 
-// NetHttpFormValueFunc looks for values where net/http does.
+// NetHttpFormValueFunc looks for values in the same places as net/http.
 var NetHttpFormValueFunc func(ctx *RequestCtx, key string) []byte = gallop.NetHttpFormValueFunc

@@ -14,7 +14,7 @@ import (
 	"github.com/gofiber/fiber/v3/middleware/adaptor"
 )
 
-// hold waits for the end of ctx, for 50 ms at most, and returns the status for what it has seen.
+// hold waits for up to 50 ms for ctx to end, and returns the status that says whether it has.
 func hold(ctx context.Context) int {
 	select {
 	case <-ctx.Done():
@@ -24,16 +24,14 @@ func hold(ctx context.Context) int {
 	}
 }
 
-// bounded is a net/http handler that answers 503 if its context ends, as metrics endpoints with
-// a time limit do.
+// bounded is a net/http handler that returns 503 if its context ends, like metrics endpoints with a time limit.
 func bounded() http.Handler {
 	return http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(hold(r.Context()))
 	}), 5*time.Second, "too late")
 }
 
-// The method Test of an App passes a connection that has only the request and then ends. That
-// does not end the context of the handler.
+// App.Test passes a connection that contains only the request and then ends. That must not end the handler's context.
 func TestAppTestKeepsContext(t *testing.T) {
 	for version, answer := range map[string]func(*http.Request) (*http.Response, error){
 		"v2": func(req *http.Request) (*http.Response, error) {

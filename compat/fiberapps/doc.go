@@ -1,3 +1,3 @@
-// Package fiberapps has tests of programs that use fiber v2 and v3 on gallop. The module in
-// compat/fasthttp takes the place of fasthttp.
+// Package fiberapps tests programs that use fiber v2, fiber v3 and fasthttp/websocket on gallop. The module in
+// compat/fasthttp replaces fasthttp.
 package fiberapps

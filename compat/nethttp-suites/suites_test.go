@@ -1,4 +1,4 @@
-// Package suites runs programs that were made for net/http on nethttp.FromHTTP and in web, over TCP.
+// Package suites runs programs made for net/http on nethttp.FromHTTP and in package web, over TCP.
 package suites
 
 import (
@@ -37,7 +37,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return ln.Addr().String()
 }
 
-// clients are an http.Client of net/http's and one of gallop's.
+// clients returns an http.Client on net/http's transport and one on gallop's.
 func clients(t *testing.T) map[string]*http.Client {
 	ours, theirs := &nethttp.Transport{}, &http.Transport{}
 	t.Cleanup(ours.CloseIdleConnections)
@@ -96,7 +96,7 @@ func TestChi(t *testing.T) {
 	}
 }
 
-// echoCoder and echoGorilla send back what comes.
+// echoCoder and echoGorilla send back all messages.
 func echoCoder(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := coder.Accept(w, r, nil)
@@ -144,7 +144,7 @@ func echoGorilla(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// WebSockets, also through a ReverseProxy that gallop serves and that calls by gallop.
+// WebSockets work directly and through a ReverseProxy that gallop serves and that calls with gallop.
 func TestWebSocket(t *testing.T) {
 	for name, echo := range map[string]http.HandlerFunc{"coder": echoCoder(t), "gorilla": echoGorilla(t)} {
 		origin := serve(t, echo)
@@ -181,7 +181,7 @@ func proxyTo(addr string, by http.RoundTripper) http.Handler {
 	return p
 }
 
-// A ReverseProxy passes bodies, streams, trailers and interim answers on.
+// A ReverseProxy forwards bodies, streams, trailers and interim responses.
 func TestReverseProxy(t *testing.T) {
 	origin := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -233,7 +233,7 @@ func TestReverseProxy(t *testing.T) {
 	}
 }
 
-// Connect: a call, a stream from the server and one from the client, over HTTP/1.1.
+// Connect works over HTTP/1.1: a unary call, a stream from the server and a stream from the client.
 func TestConnect(t *testing.T) {
 	type text = wrapperspb.StringValue
 	mux := http.NewServeMux()

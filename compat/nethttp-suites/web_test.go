@@ -24,7 +24,7 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// serveApp returns the address of an application.
+// serveApp serves an application and returns its address.
 func serveApp(t *testing.T, app *web.App) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,7 +36,7 @@ func serveApp(t *testing.T, app *web.App) string {
 	return ln.Addr().String()
 }
 
-// fetch returns what an address answers.
+// fetch returns the response from a URL.
 func fetch(t *testing.T, url string) (status int, body string, header http.Header) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
@@ -62,7 +62,7 @@ func fetch(t *testing.T, url string) (status int, body string, header http.Heade
 	return response.StatusCode, string(text), response.Header
 }
 
-// chi's middleware around handlers of web, and a chi.Router mounted beside them.
+// chi's middleware works around handlers of web, and a chi.Router can be mounted beside them.
 func TestWebBehindChi(t *testing.T) {
 	app := web.New(web.Config{Server: &gallop.Server{Logger: silent{}}})
 	log := make(chan string, 1)
@@ -103,7 +103,7 @@ type lineLog chan string
 
 func (l lineLog) Print(v ...any) { l <- fmt.Sprint(v...) }
 
-// WebSocket packages in routes of web.
+// WebSocket packages work in routes of web.
 func TestWebSocketsInWeb(t *testing.T) {
 	app := web.New(web.Config{})
 	app.Get("/coder/:name", web.FromHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

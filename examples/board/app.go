@@ -4,6 +4,7 @@ import (
 	"embed"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gallop-http/gallop"
@@ -70,7 +71,8 @@ func newBoard(files string, store middleware.Store) (*board, error) {
 	small.Post("/notes", b.signedIn, b.addNote)
 	small.Delete("/notes/{id<int>}", b.signedIn, b.removeNote)
 
-	// Uploads are outside the group, because they may take longer than 5 seconds. The server closes uploads that stall.
+	// Uploads are outside the group, because they may take longer than 5 seconds. An upload that stalls is ended by the server, which
+	// wants 240 bytes a second on average: see MinBodyRate.
 	b.app.Post("/api/files", middleware.BodyLimit{Size: maxFile + 64<<10}.Handler(), b.signedIn, b.upload)
 	return b, nil
 }
@@ -105,5 +107,7 @@ func (b *board) showPage(c *web.Ctx) error {
 		return err
 	}
 	c.SetHeader(gallop.HeaderCacheControl, "private, no-cache")
-	return c.Render("pages/board", map[string]any{"User": who, "Notes": b.notes.all()})
+	all := b.notes.all()
+	slices.Reverse(all) // the newest note is on top
+	return c.Render("pages/board", map[string]any{"User": who, "Notes": all})
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
@@ -13,7 +14,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/gallop-http/gallop/memnet"
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
@@ -22,7 +26,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// start serves a board on a port of its own until the test ends.
+// start serves a board on a free port until the test ends.
 func start(t *testing.T) (base, files string) {
 	t.Helper()
 	files = t.TempDir()
@@ -62,7 +66,7 @@ func newPerson(t *testing.T, base string) *person {
 	return p
 }
 
-// ask sends a request; a body is JSON unless contentType says something else.
+// ask sends a request. The body is JSON unless there is a contentType.
 func (p *person) ask(method, path, body string, contentType ...string) (status int, text string, header http.Header) {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
@@ -83,7 +87,7 @@ func (p *person) ask(method, path, body string, contentType ...string) (status i
 	return response.StatusCode, string(answer), response.Header
 }
 
-// want asks, and fails unless the status and a part of the body are these.
+// want sends a request, and fails the test unless the response has this status and its body contains part.
 func (p *person) want(method, path, body string, status int, part string) {
 	p.t.Helper()
 	if got, text, _ := p.ask(method, path, body); got != status || !strings.Contains(text, part) {
@@ -116,6 +120,7 @@ func TestNotes(t *testing.T) {
 	base, _ := start(t)
 	ada, bob := newPerson(t, base), newPerson(t, base)
 	ada.want("POST", "/api/notes", `{"text":"x"}`, 401, "")
+	ada.want("GET", "/api/notes", "", 200, "[]")
 	ada.signIn("Ada")
 	bob.signIn("Bob")
 	ada.want("POST", "/api/notes", `{"text":"hello"}`, 201, `"id":1,"by":"Ada","text":"hello"`)
@@ -123,7 +128,7 @@ func TestNotes(t *testing.T) {
 	bob.want("POST", "/api/notes", `{"text":""}`, 422, "")
 	bob.want("POST", "/api/notes", `{"text":"`+strings.Repeat("x", maxJSON)+`"}`, 413, `"status":413`)
 	bob.want("GET", "/api/notes", "", 200, `"text":"hello"`)
-	bob.want("DELETE", "/api/notes/1", "", 403, "somebody else")
+	bob.want("DELETE", "/api/notes/1", "", 403, "only the author")
 	bob.want("DELETE", "/api/notes/x", "", 404, "")
 	bob.want("PUT", "/api/notes", "", 405, "")
 	ada.want("DELETE", "/api/notes/1", "", 204, "")
@@ -171,7 +176,7 @@ func TestUploads(t *testing.T) {
 		content           []byte
 		status            int
 	}{
-		{"nobody's", "file", "a.txt", []byte("hello"), 401},
+		{"without a session", "file", "a.txt", []byte("hello"), 401},
 		{"small", "file", "a.txt", []byte("hello"), 201},
 		{"as large as may be", "file", "b.PNG", content, 201},
 		{"too large", "file", "c.txt", append(content, 'x'), 413},
@@ -202,6 +207,43 @@ func TestUploads(t *testing.T) {
 	}
 	left, err := os.ReadDir(files)
 	if err != nil || len(left) != 3 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+}
+
+// An upload that stalls fails after the 5 seconds that the server allows at first, and leaves no file behind.
+func TestUploadThatStalls(t *testing.T) {
+	files := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b, err := newBoard(files, &middleware.MemoryStore{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.files.Close()
+		if err := b.store.Set(t.Context(), sessionCookie+":1", []byte(`{"name":"Ada"}`), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		ln := memnet.NewListener()
+		go b.app.Serve(ln)
+		defer b.app.Close()
+		conn, err := ln.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		body, contentType := form(t, "file", "a.txt", []byte("hello"))
+		fmt.Fprintf(conn, "POST /api/files HTTP/1.1\r\nHost: a\r\nCookie: %s=1\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+			sessionCookie, contentType, len(body), body[:len(body)-50])
+		begun := time.Now()
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took < 5*time.Second || took > 10*time.Second || response.StatusCode != 400 || !response.Close {
+			t.Errorf("%s after %v, Connection: close: %t", response.Status, took, response.Close)
+		}
+	})
+	if left, err := os.ReadDir(files); err != nil || len(left) > 0 {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
 }
@@ -237,7 +279,7 @@ func TestEvents(t *testing.T) {
 	want("data: 1")
 } // and the server stops although somebody listens
 
-func TestSlowListenersAreLetGo(t *testing.T) {
+func TestSlowListenersAreDropped(t *testing.T) {
 	var e events
 	l, stop := e.listen()
 	defer stop()
@@ -248,7 +290,7 @@ func TestSlowListenersAreLetGo(t *testing.T) {
 		<-l
 	}
 	if _, ok := <-l; ok || len(e.listeners) > 0 {
-		t.Error("a listener that does not listen is still there")
+		t.Error("a listener that does not keep up is still there")
 	}
 }
 

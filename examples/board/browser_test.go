@@ -23,7 +23,7 @@ type tab struct {
 	last int
 }
 
-// openTab starts a browser and has it open the page, or skips the test if there is none.
+// openTab starts a browser and opens the page. It skips the test if no browser is installed.
 func openTab(t *testing.T, url string) *tab {
 	t.Helper()
 	program := ""
@@ -173,7 +173,7 @@ func (p *tab) submit(form, text string) {
 	p.eval(fmt.Sprintf("(() => { const f = document.getElementById(%q); f.elements[0].value = %q; f.requestSubmit(); })()", form, text))
 }
 
-// TestInABrowser does with the page what people do.
+// TestInABrowser uses the page as a person would.
 func TestInABrowser(t *testing.T) {
 	base, _ := start(t)
 	p := openTab(t, base+"/")
@@ -190,13 +190,16 @@ func TestInABrowser(t *testing.T) {
 	}
 
 	p.submit("write", "<b>hello</b>")
-	p.await(`document.querySelector("#notes li")?.textContent === "Ada: <b>hello</b>"`)
+	p.await(`document.querySelector("#notes .text")?.textContent === "<b>hello</b>" && document.querySelector("#notes footer b").textContent === "Ada"`)
 
-	// What others do shows without loading the page again.
+	// Notes of other users appear without a reload.
 	bob := newPerson(t, base)
 	bob.signIn("Bob")
 	bob.want("POST", "/api/notes", `{"text":"me too"}`, 201, "")
-	p.await(`document.querySelectorAll("#notes li").length === 2 && document.querySelector("#notes").textContent.includes("Bob: me too")`)
+	p.await(`document.querySelectorAll("#notes li").length === 2 && document.querySelector("#notes .text").textContent === "me too"`)
+	if removable := p.eval(`[...document.querySelectorAll("#notes .remove")].map(b => !b.hidden).join()`); removable != "false,true" {
+		t.Errorf("Ada can remove Bob's note or not her own: %v", removable)
+	}
 	bob.want("DELETE", "/api/notes/2", "", 204, "")
 	p.await(`document.querySelectorAll("#notes li").length === 1`)
 
@@ -206,13 +209,25 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("the upload came back as %v", text)
 	}
 	p.upload("page.html", "<script>")
-	p.await(`document.getElementById("problem").textContent.includes("not taken")`)
+	p.await(`document.getElementById("problem").textContent.includes("only text")`)
 
 	p.call("Page.reload", nil, nil)
 	p.await(`document.readyState === "complete" && document.body.dataset.live === "yes" && document.querySelectorAll("#notes li").length === 2`)
 	if who := p.eval(`document.getElementById("who").textContent`); who != "Ada" {
 		t.Errorf("after the page was loaded again it is %v", who)
 	}
+
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": true}, nil)
+	if p.eval("document.documentElement.scrollWidth <= innerWidth") != true {
+		t.Error("a narrow page scrolls sideways")
+	}
+	for left := 1; left >= 0; left-- {
+		p.eval(`document.querySelector("#notes .remove").click()`)
+		p.await(fmt.Sprintf(`document.querySelectorAll("#notes li").length === %d`, left))
+	}
+	p.await(`!document.getElementById("empty").hidden`)
+	p.eval(`document.getElementById("logout").requestSubmit()`)
+	p.await(`!document.getElementById("login").hidden && document.getElementById("write").hidden`)
 }
 
 // upload chooses a file and sends it.
@@ -259,7 +274,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// same compares lines of which "…" stands for anything.
+// same compares lines. "…" in want stands for any text.
 func same(got, want string) bool {
 	for i, part := range strings.Split(want, "…") {
 		at := strings.Index(got, part)

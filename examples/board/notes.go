@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,15 @@ type note struct {
 	At   time.Time `json:"at"`
 }
 
+// IsImage reports whether the note has a file that browsers show in a page. The template calls it.
+func (n note) IsImage() bool {
+	switch path.Ext(n.File) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+		return true
+	}
+	return false
+}
+
 // maxNotes is how many notes the board keeps. A new note then replaces the oldest one.
 const maxNotes = 100
 
@@ -29,10 +39,11 @@ type notes struct {
 	list []note
 }
 
+// all returns a copy of the notes, from the oldest to the newest. It is never nil, which would be null in JSON.
 func (n *notes) all() []note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.list)
+	return append([]note{}, n.list...)
 }
 
 // add puts a note on the board and returns it with its ID.
@@ -57,7 +68,7 @@ func (n *notes) remove(id int, by string) error {
 	case i < 0:
 		return web.ErrNotFound
 	case n.list[i].By != by:
-		return web.NewError(gallop.StatusForbidden, "it is somebody else's")
+		return web.NewError(gallop.StatusForbidden, "only the author of a note can remove it")
 	}
 	n.list = slices.Delete(n.list, i, i+1)
 	return nil

@@ -21,7 +21,7 @@ func (b *board) upload(c *web.Ctx) error {
 	for {
 		part, err := parts.NextPart()
 		if err == io.EOF {
-			return web.NewError(gallop.StatusBadRequest, "there is no file in the form")
+			return web.NewError(gallop.StatusBadRequest, "the form has no file")
 		}
 		if err != nil {
 			return badBody(err)
@@ -47,7 +47,7 @@ var allowed = map[string]bool{".txt": true, ".png": true, ".jpg": true, ".jpeg":
 func (b *board) save(r io.Reader, called string) (name string, err error) {
 	ext := strings.ToLower(path.Ext(called))
 	if !allowed[ext] {
-		return "", web.NewError(gallop.StatusUnsupportedMediaType, "files of this kind are not taken")
+		return "", web.NewError(gallop.StatusUnsupportedMediaType, "only text, PDF and image files are accepted")
 	}
 	file, err := b.files.Create(rand.Text() + ext)
 	if err != nil {

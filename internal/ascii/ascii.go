@@ -1,13 +1,14 @@
-// Package ascii knows bytes: the character classes of RFC 9110 §5.6, ASCII case
-// folding, decimal and hexadecimal integers, and comma-separated lists of tokens.
+// Package ascii provides functions over bytes: the character classes of RFC 9110 §5.6, ASCII case folding, decimal
+// and hexadecimal integers, and comma-separated lists of tokens. Parsers use its functions that process eight bytes
+// at a time.
 //
-// Nothing here allocates, and nothing depends on a locale.
+// Nothing here depends on a locale. Only the Append functions allocate, when their buffer is too small.
 package ascii
 
-// Text is what the functions of this package read: either spelling of a run of bytes.
+// Text is the type of arguments: a string or a byte slice.
 type Text interface{ ~string | ~[]byte }
 
-// Classes of a byte, one bit each, in the table below.
+// Character classes, one bit each, for the table below.
 const (
 	classToken  = 1 << iota // tchar, RFC 9110 §5.6.2
 	classValue              // field-vchar, SP and HTAB, RFC 9110 §5.5
@@ -65,8 +66,8 @@ func IsToken[S Text](s S) bool {
 	return len(s) > 0
 }
 
-// IsFieldValue reports whether every byte of s may stand in a field value
-// (RFC 9110 §5.5): no control character but HTAB. The empty value is one.
+// IsFieldValue reports whether all bytes of s are allowed in a field value (RFC 9110 §5.5), which excludes control
+// characters except HTAB. The empty value is valid.
 func IsFieldValue[S Text](s S) bool {
 	for i := 0; i < len(s); i++ {
 		if classes[s[i]]&classValue == 0 {
@@ -76,7 +77,7 @@ func IsFieldValue[S Text](s S) bool {
 	return true
 }
 
-// Lower returns c in lower case if it is an ASCII letter, and else c.
+// Lower returns c in lower case if it is an ASCII letter, or c itself.
 func Lower(c byte) byte {
 	if c-'A' <= 'Z'-'A' {
 		return c | 0x20
@@ -84,7 +85,7 @@ func Lower(c byte) byte {
 	return c
 }
 
-// EqualFold reports whether s and t are equal but for the case of ASCII letters.
+// EqualFold reports whether s and t are equal, ignoring the case of ASCII letters.
 func EqualFold[S, T Text](s S, t T) bool {
 	if len(s) != len(t) {
 		return false
@@ -97,12 +98,12 @@ func EqualFold[S, T Text](s S, t T) bool {
 	return true
 }
 
-// HasPrefixFold reports whether s begins with prefix but for the case of ASCII letters.
+// HasPrefixFold reports whether s begins with prefix, ignoring the case of ASCII letters.
 func HasPrefixFold[S, T Text](s S, prefix T) bool {
 	return len(s) >= len(prefix) && EqualFold(s[:len(prefix)], prefix)
 }
 
-// TrimOWS returns b without the blanks (SP, HTAB) at both ends: RFC 9110 §5.6.3.
+// TrimOWS returns b without blanks (SP, HTAB) at both ends (RFC 9110 §5.6.3).
 func TrimOWS[S Text](b S) S {
 	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
 		b = b[1:]
@@ -113,8 +114,8 @@ func TrimOWS[S Text](b S) S {
 	return b
 }
 
-// HasToken reports whether the comma-separated list holds token, ignoring ASCII
-// case and empty members (RFC 9110 §5.6.1). Members with parameters do not match.
+// HasToken reports whether the comma-separated list contains token, ignoring ASCII case and empty members (RFC 9110
+// §5.6.1). Members with parameters do not match.
 func HasToken[S, T Text](list S, token T) bool {
 	for len(list) > 0 {
 		var member S
@@ -126,8 +127,7 @@ func HasToken[S, T Text](list S, token T) bool {
 	return false
 }
 
-// Cut returns what stands before the first sep in s and what stands behind it;
-// without sep that is s and nothing.
+// Cut splits s at the first sep. Without a sep it returns s and an empty text.
 func Cut[S Text](s S, sep byte) (before, after S) {
 	for i := 0; i < len(s); i++ {
 		if s[i] == sep {

@@ -1,7 +1,7 @@
 package ascii
 
-// ParseUint reads s as decimal digits and nothing else. It reports false for
-// the empty string, any other byte, and a number of 2^63 or more.
+// ParseUint parses decimal digits. It reports false for an empty s, for any other byte, and for numbers of 2^63 or
+// more.
 func ParseUint[S Text](s S) (n uint64, ok bool) {
 	if len(s) == 0 {
 		return 0, false
@@ -16,8 +16,8 @@ func ParseUint[S Text](s S) (n uint64, ok bool) {
 	return n, true
 }
 
-// ParseHex reads s as hexadecimal digits and nothing else. It reports false for
-// the empty string, any other byte, and a number of 2^63 or more.
+// ParseHex parses hexadecimal digits. It reports false for an empty s, for any other byte, and for numbers of 2^63 or
+// more.
 func ParseHex[S Text](s S) (n uint64, ok bool) {
 	if len(s) == 0 {
 		return 0, false

@@ -5,37 +5,31 @@ import (
 	"math/bits"
 )
 
-// The words below hold one constant in each of their eight bytes.
+// Words with the same constant in each of their eight bytes.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// Word returns the eight bytes of b from i on, the first one lowest. It costs less than
-// reading them from b[i:], of which nothing else is wanted.
+// Word returns the eight bytes of b at index i, with the first byte lowest. It is cheaper than slicing b[i:] first.
 func Word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8]) }
 
-// controls marks, with the high bit of its byte, bytes of the word w below 0x20
-// and DEL. A byte above a marked one may be marked as well although it is none
-// (the subtraction borrows), so only the lowest mark counts. HTAB is marked too.
+// controls marks the bytes of w that are below 0x20 or DEL, including HTAB, with the high bit of each byte. A byte
+// above a marked one may be marked by mistake, because the subtraction borrows, so only the lowest mark counts.
 func controls(w uint64) uint64 {
 	below := (w - ones*0x20) &^ w
 	del := w ^ ones*0x7f
 	return (below | (del-ones)&^del) & highs
 }
 
-// Odd marks, with the high bit of its byte, bytes of the word w that are not from
-// 0x20 to 0x7e, first among them what ends a line. It is half the work of finding
-// just the control characters, and in a header nearly always as good. Bytes above
-// a marked one may be marked as well; only whether there is a mark, and the lowest
-// one, count. That one may be a byte from 0x80 on.
+// Odd marks the bytes of w that are not from 0x20 to 0x7e, with the high bit of each byte. Among them are the bytes
+// that end a line. It takes half the work of finding only control characters, and nearly always serves as well in a
+// header. Bytes above a marked one may be marked by mistake. Only the existence of a mark and the lowest mark count.
+// The lowest one may be a byte from 0x80 on.
 func Odd(w uint64) uint64 { return ((w - ones*0x20) | (w + ones)) & highs }
 
-// IndexControl returns the index of the first byte of b that is a control
-// character (below 0x20, or DEL) other than HTAB, or len(b) without one. Such a
-// byte ends a line of a header, or is an error in it (RFC 9110 §5.5).
-//
-// It looks at eight bytes a step.
+// IndexControl returns the index of the first control character in b (below 0x20, or DEL) other than HTAB, or len(b).
+// Such a byte ends a line of a header, or is an error in it (RFC 9110 §5.5). It processes eight bytes at a time.
 func IndexControl(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -51,7 +45,7 @@ func IndexControl(b []byte) int {
 		if b[j] != '\t' {
 			return j
 		}
-		// A tab: rare enough to go on byte by byte to the end of this word.
+		// A tab is rare, so the rest of this word is processed byte by byte.
 		for j++; j < i+8; j++ {
 			if classes[b[j]]&classValue == 0 {
 				return j
@@ -69,13 +63,13 @@ func IndexControl(b []byte) int {
 	return len(b)
 }
 
-// ToLower puts the ASCII letters of b into lower case, in place, and returns b.
+// ToLower converts the ASCII letters of b to lower case, in place, and returns b.
 func ToLower(b []byte) []byte {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
 		w := Word(b, i)
 		low := w &^ highs
-		from, beyond := low+(0x80-'A')*ones, low+(0x7f-'Z')*ones // the high bit of a byte: it is 'A' or more, more than 'Z'
+		from, beyond := low+(0x80-'A')*ones, low+(0x7f-'Z')*ones // high bit of a byte: it is at least 'A', and it is more than 'Z'
 		binary.LittleEndian.PutUint64(b[i:], w|(from&^beyond&^w&highs)>>2)
 	}
 	for ; i < len(b); i++ {

@@ -1,16 +1,11 @@
-// Package bufpool lends byte buffers out of pools sorted by size, pools that
-// become small again after a burst.
+// Package bufpool provides pools of byte buffers, sorted by size, which shrink again after a burst.
 //
-// A buffer belongs to a class: a power of two from [MinSize] to [MaxSize]. Every
-// class is a sync.Pool, so what nobody asked for during two collections of
-// garbage is given back to the runtime, and a request of 900 KiB that comes once
-// a day does not stay in the place of 4 KiB for the rest of it. A buffer over
-// MaxSize is allocated when asked for and never kept.
+// A buffer belongs to a class: a power of two from [MinSize] to [MaxSize]. Each class is a sync.Pool, so a buffer
+// that is unused for two garbage collections is freed. A large buffer is thus not kept in the place of small ones. A
+// buffer larger than MaxSize is allocated on demand and never kept.
 //
-// The rule for callers: whoever holds the slice owns the buffer, [Put] and [Grow]
-// take it away, and no view of it may be read afterwards. In race builds both
-// overwrite what they take with [Poison], so that a view kept too long shows in
-// tests.
+// The holder of a slice owns the buffer. [Put] and [Grow] take it away, and no view of it may be read afterwards. In
+// race builds both overwrite the buffer with [Poison], so that tests notice views that are kept too long.
 //
 // All functions are safe for concurrent use.
 package bufpool
@@ -21,9 +16,9 @@ import (
 )
 
 const (
-	// MinSize is the capacity of the smallest buffers.
+	// MinSize is the capacity of the smallest buffers in bytes.
 	MinSize = 1 << minShift
-	// MaxSize is the capacity of the largest buffers that are kept.
+	// MaxSize is the capacity in bytes of the largest buffers that are kept.
 	MaxSize = 1 << maxShift
 
 	minShift = 9
@@ -31,12 +26,11 @@ const (
 	classes  = maxShift - minShift + 1
 )
 
-// pools[c] holds buffers with a capacity of exactly MinSize<<c, each as the
-// pointer to its first byte (see unsafe.go).
+// pools[c] holds buffers with a capacity of exactly MinSize<<c, each as a pointer to its first byte (see unsafe.go).
 var pools [classes]sync.Pool
 
-// Get returns an empty slice with room for at least size bytes. What the bytes
-// up to its capacity hold is unspecified. A size of zero or less is as good as 1.
+// Get returns an empty slice with room for at least size bytes. The bytes up to its capacity are unspecified. A size
+// of zero or less counts as 1.
 func Get(size int) []byte {
 	if size > MaxSize {
 		return make([]byte, 0, size)
@@ -48,10 +42,9 @@ func Get(size int) []byte {
 	return make([]byte, 0, MinSize<<c)
 }
 
-// Put takes b's array back. The slice must begin where the one from Get or Grow
-// did: b[:n] is good, b[n:] is not, because the rest of the array would then be
-// lent out twice. An array whose capacity is not that of a class is left to the
-// garbage collector; nil does nothing.
+// Put returns b's array to its pool. The slice must begin where the one from Get or Grow began: b[:n] is allowed,
+// b[n:] is not, because the rest of the array would then be handed out twice. An array whose capacity does not match
+// a class is left to the garbage collector. A nil b does nothing.
 func Put(b []byte) {
 	if Poisons {
 		PoisonBytes(b)
@@ -61,9 +54,9 @@ func Put(b []byte) {
 	}
 }
 
-// Grow returns b with room for at least n more bytes behind len(b). Where b has
-// not got that room its bytes move to a buffer of at least twice the capacity
-// and b is Put; b is then no longer the caller's. A nil b is an empty one.
+// Grow returns b with room for at least n more bytes after len(b). If b lacks that room, Grow moves its bytes to a
+// buffer of at least twice the capacity and calls Put with b, which the caller then no longer owns. A nil b counts as
+// empty.
 func Grow(b []byte, n int) []byte {
 	if n <= cap(b)-len(b) {
 		return b

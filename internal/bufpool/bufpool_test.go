@@ -64,7 +64,7 @@ func TestPutKeepsOnlyWholeClasses(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			kept := false
-			for range 50 { // in race builds a sync.Pool forgets at random
+			for range 50 { // in race builds a sync.Pool drops items at random
 				b := make([]byte, tc.size)
 				Put(b[:tc.size/2])
 				got := Get(tc.size)

@@ -2,6 +2,5 @@
 
 package bufpool
 
-// Poisons says whether memory that is given back is overwritten with [Poison]: not
-// in this build.
+// Poisons reports whether released memory is overwritten with [Poison]. This build does not.
 const Poisons = false

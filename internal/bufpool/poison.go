@@ -1,7 +1,7 @@
 package bufpool
 
-// Poison is the byte that released memory is overwritten with: not ASCII, not
-// valid UTF-8, and easily seen in a dump.
+// Poison is the byte with which released memory is overwritten. It is not ASCII, not valid UTF-8, and easy to see in
+// a dump.
 const Poison byte = 0xDB
 
 // PoisonBytes overwrites b up to its capacity with [Poison].

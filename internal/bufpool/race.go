@@ -2,6 +2,6 @@
 
 package bufpool
 
-// Poisons says whether memory that is given back is overwritten with [Poison]: in
-// race builds, which are the ones that developers test with, and slow already.
+// Poisons reports whether released memory is overwritten with [Poison]. Race builds do, because developers test with
+// them and they are slow anyway.
 const Poisons = true

@@ -8,14 +8,14 @@ import (
 // DateLen is the length of an IMF-fixdate, as in "Sun, 06 Nov 1994 08:49:37 GMT".
 const DateLen = 29
 
-// The seconds that have an IMF-fixdate, whose year is of four digits:
-// 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z.
+// The first and last second whose IMF-fixdate has a year of four digits: 0000-01-01T00:00:00Z and
+// 9999-12-31T23:59:59Z.
 const (
 	firstSecond = -62167219200
 	lastSecond  = 253402300799
 )
 
-// date is one formatted second. It is not written to once it is published.
+// date is one formatted second. It is not changed after it was published.
 type date struct {
 	second int64
 	text   [DateLen]byte
@@ -23,10 +23,9 @@ type date struct {
 
 var lastDate atomic.Pointer[date]
 
-// AppendDate appends now as [AppendHTTPDate] does, for the Date field of every
-// response (RFC 9110 §6.6.1). It formats, and allocates, only if the last call
-// anywhere in the process was for another second. It is safe for concurrent use;
-// each caller gets the second it asked for, whatever the others ask for.
+// AppendDate appends now like [AppendHTTPDate], for the Date field of a response (RFC 9110 §6.6.1). It formats, and
+// allocates, only if the previous call in the process was for another second. It is safe for concurrent use, also
+// with different times.
 func AppendDate(dst []byte, now time.Time) []byte {
 	second := now.Unix()
 	d := lastDate.Load()
@@ -43,9 +42,8 @@ const (
 	monthNames = "JanFebMarAprMayJunJulAugSepOctNovDec"
 )
 
-// AppendHTTPDate appends the [DateLen] bytes of t as an IMF-fixdate (RFC 9110
-// §5.6.7), in GMT and without the fraction of the second. A time before the year
-// 0 or after 9999 cannot be written so and is given as the nearest that can.
+// AppendHTTPDate appends the [DateLen] bytes of t as an IMF-fixdate (RFC 9110 §5.6.7), in GMT and without fractions
+// of a second. A time before the year 0 or after 9999 is replaced by the nearest time that has an IMF-fixdate.
 func AppendHTTPDate(dst []byte, t time.Time) []byte {
 	t = time.Unix(min(max(t.Unix(), firstSecond), lastSecond), 0).UTC()
 	year, month, day := t.Date()

@@ -7,16 +7,15 @@ import (
 
 var errDate = errors.New("clock: not an HTTP date: want one like Sun, 06 Nov 1994 08:49:37 GMT")
 
-// ParseHTTPDate reads b as an HTTP-date in any of the three forms that RFC 9110
-// §5.6.7 has recipients accept, and returns it in UTC:
+// ParseHTTPDate parses an HTTP-date in any of the three forms that RFC 9110 §5.6.7 requires recipients to accept, and
+// returns it in UTC:
 //
-//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the one that is sent today
+//	Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate, the only one to send
 //	Sunday, 06-Nov-94 08:49:37 GMT   RFC 850
 //	Sun Nov  6 08:49:37 1994         asctime
 //
-// Names may be in any case, and the day of the week may be wrong. A two-digit
-// year is the latest that is not more than fifty years ahead. The leap second
-// 23:59:60 is read as the second after it. Nothing is allocated.
+// Names may be in any case, and the day of the week may be wrong. A two-digit year is the latest one that is at most
+// fifty years ahead. The leap second 23:59:60 is read as the following second. ParseHTTPDate does not allocate.
 func ParseHTTPDate(b []byte) (time.Time, error) {
 	switch {
 	case len(b) == DateLen && b[3] == ',':
@@ -28,7 +27,7 @@ func ParseHTTPDate(b []byte) (time.Time, error) {
 	}
 }
 
-// parseFixdate reads "Sun, 06 Nov 1994 08:49:37 GMT"; b has that length.
+// parseFixdate parses "Sun, 06 Nov 1994 08:49:37 GMT". b has that length.
 func parseFixdate(b []byte) (time.Time, error) {
 	d := fields{ok: true}
 	d.name(b[0:3], dayNames)
@@ -44,7 +43,7 @@ func parseFixdate(b []byte) (time.Time, error) {
 	return d.time(year, month, day)
 }
 
-// parseAsctime reads "Sun Nov  6 08:49:37 1994"; b has that length.
+// parseAsctime parses "Sun Nov  6 08:49:37 1994". b has that length.
 func parseAsctime(b []byte) (time.Time, error) {
 	d := fields{ok: true}
 	d.name(b[0:3], dayNames)
@@ -64,10 +63,10 @@ func parseAsctime(b []byte) (time.Time, error) {
 	return d.time(year, month, day)
 }
 
-// longDayNames are the names of dayNames in full.
+// longDayNames are the full names of dayNames.
 var longDayNames = [7]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
-// parseRFC850 reads "Sunday, 06-Nov-94 08:49:37 GMT".
+// parseRFC850 parses "Sunday, 06-Nov-94 08:49:37 GMT".
 func parseRFC850(b []byte, now time.Time) (time.Time, error) {
 	const rest = len(", 06-Nov-94 08:49:37 GMT")
 	n := len(b) - rest
@@ -89,17 +88,17 @@ func parseRFC850(b []byte, now time.Time) (time.Time, error) {
 	return d.time(d.century(year, month, day, now), month, day)
 }
 
-// fields collects the parts of a date. A part that cannot be read clears ok, and
-// the values that its method returns are in range all the same.
+// fields collects the parts of a date. A part that cannot be parsed clears ok; its method still returns values in
+// range.
 type fields struct {
 	ok                   bool
 	hour, minute, second int
 }
 
-// text wants b to be s.
+// text checks that b is s.
 func (d *fields) text(b []byte, s string) { d.ok = d.ok && string(b) == s }
 
-// digit wants a decimal digit.
+// digit parses a decimal digit.
 func (d *fields) digit(c byte) int {
 	if c-'0' > 9 {
 		d.ok = false
@@ -108,11 +107,10 @@ func (d *fields) digit(c byte) int {
 	return int(c - '0')
 }
 
-// number wants two decimal digits.
+// number parses two decimal digits.
 func (d *fields) number(b []byte) int { return 10*d.digit(b[0]) + d.digit(b[1]) }
 
-// name wants b to be one of the names in list, each of three letters, and
-// returns its index.
+// name looks b up in a list of names of three letters, and returns its index.
 func (d *fields) name(b []byte, list string) int {
 	for i := 0; i < len(list); i += 3 {
 		if equalFold(b, list[i:i+3]) {
@@ -123,7 +121,7 @@ func (d *fields) name(b []byte, list string) int {
 	return 0
 }
 
-// clock wants "08:49:37".
+// clock parses "08:49:37".
 func (d *fields) clock(b []byte) {
 	d.hour, d.minute, d.second = d.number(b[0:2]), d.number(b[3:5]), d.number(b[6:8])
 	d.text(b[2:3], ":")
@@ -132,8 +130,8 @@ func (d *fields) clock(b []byte) {
 	d.ok = d.ok && d.hour < 24 && d.minute < 60 && (d.second < 60 || leap)
 }
 
-// century returns the latest year that ends in the two digits of year and does
-// not put the date more than fifty years into the future.
+// century returns the latest year that ends in the two digits of year and makes the date at most fifty years in the
+// future.
 func (d *fields) century(year, month, day int, now time.Time) int {
 	limit := now.UTC().AddDate(50, 0, 0)
 	year = limit.Year() - (limit.Year()-year)%100
@@ -143,7 +141,7 @@ func (d *fields) century(year, month, day int, now time.Time) int {
 	return year
 }
 
-// time returns the date if everything in it was right and the month has that day.
+// time returns the date if all parts were valid and the month has that day.
 func (d *fields) time(year, month, day int) (time.Time, error) {
 	t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if !d.ok || t.Day() != day {
@@ -153,8 +151,8 @@ func (d *fields) time(year, month, day int) (time.Time, error) {
 	return t.Add(offset), nil
 }
 
-// equalFold reports whether b is name but for the case of letters. All of name is
-// ASCII letters, and c|0x20 is a lower-case letter for no byte but its two cases.
+// equalFold reports whether b equals name, ignoring the case of letters. name consists of ASCII letters. c|0x20 is a
+// lower-case letter only for the two cases of that letter.
 func equalFold(b []byte, name string) bool {
 	if len(b) != len(name) {
 		return false

@@ -77,8 +77,7 @@ func TestParseHTTPDateRefuses(t *testing.T) {
 	}
 }
 
-// RFC 9110 §5.6.7: a date that appears to be more than fifty years in the future
-// is one of the past.
+// RFC 9110 §5.6.7: a date that appears to be more than fifty years in the future is in the past.
 func TestTwoDigitYears(t *testing.T) {
 	now := time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
 	for _, tc := range []struct {
@@ -104,7 +103,7 @@ func TestTwoDigitYears(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // where it is the year 2000
+	synctest.Test(t, func(t *testing.T) { // in the bubble it is the year 2000
 		if got, err := ParseHTTPDate([]byte("Tuesday, 15-Jun-49 12:00:00 GMT")); err != nil || got.Year() != 2049 {
 			t.Errorf("in the year 2000: got %v, %v", got, err)
 		}
@@ -114,8 +113,8 @@ func TestTwoDigitYears(t *testing.T) {
 	})
 }
 
-// What is read here net/http reads alike, but for leap seconds, which it refuses. It is
-// laxer: fractions, repeated blanks, zones.
+// net/http parses all accepted dates in the same way, except leap seconds, which it refuses. It accepts more:
+// fractions, repeated blanks, zones.
 func FuzzParseHTTPDate(f *testing.F) {
 	for _, s := range []string{
 		"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",

@@ -1,8 +1,7 @@
-// Package clock holds what the engine does with time: the Date field that is
-// formatted once a second, HTTP dates of RFC 9110 §5.6.7 read and written, and a
-// timer wheel for thousands of connections on one event loop.
+// Package clock provides the engine's time functions. [AppendDate] caches the Date field for a second,
+// [AppendHTTPDate] and [ParseHTTPDate] convert the HTTP dates of RFC 9110 §5.6.7, and [Wheel] is a timer wheel for
+// the thousands of connections of one event loop.
 //
-// Nothing here starts a goroutine or a ticker. Functions that depend on the time
-// take it as an argument (but for [ParseHTTPDate], which has to ask for the
-// century), so they behave inside a testing/synctest bubble as they do outside.
+// Nothing here starts a goroutine or a ticker. Functions get the time as an argument, so they work inside a
+// testing/synctest bubble. ParseHTTPDate and [Watch] call time.Now themselves.
 package clock

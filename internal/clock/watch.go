@@ -2,13 +2,12 @@ package clock
 
 import "time"
 
-// Watch tells what time it is to those who ask often. How much time has passed costs half as
-// much as what time it is, so it asks for the latter once a second: later than that it does not
-// know when somebody sets the clock of the machine. The zero value is ready. It is for one
-// goroutine at a time.
+// Watch returns the current time to callers that need it often. Measuring elapsed time costs half as much as reading
+// the time of day, so a Watch reads the time of day only once a second. It may thus notice up to a second late that
+// the machine's clock was set. The zero value is ready. A Watch is not safe for concurrent use.
 type Watch struct{ looked time.Time }
 
-// Now returns the time, with a monotonic reading that is exact.
+// Now returns the time with an exact monotonic reading.
 func (w *Watch) Now() time.Time {
 	if passed := time.Since(w.looked); passed >= 0 && passed < time.Second {
 		return w.looked.Add(passed)

@@ -18,7 +18,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// The time of day is asked for anew when it may be that somebody has set the clock.
+// The time of day is read again after a second, because the machine's clock may have been set.
 func TestWatchLooksAgain(t *testing.T) {
 	w := Watch{time.Now().Add(-time.Second - 1)}
 	before := time.Now().Round(0)

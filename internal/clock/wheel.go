@@ -5,44 +5,40 @@ import (
 	"time"
 )
 
-// Wheel holds the timers of one event loop: thousands of connections with a
-// deadline each, most of which move before they are reached. It is coarse, so
-// that a deadline that moves by less than a tick costs nothing at all.
+// Wheel holds the timers of one event loop: thousands of connections with a deadline each, most of which move before
+// they are reached. It is coarse, so moving a deadline within a tick costs nothing.
 //
-// Time is an int64 of nanoseconds ≥ 0 on a clock that the caller reads and that
-// does not go back. A timer fires in the first Advance that reaches the end of
-// the tick its deadline is in: never early, and late by one tick at most.
+// A time is an int64 of nanoseconds ≥ 0 on a clock that the caller reads and that does not go back. A timer fires in
+// the first Advance that reaches the end of the tick of its deadline: never early, and at most one tick late.
 //
-// All operations take constant time and allocate nothing. There is no lock: a
-// wheel and its timers belong to one goroutine.
+// All operations take constant time and do not allocate. There is no lock: a wheel and its timers belong to one
+// goroutine.
 //
-// The wheel is a ring of lists. A timer waits in the list of its tick, modulo
-// the number of slots, along with those that are due one or more turns later;
-// these are looked at once in every turn, so a turn should be as long as most
-// deadlines are far.
+// The wheel is a ring of lists. A timer waits in the list of its tick, modulo the number of slots. The list also has
+// timers that are due one or more turns later, which are looked at once per turn. So a turn should be as long as most
+// deadlines are ahead.
 type Wheel[T any] struct {
 	tick    int64      // nanoseconds
-	current int64      // the last tick that was advanced to
+	current int64      // the tick of the last Advance
 	slots   []Timer[T] // heads of circular lists; their number is a power of two
-	used    []uint64   // a bit for each slot: its list is not empty
-	due     Timer[T]   // head of the list of what Advance is about to fire
+	used    []uint64   // one bit per slot: its list is not empty
+	due     Timer[T]   // head of the list of timers that Advance is about to fire
 }
 
-// Timer is a place in a [Wheel], to be embedded in what it is the timer of. The
-// zero value belongs to no wheel. It must not be copied while it is pending.
+// Timer is an entry of a [Wheel]. Embed it in the struct that it belongs to. The zero value is not in any wheel. A
+// pending Timer must not be copied.
 type Timer[T any] struct {
-	Owner T // the caller's; how fire gets from a timer to what it is about
+	Owner T // set by the caller, so that fire finds the owner of a timer
 
 	next, prev *Timer[T] // nil: not pending
-	at         int64     // the tick to fire in
+	at         int64     // the tick in which it fires
 }
 
 // Pending reports whether t is in a wheel.
 func (t *Timer[T]) Pending() bool { return t.next != nil }
 
-// NewWheel returns a wheel that counts in ticks from the time now and whose turn
-// is slots ticks, with slots rounded up to a power of two of at least 64.
-// It panics if tick is not positive.
+// NewWheel returns a wheel with the given tick that starts at the time now. A turn of the wheel has slots ticks;
+// slots is rounded up to a power of two of at least 64. NewWheel panics if tick is not positive.
 func NewWheel[T any](tick time.Duration, slots int, now int64) *Wheel[T] {
 	if tick <= 0 {
 		panic("clock: NewWheel: the tick is not positive")
@@ -61,8 +57,8 @@ func NewWheel[T any](tick time.Duration, slots int, now int64) *Wheel[T] {
 	return w
 }
 
-// Add has t fire at the deadline. A timer that is pending is moved. A deadline
-// that has passed is that of the next tick, also when Advance is calling.
+// Add makes t fire at the deadline. A pending timer is moved. A deadline that has passed fires in the next tick, even
+// if Add is called by Advance.
 func (w *Wheel[T]) Add(t *Timer[T], deadline int64) {
 	at := deadline / w.tick
 	if deadline%w.tick > 0 {
@@ -81,8 +77,7 @@ func (w *Wheel[T]) Add(t *Timer[T], deadline int64) {
 	w.used[slot/64] |= 1 << (slot % 64)
 }
 
-// Del takes t out of the wheel; it will not fire. A timer that is not pending
-// stays so.
+// Del removes t from the wheel, so it does not fire. Nothing happens if t is not pending.
 func (w *Wheel[T]) Del(t *Timer[T]) {
 	if t.next == nil {
 		return
@@ -91,9 +86,8 @@ func (w *Wheel[T]) Del(t *Timer[T]) {
 	w.forget(w.slot(t.at))
 }
 
-// Advance goes on to the time now and calls fire for every timer that is due, in
-// no particular order. A timer that fires is no longer pending; fire may Add it
-// again, and may Add and Del any other, which counts at once.
+// Advance moves the wheel to the time now and calls fire for every timer that is due, in no particular order. A timer
+// that fires is no longer pending. fire may Add it again, and may Add and Del other timers with immediate effect.
 func (w *Wheel[T]) Advance(now int64, fire func(*Timer[T])) {
 	target := now / w.tick
 	passed := min(target-w.current, int64(len(w.slots)))
@@ -108,7 +102,7 @@ func (w *Wheel[T]) Advance(now int64, fire func(*Timer[T])) {
 	}
 }
 
-// collect moves what is due at the tick target from a slot to w.due.
+// collect moves the timers that are due at the tick target from a slot to w.due.
 func (w *Wheel[T]) collect(slot int, target int64) {
 	head := &w.slots[slot]
 	for t := head.next; t != head; {
@@ -122,15 +116,14 @@ func (w *Wheel[T]) collect(slot int, target int64) {
 	w.forget(slot)
 }
 
-// Next returns the time to call Advance at: no timer fires before it. While timers
-// are pending that are due a turn or more ahead, it may be a time within a turn
-// at which none fires. It reports false if none is pending.
+// Next returns the time at which to call Advance. No timer fires before. If timers are due a turn or more ahead, Next
+// may return a time at which none fires. It reports false if no timer is pending.
 func (w *Wheel[T]) Next() (at int64, ok bool) {
-	if w.due.next != &w.due { // in a call from fire
+	if w.due.next != &w.due { // called by fire
 		return w.current * w.tick, true
 	}
 	first := w.slot(w.current + 1)
-	for i := range len(w.used) + 1 { // the word of the first slot is the last one, too
+	for i := range len(w.used) + 1 { // the word of the first slot is visited again at the end
 		word := (first/64 + i) % len(w.used)
 		set := w.used[word]
 		if i == 0 {
@@ -157,13 +150,13 @@ func (w *Wheel[T]) forget(slot int) {
 // reset makes t the head of an empty list.
 func (t *Timer[T]) reset() { t.next, t.prev = t, t }
 
-// push puts u at the end of the list with the head t.
+// push appends u to the list with the head t.
 func (t *Timer[T]) push(u *Timer[T]) {
 	u.next, u.prev = t, t.prev
 	t.prev.next, t.prev = u, u
 }
 
-// remove takes t out of its list.
+// remove removes t from its list.
 func (t *Timer[T]) remove() {
 	t.prev.next, t.next.prev = t.next, t.prev
 	t.next, t.prev = nil, nil

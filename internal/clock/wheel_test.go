@@ -12,7 +12,7 @@ import (
 
 type timer = Timer[string]
 
-// fired advances the wheel and returns the owners of what fired, sorted.
+// fired advances the wheel and returns the sorted owners of the timers that fired.
 func fired(w *Wheel[string], now int64) []string {
 	var owners []string
 	w.Advance(now, func(t *timer) { owners = append(owners, t.Owner) })
@@ -163,7 +163,7 @@ func TestNewWheelRefusesATickOfNothing(t *testing.T) {
 	NewWheel[string](0, 64, 0)
 }
 
-// The wheel does what a plain list of deadlines does, on random input.
+// On random input the wheel behaves like a plain list of deadlines.
 func TestWheelIsAListOfDeadlines(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -175,7 +175,7 @@ func TestWheelIsAListOfDeadlines(t *testing.T) {
 		for i := range timers {
 			timers[i].Owner = i
 		}
-		model := map[int]int64{} // when each is to fire
+		model := map[int]int64{} // when each timer must fire
 		for range 3000 {
 			i := r.IntN(len(timers))
 			switch r.IntN(4) {
@@ -210,8 +210,8 @@ func TestWheelIsAListOfDeadlines(t *testing.T) {
 	}
 }
 
-// checkNext wants Next to be ahead of now, not behind the first of the model, and
-// to be it if nothing is due a turn or more ahead.
+// checkNext checks that Next is after now and not after the first deadline of the model. Next must equal that
+// deadline if no timer is due a turn or more ahead.
 func checkNext(t *testing.T, w *Wheel[int], model map[int]int64, now int64) {
 	t.Helper()
 	at, ok := w.Next()
@@ -247,7 +247,7 @@ func TestWheelDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// What a loop does for each request on each of 10,000 connections.
+// BenchmarkWheelAdd does the work of a loop for each request on each of 10,000 connections.
 func BenchmarkWheelAdd(b *testing.B) {
 	for _, tc := range []struct {
 		name string

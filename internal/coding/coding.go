@@ -1,14 +1,11 @@
-// Package coding is the content codings of RFC 9110 §8.4.1: gzip, deflate, br and
-// zstd, encoded and decoded through pools, and decoded only within limits.
+// Package coding provides the content codings of RFC 9110 §8.4.1: gzip, deflate, br and zstd. It encodes and decodes
+// with pooled encoders and decoders, and decodes only within limits.
 //
-// How it is organised: a [Coding] names one coding and a [List] what stands in
-// Content-Encoding. Encoding is [AppendEncode] for bytes that are all there and
-// [Writer] for a stream; decoding is [AppendDecode] and [Reader]. A Reader is a
-// chain of layers, one per coding of its List, and every layer counts against the
-// same [Limits]: there is no way to decode without any.
+// A [Coding] names one coding, and a [List] holds the codings of a Content-Encoding field. [AppendEncode] encodes a
+// whole body and [Writer] a stream; [AppendDecode] and [Reader] decode. A Reader is a chain of layers, one per coding
+// of its List, and all layers count against the same [Limits].
 //
-// Nothing here starts a goroutine, so nothing is left behind when a stream is
-// given up half way.
+// Nothing here starts a goroutine, so an abandoned stream leaves nothing behind.
 package coding
 
 import "bytes"
@@ -17,17 +14,16 @@ import "bytes"
 type Coding uint8
 
 const (
-	// Identity is no coding at all.
+	// Identity means no coding.
 	Identity Coding = iota
-	// Gzip is RFC 1952: one or more members.
+	// Gzip is RFC 1952, with one or more members.
 	Gzip
-	// Deflate is the zlib format of RFC 1950 around RFC 1951, as RFC 9110 §8.4.1.2
-	// has it. The bare format of RFC 1951, which some senders mean by the name, is
-	// understood when decoding and never written.
+	// Deflate is the zlib format of RFC 1950 around RFC 1951, as RFC 9110 §8.4.1.2 requires. Some senders use the
+	// bare format of RFC 1951 instead, which is decoded but never written.
 	Deflate
 	// Brotli is RFC 7932.
 	Brotli
-	// Zstd is RFC 8878 with windows of at most 8 MiB, RFC 9659.
+	// Zstd is RFC 8878 with windows of at most 8 MiB (RFC 9659).
 	Zstd
 
 	codings
@@ -43,8 +39,8 @@ func (c Coding) String() string {
 	return tokens[c]
 }
 
-// Parse returns the coding with this token, in whatever case. The alias x-gzip is
-// Gzip (RFC 9110 §8.4.1.3). It reports false for every other name.
+// Parse returns the coding with this token, in any case. x-gzip means Gzip (RFC 9110 §8.4.1.3). Parse reports false
+// for every other name.
 func Parse(token []byte) (Coding, bool) {
 	for c, name := range tokens {
 		if equalFold(token, name) {
@@ -54,8 +50,8 @@ func Parse(token []byte) (Coding, bool) {
 	return Gzip, equalFold(token, "x-gzip")
 }
 
-// equalFold compares with a name in ASCII. A rune beyond ASCII that folds to a
-// letter of it is longer in bytes, so equal lengths leave ASCII only.
+// equalFold compares token with an ASCII name. A rune beyond ASCII that folds to an ASCII letter has more bytes, so
+// equal lengths rule it out.
 func equalFold(token []byte, name string) bool {
 	return len(token) == len(name) && bytes.EqualFold(token, []byte(name))
 }

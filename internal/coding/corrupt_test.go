@@ -30,7 +30,7 @@ func TestTruncatedAnywhereIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			end := len(tc.src)
 			if name == "raw" {
-				end -= 4 // the check sum, which the bare format has not
+				end -= 4 // the checksum, which the bare format lacks
 			}
 			for n := range end {
 				for way, decode := range decoders {
@@ -74,7 +74,7 @@ func TestWhatFollowsTheEndIsAnError(t *testing.T) {
 }
 
 func TestFlippedBitsAreFound(t *testing.T) {
-	// br has no check sum of its own and cannot be in this table.
+	// br has no checksum of its own and cannot be in this table.
 	body := samples()["text"][:300]
 	for _, c := range []Coding{Gzip, Deflate, Zstd} {
 		good := reference(t, c, body)
@@ -128,7 +128,7 @@ func TestErrorsOfTheReaderBelowComeThrough(t *testing.T) {
 			}
 			ReleaseReader(r)
 		}
-		// A body that broke off in transfer is not the sender's mistake in coding.
+		// If a body broke off in transfer, its coding is not to blame.
 		r := AcquireReader(ListOf(c), io.MultiReader(bytes.NewReader(src), iotest.ErrReader(io.ErrUnexpectedEOF)), Limits{})
 		if _, err := io.ReadAll(r); err != io.ErrUnexpectedEOF {
 			t.Errorf("%v: broken transfer at the end: %v", c, err)
@@ -144,7 +144,7 @@ func TestErrorNamesCodingAndReason(t *testing.T) {
 	}
 }
 
-// A writer that takes less than it is given, and does not say why, makes a body that lacks something.
+// A writer that accepts less than it is given without an error would produce an incomplete body.
 func TestShortWritesAreErrors(t *testing.T) {
 	body := samples()["text"]
 	for _, c := range append(real, Identity) {
@@ -164,7 +164,7 @@ func TestShortWritesAreErrors(t *testing.T) {
 	}
 }
 
-// shortWriter takes one byte of each piece.
+// shortWriter accepts one byte per call.
 type shortWriter struct{}
 
 func (*shortWriter) Write(p []byte) (int, error) { return min(1, len(p)), nil }

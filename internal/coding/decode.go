@@ -9,13 +9,12 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// AppendDecode appends to dst what src yields when the codings of list are undone
-// within limits. src must not lie in dst's spare capacity. On an error dst comes
-// back as it was, though perhaps with more capacity. The errors are those of
-// Reader.
+// AppendDecode appends to dst what src decodes to when the codings of list are undone within limits. src must not
+// overlap dst's spare capacity. On an error it returns dst unchanged, though perhaps with more capacity. The errors
+// are those of Reader.
 //
-// dst grows with what was decoded. Where src announces its size, that is believed
-// only as far as the bytes of src make it likely.
+// dst grows with the decoded bytes. If src announces its size, AppendDecode trusts the announcement only up to what
+// the length of src makes likely.
 func AppendDecode(dst, src []byte, list List, limits Limits) ([]byte, error) {
 	if list.n == 1 && list.codings[0] == Zstd {
 		if out, done, err := appendUnzstd(dst, src, limits.withDefaults()); done {
@@ -40,15 +39,15 @@ func AppendDecode(dst, src []byte, list List, limits Limits) ([]byte, error) {
 	}
 }
 
-// nextRoom returns how much more room to make for a body of which size bytes came
-// in and done bytes are decoded: some multiple of the input, or as much again.
+// nextRoom returns how much room to add for a body of size encoded bytes of which done bytes are decoded: a multiple
+// of the input, or done again.
 func nextRoom(size, done int) int {
 	return max(512, 4*min(size, ratioFloor), done)
 }
 
-// Decode writes to w what src yields when the codings of list are undone within
-// limits, and returns the number of bytes written. An error of w is returned as it
-// is. Of a body that turns out to be bad or too large, the beginning is written.
+// Decode writes to w what src decodes to when the codings of list are undone within limits, and returns the number of
+// bytes written. An error of w is returned unchanged. If a body turns out to be corrupt or too large, its beginning
+// was written already.
 func Decode(w io.Writer, src []byte, list List, limits Limits) (int64, error) {
 	m := acquireMemory(list, src, limits)
 	defer m.release()
@@ -75,7 +74,7 @@ func Decode(w io.Writer, src []byte, list List, limits Limits) (int64, error) {
 
 const copySize = 32 << 10
 
-// writeAll is w.Write, which says so if w has taken less than it was given, as the encoders do not.
+// writeAll writes p to w. It returns io.ErrShortWrite if w accepts less, which the encoders do not check.
 func writeAll(w io.Writer, p []byte) (int, error) {
 	n, err := w.Write(p)
 	if err == nil && n < len(p) {
@@ -84,8 +83,7 @@ func writeAll(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// memory is a Reader over bytes that are all there, so that the ratio is measured
-// against all of them.
+// memory is a Reader of a complete body, so the ratio limit applies to the whole body.
 type memory struct {
 	*Reader
 	src bytes.Reader

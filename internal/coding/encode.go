@@ -2,8 +2,8 @@ package coding
 
 import "github.com/klauspost/compress/zstd"
 
-// AppendEncode appends src in coding c to dst. A level that the coding does not
-// have is its default level. src must not lie in dst's spare capacity.
+// AppendEncode appends src, encoded with c, to dst. A level that c does not have is replaced by the default level.
+// src must not overlap dst's spare capacity.
 func AppendEncode(dst, src []byte, c Coding, level int) []byte {
 	if c == Identity {
 		return append(dst, src...)
@@ -11,8 +11,7 @@ func AppendEncode(dst, src []byte, c Coding, level int) []byte {
 	z := acquireWriter(c, level)
 	defer ReleaseWriter(z)
 	if enc, ok := z.enc.(*zstd.Encoder); ok {
-		// With all of the input at hand the frame says its size, and the decoder
-		// gets by without a window of its own.
+		// With the whole input at hand, the frame states its size, and the decoder needs no window of its own.
 		return enc.EncodeAll(src, dst)
 	}
 	z.Reset(nil)
@@ -21,7 +20,7 @@ func AppendEncode(dst, src []byte, c Coding, level int) []byte {
 	return z.out.b
 }
 
-// mustWrite writes src as a whole body to memory, where nothing can go wrong.
+// mustWrite writes src as a whole body to memory, which cannot fail.
 func (z *Writer) mustWrite(src []byte) {
 	_, err := z.Write(src)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 
 var real = []Coding{Gzip, Deflate, Brotli, Zstd}
 
-// samples are bodies by name: empty, tiny, text, noise, and one over every buffer.
+// samples are bodies by name: empty, tiny, text, noise, and one that is larger than every buffer.
 func samples() map[string][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)
@@ -30,7 +30,7 @@ func samples() map[string][]byte {
 	return map[string][]byte{"empty": {}, "byte": {'x'}, "text": text, "noise": noise, "long": long}
 }
 
-// reference encodes with the library that defines what is right.
+// reference encodes with the reference library of the coding.
 func reference(t testing.TB, c Coding, body []byte) []byte {
 	var b bytes.Buffer
 	var w io.WriteCloser
@@ -59,7 +59,7 @@ func reference(t testing.TB, c Coding, body []byte) []byte {
 	return b.Bytes()
 }
 
-// undoReference decodes with that library.
+// undoReference decodes with the reference library of the coding.
 func undoReference(t testing.TB, c Coding, src []byte) []byte {
 	var r io.Reader = bytes.NewReader(src)
 	var err error
@@ -106,7 +106,7 @@ func (d *drip) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// decoders are the ways to decode, which have to agree.
+// decoders are all functions that decode. Their results must agree.
 var decoders = map[string]func(src []byte, list List, limits Limits) ([]byte, error){
 	"append": func(src []byte, list List, limits Limits) ([]byte, error) {
 		return AppendDecode(nil, src, list, limits)

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// gzipDecoder reads members until the input ends. It goes from member to member
-// itself: a head that breaks off must not pass for the end of the body.
+// gzipDecoder reads members until the input ends. It advances from member to member itself, because an incomplete
+// header of a member must not count as the end of the body.
 type gzipDecoder struct {
 	z  gzip.Reader
 	in *bufio.Reader
@@ -44,7 +44,7 @@ func (d *gzipDecoder) Read(p []byte) (int, error) {
 	}
 }
 
-// notAtEnd holds io.EOF back for the next call when there are bytes as well.
+// notAtEnd drops io.EOF if there are bytes as well. The next call returns it.
 func notAtEnd(n int, err error) error {
 	if n > 0 && err == io.EOF {
 		return nil
@@ -52,8 +52,7 @@ func notAtEnd(n int, err error) error {
 	return err
 }
 
-// deflateDecoder reads the zlib format, or the bare deflate format where the
-// input does not begin with a zlib head.
+// deflateDecoder reads the zlib format, or the bare deflate format if the input does not begin with a zlib header.
 type deflateDecoder struct {
 	zlib io.ReadCloser
 	raw  io.ReadCloser
@@ -71,9 +70,8 @@ func (d *deflateDecoder) start(in *bufio.Reader) error {
 	return d.startRaw(in)
 }
 
-// isZlib reports whether the bytes are a head of RFC 1950 §2.2: deflate, a window
-// of at most 32 KiB, and the check bits. A bare stream cannot begin like that
-// unless it has a stored block with its padding not zero, which no encoder writes.
+// isZlib reports whether the bytes are a header of RFC 1950 §2.2: deflate, a window of at most 32 KiB, and the check
+// bits. A bare stream begins like that only with a stored block whose padding is not zero, which no encoder writes.
 func isZlib(cmf, flg byte) bool {
 	return cmf&15 == 8 && cmf>>4 <= 7 && (uint(cmf)<<8|uint(flg))%31 == 0
 }

@@ -10,30 +10,29 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decoder undoes one coding. start begins a body at in and may read from it;
-// Read then returns io.EOF where the coding says that the body is complete.
+// decoder undoes one coding. start begins a body at in and may read from it. Read returns io.EOF when the body is
+// complete according to its coding.
 type decoder interface {
 	start(in *bufio.Reader) error
 	io.Reader
 }
 
-// upstream is what a layer reads from: the source or another layer. failure is
-// why it stopped, and nil for the regular end, so that an error of the network or
-// a limit hit further out is not taken for a corrupt body.
+// upstream is the input of a layer: the source or another layer. failure returns why it stopped, or nil at the
+// regular end. So an error of the network, or a limit of an outer layer, is not mistaken for a corrupt body.
 type upstream interface {
 	io.Reader
 	failure() error
 }
 
-// inputSize is enough for what is read byte by byte, heads and Huffman codes;
-// decoders that want more at a time read past the buffer.
+// inputSize is enough for headers and Huffman codes, which are read byte by byte. Decoders that read more at a time
+// bypass the buffer.
 const inputSize = 4 << 10
 
-// maxEmptyReads is how often in a row a decoder may come up with nothing.
+// maxEmptyReads is how many reads in a row may return nothing.
 const maxEmptyReads = 100
 
-// layer is one coding of a Reader: its decoder, the bytes before it, and the count
-// of the bytes behind it. Idle layers are in layers, by coding.
+// layer is one coding of a Reader: its decoder, its input, and the number of bytes it has decoded. Idle layers are in
+// layers, by coding.
 type layer struct {
 	coding  Coding
 	dec     decoder
@@ -59,9 +58,9 @@ func acquireLayer(c Coding, from upstream, r *Reader) *layer {
 	return l
 }
 
-// releaseLayer gives l back, except for a br decoder that may have a large ring
-// buffer: that one grows with what meta-blocks announce, and only a body that
-// came to its end and was small proves that it did not.
+// releaseLayer returns l to its pool, except for a br decoder that may have a large ring buffer. The buffer grows
+// with the lengths that meta-blocks announce. Only a small body that was read to the end proves that the buffer is
+// small.
 func releaseLayer(l *layer) {
 	l.from, l.reader = nil, nil
 	l.in.Reset(nil)
@@ -78,8 +77,7 @@ func (l *layer) failure() error {
 	return l.err
 }
 
-// Read decodes into p at most as much as the limits allow. What crosses a limit is
-// not returned.
+// Read decodes into p as much as the limits allow. It does not return bytes beyond a limit.
 func (l *layer) Read(p []byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
@@ -101,8 +99,7 @@ func (l *layer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decode reads from the decoder until there is a byte or an error, and gives the
-// error its meaning.
+// decode calls the decoder until it returns a byte or an error, and converts the error.
 func (l *layer) decode(p []byte) (n int, err error) {
 	if !l.started {
 		l.started = true
@@ -123,7 +120,7 @@ func (l *layer) decode(p []byte) (n int, err error) {
 	return n, l.explain(err)
 }
 
-// start refuses the empty body, which some decoders take for a complete one.
+// start refuses an empty body, which some decoders consider complete.
 func (l *layer) start() error {
 	if _, err := l.in.Peek(1); err != nil && l.coding != Identity {
 		return noEOF(err)
@@ -145,7 +142,7 @@ func (l *layer) finish() error {
 
 var errTrailing = errors.New("bytes follow its end")
 
-// explain returns what err of the decoder comes from.
+// explain returns the cause of an error of the decoder.
 func (l *layer) explain(err error) error {
 	if e := l.from.failure(); e != nil {
 		return e
@@ -156,7 +153,7 @@ func (l *layer) explain(err error) error {
 	return decodeError(l.coding, err)
 }
 
-// decodeError wraps err of a decoder that got all it asked for.
+// decodeError wraps an error of a decoder that got all input that it asked for.
 func decodeError(c Coding, err error) error {
 	reason := ErrCorrupt
 	switch {
@@ -203,7 +200,7 @@ func (d *brotliDecoder) start(in *bufio.Reader) error { return d.Reset(in) }
 type zstdDecoder struct{ *zstd.Decoder }
 
 func newZstdDecoder(options ...zstd.DOption) *zstdDecoder {
-	// Concurrency 1 is what keeps the decoder from starting goroutines.
+	// Concurrency 1 keeps the decoder from starting goroutines.
 	options = append(options,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),

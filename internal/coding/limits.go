@@ -7,22 +7,21 @@ const (
 	DefaultMaxSize = 32 << 20
 	// DefaultMaxRatio is the expansion at which decoding stops.
 	DefaultMaxRatio = 100
-	// ratioFloor is the output in bytes up to which any expansion is fine: a page
-	// of blanks is small, compresses a thousandfold and hurts nobody.
+	// ratioFloor is the number of output bytes up to which any expansion is allowed. A page of blanks compresses a
+	// thousandfold, but is small and harmless.
 	ratioFloor = 1 << 20
-	// maxWindow is the largest zstd window, RFC 9659 §3.
+	// maxWindow is the largest zstd window (RFC 9659 §3).
 	maxWindow = 8 << 20
 )
 
-// Limits bound what decoding may yield. In both fields zero means the default and
-// a negative number that there is no limit.
+// Limits limits the output of decoding. In both fields zero means the default, and a negative number means unlimited.
 type Limits struct {
-	// MaxSize is the largest decoded body in bytes, exactly that included. Where
-	// codings are nested it holds for what each of them yields.
+	// MaxSize is the maximum size of a decoded body in bytes. If codings are nested, it applies to the output of
+	// each.
 	MaxSize int64
-	// MaxRatio is how many bytes the body as received may yield each, once there
-	// is more than 1 MiB of output. A stream is measured against what was read of
-	// it so far, and nested codings against the outermost.
+	// MaxRatio is the maximum number of output bytes per byte of the encoded body. It applies once there is more than
+	// 1 MiB of output. For a stream it is compared with what was read so far, and for nested codings with the
+	// outermost body.
 	MaxRatio int
 }
 
@@ -42,8 +41,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// check returns ErrTooLarge or ErrRatio if in bytes must not yield out bytes. The
-// limits have their defaults filled in.
+// check returns ErrTooLarge or ErrRatio if in bytes must not yield out bytes. The limits must have their defaults
+// filled in.
 func (l Limits) check(in, out int64) error {
 	switch {
 	case out > l.MaxSize:
@@ -54,9 +53,9 @@ func (l Limits) check(in, out int64) error {
 	return nil
 }
 
-// mayYield returns how much in bytes may yield by the ratio alone.
+// mayYield returns how many bytes the ratio allows for in bytes of input.
 func (l Limits) mayYield(in int64) int64 {
-	if l.MaxRatio == math.MaxInt || in > math.MaxInt64/int64(l.MaxRatio) { // the former has 32 bits in places
+	if l.MaxRatio == math.MaxInt || in > math.MaxInt64/int64(l.MaxRatio) { // an int has 32 bits on some platforms
 		return math.MaxInt64
 	}
 	return max(ratioFloor, in*int64(l.MaxRatio))

@@ -79,7 +79,7 @@ func TestZeroLimitsAreTheDefaultsAndNegativeOnesNone(t *testing.T) {
 func TestBombsStopAtTheLimits(t *testing.T) {
 	for _, c := range real {
 		src := bomb(t, c, 5<<20)
-		// What the windows of br and zstd take, and the output as it doubles.
+		// The size of the windows of br and zstd, and of the output while it doubles.
 		const bound = 30 << 20
 		for way, decode := range decoders {
 			for _, tc := range []struct {
@@ -170,7 +170,7 @@ func TestZstdWindowIsAtMost8MiB(t *testing.T) {
 		{"9 MiB", 13<<3 | 1, ErrWindow},
 		{"2^41", 31 << 3, ErrWindow},
 	} {
-		// One raw block "x", the last.
+		// One raw block "x", which is the last one.
 		src := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, tc.window, 1 | 1<<3, 0, 0, 'x'}
 		for way, decode := range decoders {
 			if _, err := decode(src, ListOf(Zstd), Limits{}); !errors.Is(err, tc.want) || tc.want == nil && err != nil {

@@ -2,19 +2,19 @@ package coding
 
 import "bytes"
 
-// MaxLayers is how many codings a body may carry one inside the other. Nobody
-// honest needs more than two, and each is a factor in a decompression bomb.
+// MaxLayers is the maximum number of nested codings of a body. No honest sender needs more than two, and each one
+// multiplies the size of a decompression bomb.
 const MaxLayers = 3
 
-// List is the codings of a body in the order they were applied, which is the
-// order of Content-Encoding (RFC 9110 §8.4). They are undone from the last to the
-// first. The zero value is a body without coding. Identity is never in it.
+// List holds the codings of a body in the order in which they were applied, which is the order of Content-Encoding
+// (RFC 9110 §8.4). They are undone from the last to the first. The zero value means no coding. A List never contains
+// Identity.
 type List struct {
 	codings [MaxLayers]Coding
 	n       uint8
 }
 
-// ListOf returns the list of the one coding c.
+// ListOf returns a list with the single coding c.
 func ListOf(c Coding) (l List) {
 	if c != Identity {
 		l.codings[0], l.n = c, 1
@@ -28,9 +28,8 @@ func (l *List) Len() int { return int(l.n) }
 // At returns the coding that was applied as number i, counted from 0.
 func (l *List) At(i int) Coding { return l.codings[:l.n][i] }
 
-// Add appends the codings of one Content-Encoding field line. A body with several
-// lines gets one Add for each, in order. Empty members and "identity" add nothing.
-// The error is ErrUnknown or ErrTooManyLayers, and then l is not to be used.
+// Add appends the codings of one Content-Encoding field line. Call it for each line in order. Empty members and
+// "identity" add nothing. The error is ErrUnknown or ErrTooManyLayers; l must not be used afterwards.
 func (l *List) Add(value []byte) error {
 	for len(value) > 0 {
 		var member []byte

@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// Reader decodes what it reads from another reader, within limits. It comes from
-// AcquireReader, goes back with ReleaseReader, and belongs to one goroutine at a
-// time. It is an io.ReadCloser.
+// Reader decodes what it reads from another reader, within limits. It comes from AcquireReader and is returned with
+// ReleaseReader. Only one goroutine may use it at a time. It is an io.ReadCloser.
 //
-// Errors stick. They are ErrTooLarge, ErrRatio, an *Error for a body that is not
-// in its coding, or what the reader below returned, as it is.
+// Errors are permanent. They are ErrTooLarge, ErrRatio, an *Error for a body that does not match its coding, or the
+// unchanged error of the underlying reader.
 type Reader struct {
 	limits Limits
 	source source
-	layers [MaxLayers]*layer // in the order they are undone
+	layers [MaxLayers]*layer // in the order in which they are undone
 	n      int
 	top    upstream
 	closed bool
@@ -22,12 +21,11 @@ type Reader struct {
 
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// AcquireReader returns a Reader for the bytes of r, on which the codings of list
-// were applied in order. Nothing is read before the first Read. The size limit
-// holds for the empty list as well.
+// AcquireReader returns a Reader of the bytes of r, to which the codings of list were applied in order. It reads
+// nothing before the first Read. The size limit also applies if the list is empty.
 //
-// Up to the output's own size apart, a Reader needs the window of its codings:
-// 32 KiB for gzip and deflate, 8 MiB for zstd and 16 MiB for br at the most.
+// Besides its output, a Reader needs memory for the windows of its codings: 32 KiB for gzip and deflate, at most 8
+// MiB for zstd and at most 16 MiB for br.
 func AcquireReader(list List, r io.Reader, limits Limits) *Reader {
 	z := acquireReader(list, limits)
 	z.source = source{r: r}
@@ -54,8 +52,7 @@ func (z *Reader) push(c Coding) {
 	z.n++
 }
 
-// ReleaseReader closes z and takes it back; z must not be used afterwards. A nil
-// z does nothing.
+// ReleaseReader closes z and returns it to the pool. z must not be used afterwards. A nil z does nothing.
 func ReleaseReader(z *Reader) {
 	if z == nil {
 		return
@@ -64,8 +61,8 @@ func ReleaseReader(z *Reader) {
 	readers.Put(z)
 }
 
-// Read reads decoded bytes. io.EOF comes only after the codings have checked that
-// the body is whole and that nothing follows it.
+// Read reads decoded bytes. It returns io.EOF only after the codings have verified that the body is complete and that
+// nothing follows it.
 func (z *Reader) Read(p []byte) (int, error) {
 	if z.closed {
 		return 0, ErrClosed
@@ -73,10 +70,9 @@ func (z *Reader) Read(p []byte) (int, error) {
 	return z.top.Read(p)
 }
 
-// Close gives back what z needs for decoding, at the end of the body or before
-// it. It does not close the reader below. It may be called more than once; there
-// is no error. A Reader that is closed and never released is left to the garbage
-// collector, at little loss.
+// Close releases what z needs for decoding, at the end of the body or before. It does not close the underlying
+// reader. It may be called more than once, and always returns nil. A Reader that is closed but never released is
+// garbage collected, which costs little.
 func (z *Reader) Close() error {
 	if z.closed {
 		return nil
@@ -90,12 +86,11 @@ func (z *Reader) Close() error {
 	return nil
 }
 
-// source is the reader below all layers. It counts what was read, for the ratio,
-// and remembers the error.
+// source is the input of all layers. It counts what was read, for the ratio, and remembers the error.
 type source struct {
 	r     io.Reader
 	n     int64
-	whole bool // n is the size of the whole body, known from the start
+	whole bool // n is the size of the whole body, which is known from the start
 	err   error
 }
 

@@ -16,7 +16,7 @@ func TestReferenceReadsWhatWeWrite(t *testing.T) {
 		for _, c := range real {
 			for level := scales[c].least; level <= scales[c].most; level++ {
 				if len(body) > 1<<20 && level != c.clamp(DefaultLevel) {
-					continue // slow, and no other path of ours
+					continue // slow, and covers no other code here
 				}
 				got := AppendEncode([]byte("before"), body, c, level)
 				if !bytes.HasPrefix(got, []byte("before")) {
@@ -120,7 +120,7 @@ func TestFlushLetsTheReaderSeeEverything(t *testing.T) {
 			defer ReleaseReader(r)
 			buf := make([]byte, 100)
 			for i := range 10 {
-				// The writer is blocked in the pipe until each event is taken out of it.
+				// The writer blocks in the pipe until each event was read.
 				want := fmt.Sprintf("event %d\n", i)
 				if _, err := io.ReadFull(r, buf[:len(want)]); err != nil || string(buf[:len(want)]) != want {
 					t.Fatalf("got %q, %v", buf[:len(want)], err)

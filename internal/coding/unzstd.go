@@ -7,10 +7,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// appendUnzstd decodes with the output as the window, which spares the decoder up
-// to 8 MiB of its own and a copy. It reports false, and has done nothing, where
-// src is bad or the room that it makes likely did not suffice: then it is for a
-// Reader, which grows with the output, to find out what src is.
+// appendUnzstd decodes with the output as the window. That saves a window of up to 8 MiB and a copy. It reports
+// false, and has done nothing, if src is corrupt or needs more room than its length makes likely. Then a Reader,
+// which grows with the output, must decode src.
 func appendUnzstd(dst, src []byte, limits Limits) (_ []byte, done bool, _ error) {
 	room := int(min(zstdGuess(src), limits.MaxSize))
 	if len(src) == 0 || room == 0 {
@@ -22,23 +21,22 @@ func appendUnzstd(dst, src []byte, limits Limits) (_ []byte, done bool, _ error)
 	at := len(dst)
 	out, err := z.DecodeAll(src, dst[at:at:at+room])
 	if err != nil {
-		return dst, false, nil // too little room shows as one of several errors
+		return dst, false, nil // too little room shows up as one of several errors
 	}
 	if err := limits.check(int64(len(src)), int64(len(out))); err != nil {
 		return dst, true, err
 	}
-	return append(dst, out...), true, nil // no copy: it is there already
+	return append(dst, out...), true, nil // no copy, because the bytes are already there
 }
 
-// unzstds are the decoders for this, apart from those of the layers: one that was
-// left in the middle of a stream does not decode anything else, and these have no
-// window to hold on to.
+// unzstds are separate from the decoders of the layers, for two reasons. A decoder that stopped in the middle of a
+// stream cannot decode anything else, and these decoders hold no window.
 var unzstds = sync.Pool{New: func() any { return newZstdDecoder(zstd.WithDecodeAllCapLimit(true)) }}
 
 const (
-	// zstdLikely is the expansion that is believed of a frame which says its size.
+	// zstdLikely is the expansion that is believed if a frame states its size.
 	zstdLikely = 32
-	// zstdUsual is the expansion expected of a frame which does not.
+	// zstdUsual is the expansion that is assumed if a frame does not state its size.
 	zstdUsual = 8
 )
 

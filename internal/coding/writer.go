@@ -10,26 +10,26 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// encoder is what the encoders of all codings have in common.
+// encoder is the common interface of all encoders.
 type encoder interface {
 	io.WriteCloser
 	Flush() error
 	Reset(io.Writer)
 }
 
-// Writer encodes what is written to it. It comes from AcquireWriter, goes back
-// with ReleaseWriter, and belongs to one goroutine at a time.
+// Writer encodes what is written to it. It comes from AcquireWriter and is returned with ReleaseWriter. Only one
+// goroutine may use it at a time.
 type Writer struct {
 	enc  encoder
 	out  output
 	pool *sync.Pool
 }
 
-// writers holds idle Writers by coding and by level above the scale's least.
+// writers holds idle Writers by coding and by level, counted from the lowest level of the scale.
 var writers [codings][maxLevels]sync.Pool
 
-// AcquireWriter returns a Writer that writes the encoded bytes to w. A level that
-// the coding does not have is its default level.
+// AcquireWriter returns a Writer that writes the encoded bytes to w. A level that the coding does not have is
+// replaced by the default level.
 func AcquireWriter(c Coding, level int, w io.Writer) *Writer {
 	z := acquireWriter(c, level)
 	z.Reset(w)
@@ -47,8 +47,8 @@ func acquireWriter(c Coding, level int) *Writer {
 	return z
 }
 
-// ReleaseWriter takes z back; z must not be used afterwards. What was written
-// since the last Flush and not closed is dropped. A nil z does nothing.
+// ReleaseWriter returns z to the pool. z must not be used afterwards. Data written after the last Flush is dropped
+// unless z was closed. A nil z does nothing.
 func ReleaseWriter(z *Writer) {
 	if z == nil {
 		return
@@ -57,24 +57,24 @@ func ReleaseWriter(z *Writer) {
 	z.pool.Put(z)
 }
 
-// Write encodes p. Encoded bytes may be held back until Flush or Close.
+// Write encodes p. Encoded bytes may be buffered until Flush or Close.
 func (z *Writer) Write(p []byte) (int, error) { return z.enc.Write(p) }
 
-// Flush writes out what is held back, so that the reader can decode all that was
-// written so far. It costs some bytes each time.
+// Flush writes all buffered bytes, so the reader can decode everything written so far. Each Flush makes the output a
+// few bytes longer.
 func (z *Writer) Flush() error { return z.enc.Flush() }
 
-// Close writes the rest and the coding's end. It does not close the writer below.
+// Close writes the rest and the end of the coding. It does not close the underlying writer.
 func (z *Writer) Close() error { return z.enc.Close() }
 
-// Reset starts a new body that goes to w, whatever became of the one before.
+// Reset starts a new body that goes to w, regardless of the state of the previous one.
 func (z *Writer) Reset(w io.Writer) {
 	z.out = output{w: w}
 	z.enc.Reset(&z.out)
 }
 
-// output is where an encoder writes: to w, or behind b without one. The encoder
-// keeps its address for good, so that a Writer in a pool holds nobody's writer.
+// output is the destination of an encoder: w, or b if w is nil. The encoder keeps the address of the output, so a
+// pooled Writer does not hold on to a caller's writer.
 type output struct {
 	w io.Writer
 	b []byte
@@ -102,9 +102,8 @@ func newEncoder(c Coding, level int, out *output) encoder {
 	return &plain{out}
 }
 
-// zstdWindows are the windows by level in bytes. A stream holds one for as long as
-// it lasts, so the levels that people use for answers get by with less than the
-// 8 MiB that RFC 9659 §3 allows.
+// zstdWindows are the window sizes in bytes by level. A stream holds a window as long as it lasts. The levels that
+// are common for responses therefore use less than the 8 MiB that RFC 9659 §3 allows.
 var zstdWindows = [...]int{1: 1 << 20, 2: 1 << 20, 3: 4 << 20, 4: maxWindow}
 
 func newZstdEncoder(level int, out *output) *zstd.Encoder {
@@ -115,7 +114,7 @@ func newZstdEncoder(level int, out *output) *zstd.Encoder {
 		zstd.WithLowerEncoderMem(true)))
 }
 
-// must is for constructors that refuse unknown levels only, and those are gone.
+// must panics on errors of constructors that only fail for unknown levels, which were replaced before.
 func must[E any](enc E, err error) E {
 	if err != nil {
 		panic("coding: " + err.Error())

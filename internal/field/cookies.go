@@ -1,8 +1,7 @@
 package field
 
-// JoinCookies makes one Cookie field of several, in the place of the first: their values joined with
-// "; ". HTTP/2 clients may send each cookie in a field of its own, and handlers are to see one
-// (RFC 9113 §8.2.3, RFC 6265 §5.4).
+// JoinCookies joins several Cookie fields to one in the place of the first, with "; " between their values. HTTP/2
+// clients may send each cookie in its own field, and handlers must see only one (RFC 9113 §8.2.3, RFC 6265 §5.4).
 func (l *List) JoinCookies() {
 	if !l.repeats(Cookie) {
 		return
@@ -23,7 +22,7 @@ func (l *List) JoinCookies() {
 // MayRepeat reports whether some known ID may have more than one field. It costs nothing, unlike a search for the fields.
 func (l *List) MayRepeat() bool { return l.again }
 
-// repeats reports whether there is more than one field with a known ID.
+// repeats reports whether there is more than one field with this known ID.
 func (l *List) repeats(id ID) bool {
 	if first := int(l.first[id]); first > 0 {
 		for i := first; i < len(l.fields); i++ {

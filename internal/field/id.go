@@ -7,11 +7,11 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// ID stands for a known field name. Unknown is the ID of every other name.
+// ID identifies a known field name. Unknown is the ID of all other names.
 type ID uint8
 
-// The known names. Those by which a server or a client decides something come
-// first; the rest are here because they are common.
+// The known names. Names that decide something in the server or the client come first. The remaining names are known
+// because they are common.
 const (
 	Unknown ID = iota
 	Host
@@ -203,9 +203,9 @@ var names = [numIDs]string{
 // String returns the name in its usual spelling, or "" for Unknown.
 func (id ID) String() string { return names[id] }
 
-// Canonical returns the name as net/textproto spells it: a capital at the start and behind each
-// dash, small letters elsewhere. That is not always the usual spelling: "Etag". It is nil for
-// Unknown. The bytes must not be changed.
+// Canonical returns the name as net/textproto spells it: a capital at the start and after each dash, lower case
+// elsewhere. That can differ from the usual spelling, as in "Etag". It returns nil for Unknown. The bytes must not be
+// changed.
 func (id ID) Canonical() []byte { return canonical[id] }
 
 var canonical = buildCanonical()
@@ -224,8 +224,8 @@ func buildCanonical() (t [numIDs][]byte) {
 	return t
 }
 
-// The table of known names is a perfect hash: hash puts no two of them into one
-// slot (a test holds that), so one comparison decides.
+// The table of known names is a perfect hash. No two names have the same slot, which a test verifies, so a single
+// comparison decides.
 const slots = 512
 
 var table = buildTable()
@@ -238,14 +238,13 @@ func buildTable() (t [slots]ID) {
 	return t
 }
 
-// hash looks at the length, the first eight bytes and the last eight, case folded.
+// hash uses the length, the first eight bytes and the last eight bytes, with case folded.
 func hash(first, last uint64, n int) uint64 {
 	const fold = 0x2020202020202020
 	return ((first | fold) ^ bits.RotateLeft64(last|fold, 29) ^ uint64(n)) * 0x4bb1d644c8b1dd01 >> (64 - 9)
 }
 
-// ends returns the first eight bytes of s and the last eight. A shorter s is both,
-// with zeros behind it.
+// ends returns the first eight bytes of s and the last eight. If s is shorter, it returns s twice, padded with zeros.
 func ends[S ascii.Text](s S) (first, last uint64) {
 	if n := len(s); n >= 8 {
 		return word(s[:8]), word(s[n-8:])
@@ -262,7 +261,7 @@ func word[S ascii.Text](s S) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// Lookup returns the ID of name, whatever its case.
+// Lookup returns the ID of name, regardless of case.
 func Lookup[S ascii.Text](name S) ID {
 	if len(name) < 2 || len(name) > maxKnown {
 		return Unknown
@@ -275,12 +274,12 @@ func Lookup[S ascii.Text](name S) ID {
 	return Unknown
 }
 
-// LookupHead finds the field name that begins b and ends before a colon, and returns
-// its ID, whatever its case, and its length. Unless the name is a known one the ID is
-// Unknown and the length is meaningless. What it knows is a valid token.
+// LookupHead finds the field name at the start of b, which ends before a colon. It returns the name's ID, regardless
+// of case, and its length. If the name is not a known one, the ID is Unknown and the length has no meaning. Known
+// names are valid tokens.
 //
-// It is for parsers: it works by words and not byte by byte, and looks at the bytes
-// behind the name too, if there are any.
+// LookupHead is for parsers. It works on words instead of bytes, and also looks at bytes after the name, if there are
+// any.
 func LookupHead(b []byte) (ID, int) {
 	if len(b) < headWindow {
 		var padded [headWindow]byte
@@ -290,7 +289,7 @@ func LookupHead(b []byte) (ID, int) {
 	return lookupHead(b)
 }
 
-// headWindow is how much of b lookupHead may look at.
+// headWindow is the number of bytes of b that lookupHead may look at.
 const headWindow = maxKnown + 8
 
 func lookupHead(b []byte) (ID, int) {
@@ -325,26 +324,25 @@ func lookupHead(b []byte) (ID, int) {
 	return id, n
 }
 
-// colons marks, with the high bit of its byte, the first colon in w, and perhaps
-// others behind it.
+// colons marks the first colon in w with the high bit of its byte. Bytes after it may be marked as well.
 func colons(w uint64) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	w ^= ones * ':'
 	return (w - ones) &^ w & highs
 }
 
-// maxKnown is the length of the longest known name, and of a pattern.
+// maxKnown is the maximum length of a known name, and of a pattern.
 const maxKnown = 32
 
-// pattern is a known name and a colon to compare bytes with: the words, and in each the
-// bits that count: not the case of letters, and nothing behind the colon.
+// pattern is a known name with a colon, for comparison with bytes: words, and for each word the bits that count. The
+// case of letters and everything after the colon do not count.
 type pattern struct {
 	text, care [maxKnown/8 + 1]uint64
 	length     uint8 // of the name
-	words      uint8 // that name and colon take
+	words      uint8 // number of words that name and colon take
 }
 
-// differ returns what is different, in that word of the pattern, in b from i on.
+// differ returns the bits in which b[i:] differs from the given word of the pattern.
 func (p *pattern) differ(b []byte, i, word int) uint64 {
 	return (ascii.Word(b, i+8*word) ^ p.text[word]) & p.care[word]
 }

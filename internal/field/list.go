@@ -1,8 +1,9 @@
-// Package field stores the fields of an HTTP message: ordered names and values
-// over one array of bytes, with IDs for the known names.
+// Package field stores the fields of an HTTP message: ordered names and values over one array of bytes, with IDs for
+// the known names.
 //
-// A List that a parser filled holds no copy of the message: its spans point into
-// the bytes that were parsed (see Borrow). The first change copies them into
+// A [List] that a parser filled holds no copy of the message. Its spans point into the parsed bytes, see
+// [List.Borrow]. The first change copies these bytes into the list's own storage. Readers of a List do not notice the
+// difference.
 // storage of the list's own; nobody who reads a List sees the difference.
 package field
 
@@ -13,10 +14,10 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Span is a run of bytes in the storage of a List: Off ≤ Off+Len ≤ len(storage).
+// Span is a range of bytes in the storage of a List: Off ≤ Off+Len ≤ len(storage).
 type Span struct{ Off, Len uint32 }
 
-// Field is one field line. Its name and its value are spans of the storage.
+// Field is one field line. Its name and value are ranges of the storage.
 type Field struct {
 	NameOff  uint32
 	ValueOff uint32
@@ -25,36 +26,35 @@ type Field struct {
 	ID       ID
 }
 
-// MaxNameLen is the length of the longest name a List can hold.
+// MaxNameLen is the maximum length of a name in a List.
 const MaxNameLen = 1<<16 - 1
 
-// keepStorage and keepFields bound what Reset keeps for the next message.
+// keepStorage and keepFields limit the memory that Reset keeps for the next message.
 const (
 	keepStorage = 64 << 10
 	keepFields  = 512
 )
 
-// List is the fields of one message, in order, spelled as they were given. The
-// zero value is an empty list. It is not safe for concurrent use.
+// List holds the fields of one message, in order and in their original spelling. The zero value is an empty list. A
+// List is not safe for concurrent use.
 //
-// Slices that its methods return are views: they hold until Reset, or, while the
-// list borrows, until the lender's bytes change. Changing a list moves or
-// removes fields but leaves the bytes that views point to as they were.
+// Its methods return views. They are valid until Reset or, while the list borrows, until the lender's bytes change.
+// Changing a list moves or removes fields, but keeps the bytes that views point to.
 type List struct {
-	buf      []byte // what spans refer to: the lender's bytes, or own
-	own      []byte // storage of the list; len(own) is what is in use
+	buf      []byte // storage that spans refer to: the lender's bytes, or own
+	own      []byte // the list's own storage, of which len(own) bytes are in use
 	borrowed bool
 	again    bool // a known ID may have more than one field
-	lines    int  // see Lines: len(own) if own is the fields as lines, and else another number
+	lines    int  // len(own) if own holds the fields as lines, otherwise another number; see Lines
 	fields   []Field
 	seen     IDs
-	first    [numIDs]uint16 // by ID: 1 + index of its first field, 0 if there is none
+	first    [numIDs]uint16 // by ID: 1 + index of the first such field, or 0
 }
 
-// IDs are some of the IDs below 64: the bits 1<<ID.
+// IDs is a set of IDs below 64: the bits 1<<ID.
 type IDs uint64
 
-// Reset empties the list and forgets the lender's bytes.
+// Reset empties the list and drops the lender's bytes.
 func (l *List) Reset() {
 	l.borrowed, l.again, l.seen = false, false, 0
 	if l.buf == nil && len(l.fields) == 0 {
@@ -79,8 +79,8 @@ func (l *List) clearFields() {
 	l.first = [numIDs]uint16{}
 }
 
-// Poison overwrites the storage of the list's own with c, so that views kept for
-// too long show. What is borrowed is the lender's to poison.
+// Poison overwrites the list's own storage with c, so that tests notice views that are kept too long. Borrowed bytes
+// are left to the lender.
 func (l *List) Poison(c byte) {
 	own := l.own[:cap(l.own)]
 	for i := range own {
@@ -88,25 +88,24 @@ func (l *List) Poison(c byte) {
 	}
 }
 
-// Borrow empties the list and makes b the bytes that the spans of fields added by
-// AppendSpan refer to. b must not change while the list is in use.
+// Borrow empties the list and makes b the storage for fields that AppendSpan adds. b must not change while the list
+// is in use.
 func (l *List) Borrow(b []byte) {
 	l.Reset()
 	l.buf, l.borrowed = b, true
 }
 
-// Rebase tells the list that the borrowed bytes moved to b: the same bytes, and
-// perhaps more behind them.
+// Rebase says that the borrowed bytes moved to b, which may have further bytes after them.
 func (l *List) Rebase(b []byte) { l.buf = b }
 
-// Shorten tells the list that of the borrowed bytes only the first n are used.
+// Shorten says that only the first n of the borrowed bytes are in use.
 func (l *List) Shorten(n int) { l.buf = l.buf[:n] }
 
-// AppendSpan adds a field whose name and value lie in the borrowed bytes: the
-// name from name to nameEnd, the value from value to valueEnd.
+// AppendSpan adds a field whose name and value lie in the borrowed bytes: the name from name to nameEnd, the value
+// from value to valueEnd.
 //
-// It fills the field where it stays. One that is built elsewhere and copied costs
-// a parser a fifth of its time, waiting for its own narrow stores.
+// It fills the field in place. Building the field elsewhere and copying it would cost a parser a fifth of its time,
+// because the copy waits for narrow stores.
 func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
 	n := len(l.fields)
 	if n == cap(l.fields) {
@@ -120,9 +119,9 @@ func (l *List) AppendSpan(id ID, name, nameEnd, value, valueEnd int) {
 	l.note(id, n)
 }
 
-// note takes note of field n, the last one.
+// note indexes field n, which is the last one.
 func (l *List) note(id ID, n int) {
-	l.seen |= 1 << id // nothing, if it is 64 or more
+	l.seen |= 1 << id // no effect if id is 64 or more
 	if id == Unknown {
 		return
 	}
@@ -133,8 +132,7 @@ func (l *List) note(id ID, n int) {
 	}
 }
 
-// Extend makes the borrowed bytes up to end part of the value of field i. start is
-// where the value begins if it was empty.
+// Extend makes the borrowed bytes up to end part of the value of field i. If the value was empty, it starts at start.
 func (l *List) Extend(i int, start, end uint32) {
 	f := &l.fields[i]
 	if f.ValueLen == 0 {
@@ -143,12 +141,10 @@ func (l *List) Extend(i int, start, end uint32) {
 	f.ValueLen = end - f.ValueOff
 }
 
-// Size returns the number of bytes in storage, whether something refers to them
-// still or not.
+// Size returns the number of bytes in storage, including those that nothing refers to any more.
 func (l *List) Size() int { return len(l.buf) }
 
-// Compact moves what the fields and the spans refer to into fresh storage, and
-// lets go of the rest. Views keep what they show.
+// Compact moves the bytes of all fields and spans to new storage and drops the rest. Views stay valid.
 func (l *List) Compact(spans ...*Span) {
 	live := 0
 	for i := range l.fields {
@@ -175,18 +171,17 @@ func (l *List) Compact(spans ...*Span) {
 	l.lines = -1
 }
 
-// Lines returns the fields as lines, one behind the other, if that is how they are stored: as
-// long as fields were only added. It holds until the list changes.
+// Lines returns the fields as consecutive lines, if they are stored like that, which is the case while fields were
+// only added. The bytes are valid until the list changes.
 func (l *List) Lines() (lines []byte, ok bool) { return l.own, l.lines == len(l.own) && !l.borrowed }
 
-// HasNone reports that the list has none of these fields. It may report false though they
-// have been removed.
+// HasNone reports that the list has none of these fields. It may also return false if such fields were removed.
 func (l *List) HasNone(of IDs) bool { return l.seen&of == 0 }
 
 // Len returns the number of field lines.
 func (l *List) Len() int { return len(l.fields) }
 
-// At returns name and value of field i, 0 ≤ i < Len.
+// At returns the name and value of field i, with 0 ≤ i < Len.
 func (l *List) At(i int) (name, value []byte) {
 	f := &l.fields[i]
 	return l.name(f), l.value(f)
@@ -202,8 +197,8 @@ func (l *List) name(f *Field) []byte { return l.cut(f.NameOff, uint32(f.NameLen)
 
 func (l *List) value(f *Field) []byte { return l.cut(f.ValueOff, f.ValueLen) }
 
-// cut returns n bytes of storage from off on. In a list that was copied by value, which nobody may do,
-// the fields may be those of the other copy. It shows none of those bytes if they lie beyond its storage.
+// cut returns n bytes of storage, starting at off. If a list was copied by value, which is not allowed, its fields
+// may belong to the other copy. cut returns nothing for ranges beyond the storage.
 func (l *List) cut(off, n uint32) []byte {
 	end := off + n
 	if uint64(end) > uint64(len(l.buf)) {
@@ -212,7 +207,7 @@ func (l *List) cut(off, n uint32) []byte {
 	return l.buf[off:end:end]
 }
 
-// Bytes returns what s spans.
+// Bytes returns the bytes of s.
 func (l *List) Bytes(s Span) []byte {
 	if s.Len == 0 {
 		return nil
@@ -220,7 +215,7 @@ func (l *List) Bytes(s Span) []byte {
 	return l.buf[s.Off : s.Off+s.Len : s.Off+s.Len]
 }
 
-// Find returns the index of the first field called name, or -1. id is Lookup(name).
+// Find returns the index of the first field with this name, or -1. id must be Lookup(name).
 func Find[S ascii.Text](l *List, id ID, name S) int {
 	if id != Unknown {
 		return l.FindID(id)
@@ -228,7 +223,7 @@ func Find[S ascii.Text](l *List, id ID, name S) int {
 	return next(l, 0, id, name)
 }
 
-// FindID returns the index of the first field with the known id, or -1.
+// FindID returns the index of the first field with the known ID, or -1.
 func (l *List) FindID(id ID) int {
 	if len(l.fields) < 1<<16 {
 		return int(l.first[id]) - 1
@@ -236,7 +231,7 @@ func (l *List) FindID(id ID) int {
 	return l.findAmongMany(id)
 }
 
-// findAmongMany is FindID where first may not reach the field.
+// findAmongMany is FindID for lists with so many fields that first may not cover them.
 func (l *List) findAmongMany(id ID) int {
 	if i := int(l.first[id]); i != 0 {
 		return i - 1
@@ -244,8 +239,7 @@ func (l *List) findAmongMany(id ID) int {
 	return next(l, 0, id, "")
 }
 
-// Next returns the index of the first field called name behind field i, or -1.
-// id is Lookup(name).
+// Next returns the index of the first field with this name after field i, or -1. id must be Lookup(name).
 func Next[S ascii.Text](l *List, i int, id ID, name S) int { return next(l, i+1, id, name) }
 
 func next[S ascii.Text](l *List, from int, id ID, name S) int {
@@ -261,7 +255,7 @@ func next[S ascii.Text](l *List, from int, id ID, name S) int {
 	return -1
 }
 
-// Has reports whether there is a field with the known id.
+// Has reports whether there is a field with the known ID.
 func (l *List) Has(id ID) bool {
 	if len(l.fields) < 1<<16 {
 		return l.first[id] != 0
@@ -269,7 +263,7 @@ func (l *List) Has(id ID) bool {
 	return l.findAmongMany(id) >= 0
 }
 
-// PeekID returns the value of the first field with the known id, or nil.
+// PeekID returns the value of the first field with the known ID, or nil.
 func (l *List) PeekID(id ID) []byte {
 	if i := l.FindID(id); i >= 0 {
 		return l.Value(i)
@@ -277,7 +271,7 @@ func (l *List) PeekID(id ID) []byte {
 	return nil
 }
 
-// Store copies b into the storage and returns where it lies.
+// Store copies b into the storage and returns its span.
 func Store[S ascii.Text](l *List, b S) Span {
 	l.detach(len(b))
 	off := len(l.own)
@@ -286,9 +280,8 @@ func Store[S ascii.Text](l *List, b S) Span {
 	return Span{uint32(off), uint32(len(b))}
 }
 
-// detach copies borrowed bytes into the list's own storage, so that it can grow.
-// b, which may be a view of this very list, is still intact when Store appends it:
-// the storage is only ever appended to between two Resets.
+// detach copies borrowed bytes into the list's own storage, so that the storage can grow. Store may be called with a
+// view of the same list. The view stays intact, because the storage only grows between two Resets.
 func (l *List) detach(room int) {
 	if !l.borrowed {
 		return
@@ -300,7 +293,7 @@ func (l *List) detach(room int) {
 	l.buf, l.borrowed, l.lines = l.own, false, -1
 }
 
-// Add appends a field. id is Lookup(name); the name has at most MaxNameLen bytes.
+// Add appends a field. id must be Lookup(name). The name must not be longer than MaxNameLen.
 func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
 	l.detach(len(name) + len(value) + len(": \r\n"))
 	start := len(l.own)
@@ -313,8 +306,8 @@ func Add[N, V ascii.Text](l *List, id ID, name N, value V) {
 	l.AppendSpan(id, start, start+len(name), start+len(name)+len(": "), len(own)-len("\r\n"))
 }
 
-// Set gives the first field called name this value and removes the others of that
-// name; without one it is Add. id is Lookup(name). The field keeps its place.
+// Set gives the first field with this name a new value and removes all other fields of that name. If there is none,
+// Set adds the field. id must be Lookup(name). The field keeps its position.
 func Set[N, V ascii.Text](l *List, id ID, name N, value V) {
 	i := Find(l, id, name)
 	if i < 0 {
@@ -332,14 +325,14 @@ func Set[N, V ascii.Text](l *List, id ID, name N, value V) {
 	}
 }
 
-// Del removes all fields called name. id is Lookup(name).
+// Del removes all fields with this name. id must be Lookup(name).
 func Del[N ascii.Text](l *List, id ID, name N) {
 	if i := Find(l, id, name); i >= 0 {
 		del(l, i, id, name)
 	}
 }
 
-// del removes the fields called name from index i on. Field i is one.
+// del removes the fields with this name from index i on. Field i must have this name.
 func del[N ascii.Text](l *List, i int, id ID, name N) {
 	kept := l.fields[:i]
 	for j := next(l, i, id, name); ; {
@@ -369,14 +362,13 @@ func (l *List) reindex() {
 	l.first[Unknown] = 0
 }
 
-// SetValueAt gives field i another value.
+// SetValueAt gives field i a new value.
 func SetValueAt[V ascii.Text](l *List, i int, value V) {
 	v := Store(l, value)
 	l.fields[i].ValueOff, l.fields[i].ValueLen = v.Off, v.Len
 }
 
-// CopyTo makes dst equal to l, in storage of dst's own, and keeps spans valid:
-// one of l is one of dst.
+// CopyTo makes dst equal to l, with its own storage. Spans of l are also valid in dst.
 func (l *List) CopyTo(dst *List) {
 	dst.Reset()
 	dst.own = append(dst.own[:0], l.buf...)

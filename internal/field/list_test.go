@@ -16,7 +16,7 @@ func dump(l *List) string {
 	return b.String()
 }
 
-// model is a List written the slow and obvious way.
+// model is a slow and obvious List.
 type model [][2]string
 
 func (m *model) set(n, v string) {
@@ -56,7 +56,7 @@ func TestListAgreesWithTheObviousOne(t *testing.T) {
 	for round := range 2000 {
 		var l List
 		var m model
-		if round%2 == 0 { // start as a view of somebody else's bytes
+		if round%2 == 0 { // start with borrowed bytes
 			b := []byte("Hostvalue")
 			l.Borrow(b)
 			l.AppendSpan(Host, 0, 4, 4, 9)
@@ -112,7 +112,7 @@ func TestViewsOutliveChanges(t *testing.T) {
 	view := l.Value(0)
 	Set(&l, Unknown, "X-A", "other")
 	for range 100 {
-		Add(&l, Unknown, "X-B", view) // a view of the list is a fine argument
+		Add(&l, Unknown, "X-B", view) // a view of the list is a valid argument
 	}
 	if string(view) != "first" {
 		t.Errorf("the view became %q", view)

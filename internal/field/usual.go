@@ -7,18 +7,17 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// usualLine is how many bytes there have to be for AddUsual to look at them.
+// usualLine is the minimum number of bytes that AddUsual needs.
 const usualLine = 16
 
-// AddUsual adds the field whose line begins at b[at], b being the borrowed bytes, if it is one
-// as nearly all are: its name, whatever its case, is the one that stood in this place in what
-// the list held before, since messages on a connection are alike, and its value is visible
-// ASCII, with one blank before it and none behind. It returns the length of the line, its
-// CRLF included, and the ID; or 0 if it is another line, or not all there, of which
-// it has nothing to say.
+// AddUsual adds the field whose line begins at b[at], where b are the borrowed bytes, if the line has the usual form.
+// That means that its name, regardless of case, equals the name of the field at the same position in the previous
+// message, because messages on a connection are alike. The value must be visible ASCII with one blank before and none
+// after. AddUsual returns the length of the line including CRLF, and the ID. It returns 0 for any other line and for
+// an incomplete one.
 //
-// This is where the time of parsing goes. So it looks at each byte once, eight a step, and fills
-// the field where it stays: one that is built elsewhere and copied waits for its own narrow stores.
+// Parsing spends most of its time here. So AddUsual looks at each byte once, eight at a time, and fills the field in
+// place. Building the field elsewhere and copying it would wait for narrow stores.
 func (l *List) AddUsual(b []byte, at int) (n int, id ID) {
 	line, i := b[at:], len(l.fields)
 	if len(line) < usualLine || i == cap(l.fields) {
@@ -36,7 +35,7 @@ func (l *List) AddUsual(b []byte, at int) (n int, id ID) {
 			break
 		}
 	}
-	if odd == 0 { // less than a word is left: the zeros behind it are odd, too
+	if odd == 0 { // less than a word is left: the zeros after it are odd, too
 		seen := stop - (len(line) - 8)
 		odd = ascii.Odd(binary.LittleEndian.Uint64(line[len(line)-8:]) >> (8 * uint(seen)))
 	}
@@ -54,7 +53,7 @@ func (l *List) AddUsual(b []byte, at int) (n int, id ID) {
 	return stop + len("\r\n"), id
 }
 
-// goesOn reports whether the rest of a pattern of more than two words is in line, too.
+// goesOn reports whether line also matches the rest of a pattern of more than two words.
 func (p *pattern) goesOn(line []byte) bool {
 	if len(line) < 8*int(p.words) {
 		return false

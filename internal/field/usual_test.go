@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// addUsual gives line to AddUsual behind some other bytes, of a list in which a field with that
-// ID stood before, and returns what it said and what there is in the list.
+// addUsual calls AddUsual with line after some other bytes, for a list whose previous message had a field with that
+// ID in this position. It returns the results, and the field in the list.
 func addUsual(id ID, line string) (n int, got ID, name, value string) {
 	const before = "GET / HTTP/1.1\r\n"
 	var l List
@@ -32,7 +32,7 @@ func TestAddUsual(t *testing.T) {
 	for _, tt := range []struct {
 		name, line string
 		expected   ID
-		value      string // "-": none of its business
+		value      string // "-": AddUsual ignores the line
 	}{
 		{"short", "Host: a" + more, Host, "a"},
 		{"other case", "hOST: a" + more, Host, "a"},
@@ -79,8 +79,8 @@ func TestAddUsual(t *testing.T) {
 	}
 }
 
-// Wherever the bytes end, a line is added with its value or not at all; and it is if there is a
-// word of bytes behind its value.
+// Wherever the bytes end, a line is added with its whole value or not at all. It is added if a word of bytes follows
+// the value.
 func TestAddUsualOfPieces(t *testing.T) {
 	for id := Unknown + 1; id < numIDs; id++ {
 		for length := 1; length < 20; length++ {
@@ -100,7 +100,7 @@ func TestAddUsualOfPieces(t *testing.T) {
 	}
 }
 
-// A name that differs from the expected one in a bit that is not its case is another one.
+// A name that differs from the expected one in any bit except its case is another name.
 func TestAddUsualTellsNamesApart(t *testing.T) {
 	for id := Unknown + 1; id < numIDs; id++ {
 		for i := range names[id] + ":" {

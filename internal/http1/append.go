@@ -5,8 +5,7 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// AppendStatusLine appends the status line of an HTTP/1.1 response with this
-// reason; an empty reason is allowed (RFC 9112 §4).
+// AppendStatusLine appends the status line of an HTTP/1.1 response. The reason may be empty (RFC 9112 §4).
 func AppendStatusLine(dst []byte, status int, reason string) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = append(dst, byte('0'+status/100%10), byte('0'+status/10%10), byte('0'+status%10), ' ')
@@ -14,7 +13,7 @@ func AppendStatusLine(dst []byte, status int, reason string) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendField appends a field line. It checks nothing.
+// AppendField appends a field line without checking it.
 func AppendField[N, V ascii.Text](dst []byte, name N, value V) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ':', ' ')
@@ -38,8 +37,7 @@ func AppendFields(dst []byte, l *field.List) []byte {
 	return dst
 }
 
-// AppendChunk appends data as a chunk. Empty data appends nothing, since an empty
-// chunk would be the last one.
+// AppendChunk appends data as a chunk. Empty data appends nothing, because an empty chunk would end the body.
 func AppendChunk(dst, data []byte) []byte {
 	if len(data) == 0 {
 		return dst
@@ -49,14 +47,13 @@ func AppendChunk(dst, data []byte) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendChunkLine appends the line that stands before n bytes of data. Behind the
-// data comes a CRLF.
+// AppendChunkLine appends the chunk line for n bytes of data. A CRLF must follow the data.
 func AppendChunkLine(dst []byte, n int) []byte {
 	return append(ascii.AppendHex(dst, uint64(n)), '\r', '\n')
 }
 
-// AppendLastChunk appends the last chunk and the trailer section. Fields that may
-// not stand there are left out. trailers may be nil.
+// AppendLastChunk appends the last chunk and the trailer section. It omits fields that are forbidden in trailers.
+// trailers may be nil.
 func AppendLastChunk(dst []byte, trailers *field.List) []byte {
 	dst = append(dst, '0', '\r', '\n')
 	if trailers != nil {

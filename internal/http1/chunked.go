@@ -5,19 +5,19 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// ChunkLimits bound what a chunked body may cost beside its data.
+// ChunkLimits limits the overhead of a chunked body.
 type ChunkLimits struct {
-	Line     int // bytes of one chunk line
-	Overhead int // bytes of extensions, all chunks of a message together
-	Trailer  int // bytes of the trailer section
-	Fields   int // lines of the trailer section
+	Line     int // maximum bytes of one chunk line
+	Overhead int // maximum bytes of chunk extensions in a whole message
+	Trailer  int // maximum bytes of the trailer section
+	Fields   int // maximum number of lines in the trailer section
 }
 
-// maxSizeDigits bounds leading zeros, which are grammatical and senseless.
+// maxSizeDigits limits leading zeros, which are allowed by the grammar but useless.
 const maxSizeDigits = 16
 
-// ChunkReader decodes a chunked body (RFC 9112 §7.1) as its bytes arrive. The
-// zero value is ready. It keeps no bytes.
+// ChunkReader decodes a chunked body (RFC 9112 §7.1) while its bytes arrive. The zero value is ready. It keeps no
+// bytes.
 //
 //	size [;ext…] CRLF data CRLF … 0 [;ext…] CRLF trailers CRLF
 //	^line             ^data ^end                 ^trailer       ^done
@@ -25,7 +25,7 @@ type ChunkReader struct {
 	state    chunkState
 	left     uint64 // bytes of data still to come in this chunk
 	overhead int
-	scanned  int // bytes of an unfinished trailer section that hold no end
+	scanned  int // bytes of an unfinished trailer section that contain no end
 }
 
 type chunkState uint8
@@ -38,19 +38,18 @@ const (
 	chunkDone
 )
 
-// Done reports whether the body and its trailers have been read to the end.
+// Done reports whether the body and its trailers were read to the end.
 func (c *ChunkReader) Done() bool { return c.state == chunkDone }
 
-// Left returns how many bytes of data the chunk that was begun still announces.
+// Left returns the number of bytes that are still to come in the current chunk.
 func (c *ChunkReader) Left() uint64 { return c.left }
 
-// Next decodes from the beginning of b. It consumes n bytes and yields the data
-// among them, a view of b, which may be empty. With n == 0 and no error it needs
-// more bytes than b has: append to b and call again. The fields of the trailer
-// section are added to trailers, or dropped if that is nil or if they may not
-// stand there (RFC 9110 §6.5.1).
+// Next decodes the start of b. It consumes n bytes and returns the data among them, as a view of b, which may be
+// empty. If n is 0 without an error, Next needs more bytes: append to b and call again. The fields of the trailer
+// section are added to trailers. They are dropped if trailers is nil, or if they are forbidden in trailers (RFC 9110
+// §6.5.1).
 //
-// A chunk line, and the whole trailer section, must fit into b.
+// b must be large enough for a chunk line, and for the whole trailer section.
 func (c *ChunkReader) Next(b []byte, lim *ChunkLimits, trailers *field.List) (data []byte, n int, err error) {
 	for {
 		switch c.state {
@@ -92,7 +91,7 @@ func (c *ChunkReader) Next(b []byte, lim *ChunkLimits, trailers *field.List) (da
 	}
 }
 
-// line reads a chunk line and returns its length, 0 if it is unfinished or wrong.
+// line parses a chunk line and returns its length. The length is 0 if the line is unfinished or invalid.
 func (c *ChunkReader) line(b []byte, lim *ChunkLimits) (int, error) {
 	whole := len(b)
 	if whole > lim.Line {
@@ -129,8 +128,8 @@ func (c *ChunkReader) line(b []byte, lim *ChunkLimits) (int, error) {
 	return end, nil
 }
 
-// skipExtensions checks the chunk extensions and the line end at b[i:] (RFC 9112
-// §7.1.1) and returns where the line ends, 0 if it is unfinished or wrong.
+// skipExtensions checks the chunk extensions and the line end at b[i:] (RFC 9112 §7.1.1) and returns the index after
+// the line. The index is 0 if the line is unfinished or invalid.
 func skipExtensions(b []byte, i int) (int, error) {
 	for {
 		if i == len(b) {
@@ -153,8 +152,8 @@ func skipExtensions(b []byte, i int) (int, error) {
 	}
 }
 
-// skipExtension checks one BWS ";" BWS name [ BWS "=" BWS value ] at b[i:] and
-// returns where it ends, 0 if it is unfinished or wrong.
+// skipExtension checks one BWS ";" BWS name [ BWS "=" BWS value ] at b[i:] and returns the index after it. The index
+// is 0 if the extension is unfinished or invalid.
 func skipExtension(b []byte, i int) (int, error) {
 	sep := skipBlanks(b, i)
 	if sep == len(b) {
@@ -198,7 +197,7 @@ func skipExtension(b []byte, i int) (int, error) {
 	return i, nil
 }
 
-// skipBlanks returns the index of the first byte from b[i] on that is no blank.
+// skipBlanks returns the index of the first byte from b[i] on that is not a blank.
 func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++
@@ -213,8 +212,8 @@ func skipToken(b []byte, i int) int {
 	return i
 }
 
-// skipQuoted returns where the quoted string (RFC 9110 §5.6.4) at b[i:] ends, 0 if
-// it is unfinished or has a control character in it.
+// skipQuoted returns the index after the quoted string (RFC 9110 §5.6.4) at b[i:]. The index is 0 if the string is
+// unfinished or contains a control character.
 func skipQuoted(b []byte, i int) (int, error) {
 	for i++; i < len(b); i++ {
 		switch c := b[i]; {
@@ -231,10 +230,9 @@ func skipQuoted(b []byte, i int) (int, error) {
 	return 0, nil
 }
 
-// trailer reads the trailer section and returns its length, 0 if it is unfinished
-// or wrong.
+// trailer parses the trailer section and returns its length. The length is 0 if the section is unfinished or invalid.
 func (c *ChunkReader) trailer(b []byte, lim *ChunkLimits, trailers *field.List) (int, error) {
-	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' { // no trailers, as nearly always
+	if len(b) >= 2 && b[0] == '\r' && b[1] == '\n' { // no trailers: the common case
 		c.state = chunkDone
 		return 2, nil
 	}
@@ -263,7 +261,7 @@ func (c *ChunkReader) trailer(b []byte, lim *ChunkLimits, trailers *field.List) 
 	return n, nil
 }
 
-// endsLine reports whether the bytes from b[from] on hold the end of a line.
+// endsLine reports whether b[from:] contains the end of a line.
 func endsLine(b []byte, from int) bool {
 	for _, c := range b[from:] {
 		if c == '\n' {
@@ -292,7 +290,7 @@ func parseTrailer(h *Head, b []byte, fields int) (int, error) {
 	}
 }
 
-// keepTrailers copies to dst the fields of src that may stand in a trailer section.
+// keepTrailers copies the fields of src that are allowed in a trailer section to dst.
 func keepTrailers(dst, src *field.List) {
 	for i := range src.Len() {
 		id := src.ID(i)
@@ -302,9 +300,9 @@ func keepTrailers(dst, src *field.List) {
 	}
 }
 
-// ForbiddenTrailer reports whether a field must not stand in a trailer section
-// because it frames, routes or modifies the message, authenticates somebody,
-// controls a response or describes the body (RFC 9110 §6.5.1). id is that of the name.
+// ForbiddenTrailer reports whether a field must not be sent in a trailer section. These are fields for framing,
+// routing, modifying the message, authentication, controlling a response or describing the body (RFC 9110 §6.5.1). id
+// is the ID of name.
 func ForbiddenTrailer(id field.ID, name []byte) bool {
 	switch id {
 	case field.Unknown:

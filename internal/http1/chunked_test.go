@@ -12,8 +12,8 @@ import (
 
 var chunkLimits = ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: 64}
 
-// decode reads a chunked body that arrives in pieces which end at the cuts. It
-// returns the data, the trailers, how many bytes the body had and why it failed.
+// decode reads a chunked body that arrives in pieces, split at the cuts. It returns the data, the trailers, the
+// length of the body and the error.
 func decode(b []byte, cuts ...int) (data []byte, trailers string, n int, err error) {
 	var c ChunkReader
 	var l field.List
@@ -115,8 +115,8 @@ func TestAppendChunkReadsBack(t *testing.T) {
 	}
 }
 
-// FuzzChunkReader holds that a chunked body cut anywhere reads the same, and that
-// net/http's reader, where it accepts it too, reads the same data.
+// FuzzChunkReader checks that a body decodes to the same result wherever it is cut. If net/http's reader accepts the
+// body as well, both must return the same data.
 func FuzzChunkReader(f *testing.F) {
 	for _, tc := range chunkedBodies {
 		if len(tc.in) < 2000 {

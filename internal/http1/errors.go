@@ -1,17 +1,17 @@
 package http1
 
-// Error says why a message is refused. All of them are variables below, so they
-// compare with ==, cost nothing and hold no bytes of the message.
+// Error says why a message is refused. All Errors are the variables below, so they can be compared with ==, need no
+// allocation and contain no bytes of the message.
 type Error struct {
-	Status int    // what a server answers, RFC 9110 §15.5 and §15.6
-	Reason string // what was wrong
+	Status int    // status of the server's response, RFC 9110 §15.5 and §15.6
+	Reason string // what is wrong
 }
 
 func (e *Error) Error() string { return "http1: " + e.Reason }
 
 func bad(reason string) *Error { return &Error{400, reason} }
 
-// Why a head is refused.
+// Errors of heads.
 var (
 	ErrMethod             = bad("method is not a token (RFC 9110 §9.1)")
 	ErrMethodTooLong      = &Error{501, "method is longer than any that is known (RFC 9112 §3)"}
@@ -35,7 +35,7 @@ var (
 	ErrTransferEncoding10 = bad("Transfer-Encoding in HTTP/1.0 (RFC 9112 §6.1)")
 )
 
-// Why a chunked body is refused.
+// Errors of chunked bodies.
 var (
 	ErrChunkSize       = bad("chunk size is malformed (RFC 9112 §7.1)")
 	ErrChunkExtension  = bad("chunk extension is malformed (RFC 9112 §7.1.1)")

@@ -5,21 +5,20 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// lastNoted is the last of the IDs that note looks at: those up to it steer the
-// protocol.
+// lastNoted is the last ID that note looks at. IDs up to this one control the protocol.
 const lastNoted = field.Expect
 
-// teState is what the Transfer-Encoding lines seen so far come to.
+// teState is the combined meaning of the Transfer-Encoding lines so far.
 type teState uint8
 
 const (
 	teNone    teState = iota
-	teChunked         // chunked, once, last
-	teUnknown         // a coding nobody here speaks
-	teBad             // not a list, or chunked not last
+	teChunked         // chunked, once and last
+	teUnknown         // an unknown coding
+	teBad             // not a list, or chunked is not last
 )
 
-// note looks at field i, the last one, which steers the protocol.
+// note examines field i, the last one, which controls the protocol.
 func (h *Head) note(id field.ID, i int) error {
 	if id == field.Host {
 		if h.Fields.FindID(field.Host) != i {
@@ -51,8 +50,7 @@ func (h *Head) noteValue(id field.ID, value []byte) error {
 	return nil
 }
 
-// NoteFlags sets Flags anew by the fields Connection and Expect, for whoever
-// changed these.
+// NoteFlags sets Flags again from the fields Connection and Expect. Call it after changing these fields.
 func (h *Head) NoteFlags() {
 	h.Flags &= LongConnection
 	for i := range h.Fields.Len() {
@@ -65,7 +63,7 @@ func (h *Head) NoteFlags() {
 	}
 }
 
-// noteExpect reads a list (RFC 9110 §10.1.1), of which each line of the field is a part.
+// noteExpect parses a list (RFC 9110 §10.1.1). Each line of the field is a part of it.
 func (h *Head) noteExpect(value []byte) {
 	for len(value) > 0 {
 		var member []byte
@@ -97,9 +95,8 @@ func (h *Head) noteConnection(value []byte) {
 	}
 }
 
-// noteTransferEncoding is as strict as can be: an empty member or a parameter,
-// which RFC 9110 §5.6.1 would let pass, is refused, since the next hop may read
-// it another way.
+// noteTransferEncoding is as strict as possible. It refuses empty members and parameters, which RFC 9110 §5.6.1 would
+// allow, because the next hop may interpret them differently.
 func (h *Head) noteTransferEncoding(value []byte) {
 	for more := true; more; {
 		n := 0

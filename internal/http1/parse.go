@@ -10,28 +10,26 @@ import (
 )
 
 const (
-	maxMethod  = 64 // bytes; the longest registered one has 17
+	maxMethod  = 64 // bytes; the longest registered method has 17
 	versionLen = len("HTTP/1.1\r\n")
 
-	// maxEmptyLines may stand before a request: what clients have put behind the body of the one before.
+	// maxEmptyLines is how many empty lines may precede a request. Some clients send them after the previous body.
 	maxEmptyLines = 8
 )
 
-// ParseRequest parses the request head at the beginning of b into h and returns
-// its length. Empty lines before it, eight at most, are skipped (RFC 9112 §2.2) and counted.
+// ParseRequest parses the request head at the start of b into h and returns its length. It skips and counts up to
+// eight empty lines before the head (RFC 9112 §2.2).
 //
-// h must be fresh (zero or Reset) at the first call for a message. While the
-// result is 0 with a nil error the head is incomplete; call again with the same
-// bytes and more behind them. h.Fields borrows b, which therefore must outlive h
+// h must be zero or Reset at the first call for a message. A result of 0 without an error means that the head is
+// incomplete; call again with the same bytes and more after them. h.Fields borrows b, which must therefore outlive h
 // and not change.
 //
-// The value of Host is not looked into, nor the form of the target, unless h.TargetChecked
-// says so.
+// ParseRequest does not check the value of Host. It does not check the form of the target either, unless it sets
+// h.TargetChecked.
 func ParseRequest(h *Head, b []byte, lim *Limits) (n int, err error) {
-	// What nearly every request is comes first: all there, a GET or a POST of HTTP/1.1 for a path
-	// without escapes, and perhaps a query. Of its target each byte is looked at once, for
-	// what parseRequestLine and target.Check are after, one behind the other. All else, right or
-	// wrong, is for parse to tell.
+	// The fast path handles nearly every request: a complete GET or POST of HTTP/1.1 for a path without escapes,
+	// perhaps with a query. It looks at each byte of the target once, for everything that parseRequestLine and
+	// target.Check would look for one after the other. parse handles all other requests, valid or not.
 	const shortest, version = len("GET / HTTP/1.1\r\n"), " HTTP/1.1\r\n"
 	if h.scanned > 0 || len(b) >= lim.Head || len(b) < shortest {
 		return parse(h, b, lim, true)
@@ -58,9 +56,8 @@ func ParseRequest(h *Head, b []byte, lim *Limits) (n int, err error) {
 	return frameRequest(h, n)
 }
 
-// ParseResponse parses the response head at the beginning of b into h, as
-// ParseRequest does. Folded lines are unfolded in place, in b (RFC 9112 §5.2).
-// Call FrameResponse next.
+// ParseResponse parses the response head at the start of b into h. See [ParseRequest]. It unfolds folded lines in
+// place, in b (RFC 9112 §5.2). Call FrameResponse next.
 func ParseResponse(h *Head, b []byte, lim *Limits) (n int, err error) {
 	return parse(h, b, lim, false)
 }
@@ -101,14 +98,13 @@ func parse(h *Head, b []byte, lim *Limits, request bool) (n int, err error) {
 	return 0, nil
 }
 
-// shortLine is how much of an unfinished field line is looked at again and again as
-// it grows. Of what is longer only the new bytes are looked at, until one of them
-// matters, so that a head that arrives byte by byte costs linear time.
+// shortLine is the maximum length of an unfinished field line that is parsed again whenever it grows. For longer
+// lines only the new bytes are examined until one of them matters. A head that arrives byte by byte thus takes linear
+// time.
 const shortLine = 256
 
-// unfinished reports whether the line that was not finished at the last call is
-// certain not to be finished, or found wrong, at this one. A request line is always
-// looked at: it is bounded by the limit of its target.
+// unfinished reports whether the line that was unfinished at the last call certainly stays unfinished and valid at
+// this one. A request line is always parsed again, because the limit of its target bounds it.
 func (h *Head) unfinished(b []byte) bool {
 	if h.at == 0 || len(b)-h.at < shortLine {
 		return false
@@ -121,7 +117,8 @@ func (h *Head) unfinished(b []byte) bool {
 	return ascii.IndexControl(b[from:]) == len(b)-from
 }
 
-// parseFirstLine parses the first line and returns where it ends: 0 if it is not finished, or wrong.
+// parseFirstLine parses the first line and returns the index after it. The index is 0 if the line is unfinished or
+// invalid.
 func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 	skipped := 1
 	if request {
@@ -142,11 +139,10 @@ func parseFirstLine(h *Head, b []byte, lim *Limits, request bool) (int, error) {
 	return parseStatusLine(h, b, i)
 }
 
-// EmptyLines reports whether b holds empty lines alone, or nothing: no request begins with it,
-// as yet.
+// EmptyLines reports whether b is empty or contains only empty lines, so that no request has begun yet.
 func EmptyLines(b []byte) bool { return len(bytes.Trim(b, "\r\n")) == 0 }
 
-// parseRequestLine parses the request line at b[i:] and returns where it ends.
+// parseRequestLine parses the request line at b[i:] and returns the index after it.
 func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
 	end, err := parseMethod(h, b, i)
 	if end == 0 {
@@ -168,8 +164,7 @@ func parseRequestLine(h *Head, b []byte, i int, lim *Limits) (int, error) {
 	return parseVersion(h, b, end+1)
 }
 
-// parseMethod parses the method at b[i:] and the blank behind it, and returns where
-// that ends.
+// parseMethod parses the method at b[i:] and the blank after it, and returns the index after the blank.
 func parseMethod(h *Head, b []byte, i int) (int, error) {
 	start := i
 	if len(b)-i > 4 && string(b[i:i+4]) == "GET " {
@@ -193,7 +188,7 @@ func parseMethod(h *Head, b []byte, i int) (int, error) {
 	return i + 1, nil
 }
 
-// parseVersion parses "HTTP/1.x" CRLF at b[i:] and returns where it ends.
+// parseVersion parses "HTTP/1.x" CRLF at b[i:] and returns the index after it.
 func parseVersion(h *Head, b []byte, i int) (int, error) {
 	v := b[i:]
 	if len(v) >= versionLen && string(v[:versionLen]) == "HTTP/1.1\r\n" {
@@ -219,8 +214,8 @@ func parseVersion(h *Head, b []byte, i int) (int, error) {
 	return i + versionLen, nil
 }
 
-// parseStatusLine parses the status line at b[i:] and returns where it ends. The
-// reason phrase may be missing, and the blank before it as well.
+// parseStatusLine parses the status line at b[i:] and returns the index after it. The reason phrase may be missing,
+// and the blank before it, too.
 func parseStatusLine(h *Head, b []byte, i int) (int, error) {
 	const minLen, usual = len("HTTP/1.1 200"), "HTTP/1.1 200 OK\r\n"
 	v := b[i:]
@@ -262,8 +257,8 @@ func parseStatusLine(h *Head, b []byte, i int) (int, error) {
 	return i + end + 2, nil
 }
 
-// parseFields parses field lines from b[i:] on, up to the empty line behind
-// them, and returns the end of that. h.at is left at the first unfinished line.
+// parseFields parses field lines from b[i:] on, up to and including the empty line after them, and returns the index
+// after it. It leaves h.at at the first unfinished line.
 func parseFields(h *Head, b []byte, i int, lim *Limits, request bool) (int, error) {
 	l := &h.Fields
 	if h.at == 0 {
@@ -304,22 +299,22 @@ func parseFields(h *Head, b []byte, i int, lim *Limits, request bool) (int, erro
 	}
 	i += 2
 	h.Lines.Len = uint32(i) - h.Lines.Off
-	l.Shorten(i) // a list that copies what it borrowed copies no body
+	l.Shorten(i) // a list that copies what it borrowed must not copy the body
 	return i, nil
 }
 
-// stopAt leaves the parser at b[i], where a line begins that is not finished.
+// stopAt leaves the parser at b[i], where an unfinished line begins.
 func (h *Head) stopAt(i int) {
 	if h.at != i {
 		h.at, h.inValue = i, false
 	}
 }
 
-// parseField parses the field line that begins at b[i], adds the field to l, which
-// borrows b, and returns where the line ends: 0 if it is not finished, or wrong.
+// parseField parses the field line at b[i] and adds the field to l, which borrows b. It returns the index after the
+// line, or 0 if the line is unfinished or invalid.
 //
-// It is for what List.AddUsual passes over. Many of those lines have a value of visible ASCII,
-// too, which is found here without another look; parseName and parseValue do the rest.
+// It handles the lines that List.AddUsual ignores. Many of them also have a value of visible ASCII, which is found
+// here without a second pass. parseName and parseValue do the rest.
 func parseField(l *field.List, b []byte, i int) (end int, err error) {
 	line := b[i:]
 	id, colon := field.LookupHead(line)
@@ -348,9 +343,8 @@ func parseField(l *field.List, b []byte, i int) (end int, err error) {
 	return end, nil
 }
 
-// parseValue finds where the value that goes on at b[i] ends, and where its line
-// does: end is 0 if the line is not finished, or wrong. Blanks behind the value are
-// part of it.
+// parseValue finds the end of the value that continues at b[i], and the end of its line. end is 0 if the line is
+// unfinished or invalid. Blanks after the value are included.
 func parseValue(b []byte, i int) (stop, end int, err error) {
 	stop = i + ascii.IndexControl(b[i:])
 	if stop+1 >= len(b) {
@@ -365,7 +359,7 @@ func parseValue(b []byte, i int) (stop, end int, err error) {
 	return stop, stop + 2, nil
 }
 
-// trimBlanks returns the end of b[start:stop] without the blanks at its end.
+// trimBlanks returns the end of b[start:stop] without trailing blanks.
 func trimBlanks(b []byte, start, stop int) int {
 	for stop > start && (b[stop-1] == ' ' || b[stop-1] == '\t') {
 		stop--
@@ -373,8 +367,8 @@ func trimBlanks(b []byte, start, stop int) int {
 	return stop
 }
 
-// parseName returns where the colon of a line is whose name is none of the known
-// ones, or -1 if it is not there yet or the name is no token.
+// parseName returns the index of the colon in a line whose name is not a known one. It returns -1 if the colon has
+// not arrived yet or the name is not a token.
 func parseName(line []byte) (colon int, err error) {
 	n := 0
 	for n < len(line) && ascii.IsTokenByte(line[n]) {
@@ -393,9 +387,9 @@ func parseName(line []byte) (colon int, err error) {
 	return -1, ErrName
 }
 
-// unfold adds the line that begins with a blank at b[i] to the value of the field
-// before it, by turning the CRLF between them into blanks (RFC 9112 §5.2), and
-// returns where the line ends. Framing is not guessed from folded lines.
+// unfold appends the line at b[i], which begins with a blank, to the value of the previous field. It replaces the
+// CRLF in between with blanks (RFC 9112 §5.2) and returns the index after the line. It refuses folded lines in fields
+// that control framing.
 func (h *Head) unfold(b []byte, i int) (end int, err error) {
 	last := h.Fields.Len() - 1
 	switch h.Fields.ID(last) {
@@ -407,21 +401,21 @@ func (h *Head) unfold(b []byte, i int) (end int, err error) {
 	if end == 0 {
 		return 0, err
 	}
-	b[i-2], b[i-1] = ' ', ' ' // also before a line of blanks: the next one may go on with the value
+	b[i-2], b[i-1] = ' ', ' ' // also before a line of blanks, because the next line may continue the value
 	if stop = trimBlanks(b, start, stop); stop > start {
 		h.Fields.Extend(last, uint32(start), uint32(stop))
 	}
 	return end, nil
 }
 
-// The words below hold one constant in each of their eight bytes.
+// Words with the same constant in each of their eight bytes.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// indexBlank returns the index of the first byte of b that is SP, a control
-// character or DEL, or len(b): where a request target ends. Eight bytes a step.
+// indexBlank returns the index of the first SP, control character or DEL in b, or len(b). That is where a request
+// target ends. It processes eight bytes at a time.
 func indexBlank(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {

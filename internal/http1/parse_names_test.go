@@ -7,8 +7,8 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// A name that is longer than a field can hold is refused whatever the limits are: cut to 16 bits, a name of
-// 65,540 bytes would be one of 4 bytes.
+// A name that is longer than a field can hold is refused regardless of the limits. With its length cut to 16 bits, a
+// name of 65,540 bytes would become a name of 4 bytes.
 func TestParseLongNames(t *testing.T) {
 	lim := Limits{Target: 1 << 10, Head: 80 << 10, Fields: 10}
 	for length, want := range map[int]error{

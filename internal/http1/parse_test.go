@@ -15,7 +15,7 @@ import (
 
 var defaults = Limits{Target: 16 << 10, Head: 64 << 10, Fields: 256}
 
-// browser is a request as a browser sends it.
+// browser is a request as sent by a browser.
 const browser = "GET /catalog/items?category=shoes&page=3&sort=price HTTP/1.1\r\n" +
 	"Host: shop.example.com\r\n" +
 	"Connection: keep-alive\r\n" +
@@ -55,9 +55,9 @@ func dumpHead(h *Head, n int, err error) string {
 
 type parseFunc func(*Head, []byte, *Limits) (int, error)
 
-// parseWhole parses b at once, into a fresh Head and into one that has parsed the same, or
-// another message, before: what it expects then may not make a difference. A second parse of the
-// same storage must not see what the first one wrote, hence the copies.
+// parseWhole parses b at once: into a fresh Head, and into Heads that have parsed the same or another message before,
+// because their expectations must not make a difference. It parses copies, so that no parse sees what an earlier one
+// wrote.
 func parseWhole(f parseFunc, b []byte, lim *Limits) string {
 	var fresh, other Head
 	want := parseInto(&fresh, f, b, lim)
@@ -85,7 +85,7 @@ func parseInto(h *Head, f parseFunc, b []byte, lim *Limits) string {
 	return dumpHead(h, n, err)
 }
 
-// parseCut parses b as it arrives in pieces that end at the cuts.
+// parseCut parses b while it arrives in pieces, split at the cuts.
 func parseCut(f parseFunc, b []byte, lim *Limits, cuts ...int) string {
 	b = bytes.Clone(b)
 	var h Head
@@ -200,7 +200,7 @@ func TestRequestsCutAnywhereAreTheSame(t *testing.T) {
 	}
 }
 
-// What a Head held before leaves guesses behind, and nothing else.
+// The previous message in a Head only influences guesses.
 func TestUsedHeadsParseAsFreshOnes(t *testing.T) {
 	var h Head
 	for _, before := range requests {
@@ -256,7 +256,7 @@ func TestParseResponse(t *testing.T) {
 	for _, tc := range []struct {
 		name, in string
 		method   Method
-		want     string // dump, or the error
+		want     string // dump of the head, or the error
 	}{
 		{"ok", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", Get, "38 \"\" \"\" \"OK\" 200 1.1 flags=100000 body=1/5\nContent-Length=\"5\"\n"},
 		{"no reason", "HTTP/1.1 204 \r\n\r\n", Get, "17 \"\" \"\" \"\" 204 1.1 flags=100000 body=0/-1\n"},
@@ -316,8 +316,8 @@ func TestParseRequestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzParseRequest holds that a head cut anywhere reads the same, and that what
-// net/http accepts as well it reads alike.
+// FuzzParseRequest checks that a head parses to the same result wherever it is cut. If net/http accepts the head as
+// well, both must agree about its contents.
 func FuzzParseRequest(f *testing.F) {
 	for _, tc := range requests {
 		if len(tc.in) < 2000 {
@@ -398,7 +398,7 @@ func BenchmarkParseRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkParseRequestsInTurn parses heads of which each has other fields than the one before.
+// BenchmarkParseRequestsInTurn parses heads whose fields differ from those of the previous head.
 func BenchmarkParseRequestsInTurn(b *testing.B) {
 	turned := strings.SplitAfter(browser, "\r\n")
 	slices.Reverse(turned[1 : len(turned)-2])

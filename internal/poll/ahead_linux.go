@@ -5,38 +5,37 @@ import (
 	"sync/atomic"
 )
 
-// A loop reads from several connections, one behind the other, before it serves them: that
-// keeps the kernel's way in, and then the server, in the processor's caches.
+// A loop reads from several connections in a row before it serves them. The kernel's receive path, and then the
+// server's code, stay in the processor's caches that way.
 
-// ahead is what was read from connections. If the worker that serves them is overtaken, who leads
-// instead goes on with those that it has not come to.
+// ahead holds what was read from connections before they are served. If the worker that serves them is overtaken, the
+// next leader serves the remaining ones.
 type ahead struct {
 	reads  []early
-	served int // of them
+	served int // number of reads that were served
 	buf    []byte
-	lost   atomic.Int32 // how many workers were overtaken that may still look at it, see letGo
-	left   bool         // the loop has gone on to another one; Loop.mu guards it
+	lost   atomic.Int32 // number of overtaken workers that may still use this ahead, see letGo
+	left   bool         // the loop uses another ahead now; Loop.mu guards it
 }
 
-// early is what was read from a connection before it is served.
+// early is what was read from one connection before it is served.
 type early struct {
 	c        *Conn
-	from, to int   // in ahead.buf
-	full     bool  // there may be more
-	err      error // instead
+	from, to int   // part of ahead.buf
+	full     bool  // there may be more to read
+	err      error // set if the read failed
 }
 
 const (
 	mostReads = 16
-	readRoom  = 4 << 10 // for each
+	readRoom  = 4 << 10 // for each connection
 
-	// fewStarts is how many workers are started off the loop before they get to run.
+	// fewStarts is how many workers may be started off the loop before the loop yields to them.
 	fewStarts = 4
 )
 
-// readAhead looks at the events that are left up to one that is not a connection's, or
-// until enough connections are there to be served, and reads from these. It reports false
-// if there is nothing to do.
+// readAhead reads from the connections of the remaining events. It stops at an event for a listener, and when enough
+// connections are ready to be served. It reports false if there is nothing to do.
 func (w *Worker) readAhead() bool {
 	l := w.loop
 	a := l.ahead
@@ -78,7 +77,7 @@ func (w *Worker) readAhead() bool {
 	return true
 }
 
-// freshAhead returns an ahead that nobody looks at.
+// freshAhead returns an ahead that no worker uses.
 func (l *Loop) freshAhead() *ahead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +94,8 @@ func (l *Loop) freshAhead() *ahead {
 	return &ahead{reads: make([]early, 0, mostReads), buf: make([]byte, mostReads*readRoom)}
 }
 
-// letGo is called by a worker that has been overtaken, and looks at a no more. Where more threads
-// want processors than there are that happens a hundred times a second, so a is kept.
+// letGo is called by an overtaken worker that will not use a again. If more threads want to run than there are
+// processors, that happens a hundred times a second, so a is kept for reuse.
 func (l *Loop) letGo(a *ahead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,9 +105,8 @@ func (l *Loop) letGo(a *ahead) {
 	}
 }
 
-// letOthersRun gives the processor to workers that the loop has had started lately: who is
-// done with one connection serves the next, while those that have not begun would each have
-// a stack and buffers of their own.
+// letOthersRun yields the processor to the workers that the loop started lately. A worker that is done with one
+// connection can serve the next one; if none has started yet, each connection costs another stack and other buffers.
 func (l *Loop) letOthersRun() {
 	away := l.g.away.Load()
 	if away >= l.away+fewStarts {
@@ -119,17 +117,17 @@ func (l *Loop) letOthersRun() {
 	l.away = min(l.away, away)
 }
 
-// takeAhead makes w the one who serves the next connection that was read from.
+// takeAhead makes w serve the next connection that was read from.
 func (w *Worker) takeAhead(a *ahead) *Conn {
 	w.early = &a.reads[a.served]
 	a.served++
 	return w.early.c
 }
 
-// HasAhead reports whether something was read from c before w serves it.
+// HasAhead reports whether the loop has read from c before w serves it.
 func (w *Worker) HasAhead(c *Conn) bool { return w.early != nil && w.early.c == c && c.Ahead }
 
-// TakeBytes is TakeAhead if that returns bytes; else it reports false, and has not been called.
+// TakeBytes is like TakeAhead if there are bytes. If not, it reports false and leaves the state unchanged.
 func (w *Worker) TakeBytes(c *Conn) (p []byte, more, ok bool) {
 	e := w.early
 	if e == nil || e.c != c || e.err != nil || e.to == e.from {
@@ -139,8 +137,8 @@ func (w *Worker) TakeBytes(c *Conn) (p []byte, more, ok bool) {
 	return w.ahead.buf[e.from:e.to], e.full, true
 }
 
-// TakeAhead returns what was read from c, as TryRead does, once, and whether there may be
-// more. HasAhead has to be true. The bytes may be looked at until w has served c.
+// TakeAhead returns what was read from c, with the results of TryRead, and whether there may be more. It may be
+// called once, if HasAhead is true. The bytes are valid until w has served c.
 func (w *Worker) TakeAhead() (p []byte, more bool, err error) {
 	e := w.early
 	w.early = nil

@@ -5,46 +5,45 @@ import (
 	"time"
 )
 
-// Answers of several connections are sent one behind the other: the kernel's way out, which
-// is long, stays in the processor's caches, and so does the server's; and who waits for
-// answers on another processor is woken up for several of them.
+// A loop sends the responses of several connections in a row. The kernel's long send path, and then the server's
+// code, stay in the processor's caches that way. A client on another processor is woken once for several responses.
 
-// answer is what a connection is to be sent before it is parked.
+// answer is a response that is sent to a connection before the connection is parked.
 type answer struct {
 	c   *Conn
-	by  Moment // for Park
-	end int    // of its bytes, among those of all
+	by  Moment // deadline for Park
+	end int    // end of its bytes in Loop.bytes
 }
 
-// MaxLater is how many bytes Later takes at most.
+// MaxLater is the maximum number of bytes that Later accepts.
 const MaxLater = 4 << 10
 
 const (
-	// mostAnswers is how many answers wait for each other at most, and answersRoom how many
-	// bytes of them.
+	// mostAnswers is the maximum number of responses that are collected before they are sent; answersRoom limits
+	// their total size in bytes.
 	mostAnswers = 16
 	answersRoom = 16 << 10
 
-	// longestWait is how long the first of them waits, about.
+	// longestWait is about how long the first response waits for the others.
 	longestWait = 50 * time.Microsecond
 )
 
-// MayLater reports whether w serves a connection on the loop, and Later may be called.
+// MayLater reports whether w serves a connection on the loop, so that Later may be called.
 func (w *Worker) MayLater() bool { return w.one && w.Leads() }
 
-// Later has p sent to c, and then c parked until the moment by, as by Park. It is for who
-// serves c, and who does so no more by it. p may change once Handler.Serve has returned.
+// Later makes the worker send p to c and then park c until by, as Park does. Only the worker that serves c may call
+// Later, and it stops serving c with this call. p may be reused once Handler.Serve has returned.
 func (w *Worker) Later(c *Conn, p []byte, by Moment) { w.later, w.laterBy, w.laterBytes = c, by, p }
 
-// Pace tells the loop that w leads, or led, how long a run took on it, now and then: if
-// others take as long, fewer wait for each other.
+// Pace tells the loop that w leads, or led, how long a run took. The handler calls it now and then. The longer runs
+// take, the fewer responses are collected before they are sent.
 func (w *Worker) Pace(took time.Duration) {
 	if w.Leads() {
 		w.pace = max(took, w.pace-w.pace/4)
 	}
 }
 
-// settle sees to what w was told to send later, by now.
+// settle sends the response that w was told to send later, or adds it to the collected ones if w still leads.
 func (w *Worker) settle(leads bool) {
 	l, c, p := w.loop, w.later, w.laterBytes
 	w.later = nil
@@ -66,7 +65,7 @@ func (w *Worker) settle(leads bool) {
 	}
 }
 
-// makeRoom makes room for another answer.
+// makeRoom makes room for another response.
 func (l *Loop) makeRoom() {
 	l.send()
 	if l.bytes == nil {
@@ -74,7 +73,7 @@ func (l *Loop) makeRoom() {
 	}
 }
 
-// send sends what there is to be sent. It is for the leader.
+// send sends the collected responses. Only the leader may call it.
 func (l *Loop) send() {
 	if l.waiting > 0 {
 		l.sendAll()
@@ -95,9 +94,9 @@ func (l *Loop) sendAll() {
 	l.waiting, l.bytes = 0, l.bytes[:0]
 }
 
-// deliver sends an answer and parks its connection. It reports true if that is to be
-// served instead. What the socket does not take is sent off the loops; if an error was why, it
-// comes again there.
+// deliver sends a response and parks its connection. It reports true if the connection must be served instead. Bytes
+// that the socket does not accept are sent by a worker off the loops, which also runs into the error if there was
+// one.
 func (l *Loop) deliver(c *Conn, p []byte, by Moment) (again bool) {
 	n, _ := l.write(int(c.fd), p)
 	if n == len(p) {
@@ -108,7 +107,7 @@ func (l *Loop) deliver(c *Conn, p []byte, by Moment) (again bool) {
 	return false
 }
 
-// unsent is a connection, which is served, and what is left of its answer.
+// unsent is a connection, still being served, and the unsent rest of its response.
 type unsent struct {
 	c    *Conn
 	rest []byte

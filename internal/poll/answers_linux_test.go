@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// later answers what was read from c in capitals, by Later if that may be.
+// later echoes what was read from c in capitals, with Later if that is allowed.
 func later(w *Worker, c *Conn, p []byte) {
 	p = bytes.ToUpper(p)
 	if w.MayLater() {
@@ -23,7 +23,7 @@ func later(w *Worker, c *Conn, p []byte) {
 	}
 }
 
-// received returns what c has brought, and finishes it if it has ended.
+// received returns what arrived on c, and finishes c if it has ended.
 func received(w *Worker, c *Conn) []byte {
 	if w.HasAhead(c) {
 		p, _, err := w.TakeAhead()
@@ -47,8 +47,8 @@ func received(w *Worker, c *Conn) []byte {
 	return nil
 }
 
-// Who is overtaken between saying that an answer is to be sent later and the end of its run
-// sends it, and what has come for the connection meanwhile is served after it.
+// A worker that is overtaken between the call of Later and the end of its run sends the response itself. Bytes that
+// arrived on the connection meanwhile are served afterwards.
 func TestLaterWhenOvertaken(t *testing.T) {
 	for name, more := range map[string]string{"": "", "with more to read": "c"} {
 		t.Run("alone "+name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestLaterWhenOvertaken(t *testing.T) {
 	}
 }
 
-// gateReads has what gate is set to called once, before the next read.
+// gateReads makes the next read call gate, once.
 func gateReads(h *hooks) (gate *func()) {
 	gate = new(func())
 	h.step = func(call string, _ int) {
@@ -98,8 +98,8 @@ func gateReads(h *hooks) (gate *func()) {
 	return gate
 }
 
-// What a worker has read before it was overtaken stays as it is, and whose it was is served
-// by the next leader.
+// Bytes that a worker has read stay unchanged when the worker is overtaken, and the next leader serves those
+// connections.
 func TestAheadWhenOvertaken(t *testing.T) {
 	var goOn, held, shut chan struct{}
 	h := &hooks{ahead: true}
@@ -123,7 +123,7 @@ func TestAheadWhenOvertaken(t *testing.T) {
 		a, b, c := r.dial(), r.dial(), r.dial()
 		synctest.Wait()
 		first = conns[1]
-		*gate = func() { <-shut } // the events of the two others come together
+		*gate = func() { <-shut } // so that the events of the other two connections come together
 		_, _ = a.Write([]byte("a"))
 		synctest.Wait()
 		_, _ = b.Write([]byte("bbb"))
@@ -133,7 +133,7 @@ func TestAheadWhenOvertaken(t *testing.T) {
 		<-held
 		wantText(t, c, "C")
 		for range 3 {
-			_, _ = a.Write([]byte("xxx")) // where the others' bytes were, if that could be
+			_, _ = a.Write([]byte("xxx")) // would overwrite the bytes of the other connections if that were possible
 			wantText(t, a, "XXX")
 		}
 		goOn <- struct{}{}
@@ -142,7 +142,7 @@ func TestAheadWhenOvertaken(t *testing.T) {
 	})
 }
 
-// An answer that is not taken at once is finished by a worker off the loop.
+// A response that the socket does not accept at once is finished by a worker off the loop.
 func TestUnsent(t *testing.T) {
 	h := &hooks{}
 	h.serve = func(w *Worker, c *Conn) {
@@ -164,8 +164,7 @@ func TestUnsent(t *testing.T) {
 	})
 }
 
-// Connections that are all to be served off the loop at once are served by few workers, if
-// that is quickly done.
+// If many connections must be served off the loop at once and that takes little time, few workers serve them.
 func TestFewWorkersForMany(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	h := &hooks{added: func(_ *Worker, c *Conn, _ error) { c.Away = true }}
@@ -190,8 +189,8 @@ func TestFewWorkersForMany(t *testing.T) {
 	})
 }
 
-// The bytes that one worker has read for another stay as they are until that one has served them,
-// also if the first leads again meanwhile.
+// The bytes that one worker has read for another stay unchanged until they are served, even if the first worker leads
+// again meanwhile.
 func TestAheadWhenOvertakenTwice(t *testing.T) {
 	var owner, heir, shut, goOn chan struct{}
 	h := &hooks{ahead: true}
@@ -205,7 +204,7 @@ func TestAheadWhenOvertakenTwice(t *testing.T) {
 		case second:
 			second = nil
 			close(owner)
-			for idle := false; !idle; runtime.Gosched() { // until who has read them may lead again
+			for idle := false; !idle; runtime.Gosched() { // until the worker that read them may lead again
 				w.g.mu.Lock()
 				idle = len(w.g.idle) > 0
 				w.g.mu.Unlock()
@@ -226,7 +225,7 @@ func TestAheadWhenOvertakenTwice(t *testing.T) {
 		a, b, c := r.dial(), r.dial(), r.dial()
 		synctest.Wait()
 		first, second = conns[1], conns[2]
-		*gate = func() { <-shut } // the events of the two others come together
+		*gate = func() { <-shut } // so that the events of the other two connections come together
 		_, _ = a.Write([]byte("a"))
 		synctest.Wait()
 		_, _ = b.Write([]byte("b"))
@@ -235,7 +234,7 @@ func TestAheadWhenOvertakenTwice(t *testing.T) {
 		wantText(t, a, "A")
 		wantText(t, b, "B")
 		<-heir
-		_, _ = a.Write([]byte("xxx")) // where c's byte is, if that could be
+		_, _ = a.Write([]byte("xxx")) // would overwrite c's byte if that were possible
 		wantText(t, a, "XXX")
 		close(goOn)
 		wantText(t, c, "C")
@@ -243,8 +242,8 @@ func TestAheadWhenOvertakenTwice(t *testing.T) {
 	})
 }
 
-// Workers that are overtaken all the time, as where others want the processors too, do not each
-// leave the loop to make another buffer to read into.
+// If workers are overtaken all the time, because other threads want the processors too, not every one of them leaves
+// the loop with a buffer that the next worker has to allocate again.
 func TestAheadIsKept(t *testing.T) {
 	var slow *Conn
 	var goOn chan struct{}
@@ -274,10 +273,10 @@ func TestAheadIsKept(t *testing.T) {
 			_, _ = a.Write([]byte("a"))
 			synctest.Wait()
 			_, _ = b.Write([]byte("b"))
-			wantText(t, b, "B") // while who serves a may still look at what was read
+			wantText(t, b, "B") // while the worker that serves a may still look at what was read
 			goOn <- struct{}{}
 			wantText(t, a, "A")
-			synctest.Wait() // until it is parked, or what comes next is served off the loop
+			synctest.Wait() // until it is parked; before that, what comes next is served off the loop
 		}
 		reads := 0
 		for _, n := range used {

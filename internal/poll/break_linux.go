@@ -2,8 +2,8 @@ package poll
 
 import "syscall"
 
-// AwaitBreak waits until the peer of c, a socket of package net, takes nothing any more, for as long as a Read might wait.
-// Without an error that is so. Nobody else may read meanwhile.
+// AwaitBreak blocks until the peer of c, a socket of package net, accepts no more bytes. It respects the read
+// deadline of c. A nil error means that the peer is gone. No other goroutine may read from c meanwhile.
 func AwaitBreak(c syscall.Conn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -12,7 +12,8 @@ func AwaitBreak(c syscall.Conn) error {
 	return raw.Read(isBroken)
 }
 
-// isBroken asks by an epoll of its own, which always reports that a socket is broken, and nothing else here.
+// isBroken asks an epoll instance of its own. Epoll always reports broken sockets, and this instance watches for
+// nothing else.
 func isBroken(fd uintptr) bool {
 	ep, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {

@@ -15,51 +15,51 @@ import (
 	"github.com/gallop-http/gallop/internal/clock"
 )
 
-// Conn is a connection of a loop. While nobody serves it, it is this struct and a
-// socket. Whoever serves it, on the loop or on a goroutine, may read and write without
-// waiting, by TryRead and TryWrite, or as with any net.Conn: what has to wait then gives
-// the loop away first.
+// Conn is a connection of a loop. While nothing serves the connection, it consists of this struct and a socket. The
+// worker that serves it, on the loop or off it, can read and write without waiting, with TryRead and TryWrite. It can
+// also use the methods of net.Conn. If one of those has to wait, the worker first hands the loop to another worker.
 //
-// Exactly one goroutine serves a connection at a time: it got it from the loop, and ends
-// by Park or Finish. TryRead, TryWrite and TryWriteBoth are its own. What a net.Conn has
-// may be used by others, and later: it fails when the connection has ended, whatever its
-// descriptor stands for by then.
+// Exactly one goroutine serves a connection at a time. It got the connection from the loop, and returns it with Park
+// or Finish. Only that goroutine may call TryRead, TryWrite and TryWriteBoth. Other goroutines may use the methods of
+// net.Conn, also later: after the connection was closed they fail, even if the descriptor belongs to another
+// connection.
 type Conn struct {
-	// Data is the owner's.
+	// Data belongs to the owner.
 	Data any
 
-	// Away has it served by a worker off the loops when something has come. It is for who
-	// serves the connection to set.
+	// Away makes a worker off the loops serve the connection when something has arrived. The worker that serves the
+	// connection sets it.
 	Away bool
 
-	// Ahead has its loop read what has come before it is served, see Worker.Ahead. It is for
-	// the owner to set before the connection is added.
+	// Ahead makes the loop read from the connection before it is served, see Worker.TakeAhead. The owner sets it
+	// before Add.
 	Ahead bool
 
 	port  uint16 // of the peer
 	state atomic.Uint32
 	fd    int32
-	gen   atomic.Uint32 // tells the event of one connection from those of others with the same descriptor
-	out   atomic.Bool   // the loop is told when it can be written to
-	uses  gate          // calls on the descriptor, see use
+	gen   atomic.Uint32 // distinguishes this connection's events from those of earlier ones with the same descriptor
+	out   atomic.Bool   // the loop watches for room to write
+	uses  gate          // running calls that use the descriptor, see use
 	loop  *Loop
-	led   atomic.Pointer[Loop] // that serves it: its own, or the one that has accepted it,
-	run   atomic.Uint64        // in this run; 0 if a goroutine does
-	by    atomic.Int64         // when it expires; 0: never
+	led   atomic.Pointer[Loop] // loop on which it is served: its own, or the one that accepted it
+	run   atomic.Uint64        // the run of led that serves it; 0 if a goroutine off the loops does
+	by    atomic.Int64         // when it expires; 0 means never
 	timer clock.Timer[*Conn]
-	view  atomic.Pointer[view] // only while somebody waits, or has set deadlines
+	view  atomic.Pointer[view] // set while a goroutine waits, and once a deadline was set
 
-	addr  netip.Addr                // of the peer; not valid if the socket is a unix one
-	asked atomic.Pointer[addresses] // what RemoteAddr and LocalAddr have returned
+	addr  netip.Addr                // of the peer; invalid if the socket is a unix one
+	asked atomic.Pointer[addresses] // results of RemoteAddr and LocalAddr
 }
 
-// addresses are those of a connection. They are never changed, only replaced by others with one more.
+// addresses holds the addresses of a connection. A value is never changed, only replaced by one with one more
+// address.
 type addresses struct {
-	remote *net.TCPAddr // addr and port, once somebody has asked
-	local  net.Addr     // the same for the socket's own name
+	remote *net.TCPAddr // from addr and port, after the first call of RemoteAddr
+	local  net.Addr     // name of the socket, after the first call of LocalAddr
 }
 
-// known returns the addresses that somebody has asked for.
+// known returns the addresses that were asked for so far.
 func (c *Conn) known() addresses {
 	if a := c.asked.Load(); a != nil {
 		return *a
@@ -69,32 +69,32 @@ func (c *Conn) known() addresses {
 
 // Bits of Conn.state.
 const (
-	busy     = 1 << iota // somebody serves it
-	readable             // there was an event since it was last read from
-	writable             // the same for writing
-	hungUp               // the client sends no more
-	broken               // nor does it take any
+	busy     = 1 << iota // a worker serves it
+	readable             // there was an event since the last read
+	writable             // there was an event since the last write
+	hungUp               // the client sends nothing more
+	broken               // the client reads nothing more either
 	closed               // Close was called
-	gone                 // the loop has nothing to do with it any more
+	gone                 // detached from the loop
 )
 
-// view is what it takes to wait.
+// view holds the state that is needed to wait for a connection.
 type view struct {
 	mu     sync.Mutex
 	change sync.Cond
 	read   limit
 	write  limit
-	over   bool // nobody may wait any more
+	over   bool // waiting is not possible any more
 }
 
-// limit is a deadline and the timer that wakes up who waits for it.
+// limit is a deadline and the timer that wakes the goroutines that wait for it.
 type limit struct {
 	at    int64 // 0: none
 	timer *time.Timer
-	fires int64 // when the timer does; 0 while it does not run
+	fires int64 // when the timer fires; 0 while it is stopped
 }
 
-// claim makes the caller the one who serves c, if nobody does.
+// claim makes the caller serve c. It reports false if c is already being served.
 func (c *Conn) claim(bits uint32) bool {
 	for {
 		s := c.state.Load()
@@ -111,9 +111,9 @@ func (c *Conn) claim(bits uint32) bool {
 	}
 }
 
-// Park leaves c to the loop, which has it served again when there is something to read,
-// or at the latest at the moment by; 0 is never. It reports false if something is there
-// already: then the caller goes on.
+// Park returns c to the loop, which has c served again when there is something to read, and at the latest when the
+// moment by has come; 0 means never. Park reports false if something has arrived already: then the caller keeps
+// serving c.
 func (c *Conn) Park(by Moment) bool {
 	early := c.by.Load()
 	if by = by.tick(); int64(by) != early {
@@ -140,10 +140,10 @@ func (c *Conn) Park(by Moment) bool {
 	return true
 }
 
-// Ended reports whether the client sends no more than what can be read now.
+// Ended reports whether the client sends nothing after the bytes that can be read now.
 func (c *Conn) Ended() bool { return c.state.Load()&(hungUp|closed) != 0 }
 
-// leave has somebody else lead the loop, if c is being served by it.
+// leave makes another worker lead the loop if c is being served on the loop.
 func (c *Conn) leave() {
 	if run := c.run.Load(); run != 0 {
 		c.run.Store(0)
@@ -151,7 +151,7 @@ func (c *Conn) leave() {
 	}
 }
 
-// TryRead reads what there is, and returns syscall.EAGAIN if that is nothing.
+// TryRead reads the available bytes. It returns syscall.EAGAIN if there are none.
 func (c *Conn) TryRead(p []byte) (int, error) {
 	n, err := c.loop.read(int(c.fd), p)
 	if n > 0 || len(p) == 0 && err == nil {
@@ -160,8 +160,7 @@ func (c *Conn) TryRead(p []byte) (int, error) {
 	return 0, c.noRead(err)
 }
 
-// noRead makes of what a call returned that read nothing, though there was room, the error of
-// TryRead.
+// noRead converts the result of a system call that read nothing into a buffer with room, into the error of TryRead.
 func (c *Conn) noRead(err error) error {
 	if err == nil {
 		return io.EOF
@@ -169,7 +168,7 @@ func (c *Conn) noRead(err error) error {
 	return c.named("read", err)
 }
 
-// TryWrite writes what the socket takes. It returns no error if that is not all.
+// TryWrite writes the bytes that the socket accepts. A short write is not an error.
 func (c *Conn) TryWrite(p []byte) (int, error) {
 	n, err := c.loop.write(int(c.fd), p)
 	if n > 0 {
@@ -181,7 +180,7 @@ func (c *Conn) TryWrite(p []byte) (int, error) {
 	return n, c.named("write", err)
 }
 
-// named makes of what a call returned what a net.Conn does.
+// named wraps the error of a system call like package net does.
 func (c *Conn) named(op string, err error) error {
 	if err == nil || err == io.EOF || err == syscall.EAGAIN {
 		return err
@@ -229,7 +228,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// TryWriteShared is TryWrite for those who need not be the one who serves c.
+// TryWriteShared is like TryWrite, but any goroutine may call it.
 func (c *Conn) TryWriteShared(p []byte) (int, error) {
 	if !c.use() {
 		return 0, c.named("write", net.ErrClosed)
@@ -238,8 +237,8 @@ func (c *Conn) TryWriteShared(p []byte) (int, error) {
 	return c.TryWrite(p)
 }
 
-// TryWriteBoth is TryWrite of a and b, one behind the other. If more is true, the system may hold back the end of b, which
-// fills no packet, until the next write, or for 200 ms if there is none.
+// TryWriteBoth is like TryWrite with a followed by b. If more is true, the system may hold back the end of b that
+// does not fill a packet: until the next write, or for 200 ms if there is none.
 func (c *Conn) TryWriteBoth(a, b []byte, more bool) (int, error) {
 	n, err := c.loop.writeBoth(int(c.fd), a, b, more)
 	if err == syscall.EAGAIN {
@@ -248,10 +247,10 @@ func (c *Conn) TryWriteBoth(a, b []byte, more bool) (int, error) {
 	return n, c.named("write", err)
 }
 
-// maxSendfile is how much one call of sendfile is asked to send.
+// maxSendfile is the maximum number of bytes that one sendfile call is asked to send.
 const maxSendfile = 4 << 20
 
-// SendFile sends up to n bytes of f from its current offset on.
+// SendFile sends up to n bytes of f, starting at its current offset.
 func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -288,7 +287,7 @@ func (c *Conn) SendFile(f *os.File, n int64) (sent int64, err error) {
 	return sent, nil
 }
 
-// ReadFrom implements io.ReaderFrom, for files by sendfile.
+// ReadFrom implements io.ReaderFrom. It sends files with sendfile.
 func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 	if l, ok := r.(*io.LimitedReader); ok {
 		if f, ok := l.R.(*os.File); ok {
@@ -304,7 +303,7 @@ func (c *Conn) ReadFrom(r io.Reader) (int64, error) {
 
 type writerOnly struct{ io.Writer }
 
-// expired returns an error if the deadline for reading, or writing, has passed.
+// expired returns an error if the read deadline (bit readable) or the write deadline has passed.
 func (c *Conn) expired(bit uint32) error {
 	v := c.view.Load()
 	if v == nil {
@@ -318,10 +317,11 @@ func (c *Conn) expired(bit uint32) error {
 	return nil
 }
 
-// AwaitBreak waits until the client takes nothing any more, for as long as a Read might wait. Without an error that is so.
+// AwaitBreak blocks until the client accepts no more bytes. It respects the read deadline. A nil error means that the
+// client is gone.
 func (c *Conn) AwaitBreak() error { return c.named("read", c.await(broken)) }
 
-// await waits until c may be readable, or writable, or is broken.
+// await blocks until c may be readable (or writable, according to bit) or is broken.
 func (c *Conn) await(bit uint32) error {
 	c.leave()
 	enough := bit | broken | closed
@@ -357,7 +357,7 @@ func (c *Conn) await(bit uint32) error {
 	}
 }
 
-// wantWritable has the loop told when c can be written to.
+// wantWritable makes the loop watch for room to write to c.
 func (c *Conn) wantWritable() error {
 	if c.out.Load() {
 		return nil
@@ -370,7 +370,7 @@ func (c *Conn) wantWritable() error {
 	return c.loop.modify(c, eventsBoth)
 }
 
-// waiting returns the view of c.
+// waiting returns the view of c, creating it if necessary.
 func (c *Conn) waiting() *view {
 	for {
 		if v := c.view.Load(); v != nil {
@@ -395,8 +395,8 @@ func (v *view) wake() {
 	v.change.Broadcast()
 }
 
-// wind sees to it that those who wait look at the time when it has passed. A timer that
-// runs already is left alone if it fires before: they wind it up again.
+// wind starts the timer that wakes waiting goroutines after left. A running timer that fires earlier is left alone:
+// the goroutines that it wakes call wind again.
 func (l *limit) wind(v *view, left time.Duration) {
 	if l.fires != 0 && l.fires <= l.at {
 		return
@@ -414,7 +414,7 @@ func (l *limit) wind(v *view, left time.Duration) {
 	l.timer.Reset(left)
 }
 
-// stop ends the timers, and the waiting.
+// stop stops the timers and wakes all waiting goroutines.
 func (v *view) stop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -464,19 +464,19 @@ func (c *Conn) setLimit(t time.Time, bit uint32) {
 	v.change.Broadcast()
 }
 
-// use keeps the descriptor from being closed until done is called. It reports false if the
-// connection has ended: then the descriptor may be another one's.
+// use keeps the descriptor open until done is called. It reports false if the connection is closed, since its
+// descriptor may then belong to another connection.
 func (c *Conn) use() bool { return c.uses.enter() }
 
-// done is the end of a use. The last one closes the descriptor if that was left to it.
+// done ends a use. If the connection was closed meanwhile, the last done closes the descriptor.
 func (c *Conn) done() {
 	if c.uses.leave() {
 		_ = c.loop.g.close(int(c.fd))
 	}
 }
 
-// Close ends the connection for both sides. Who waits for it, or serves it, is told, and
-// gives the descriptor back by Finish.
+// Close closes the connection in both directions. It wakes waiting goroutines and tells the worker that serves the
+// connection, which then closes the descriptor with Finish.
 func (c *Conn) Close() error {
 	if c.state.Or(closed)&closed != 0 {
 		return net.ErrClosed
@@ -491,7 +491,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Finish closes the connection for good, unless it was taken. It is for who serves it.
+// Finish closes the connection and its descriptor, unless Take was called. Only the worker that serves c may call it.
 func (c *Conn) Finish() {
 	if c.detach() {
 		if c.uses.shut() {
@@ -501,7 +501,7 @@ func (c *Conn) Finish() {
 	}
 }
 
-// detach makes the loop forget c, and reports false if it has before.
+// detach removes c from the loop. It reports false if c was removed before.
 func (c *Conn) detach() bool {
 	if c.state.Or(closed|gone)&gone != 0 {
 		return false
@@ -513,13 +513,13 @@ func (c *Conn) detach() bool {
 	return true
 }
 
-// Take takes the connection away from the loop, and returns it as package net has it. It
-// is for who serves it, instead of Finish. With an error the connection is closed.
+// Take removes the connection from the loop and returns it as a connection of package net. The worker that serves c
+// calls it instead of Finish. If Take returns an error, the connection is closed.
 func (c *Conn) Take() (net.Conn, error) {
 	if !c.detach() {
 		return nil, net.ErrClosed
 	}
-	for !c.uses.shutEmpty() { // of calls that do not wait
+	for !c.uses.shutEmpty() { // running calls do not wait, so they end soon
 		runtime.Gosched()
 	}
 	c.loop.forget(c)
@@ -527,7 +527,7 @@ func (c *Conn) Take() (net.Conn, error) {
 	return c.loop.take(int(c.fd))
 }
 
-// CloseWrite ends the connection for writing.
+// CloseWrite shuts down the sending direction.
 func (c *Conn) CloseWrite() error {
 	if !c.use() {
 		return c.named("close", net.ErrClosed)
@@ -536,8 +536,7 @@ func (c *Conn) CloseWrite() error {
 	return c.named("close", c.loop.shutdown(int(c.fd), syscall.SHUT_WR))
 }
 
-// SyscallConn implements syscall.Conn. The functions are called at once, whether the
-// socket is ready or not.
+// SyscallConn implements syscall.Conn. Its functions call f at once, even if the socket is not ready.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return rawConn{c}, c.openError() }
 
 type rawConn struct{ c *Conn }
@@ -558,7 +557,7 @@ func (r rawConn) Read(f func(uintptr) bool) error { return r.until(f, readable) 
 
 func (r rawConn) Write(f func(uintptr) bool) error { return r.until(f, writable) }
 
-// until calls f until it is done, whenever c may be readable, or writable.
+// until calls f until f returns true: first at once, then whenever c may have become readable (or writable).
 func (r rawConn) until(f func(uintptr) bool, bit uint32) error {
 	for done := false; ; {
 		if err := r.Control(func(fd uintptr) { done = f(fd) }); err != nil || done {
@@ -570,7 +569,7 @@ func (r rawConn) until(f func(uintptr) bool, bit uint32) error {
 	}
 }
 
-// Peer returns the client's address; it is not valid for a unix socket.
+// Peer returns the client's address. It is invalid for unix sockets.
 func (c *Conn) Peer() netip.AddrPort { return netip.AddrPortFrom(c.addr, c.port) }
 
 func (c *Conn) network() string {
@@ -593,8 +592,8 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return known.remote
 }
 
-// peerName returns what the peer has bound its unix socket to. One without a name is "@", as package
-// net has it.
+// peerName returns the name that the peer bound its unix socket to. Like package net, it returns "@" if there is no
+// name.
 func (c *Conn) peerName() string {
 	name := "@"
 	_ = (rawConn{c}).Control(func(fd uintptr) {
@@ -606,7 +605,7 @@ func (c *Conn) peerName() string {
 	return name
 }
 
-// LocalAddr implements net.Conn. The system is asked once.
+// LocalAddr implements net.Conn. It asks the system only once.
 func (c *Conn) LocalAddr() net.Addr {
 	known := c.known()
 	if known.local == nil {
@@ -623,7 +622,7 @@ func (c *Conn) LocalAddr() net.Addr {
 	return &net.UnixAddr{Net: "unix"}
 }
 
-// ownName returns the name of the socket, nil if it has none any more.
+// ownName returns the name of the socket, or nil if the socket was closed.
 func (c *Conn) ownName() net.Addr {
 	var sa syscall.Sockaddr
 	if err := (rawConn{c}).Control(func(fd uintptr) { sa, _ = c.loop.name(int(fd)) }); err != nil {
@@ -638,7 +637,7 @@ func (c *Conn) ownName() net.Addr {
 	return nil
 }
 
-// addrPort returns the address of an internet socket.
+// addrPort returns the address of an IPv4 or IPv6 socket.
 func addrPort(sa syscall.Sockaddr) netip.AddrPort {
 	switch sa := sa.(type) {
 	case *syscall.SockaddrInet4:
@@ -649,7 +648,7 @@ func addrPort(sa syscall.Sockaddr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// addr6 returns an address of IPv6, or one of IPv4 that is mapped to it.
+// addr6 returns an IPv6 address, or an IPv4 address if it is mapped into IPv6.
 func addr6(octets [16]byte, zone uint32) netip.Addr {
 	ip := netip.AddrFrom16(octets).Unmap()
 	if ip.Is6() && zone != 0 {

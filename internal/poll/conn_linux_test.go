@@ -17,8 +17,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// served gives the test each connection when it is accepted, which stays the test's until it
-// returns it by a Park or Finish and lets go.
+// served passes each accepted connection to the test. The test owns it until it parks or finishes it and lets go.
 func served(h *hooks) (conns <-chan *Conn, letGo func()) {
 	c, gone := make(chan *Conn), make(chan struct{})
 	h.serve = func(_ *Worker, conn *Conn) {
@@ -28,14 +27,14 @@ func served(h *hooks) (conns <-chan *Conn, letGo func()) {
 	return c, func() { gone <- struct{}{} }
 }
 
-// readAll reads so many bytes.
+// readAll reads this many bytes.
 func readAll(c *Conn, n int) (string, error) {
 	p := make([]byte, n)
 	n, err := io.ReadFull(c, p)
 	return string(p[:n]), err
 }
 
-// Reading and writing wait, also while others are served, and give up at their deadlines.
+// Reads and writes wait, also while other connections are served, and give up at their deadlines.
 func TestConnWaits(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -79,7 +78,7 @@ func TestConnWaits(t *testing.T) {
 					t.Errorf("%s with a deadline that has passed: %v", name, err)
 				}
 			}
-			_ = op.set(time.Now().Add(time.Second)) // a timer that is too early, and one too late
+			_ = op.set(time.Now().Add(time.Second)) // one timer that is too early, and one that is too late
 			time.AfterFunc(time.Millisecond, func() { _ = op.set(time.Now().Add(time.Minute)) })
 			time.AfterFunc(10*time.Second, func() { _ = op.set(time.Now().Add(time.Second)) })
 			begun = time.Now()
@@ -94,7 +93,7 @@ func TestConnWaits(t *testing.T) {
 	})
 }
 
-// The loop is told of room to write only by those who wait for it, and only of news.
+// The loop watches for room to write only while a goroutine waits for it, and reports only changes.
 func TestRoomIsWatchedForWhoWaits(t *testing.T) {
 	var calls, wakes counter
 	h := &hooks{step: func(call string, _ int) {
@@ -110,7 +109,7 @@ func TestRoomIsWatchedForWhoWaits(t *testing.T) {
 		conns, letGo := served(h)
 		client := r.dial()
 		c := <-conns
-		calls.want(t, 1) // to add it
+		calls.want(t, 1) // for adding it
 		_, _ = c.Write([]byte("there is room"))
 		wantText(t, client, "there is room")
 		calls.want(t, 1)
@@ -137,7 +136,8 @@ func TestRoomIsWatchedForWhoWaits(t *testing.T) {
 	})
 }
 
-// Who waits is told when the connection is closed, by whomever, reset, or its client gone.
+// A waiting goroutine wakes up when any goroutine closes the connection, when it is reset, and when the client is
+// gone.
 func TestConnEndsForWhoWaits(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -175,7 +175,7 @@ func TestConnEndsForWhoWaits(t *testing.T) {
 					}
 				}
 				c.Finish()
-				c.Finish() // again
+				c.Finish() // a second time
 				if nc, err := c.Take(); nc != nil || err != net.ErrClosed {
 					t.Errorf("%v, %v", nc, err)
 				}
@@ -186,7 +186,7 @@ func TestConnEndsForWhoWaits(t *testing.T) {
 	}
 }
 
-// A connection that is taken is somebody else's, even while it is used.
+// A connection that was taken belongs to the taker, even while another goroutine uses it.
 func TestTake(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -212,7 +212,7 @@ func TestTake(t *testing.T) {
 	})
 }
 
-// The last call under way closes the descriptor of a connection that has ended meanwhile.
+// If a connection is closed while calls use it, the last call closes the descriptor.
 func TestFinishLeavesTheDescriptorToWhoUsesIt(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -239,7 +239,7 @@ func TestFinishLeavesTheDescriptorToWhoUsesIt(t *testing.T) {
 	})
 }
 
-// Files go through the kernel, from where they are, as far as they are wanted.
+// SendFile sends a file with sendfile, from its current offset and only the bytes that were asked for.
 func TestSendFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte(strings.Repeat("0123456789", 100)), 0o600); err != nil {
@@ -312,12 +312,12 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The peers of real sockets are who they say.
+// The addresses of real sockets are correct.
 func TestAcceptTellsThePeer(t *testing.T) {
 	for _, tt := range []struct{ network, address, client string }{
 		{"tcp4", "127.0.0.1:0", "tcp4"},
 		{"tcp6", "[::1]:0", "tcp6"},
-		{"tcp", ":0", "tcp4"}, // a socket of IPv6 with clients of both
+		{"tcp", ":0", "tcp4"}, // an IPv6 socket with clients of both families
 		{"unix", filepath.Join(t.TempDir(), "s"), "unix"},
 	} {
 		ln, err := net.Listen(tt.network, tt.address)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// writeBoth cannot say that more follows: package syscall has no call for it.
+// writeBoth ignores more, because package syscall has no call with that flag.
 func writeBoth(fd int, a, b []byte, _ bool) (int, error) {
 	n, err := Write(fd, a)
 	if n < len(a) {
@@ -27,7 +27,7 @@ func pollNow(ep int, events []syscall.EpollEvent) (int, error) {
 	return syscall.EpollWait(ep, events, 0)
 }
 
-// newTicker returns -1: there is no call for a ticker in package syscall.
+// newTicker returns -1, because package syscall has no call that creates a ticker.
 func newTicker() int { return -1 }
 
 func setTicker(int, time.Duration) {}

@@ -14,7 +14,7 @@ func eventfd() (int, error) {
 	return int(fd), nil
 }
 
-// ringBell adds one to an eventfd. Each time is an event to who watches it edge-triggered, so nobody has to read it.
+// ringBell adds one to an eventfd. Each addition is an event for edge-triggered watchers, so nothing has to read it.
 func ringBell(fd int) {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)

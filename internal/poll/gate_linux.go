@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// gate counts those who are at something, until it is shut: then nobody begins any more,
-// and the last one who leaves is told. The zero value is open.
+// gate counts users until it is shut. After that nobody enters, and the last user to leave is told so. The zero value
+// is open.
 type gate struct{ n atomic.Int32 }
 
-// over is added to the number when the gate is shut.
+// over is added to the count when the gate is shut.
 const over = math.MinInt32
 
-// enter reports false if the gate is shut.
+// enter counts a user. It reports false if the gate is shut.
 func (g *gate) enter() bool {
 	for {
 		n := g.n.Load()
@@ -25,12 +25,11 @@ func (g *gate) enter() bool {
 	}
 }
 
-// leave is the end of an enter, and reports whether it was the last one, behind a shut that
-// reported false.
+// leave ends an enter. It reports whether this was the last user after a shut that returned false.
 func (g *gate) leave() (last bool) { return g.n.Add(-1) == over }
 
-// shut shuts the gate, once, and reports whether nobody is at it.
+// shut shuts the gate and reports whether it has no users. It must be called only once.
 func (g *gate) shut() (empty bool) { return g.n.Add(over) == over }
 
-// shutEmpty shuts the gate if nobody is at it.
+// shutEmpty shuts the gate if it has no users, and reports whether it did.
 func (g *gate) shutEmpty() bool { return g.n.CompareAndSwap(0, over) }

@@ -12,83 +12,81 @@ import (
 	"time"
 )
 
-// Handler is who owns the connections.
+// Handler is the owner of the connections. The loops and workers of a Group call its methods.
 type Handler interface {
-	// Accept is told of a new connection, which is the handler's to Add or close. With one
-	// that was added and is to be served Begin is called. It must not wait: who ends the
-	// listener waits for it.
+	// Accept is called for a new connection, which the handler passes to Add or closes. It returns an added
+	// connection that is to be served at once with Begin, or nil. Accept must not block, because Listener.End waits
+	// for it.
 	Accept(w *Worker, ln *Listener, fd int, peer netip.AddrPort) *Conn
 
-	// Begin serves such a connection, as Serve does.
+	// Begin serves a connection that Accept returned, like Serve.
 	Begin(w *Worker, c *Conn)
 
-	// Serve serves a connection that may have something to read, until it parks or
-	// finishes it. It must not return before.
+	// Serve serves a connection that may have something to read. It must not return before the connection is parked
+	// or finished.
 	Serve(w *Worker, c *Conn)
 
-	// Run is called with what was handed over.
+	// Run is called with the data that was passed to Group.Hand.
 	Run(w *Worker, data any)
 
-	// Expire does so with a connection whose time has come.
+	// Expire is called to serve a connection whose time is over.
 	Expire(w *Worker, c *Conn)
 
-	// Sent is told that the socket has taken what was left to Worker.Later, and reports
-	// whether the connection may be parked. If not it is served.
+	// Sent is called when the socket has accepted a response that was passed to Worker.Later. It reports whether the
+	// connection may be parked. If not, the connection is served.
 	Sent(c *Conn) bool
 
-	// Unsent serves a connection whose socket has not taken all of that: rest is what it
-	// has not.
+	// Unsent serves a connection whose socket has not accepted a whole response that was passed to Worker.Later. rest
+	// is the unsent part.
 	Unsent(w *Worker, c *Conn, rest []byte)
 
-	// Rest is told that w, which has served connections on a loop, serves none for now.
+	// Rest is called when w, which served connections on a loop, has none to serve for now.
 	Rest(w *Worker)
 
-	// Overdue is told of what Worker.Count was told last on a loop, when the watchdog has taken that from its worker
-	// and this goes on for long.
+	// Overdue is called if a worker runs for long after the watchdog took the loop from it. what is the number that
+	// the worker passed to Worker.Count last.
 	Overdue(what uint32)
 
-	// Failed is told when connections cannot be accepted for now, and that this is tried
-	// again after the pause.
+	// Failed is called when connections cannot be accepted for now. Accepting is tried again after the pause.
 	Failed(ln *Listener, pause time.Duration, err error)
 }
 
-// Group is loops, one for each processor, and the workers that lead them and serve
-// connections off them.
+// Group is a set of loops, one per processor, and of the workers that lead them and serve connections off them.
 type Group struct {
 	h      Handler
 	kernel Kernel // nil: the operating system
 	loops  atomic.Pointer[[]*Loop]
-	procs  atomic.Int32 // how many of them get new connections: the first ones
-	fixed  bool         // there are as many loops as somebody has said, and not processors
+	procs  atomic.Int32 // number of loops that get new connections; these are the first ones in loops
+	fixed  bool         // the number of loops was given, so it does not follow the number of processors
 	sizing sync.Mutex
 	table  table
 	gens   atomic.Uint32
 
-	users   atomic.Int64 // listeners and connections; without any the loops end
+	users   atomic.Int64 // listeners and connections; at 0 the loops end
 	away    atomic.Int64 // workers that serve something off the loops
 	workers atomic.Int32
-	running atomic.Int32 // loops
+	running atomic.Int32 // number of running loops
 	stolen  atomic.Uint64
 
 	dogAsleep atomic.Bool
 	dogBell   chan struct{}
 
-	idleTime  time.Duration // how often workers are ended that have been idle since the last time
+	idleTime  time.Duration // interval at which workers are ended that stayed idle since the last time
 	mu        sync.Mutex
-	idle      []*Worker // the one that worked last is the last one
+	idle      []*Worker // the last one worked most recently
 	reaper    bool
-	round     uint64 // of the reaper
+	round     uint64 // number of reaper rounds so far
 	listeners []*Listener
-	closed    chan struct{} // when the loops have ended
+	closed    chan struct{} // closed when all loops have ended
 }
 
-// Stats are counts since the group began.
+// Stats holds counters since the group was created.
 type Stats struct {
-	Counted   uint64 // by Worker.Count
-	Overtaken uint64 // batons taken by the watchdog
+	Counted   uint64 // calls of Worker.Count
+	Overtaken uint64 // how often the watchdog took a baton
 }
 
-// Stats returns what was done so far.
+// Stats returns the counters.
 func (g *Group) Stats() Stats {
 	s := Stats{Overtaken: g.stolen.Load()}
 	for _, l := range g.all() {
@@ -97,10 +95,12 @@ func (g *Group) Stats() Stats {
 	return s
 }
 
-// NewGroup starts n loops, or, if n is 0, as many as there are processors, and more when
-// there are more, on a kernel, or, if it is nil, on the operating system. Without the means
-// for so many there are fewer. They end when they have had a connection or listener, and have
-// none any more: the caller holds it by Enter meanwhile. A worker ends when it has been idle for idleTime, or up to twice as long.
+// NewGroup starts n loops. If n is 0, it starts one per processor and adds loops when processors are added. The loops
+// use kernel, or the operating system if kernel is nil. If the system refuses to create all loops, the group has
+// fewer.
+//
+// The caller holds the group open as with Enter, until it calls Leave. The loops end when there are no listeners,
+// connections and holders left. A worker ends when it was idle for idleTime, or at most for twice as long.
 func NewGroup(h Handler, n int, kernel Kernel, idleTime time.Duration) (*Group, error) {
 	g := &Group{h: h, kernel: kernel, idleTime: idleTime, fixed: n > 0, dogBell: make(chan struct{}, 1), closed: make(chan struct{})}
 	g.loops.Store(new([]*Loop))
@@ -118,9 +118,8 @@ func NewGroup(h Handler, n int, kernel Kernel, idleTime time.Duration) (*Group, 
 // all returns the loops.
 func (g *Group) all() []*Loop { return *g.loops.Load() }
 
-// follow sees to it that there are as many loops as processors, and is called when there are
-// connections to accept. If there are fewer processors than before, the loops too many keep
-// what connections they have, and get no others.
+// follow adapts the number of loops to the number of processors. It is called when there are connections to accept.
+// If processors were removed, the surplus loops keep their connections but get no new ones.
 func (g *Group) follow() {
 	if g.fixed {
 		return
@@ -130,11 +129,11 @@ func (g *Group) follow() {
 		return
 	}
 	defer g.Leave()
-	_ = g.grow(n) // it is tried again the next time
+	_ = g.grow(n) // on failure the next call tries again
 }
 
-// grow starts loops until there are n, which get the new connections from now on. The caller
-// keeps the group from ending.
+// grow starts loops until there are n, which get all new connections from now on. The caller keeps the group from
+// ending.
 func (g *Group) grow(n int) (err error) {
 	g.sizing.Lock()
 	defer g.sizing.Unlock()
@@ -145,14 +144,14 @@ func (g *Group) grow(n int) (err error) {
 	return err
 }
 
-// addLoop starts another loop. g.sizing is locked.
+// addLoop starts another loop. The caller holds g.sizing.
 func (g *Group) addLoop() error {
 	l, err := newLoop(g)
 	if err != nil {
 		return err
 	}
 	g.running.Add(1)
-	loops := append(slices.Clone(g.all()), l) // the old ones are being read
+	loops := append(slices.Clone(g.all()), l) // other goroutines may be reading the old slice
 	g.mu.Lock()
 	g.loops.Store(&loops)
 	listeners := slices.Clone(g.listeners)
@@ -166,7 +165,7 @@ func (g *Group) addLoop() error {
 	return nil
 }
 
-// Enter keeps the loops running until Leave. It reports false if they are ending.
+// Enter keeps the loops running until Leave. It reports false if they are already ending.
 func (g *Group) Enter() bool {
 	for {
 		n := g.users.Load()
@@ -179,7 +178,7 @@ func (g *Group) Enter() bool {
 	}
 }
 
-// Leave is the end of an Enter, and of NewGroup.
+// Leave undoes an Enter. It also ends the hold that NewGroup gave to its caller.
 func (g *Group) Leave() { g.leave() }
 
 func (g *Group) leave() {
@@ -190,7 +189,7 @@ func (g *Group) leave() {
 	}
 }
 
-// ended is told when a loop has ended.
+// ended is called when a loop has ended.
 func (g *Group) ended(l *Loop) {
 	l.close()
 	if g.running.Add(-1) > 0 {
@@ -205,15 +204,13 @@ func (g *Group) ended(l *Loop) {
 	g.idle = nil
 }
 
-// Init makes c the connection with this descriptor, of a peer whose address is not valid if
-// the socket is a unix one.
+// Init sets the descriptor and the peer's address of c. The address is invalid for unix sockets.
 func (c *Conn) Init(fd int, peer netip.AddrPort) {
 	c.fd, c.addr, c.port = int32(fd), peer.Addr(), peer.Port()
 }
 
-// Add gives c, whose Data is set, to a loop, as that of a listener that w has accepted
-// it from: w serves it until it parks or finishes it, by the moment by. With an error c is
-// closed.
+// Add gives c to a loop. c.Data must be set. w is the worker that accepted c from a listener; it serves c until it
+// parks or finishes it, and c expires at the moment by. If Add returns an error, c is closed.
 func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 	l, fd := g.pick(), int(c.fd)
 	gen := g.gens.Add(1)
@@ -241,7 +238,7 @@ func (g *Group) Add(w *Worker, c *Conn, by Moment) error {
 
 // pick returns the loop with the fewest connections.
 func (g *Group) pick() *Loop {
-	n := g.procs.Load() // first: there are as many loops by now, and may be more
+	n := g.procs.Load() // read before the slice, which has at least this many loops
 	loops := g.all()[:n]
 	best := loops[0]
 	fewest := best.conns.Load()
@@ -253,23 +250,22 @@ func (g *Group) pick() *Loop {
 	return best
 }
 
-// Kick has c served though nothing may have come, unless somebody serves it, who will
-// find it readable then.
+// Kick has c served although nothing may have arrived. If c is already being served, it becomes readable instead.
 func (c *Conn) Kick() {
 	if c.claim(readable) {
 		c.HandOver()
 	}
 }
 
-// HandOver has c served by a worker off the loops, and no more by the caller.
+// HandOver has c served by a worker off the loops. The caller must not use c any more.
 func (c *Conn) HandOver() {
 	c.run.Store(0)
 	c.loop.g.Hand(kick{c})
 }
 
-// Listener is a listening socket that the loops accept connections from.
+// Listener is a listening socket from which the loops accept connections.
 type Listener struct {
-	// Data is the owner's.
+	// Data belongs to the owner.
 	Data any
 
 	g      *Group
@@ -278,20 +274,20 @@ type Listener struct {
 	self   file // for theOthers
 	mu     sync.Mutex
 	paused bool
-	silent bool   // see Silence
+	silent bool   // Silence was called
 	rested Moment // when the last pause ended
 	pause  time.Duration
 	ended  bool
 
-	tune    func(fd int) // see Listen
-	emptied atomic.Bool  // its queue was empty once
+	tune    func(fd int) // see Group.Listen
+	emptied atomic.Bool  // the queue was empty once
 
 	accepting gate
-	last      chan struct{} // closed when nobody accepts any more, if End had to wait for that
+	last      chan struct{} // closed when the last accept ended, if End had to wait for it
 }
 
-// Listen accepts connections from a listener until End. It keeps no descriptor of its own. If tune is not nil it is
-// called for connections that may have waited in the listener's queue when Listen was called.
+// Listen accepts connections from a listener until End. It does not duplicate the descriptor. tune, unless nil, is
+// called for each connection that may have waited in the listener's queue before Listen was called.
 func (g *Group) Listen(raw syscall.RawConn, data any, tune func(fd int)) (*Listener, error) {
 	ln := &Listener{Data: data, g: g, raw: raw, tune: tune, last: make(chan struct{})}
 	if !g.Enter() {
@@ -323,7 +319,7 @@ func (g *Group) Listen(raw syscall.RawConn, data any, tune func(fd int)) (*Liste
 
 var errEnding = errors.New("poll: the loops are ending")
 
-// register has all loops told of new connections.
+// register makes all loops watch for new connections.
 func (ln *Listener) register() (err error) {
 	for _, l := range ln.g.all() {
 		if e := ln.registerOn(l); e != nil {
@@ -345,7 +341,7 @@ func (ln *Listener) registerOn(l *Loop) (err error) {
 	return err
 }
 
-// join has a new loop told of new connections. If it cannot be, the others are.
+// join makes a new loop watch for new connections. If that fails, the other loops still do.
 func (ln *Listener) join(l *Loop) {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
@@ -365,18 +361,18 @@ func (ln *Listener) unregister() {
 // Err returns an error if the listener was closed.
 func (ln *Listener) Err() error { return ln.raw.Control(func(uintptr) {}) }
 
-// Silence has no loop told of new connections any more. It is for who closes the listener before End is called: of one whose
-// socket others have as well, as another process may, the loops could not be rid then.
+// Silence makes all loops stop watching for new connections. Call it before closing the listener if End is called
+// only afterwards. If another process shares the socket, the loops could not stop watching it once it is closed.
 func (ln *Listener) Silence() {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	if ln.silent = true; !ln.ended { // by then the loops may have gone
+	if ln.silent = true; !ln.ended { // once ended, the loops may be gone
 		ln.unregister()
 	}
 }
 
-// End ends accepting. Connections that wait in the listener's queue stay there; those that
-// were accepted are known to the handler when it returns.
+// End stops accepting. Connections that wait in the listener's queue stay there. When End returns, the handler knows
+// all connections that were accepted.
 func (ln *Listener) End() {
 	ln.mu.Lock()
 	if ln.ended {
@@ -398,11 +394,11 @@ func (ln *Listener) End() {
 	ln.g.leave()
 }
 
-// acceptBatch is how many connections are accepted before others are served.
+// acceptBatch is how many connections are accepted before other connections are served.
 const acceptBatch = 64
 
-// accept accepts connections. They go to the loop that has the fewest, so that load is
-// even, however unevenly the kernel wakes up loops.
+// accept accepts connections. Each goes to the loop with the fewest connections, so the load is even although the
+// kernel wakes the loops unevenly.
 func (g *Group) accept(w *Worker, index int) {
 	g.mu.Lock()
 	var ln *Listener
@@ -416,8 +412,8 @@ func (g *Group) accept(w *Worker, index int) {
 	}
 }
 
-// Accept accepts what waits in the listener's queue, at most so many, and returns how
-// many that was. It does not go on behind one that Pause was called for.
+// Accept accepts at most the given number of connections from the listener's queue and returns how many it accepted.
+// It stops after a connection for which the handler called Pause.
 func (ln *Listener) Accept(w *Worker, most int) (n int) {
 	for n < most {
 		c, err := ln.acceptOne(w)
@@ -435,14 +431,14 @@ func (ln *Listener) Accept(w *Worker, most int) (n int) {
 		case syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM:
 			ln.rest(os.NewSyscallError("accept4", err), n > 0)
 			return n
-		default: // it is empty, or closed
+		default: // the queue is empty, or the listener closed
 			return n
 		}
 	}
 	return n
 }
 
-// acceptOne accepts a connection, and returns it if it is to be served.
+// acceptOne accepts a connection and returns it if it is to be served.
 func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
 	if !ln.accepting.enter() {
 		return nil, errEnding
@@ -461,15 +457,15 @@ func (ln *Listener) acceptOne(w *Worker) (c *Conn, err error) {
 	return c, got.err
 }
 
-// leave is the end of an ln.accepting.enter.
+// leave ends an ln.accepting.enter.
 func (ln *Listener) leave() {
 	if ln.accepting.leave() {
 		close(ln.last)
 	}
 }
 
-// Take has the loops serve a connection of the listener that they have not accepted themselves. fd is theirs from now on. It reports false
-// if it is too late.
+// Take makes the loops serve a connection of the listener that was accepted elsewhere. The loops own fd from now on.
+// Take reports false, and closes fd, if the listener has ended.
 func (ln *Listener) Take(fd int) bool {
 	if !ln.accepting.enter() {
 		_ = ln.g.close(fd)
@@ -479,13 +475,13 @@ func (ln *Listener) Take(fd int) bool {
 	return true
 }
 
-// taken is a connection that a worker has yet to make known to the handler.
+// taken is a connection that was passed to Listener.Take and that the handler does not know yet.
 type taken struct {
 	ln *Listener
 	fd int
 }
 
-// take makes it known, and serves it.
+// take passes the connection to the handler and serves it.
 func (t taken) take(w *Worker) {
 	peer, _ := syscall.Getpeername(t.fd)
 	if t.ln.tune != nil {
@@ -498,14 +494,14 @@ func (t taken) take(w *Worker) {
 	}
 }
 
-// accepted is what has come of accepting a connection.
+// accepted is the result of accepting a connection.
 type accepted struct {
 	fd   int
 	peer netip.AddrPort
 	err  error
 }
 
-// accept accepts a connection. What it takes is kept in w, so that none of it is garbage.
+// accept accepts a connection. It keeps its closure and result in w to avoid allocations.
 func (w *Worker) accept(ln syscall.RawConn) accepted {
 	if w.accept4 == nil {
 		w.accept4 = func(fd uintptr) {
@@ -513,16 +509,16 @@ func (w *Worker) accept(ln syscall.RawConn) accepted {
 			a.fd, a.peer, a.err = w.g.accept4(int(fd))
 		}
 	}
-	w.accepted = accepted{fd: -1, err: syscall.EBADF} // if it is closed
+	w.accepted = accepted{fd: -1, err: syscall.EBADF} // stays like this if ln is closed
 	_ = ln.Control(w.accept4)
 	return w.accepted
 }
 
-// maxPause is how long accepting rests at most when there are no descriptors.
+// maxPause is the maximum time for which accepting pauses when descriptors run out.
 const maxPause = 250 * time.Millisecond
 
-// rest stops accepting until others may have given back what is missing: not for long if they have
-// lately, as accepting went well up to now.
+// rest pauses accepting until descriptors or memory may be free again. The pause is short if accepting worked until
+// now, because that means that something was freed lately.
 func (ln *Listener) rest(err error, went bool) {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
@@ -533,11 +529,11 @@ func (ln *Listener) rest(err error, went bool) {
 }
 
 func (ln *Listener) restLocked(err error) {
-	if ln.paused { // another loop has found out as well
+	if ln.paused { // another loop has noticed the problem as well
 		return
 	}
 	if Now() > ln.rested.Add(maxPause) {
-		ln.pause = 0 // it went well meanwhile
+		ln.pause = 0 // accepting worked in the meantime
 	}
 	ln.pause = min(max(2*ln.pause, 5*time.Millisecond), maxPause)
 	ln.rested = Now().Add(ln.pause)
@@ -546,7 +542,7 @@ func (ln *Listener) restLocked(err error) {
 	}
 }
 
-// Pause stops accepting for a while.
+// Pause pauses accepting for d.
 func (ln *Listener) Pause(d time.Duration) {
 	if d > 0 {
 		ln.mu.Lock()
@@ -555,14 +551,14 @@ func (ln *Listener) Pause(d time.Duration) {
 	}
 }
 
-// Rests reports whether accepting has stopped for a while.
+// Rests reports whether accepting is paused.
 func (ln *Listener) Rests() bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	return ln.paused
 }
 
-// stop stops accepting for a while, unless it has stopped already. ln is locked.
+// stop pauses accepting for d and reports true, unless it is already paused. The caller holds ln.mu.
 func (ln *Listener) stop(d time.Duration) bool {
 	if ln.paused || ln.ended {
 		return false
@@ -573,7 +569,7 @@ func (ln *Listener) stop(d time.Duration) bool {
 	return true
 }
 
-// resume goes on accepting after a pause, or begins another one if that is not possible.
+// resume accepts connections again after a pause. If that fails, it starts another pause.
 func (ln *Listener) resume() {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
@@ -581,7 +577,7 @@ func (ln *Listener) resume() {
 	if ln.silent || ln.ended {
 		return
 	}
-	if err := ln.register(); err != nil && ln.Err() == nil { // with an error it is closed, which its owner finds
+	if err := ln.register(); err != nil && ln.Err() == nil { // if Err fails, the listener is closed, which its owner will notice
 		ln.restLocked(err)
 	}
 }

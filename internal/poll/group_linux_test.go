@@ -15,7 +15,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// failing has a rig's calls fail with the error last said; nil is none.
+// failing makes a rig's calls fail with the error that was set last; nil lets them succeed.
 type failing struct {
 	call string
 
@@ -42,8 +42,8 @@ func (f *failing) set(err error) {
 	f.err = err
 }
 
-// Without descriptors, or memory, accepting rests, ever longer and not for long, tells so, and
-// goes on when there are any; and whoever has been accepted is served meanwhile.
+// If descriptors or memory run out, accepting pauses for longer and longer, up to a limit. It reports each pause and
+// resumes when there are descriptors again. Connections that were accepted before are served meanwhile.
 func TestAcceptRests(t *testing.T) {
 	for _, err := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		t.Run(err.Error(), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAcceptRests(t *testing.T) {
 				synctest.Wait()
 				r.wantEcho(first, "y")
 				f.set(nil)
-				time.Sleep(6 * time.Millisecond) // it begins with short ones again
+				time.Sleep(6 * time.Millisecond) // it starts with short pauses again
 				r.wantEcho(second, "z")
 				r.close(first, second)
 			})
@@ -78,7 +78,7 @@ func TestAcceptRests(t *testing.T) {
 	}
 }
 
-// If descriptors come back a few at a time, each few are taken soon, however long there were none.
+// If descriptors are freed a few at a time, they are used soon, however long there were none.
 func TestAcceptRestsNotForLongWhenItGoesOn(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -106,7 +106,7 @@ func TestAcceptRestsNotForLongWhenItGoesOn(t *testing.T) {
 	})
 }
 
-// dialRefused connects while something fails, and wants to be told so for 10 s.
+// dialRefused connects while calls fail, and expects the failure to be reported for 10 s.
 func (r *rig) dialRefused(h *hooks, want error) *wiretest.Conn {
 	r.t.Helper()
 	var told counter
@@ -123,8 +123,7 @@ func (r *rig) dialRefused(h *hooks, want error) *wiretest.Conn {
 	return c
 }
 
-// If the system refuses to watch the listener again after a pause, that is told, and tried
-// again until it does.
+// If the system refuses to watch the listener again after a pause, that is reported and tried again until it works.
 func TestAcceptGoesOnAfterAPauseThatDoesNotEnd(t *testing.T) {
 	for _, loops := range []int{1, 3} {
 		h := &hooks{}
@@ -132,7 +131,7 @@ func TestAcceptGoesOnAfterAPauseThatDoesNotEnd(t *testing.T) {
 			f := failing{call: "epoll_ctl", err: syscall.ENOMEM}
 			r.k.Refuse = f.refuse
 			r.ln.Pause(time.Second)
-			r.ln.Pause(time.Hour) // it pauses already
+			r.ln.Pause(time.Hour) // it is paused already
 			c := r.dialRefused(h, f.err)
 			f.set(nil)
 			time.Sleep(maxPause)
@@ -142,7 +141,7 @@ func TestAcceptGoesOnAfterAPauseThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// A listener that was closed or ended in a pause is left alone at its end.
+// A listener that was closed or ended during a pause is not touched when the pause is over.
 func TestPauseOutlivesTheListener(t *testing.T) {
 	for name, end := range map[string]func(r *rig){
 		"closed": func(r *rig) { _ = r.at.Close() },
@@ -157,13 +156,13 @@ func TestPauseOutlivesTheListener(t *testing.T) {
 				if err := r.ln.Err(); (err != nil) != (name == "closed") {
 					t.Error(err)
 				}
-				r.ln.End() // again
+				r.ln.End() // a second time
 			})
 		})
 	}
 }
 
-// A connection that cannot be watched is closed, and said to be.
+// A connection that cannot be watched is closed, and its owner is told.
 func TestAddFails(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -179,7 +178,7 @@ func TestAddFails(t *testing.T) {
 		if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 			t.Errorf("%d, %v", n, err)
 		}
-		synctest.Wait() // it is closed before anybody is told
+		synctest.Wait() // it is closed before anything is reported
 		lost.want(t, 1)
 		f.set(nil)
 		other := r.dial()
@@ -188,7 +187,7 @@ func TestAddFails(t *testing.T) {
 	})
 }
 
-// Who has ended a listener knows of all connections that were accepted from it.
+// When End returns, the handler knows all connections that were accepted from the listener.
 func TestListenerEndsBehindWhoAccepts(t *testing.T) {
 	h := &hooks{}
 	armed, at, pass := false, make(chan bool, 1), make(chan bool, 1)
@@ -223,7 +222,7 @@ func TestListenerEndsBehindWhoAccepts(t *testing.T) {
 	})
 }
 
-// Groups end with their last listener or connection, and take no one in any more.
+// A group ends with its last listener or connection, and accepts no new ones afterwards.
 func TestGroupsEnd(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 2, h, func(r *rig) {
@@ -243,7 +242,7 @@ func TestGroupsEnd(t *testing.T) {
 		if _, err := g.Listen(r.at, nil, nil); err != errEnding {
 			t.Error(err)
 		}
-		if _, err := r.g.Listen(r.k.Listen(), nil, nil); err != nil { // beside the other one
+		if _, err := r.g.Listen(r.k.Listen(), nil, nil); err != nil { // beside the first one
 			t.Error(err)
 		}
 		other := r.k.Listen()
@@ -258,8 +257,8 @@ func TestGroupsEnd(t *testing.T) {
 	})
 }
 
-// When there are more processors there are more loops, for the connections to come; when there
-// are fewer the loops too many get none.
+// If there are more processors, there are more loops for new connections. If there are fewer, the surplus loops get
+// no new connections.
 func TestLoopsFollowTheProcessors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	inMemory(t, 0, &hooks{}, func(r *rig) {
@@ -270,7 +269,7 @@ func TestLoopsFollowTheProcessors(t *testing.T) {
 				r.wantEcho(c, "x")
 				conns = append(conns, c)
 			}
-			synctest.Wait() // until nobody accepts
+			synctest.Wait() // until no loop accepts
 		}
 		want := func(spread ...int32) {
 			t.Helper()
@@ -281,7 +280,7 @@ func TestLoopsFollowTheProcessors(t *testing.T) {
 		dial(4)
 		want(4)
 		runtime.GOMAXPROCS(3)
-		want(4) // nobody has looked
+		want(4) // nothing has looked at the number of processors yet
 		dial(1)
 		want(4, 1, 0)
 		dial(7)
@@ -290,7 +289,7 @@ func TestLoopsFollowTheProcessors(t *testing.T) {
 		dial(3)
 		want(6, 5, 4)
 		runtime.GOMAXPROCS(4)
-		_ = r.at.Control(func(fd uintptr) { // others have to notice that somebody comes
+		_ = r.at.Control(func(fd uintptr) { // so that other loops notice the connection
 			_ = r.g.all()[0].epollCtl(syscall.EPOLL_CTL_DEL, int(fd), &syscall.EpollEvent{})
 		})
 		dial(6)
@@ -303,7 +302,7 @@ func TestLoopsFollowTheProcessors(t *testing.T) {
 	})
 }
 
-// A loop that comes while a listener rests watches it when that ends.
+// A loop that is added while a listener pauses watches the listener after the pause.
 func TestLoopsJoinListenersThatRest(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	inMemory(t, 0, &hooks{}, func(r *rig) {
@@ -320,7 +319,7 @@ func TestLoopsJoinListenersThatRest(t *testing.T) {
 	})
 }
 
-// A group grows and ends at the same time, and either way ends.
+// A group that grows and ends at the same time ends.
 func TestGroupsEndWhileTheyGrow(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for range 50 {
@@ -345,7 +344,7 @@ func TestGroupsEndWhileTheyGrow(t *testing.T) {
 	}
 }
 
-// The same on the system's own sockets, where loops wait in more than one way.
+// The same with the system's own sockets, where loops wait in more than one way.
 func TestGroupOnTheSystem(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	at, err := net.Listen("tcp", "127.0.0.1:0")
@@ -371,10 +370,10 @@ func TestGroupOnTheSystem(t *testing.T) {
 				t.Fatal(err)
 			}
 			conns = append(conns, c)
-			_, _ = c.Write([]byte("first")) // by two loops that accept at the same time they would be spread less evenly
+			_, _ = c.Write([]byte("first")) // two loops that accept at the same time spread connections less evenly
 			wantText(t, c, "first")
 		}
-		for _, away := range []int64{0, 1, -1} { // the loops wait in the kernel, with the scheduler, and again
+		for _, away := range []int64{0, 1, -1} { // the loops wait in the kernel, through the runtime, and in the kernel again
 			g.away.Add(away)
 			for _, c := range conns {
 				_, _ = c.Write([]byte("echo"))

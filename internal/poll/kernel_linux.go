@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Kernel stands in for the operating system in tests: a Group that is made with one asks
-// it for everything that others ask of the system, by calls that do what those of the same
-// names do. They may be made by several goroutines at a time.
+// Kernel replaces the operating system in tests. A Group with a Kernel makes all its system calls through it. The
+// methods do what the system calls of the same names do, and may be called concurrently.
 type Kernel interface {
 	EpollCreate() (ep int, err error)
 	EpollCtl(ep, op, fd int, event *syscall.EpollEvent) error
 
-	// EpollWait waits for events until one is there, the timeout is over, or Ring is called.
-	// It does not wait if the timeout is 0, and for ever if it is negative.
+	// EpollWait waits until there are events, the timeout passes or Ring is called. It does not wait if the timeout
+	// is 0, and waits forever if the timeout is negative.
 	EpollWait(ep int, events []syscall.EpollEvent, timeout time.Duration) int
 	Ring(ep int)
 
@@ -29,15 +28,15 @@ type Kernel interface {
 	Shutdown(fd, how int) error
 	Close(fd int) error
 
-	// Take closes fd and returns its connection as one that waits.
+	// Take closes fd and returns its connection as a blocking net.Conn.
 	Take(fd int) (net.Conn, error)
 }
 
-// The calls that loops and connections make. Each costs a look at whether there is a Kernel.
+// The system calls of loops and connections. Each costs one check for a Kernel.
 
 func (l *Loop) epollCtl(op, fd int, event *syscall.EpollEvent) error {
 	if l.kernel != nil {
-		forKernel := *event // which may keep it, as the system does not
+		forKernel := *event // the Kernel may keep the pointer; the system does not
 		return l.kernel.EpollCtl(l.ep, op, fd, &forKernel)
 	}
 	return syscall.EpollCtl(l.ep, op, fd, event)
@@ -64,7 +63,7 @@ func (l *Loop) writeBoth(fd int, a, b []byte, more bool) (int, error) {
 	return writeBoth(fd, a, b, more)
 }
 
-// sendfile is given f, and its descriptor.
+// sendfile gets both f and its descriptor.
 func (l *Loop) sendfile(fd int, f *os.File, from, n int) (int, error) {
 	if l.kernel != nil {
 		return l.kernel.Sendfile(fd, f, n)
@@ -86,7 +85,7 @@ func (l *Loop) name(fd int) (syscall.Sockaddr, error) {
 	return syscall.Getsockname(fd)
 }
 
-// peer returns the address of the other end. It is asked of unix sockets only, which a Kernel has none of.
+// peer returns the address of the other end. It is called only for unix sockets, which a Kernel does not have.
 func (l *Loop) peer(fd int) (syscall.Sockaddr, error) {
 	if l.kernel != nil {
 		return nil, syscall.EOPNOTSUPP
@@ -94,7 +93,7 @@ func (l *Loop) peer(fd int) (syscall.Sockaddr, error) {
 	return syscall.Getpeername(fd)
 }
 
-// take makes a connection of package net of a descriptor, which is closed.
+// take converts a descriptor to a connection of package net, and closes the descriptor.
 func (l *Loop) take(fd int) (net.Conn, error) {
 	if l.kernel != nil {
 		return l.kernel.Take(fd)

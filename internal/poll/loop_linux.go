@@ -11,65 +11,64 @@ import (
 	"github.com/gallop-http/gallop/internal/clock"
 )
 
-// Loop waits for the sockets of many connections and has them served, one after the
-// other, by the worker that leads it. A worker leads as long as it holds the baton. When
-// what it serves has to wait, or takes its time, somebody takes the baton from it:
-// another worker leads from then on, and the one that was overtaken serves its connection
-// to the end, finds that it leads no longer, and retires.
+// Loop waits for events on the sockets of many connections and has the connections served one by one, by the worker
+// that leads it. A worker leads while it holds the baton. If the connection that it serves has to wait, or takes
+// long, the baton is taken from it and another worker leads. The overtaken worker serves its connection to the end,
+// notices that it no longer leads, and retires.
 //
-// All fields belong to who leads, but for those said to be everybody's.
+// All fields belong to the leader, except those marked as shared.
 type Loop struct {
 	g     *Group
 	ep    int
 	bell  int // an eventfd
 	clock int // a timer as a descriptor, or -1
 	queue syscall.RawConn
-	file  *os.File // queue's
+	file  *os.File // makes the runtime watch ep; queue is its raw connection
 
-	kernel Kernel // the group's; if it is not nil there are ep and no bell, clock, queue or file
+	kernel Kernel // the group's; if set, only ep is used, and bell, clock, queue and file are not
 
-	// baton is everybody's: an even number while nothing is served, and an odd one while
-	// something is, a new one each time. Who changes an odd one leads.
+	// baton is shared. It is even while nothing is served, and odd while something is, with a new number each time. A
+	// worker that changes an odd baton leads.
 	baton atomic.Uint64
 
-	conns  atomic.Int32  // everybody's: how many connections it has
-	awake  atomic.Bool   // everybody's: it does not wait for events
-	called atomic.Uint64 // everybody's: how much Worker.Count has counted, above the last of what it was told
+	conns  atomic.Int32  // shared: number of connections
+	awake  atomic.Bool   // shared: the loop is not waiting for events
+	called atomic.Uint64 // shared: Worker.Count's count in the high bits, the last number it was passed in the low bits
 
-	leader atomic.Pointer[Worker] // everybody's
+	leader atomic.Pointer[Worker] // shared
 
 	events  [256]syscall.EpollEvent
-	n, next int // events there are, and have been looked at
+	n, next int // number of events, and index of the next one to look at
 	ahead   *ahead
-	spare   *ahead // nil, or one that nobody looks at; mu guards it
-	away    int64  // workers off the loops that had their chance to run, see letOthersRun
+	spare   *ahead // nil, or an ahead that no worker uses; mu guards it
+	away    int64  // workers off the loops that already had a chance to run, see letOthersRun
 	wheel   *clock.Wheel[*Conn]
-	due     []*Conn // whose time has come
-	again   []*Conn // that have something to read, though no event says so
+	due     []*Conn // connections that expired
+	again   []*Conn // connections that have something to read without an event
 	answers [mostAnswers]answer
-	waiting int    // to be sent, of the answers
-	bytes   []byte // theirs
+	waiting int    // number of collected responses in answers
+	bytes   []byte // bytes of the collected responses
 	watch   clock.Watch
 	now     Moment
-	time    time.Time // now
+	time    time.Time // now, as a time.Time
 	waits   waits
 	self    file // file, for theOthers
 
-	mu     sync.Mutex // for what others post
+	mu     sync.Mutex // guards what other goroutines post
 	ended  bool
 	posted []post
-	posts  atomic.Int32 // how many
+	posts  atomic.Int32 // len(posted)
 }
 
-// post is what somebody has to tell the leader about a connection.
+// post is a message to the leader about a connection.
 type post struct {
 	c    *Conn
 	what int8
 }
 
 const (
-	postTime = iota // it is new, or is to expire earlier than before
-	postGone        // it is no more
+	postTime = iota // the connection is new, or expires earlier than before
+	postGone        // the connection was detached
 )
 
 const (
@@ -88,7 +87,7 @@ func newLoop(g *Group) (*Loop, error) {
 	var err error
 	if l.kernel != nil {
 		l.ep, err = l.kernel.EpollCreate()
-		l.bell = math.MinInt32 // which is no descriptor
+		l.bell = math.MinInt32 // not a valid descriptor
 		return l, err
 	}
 	if l.ep, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
@@ -99,7 +98,7 @@ func newLoop(g *Group) (*Loop, error) {
 		return nil, os.NewSyscallError("eventfd", err)
 	}
 	if err = l.control(syscall.EPOLL_CTL_ADD, l.bell, syscall.EPOLLIN|edgeTriggered, 0); err == nil {
-		err = syscall.SetNonblock(l.ep, true) // which has package os watch it
+		err = syscall.SetNonblock(l.ep, true) // so that package os watches it
 	}
 	if err != nil {
 		_ = syscall.Close(l.bell)
@@ -152,10 +151,10 @@ func (l *Loop) modify(c *Conn, events uint32) error {
 	return l.control(syscall.EPOLL_CTL_MOD, int(c.fd), events, c.gen.Load())
 }
 
-// forget has no more events reported for c, whose descriptor stays open.
+// forget stops events for c, whose descriptor stays open.
 func (l *Loop) forget(c *Conn) { _ = l.control(syscall.EPOLL_CTL_DEL, int(c.fd), 0, 0) }
 
-// post tells the leader something about c.
+// post sends the leader a message about c.
 func (l *Loop) post(c *Conn, what int8) {
 	l.mu.Lock()
 	l.posted = append(l.posted, post{c, what})
@@ -189,7 +188,7 @@ func (l *Loop) ring() {
 	}
 }
 
-// takePosts does what others have asked for.
+// takePosts handles the messages from other goroutines.
 func (l *Loop) takePosts() {
 	if l.posts.Load() == 0 {
 		return
@@ -212,11 +211,10 @@ func (l *Loop) takePosts() {
 	l.posts.Store(0)
 }
 
-// recheck is after how long a connection is looked at again that is being served when
-// its time comes.
+// recheck is the time after which an expired connection is looked at again if it is being served.
 const recheck = time.Second
 
-// schedule has c looked at, at the moment by, or later if that is 0.
+// schedule sets the timer of c to the moment by, or to a minute from now if by is 0.
 func (l *Loop) schedule(c *Conn, by int64) {
 	if by == 0 {
 		by = int64(l.now.Add(time.Minute))
@@ -225,7 +223,7 @@ func (l *Loop) schedule(c *Conn, by int64) {
 	l.wheel.Add(&c.timer, by)
 }
 
-// fire looks at a connection whose timer has run out.
+// fire looks at a connection whose timer has fired.
 func (l *Loop) fire(t *clock.Timer[*Conn]) {
 	c := t.Owner
 	if c.state.Load()&gone != 0 {
@@ -242,20 +240,20 @@ func (l *Loop) fire(t *clock.Timer[*Conn]) {
 	}
 }
 
-// claimIdle claims c if nobody serves it and nothing has come.
+// claimIdle claims c if it is not being served and nothing has arrived.
 func (c *Conn) claimIdle() bool {
 	s := c.state.Load()
 	return s&(busy|readable|gone) == 0 && c.state.CompareAndSwap(s, s|busy)
 }
 
-// lead leads the loop until the baton is lost, or the loop ends.
+// lead leads the loop until the baton is lost or the loop ends. It reports whether the loop ended.
 func (w *Worker) lead(l *Loop) (ended bool) {
 	w.loop = l
 	l.leader.Store(w)
 	l.awake.Store(true)
 	l.g.watch()
 	for {
-		l.send() // what another leader has left, too
+		l.send() // also what the previous leader left
 		for len(l.due) > 0 {
 			c := l.due[len(l.due)-1]
 			l.due = l.due[:len(l.due)-1]
@@ -281,7 +279,7 @@ func (w *Worker) lead(l *Loop) (ended bool) {
 				}
 			}
 			if l.next < l.n && l.isListener(&l.events[l.next]) {
-				index := int(-l.events[l.next].Fd - 1) // the event is the loop's
+				index := int(-l.events[l.next].Fd - 1) // read before begin, after which w may not touch the loop
 				l.next++
 				l.send()
 				w.begin(nil)
@@ -307,17 +305,17 @@ func (l *Loop) isListener(event *syscall.EpollEvent) bool {
 	return event.Fd < 0 && event.Fd != int32(l.bell)
 }
 
-// ready returns the connection that an event is for if it is to be served.
+// ready returns the connection that an event is for, if it must be served.
 func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	fd := int(event.Fd)
-	if fd == l.bell { // which need not be read: each write is an event
+	if fd == l.bell { // it does not have to be read, because each write is an event
 		return nil
 	}
 	c := l.g.table.get(fd)
 	if c == nil || c.gen.Load() != uint32(event.Pad) {
 		return nil
 	}
-	if event.Events == syscall.EPOLLIN && c.state.CompareAndSwap(0, busy) { // as it is nearly always
+	if event.Events == syscall.EPOLLIN && c.state.CompareAndSwap(0, busy) { // the most common case
 		return c
 	}
 	bits := uint32(0)
@@ -333,7 +331,7 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	if event.Events&(syscall.EPOLLHUP|syscall.EPOLLERR) != 0 {
 		bits |= broken
 	}
-	if bits&readable == 0 { // nobody waits to write while nobody serves it
+	if bits&readable == 0 { // while c is not served, no goroutine waits to write
 		c.note(bits)
 		return nil
 	}
@@ -343,7 +341,7 @@ func (l *Loop) ready(event *syscall.EpollEvent) *Conn {
 	return c
 }
 
-// note notes an event that is no reason to serve c.
+// note records an event that is no reason to serve c.
 func (c *Conn) note(bits uint32) {
 	c.state.Or(bits)
 	if v := c.view.Load(); v != nil {
@@ -351,21 +349,21 @@ func (c *Conn) note(bits uint32) {
 	}
 }
 
-// begin begins a run, in which c is served if it is not nil. Until it ends the worker may
-// be overtaken, and may not touch the loop.
+// begin begins a run, in which w serves c unless c is nil. Until the run ends, w may be overtaken and must not touch
+// the loop.
 func (w *Worker) begin(c *Conn) {
 	l := w.loop
 	w.run, w.now, w.at, w.ahead = l.baton.Load()+1, l.time, l.now, l.ahead
 	l.baton.Store(w.run)
 	if w.one = c != nil; w.one {
-		if c.led.Load() != l { // as it hardly ever is
+		if c.led.Load() != l { // rare
 			c.led.Store(l)
 		}
 		c.run.Store(w.run)
 	}
 }
 
-// end ends a run, and reports whether w leads still.
+// end ends a run and reports whether w still leads.
 func (w *Worker) end() bool {
 	leads := w.loop.baton.CompareAndSwap(w.run, w.run+1)
 	w.early = nil
@@ -378,7 +376,7 @@ func (w *Worker) end() bool {
 	return leads
 }
 
-// overtaken ends a run of a worker that leads no longer.
+// overtaken ends a run of a worker that no longer leads.
 func (w *Worker) overtaken() {
 	w.Done()
 	w.g.h.Rest(w)
@@ -388,8 +386,8 @@ func (w *Worker) overtaken() {
 	}
 }
 
-// again ends a run and begins another one, for who does many things of which none takes long:
-// so nobody takes them for one that does. It reports false if w has led and leads no longer.
+// again ends a run and begins another one. It is for a worker that does many short things in a row, so that the
+// watchdog does not mistake them for one long run. It reports false if w was leading and no longer does.
 func (w *Worker) again() bool {
 	if w.loop == nil {
 		return true
@@ -402,7 +400,7 @@ func (w *Worker) again() bool {
 	return true
 }
 
-// steal takes the baton from who serves the run, and has another worker lead.
+// steal takes the baton from the worker of this run and makes another worker lead.
 func (l *Loop) steal(run uint64) bool {
 	if !l.baton.CompareAndSwap(run, run+1) {
 		return false
@@ -410,7 +408,7 @@ func (l *Loop) steal(run uint64) bool {
 	if l.ahead != nil {
 		l.ahead.lost.Add(1)
 	}
-	l.g.away.Add(1) // who served goes on, off the loop
+	l.g.away.Add(1) // the overtaken worker goes on off the loop
 	l.g.start(task{lead: l})
 	return true
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// copyBack writes what can be read, and reports whether there may be more some day.
+// copyBack echoes what can be read, and reports whether more may come.
 func copyBack(c *Conn) bool {
 	var p [8]byte
 	n, err := c.TryRead(p[:])
@@ -18,8 +18,8 @@ func copyBack(c *Conn) bool {
 	return err == nil || err == syscall.EAGAIN
 }
 
-// What comes while a connection is served makes no event for others, and keeps it from being
-// parked; what comes later has it served again.
+// Bytes that arrive while a connection is served cause no event for other workers, and keep the connection from being
+// parked. Bytes that arrive later make it served again.
 func TestParkAndWake(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -40,11 +40,11 @@ func TestParkAndWake(t *testing.T) {
 		}
 		c := r.dial()
 		synctest.Wait()
-		served.want(t, 1) // though nothing has come
+		served.want(t, 1) // although nothing has arrived
 		if _, err := c.Write([]byte("one")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * dogTick) // until another worker leads, who sees that
+		time.Sleep(3 * dogTick) // until another worker leads, which sees that
 		release <- true
 		wantText(t, c, "one")
 		refused.want(t, 1)
@@ -65,12 +65,12 @@ func TestParkAndWake(t *testing.T) {
 		served.want(t, 3)
 		refused.want(t, 1)
 		r.close(c)
-		served.want(t, 4) // to see the end
+		served.want(t, 4) // for the end of the stream
 	})
 }
 
-// A connection expires when it said it would, to a tick, and not while it is served. One that
-// parks again has new time.
+// A connection expires when Park said, to within a tick, and never while it is being served. Parking again sets a new
+// deadline.
 func TestExpiry(t *testing.T) {
 	h := &hooks{idle: 10 * time.Second}
 	inMemory(t, 1, h, func(r *rig) {
@@ -105,7 +105,7 @@ func TestExpiryEarlierThanBefore(t *testing.T) {
 	})
 }
 
-// What is served does not expire, and is looked at again when it is not served any more.
+// A connection that is being served does not expire, and its deadline is looked at again afterwards.
 func TestExpiryWaitsForWhoServes(t *testing.T) {
 	h := &hooks{idle: time.Second}
 	h.serve = func(_ *Worker, c *Conn) {
@@ -150,7 +150,7 @@ func TestIdleLoopsSleep(t *testing.T) {
 	})
 }
 
-// Events for a descriptor are not those of who had it before.
+// Events for a descriptor do not reach the connection that had the same descriptor before.
 func TestEventsOfThoseBefore(t *testing.T) {
 	inMemory(t, 1, &hooks{}, func(r *rig) {
 		l := r.g.all()[0]
@@ -186,7 +186,7 @@ func TestEventsOfThoseBefore(t *testing.T) {
 	})
 }
 
-// A table grows with the descriptors, and keeps what it has.
+// A table grows with the descriptors and keeps its entries.
 func TestTable(t *testing.T) {
 	var tab table
 	fds := []int{0, 5, chunkSize - 1, chunkSize, 10*chunkSize + 3}
@@ -209,7 +209,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Connections go to the loop with the fewest.
+// New connections go to the loop with the fewest.
 func TestBalance(t *testing.T) {
 	inMemory(t, 3, &hooks{}, func(r *rig) {
 		var conns []*wiretest.Conn

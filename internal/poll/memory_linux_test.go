@@ -14,7 +14,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// hooks is a Handler whose connections echo, unless a function says otherwise.
+// hooks is a Handler whose connections echo, unless a function replaces that.
 type hooks struct {
 	idle    time.Duration // until a connection expires; 0: never
 	serve   func(w *Worker, c *Conn)
@@ -22,7 +22,7 @@ type hooks struct {
 	added   func(w *Worker, c *Conn, err error)
 	failed  func(pause time.Duration, err error)
 	overdue func(what uint32)
-	step    func(call string, fd int) // of the kernel
+	step    func(call string, fd int) // called for each call of the kernel
 	ahead   bool                      // loops read before they have connections served
 }
 
@@ -56,7 +56,7 @@ func (h *hooks) Serve(w *Worker, c *Conn) {
 	h.echo(c)
 }
 
-// echo writes what is read from c.
+// echo writes back what is read from c.
 func (h *hooks) echo(c *Conn) {
 	var p [64]byte
 	for {
@@ -91,7 +91,7 @@ func (h *hooks) Unsent(w *Worker, c *Conn, rest []byte) {
 	h.Serve(w, c)
 }
 
-// tellExpiry has connections end when they expire, and returns when they have.
+// tellExpiry makes connections end when they expire, and returns when each one did.
 func (h *hooks) tellExpiry() <-chan time.Time {
 	expired := make(chan time.Time, 1)
 	h.expire = func(_ *Worker, c *Conn) {
@@ -115,7 +115,7 @@ func (h *hooks) Failed(_ *Listener, pause time.Duration, err error) {
 	}
 }
 
-// rig is a group whose system is in memory.
+// rig is a group whose operating system is simulated in memory.
 type rig struct {
 	t  *testing.T
 	k  *wiretest.Kernel
@@ -124,8 +124,7 @@ type rig struct {
 	ln *Listener
 }
 
-// inMemory runs test in a bubble with a group of so many loops, and checks that it leaves
-// nothing behind.
+// inMemory runs test in a bubble with a group of this many loops, and checks that the group leaves nothing behind.
 func inMemory(t *testing.T, loops int, h *hooks, test func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,8 +161,7 @@ func inMemory(t *testing.T, loops int, h *hooks, test func(r *rig)) {
 	})
 }
 
-// dial connects, and returns the client's end, which is closed at the end of the test at the
-// latest.
+// dial connects and returns the client's end, which is closed when the test ends unless it was closed before.
 func (r *rig) dial() *wiretest.Conn {
 	r.t.Helper()
 	client, server := wiretest.Pipe()
@@ -173,7 +171,7 @@ func (r *rig) dial() *wiretest.Conn {
 	return client
 }
 
-// wantEcho sends text and wants it back, in no time.
+// wantEcho sends text and expects it back without any time passing.
 func (r *rig) wantEcho(c net.Conn, text string) {
 	r.t.Helper()
 	begun := time.Now()
@@ -186,7 +184,7 @@ func (r *rig) wantEcho(c net.Conn, text string) {
 	}
 }
 
-// wantText reads just this.
+// wantText reads exactly this text.
 func wantText(t *testing.T, c io.Reader, text string) {
 	t.Helper()
 	p := make([]byte, len(text))
@@ -195,7 +193,7 @@ func wantText(t *testing.T, c io.Reader, text string) {
 	}
 }
 
-// close closes the client's end, and waits until the server has done so.
+// close closes the client's end and waits until the server has closed its end, too.
 func (r *rig) close(conns ...*wiretest.Conn) {
 	for _, c := range conns {
 		_ = c.Close()
@@ -203,7 +201,7 @@ func (r *rig) close(conns ...*wiretest.Conn) {
 	synctest.Wait()
 }
 
-// spread returns how many connections each loop has.
+// spread returns the number of connections of each loop.
 func (r *rig) spread() (n []int32) {
 	for _, l := range r.g.all() {
 		n = append(n, l.conns.Load())
@@ -211,7 +209,7 @@ func (r *rig) spread() (n []int32) {
 	return n
 }
 
-// counter counts how often something was done.
+// counter counts how often something happened.
 type counter struct{ atomic.Int32 }
 
 func (c *counter) want(t *testing.T, n int32) {

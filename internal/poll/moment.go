@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Moment is a point in time on a clock that does not go back, in nanoseconds.
+// Moment is a point in time on a monotonic clock, in nanoseconds.
 type Moment int64
 
-// epoch is before the time at which synctest bubbles begin, where clocks do not count from
-// the start of the process.
+// epoch lies before the time at which synctest bubbles start, because clocks in a bubble do not count from the start
+// of the process.
 var epoch = time.Now().Add(-50 * 365 * 24 * time.Hour)
 
-// Now returns the present moment.
+// Now returns the current moment.
 func Now() Moment { return Moment(time.Since(epoch)) }
 
 // MomentOf returns the moment of a time that has a monotonic reading.
 func MomentOf(t time.Time) Moment { return Moment(t.Sub(epoch)) }
 
-// Add returns m plus d, which is not negative, or the last moment there is.
+// Add returns m plus d, or the last possible moment if that overflows. d must not be negative.
 func (m Moment) Add(d time.Duration) Moment { return m + min(Moment(d), math.MaxInt64-m) }
 
-// wheelTick is how exactly connections expire.
+// wheelTick is the precision with which connections expire.
 const wheelTick = 100 * time.Millisecond
 
-// tick returns the moment at which a wheel fires what is due at m, so that moments that
-// come to the same are the same.
+// tick rounds m up to the moment at which a wheel fires timers that are due at m. Moments with the same tick expire
+// together.
 func (m Moment) tick() Moment {
 	if over := m % Moment(wheelTick); over > 0 {
 		return m.Add(wheelTick - time.Duration(over))
@@ -33,11 +33,11 @@ func (m Moment) tick() Moment {
 	return m
 }
 
-// past is a deadline that has passed, whatever the time is.
+// past is a deadline that has always passed.
 const past = 1
 
-// momentOf returns a deadline as a number: 0 is none. One without a monotonic reading is as far away as the
-// clock says now, whatever it said when the process began.
+// momentOf converts a deadline to a number; 0 means no deadline. A deadline without a monotonic reading is converted
+// with the wall clock as it is now, even if that clock was set since the process started.
 func momentOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -30,7 +30,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// A deadline is as far away as it was said to be, with a monotonic reading and without.
+// A deadline keeps its distance from now, with a monotonic reading and without.
 func TestDeadlines(t *testing.T) {
 	for _, d := range []time.Duration{-time.Hour, -time.Minute, time.Minute, time.Hour, 200 * 365 * 24 * time.Hour} {
 		for name, at := range map[string]time.Time{"the clock": time.Now().Add(d).Round(0), "a monotonic one": time.Now().Add(d)} {

@@ -11,42 +11,44 @@ import (
 	"time"
 )
 
-// Loops ask whether any other goroutine of the program waits for the network; see wait_linux.go for the reason.
+// A loop asks whether any other goroutine of the program waits for the network. The comment in wait_linux.go says
+// why.
 //
-// Linux can tell: for an epoll, /proc/self/fdinfo lists the descriptors that it watches, and the runtime watches those of
-// all goroutines in one epoll. If everything in there belongs to the loops, no other goroutine waits.
+// On Linux there is a way to find out. For an epoll instance, /proc/self/fdinfo lists the descriptors that it
+// watches, and the runtime watches the descriptors of all goroutines in one epoll instance. If all of these belong to
+// the loops, no other goroutine waits.
 
-// others knows whether anything but the loops waits for the network through the runtime. There is one runtime, so there is
-// one others for all groups. It may be used by several goroutines at a time.
+// others knows whether anything but the loops waits for the network through the runtime. All groups share one others,
+// since there is only one runtime. It is safe for concurrent use.
 type others struct {
 	mu   sync.Mutex
-	own  map[file]struct{} // what loops have in the runtime's epoll
-	info int               // /proc/self/fdinfo of the runtime's epoll, or -1 if that is not known
+	own  map[file]struct{} // descriptors of the loops in the runtime's epoll
+	info int               // /proc/self/fdinfo of the runtime's epoll, or -1 if it is unknown
 	buf  []byte
 
 	there      atomic.Bool
-	next       atomic.Int64 // the Moment until which there is believed
-	goroutines atomic.Int64 // how many there were when it was found out
+	next       atomic.Int64 // until when the last result is valid, as a Moment
+	goroutines atomic.Int64 // number of goroutines at the time of the last result
 }
 
-// theOthers is what all loops of the process ask.
+// theOthers is shared by all loops of the process.
 var theOthers = others{own: map[file]struct{}{}, info: -1}
 
-// file is an open file. A socket's inode tells it from one that had the same descriptor before.
+// file identifies an open file. The inode distinguishes a socket from earlier ones with the same descriptor.
 type file struct {
 	fd  int
 	ino uint64
 }
 
 const (
-	// lookForOthers is how long it is believed who waits. A goroutine that has begun to use the network waits up to
+	// lookForOthers is how long a result is valid. A goroutine that has just begun to use the network may wait up to
 	// pollWithin for its events until then.
 	lookForOthers = 50 * time.Millisecond
 
-	// lookAgain is for how long it is believed that nobody waits, if the number of goroutines has changed.
+	// lookAgain is how long "nothing waits" stays valid if the number of goroutines has changed.
 	lookAgain = time.Millisecond
 
-	// lookShare bounds what looking costs, if there is a lot to see: to this part of the time.
+	// lookShare limits the cost of looking, if there is a lot to read, to 1/lookShare of the time.
 	lookShare = 100
 )
 
@@ -56,7 +58,7 @@ func fileOf(fd int) (file, error) {
 	return file{fd, st.Ino}, err
 }
 
-// add makes known that fd, which is in the runtime's epoll, belongs to the loops. It returns what remove takes.
+// add records that fd, which is in the runtime's epoll, belongs to the loops. It returns the argument for remove.
 func (o *others) add(fd int) file {
 	f, err := fileOf(fd)
 	if err != nil {
@@ -72,7 +74,7 @@ func (o *others) add(fd int) file {
 	return f
 }
 
-// remove takes back add.
+// remove undoes add.
 func (o *others) remove(f file) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -84,8 +86,8 @@ func (o *others) remove(f file) {
 	o.next.Store(0)
 }
 
-// openRuntimeEpoll opens the fdinfo of the runtime's epoll, which is the one that watches f. It returns -1 without
-// /proc, and on systems that resemble Linux but do not list what an epoll watches.
+// openRuntimeEpoll opens the fdinfo of the runtime's epoll, which is the one that watches f. It returns -1 if there
+// is no /proc, and on systems that resemble Linux but do not list what an epoll watches.
 func openRuntimeEpoll(f file) int {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -108,7 +110,7 @@ func openRuntimeEpoll(f file) int {
 	return -1
 }
 
-// wait reports whether anything but the loops waits for the network. It is also true if that is not known.
+// wait reports whether anything but the loops waits for the network. It also returns true if that is unknown.
 func (o *others) wait(now Moment, goroutines int) bool {
 	if there := o.there.Load(); int64(now) < o.next.Load() {
 		if there || int64(goroutines) == o.goroutines.Load() || now < Moment(o.next.Load()).Add(lookAgain)-Moment(lookForOthers) {
@@ -126,12 +128,12 @@ func (o *others) wait(now Moment, goroutines int) bool {
 	return there
 }
 
-// look reads what the runtime's epoll watches. o.mu is locked.
+// look reads what the runtime's epoll watches. The caller holds o.mu.
 func (o *others) look() bool {
 	if o.info < 0 {
 		return true
 	}
-	if room := 4096 + 128*len(o.own); len(o.buf) < room { // of which a line takes less than 128
+	if room := 4096 + 128*len(o.own); len(o.buf) < room { // a line takes less than 128 bytes
 		o.buf = make([]byte, room)
 	}
 	n, err := syscall.Pread(o.info, o.buf, 0)
@@ -146,9 +148,9 @@ func (o *others) look() bool {
 	return false
 }
 
-// watchedFiles goes through the files that an epoll watches, by its fdinfo. Those that are not edge-triggered are left out:
-// the runtime watches all of its users' that way, and only the eventfd that wakes it is otherwise. A line that is not understood is
-// a file that nobody has.
+// watchedFiles iterates over the files that an epoll instance watches, as listed in its fdinfo. It skips files that
+// are not edge-triggered: the runtime watches everything edge-triggered except the eventfd that wakes it. A line that
+// cannot be parsed yields a file that does not exist.
 func watchedFiles(info []byte) func(yield func(file) bool) {
 	return func(yield func(file) bool) {
 		for line := range bytes.Lines(info) {
@@ -166,7 +168,7 @@ func watchedFiles(info []byte) func(yield func(file) bool) {
 	}
 }
 
-// parseWatched reads a line such as
+// parseWatched parses a line such as
 //
 //	tfd:        6 events: 8000201d data: 3f9720db6e000001  pos:0 ino:40e sdev:10
 func parseWatched(line []byte) (f file, edge, ok bool) {
@@ -176,7 +178,7 @@ func parseWatched(line []byte) (f file, edge, ok bool) {
 	return file{fd, ino}, events&edgeTriggered != 0, err == nil && err2 == nil && err3 == nil
 }
 
-// valueIn returns the word behind name.
+// valueIn returns the word that follows name.
 func valueIn(line []byte, name string) []byte {
 	_, rest, _ := bytes.Cut(line, []byte(name))
 	rest = bytes.TrimLeft(rest, " \t")

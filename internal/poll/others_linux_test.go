@@ -82,7 +82,7 @@ func descriptor(t *testing.T, c syscall.Conn) (fd int) {
 	return fd
 }
 
-// knowing returns others that know of everything there is.
+// knowing returns an others that knows all files in the runtime's epoll.
 func knowing(t *testing.T) *others {
 	t.Helper()
 	o := &others{own: map[file]struct{}{}, info: -1}
@@ -99,7 +99,7 @@ func knowing(t *testing.T) *others {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for f := range watchedFiles(buf[:n]) { // of tests before this one
+	for f := range watchedFiles(buf[:n]) { // of earlier tests
 		o.own[f] = struct{}{}
 	}
 	return o
@@ -140,7 +140,7 @@ func TestOthers(t *testing.T) {
 	want("with a listener that has its descriptor", true)
 }
 
-// That nobody waits is believed for a while, and not for long once the number of goroutines changes.
+// "Nothing waits" stays valid for a while, and only briefly once the number of goroutines changes.
 func TestOthersAreLookedForRarely(t *testing.T) {
 	o := knowing(t)
 	now := Now()

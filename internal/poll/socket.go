@@ -1,18 +1,19 @@
 //go:build unix && !aix
 
-// Package poll has what is needed below a net.Conn: calls on sockets that do not wait.
-// The sockets have to be non-blocking, as those of package net are.
+// Package poll provides non-blocking I/O below net.Conn: single calls on sockets, and on Linux event loops. A [Group]
+// has one [Loop] per processor. A [Worker] leads each loop and serves its connections, whose state is a [Conn]; a
+// [Handler] owns the connections. A [Kernel] replaces the operating system in tests. All sockets have to be
+// non-blocking, like those of package net.
 //
-// The calls go around what the runtime does for calls that may take long, which costs as
-// much again as a short one, and are those of sockets, which go around what the kernel does
-// for files. In race builds they do not, since there package syscall tells
-// the race detector that what was written before a write happens before what a read sees,
-// and not on linux/386, where sockets share one call.
+// The calls bypass what the runtime does for long system calls, because that costs as much as a short call itself.
+// They are socket calls, so they also bypass what the kernel does for files. There are two exceptions. Race builds
+// use package syscall, which tells the race detector that a write happens before the read that sees its bytes. On
+// linux/386 all socket operations share one system call, so package syscall is used there, too.
 package poll
 
 import "syscall"
 
-// Quiet reports whether nothing has come on a socket: no byte, no end and no error.
+// Quiet reports whether nothing has arrived on a socket: no byte, no end of stream and no error.
 func Quiet(fd int) bool {
 	for {
 		_, err := peek(fd)
@@ -22,10 +23,9 @@ func Quiet(fd int) bool {
 	}
 }
 
-// Read reads into p as recv(2) does. With syscall.EAGAIN there is nothing to read yet;
-// no byte and no error is the end.
+// Read reads into p like recv(2). The error is syscall.EAGAIN if there is nothing to read yet. No bytes and no error
+// mean the end of the stream.
 func Read(fd int, p []byte) (int, error) { return read(fd, p) }
 
-// Write writes of p what the socket takes, as send(2) does. With syscall.EAGAIN that is
-// nothing.
+// Write writes the part of p that the socket accepts, like send(2). The error is syscall.EAGAIN if that is nothing.
 func Write(fd int, p []byte) (int, error) { return write(fd, p) }

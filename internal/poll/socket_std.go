@@ -14,7 +14,7 @@ func read(fd int, p []byte) (int, error) { return repeat(syscall.Read, fd, p) }
 
 func write(fd int, p []byte) (int, error) { return repeat(syscall.Write, fd, p) }
 
-// repeat makes a call until it is not interrupted.
+// repeat makes a call until it is not interrupted by a signal.
 func repeat(call func(int, []byte) (int, error), fd int, p []byte) (int, error) {
 	for {
 		n, err := call(fd, p)

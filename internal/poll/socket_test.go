@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pair returns two non-blocking sockets that are connected.
+// pair returns two connected non-blocking sockets.
 func pair(t *testing.T) (a, b int) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestQuiet(t *testing.T) {
 	if n, err := Write(b, []byte("xy")); n != 2 || err != nil {
 		t.Fatalf("Write: %d, %v", n, err)
 	}
-	for range 2 { // looking takes nothing
+	for range 2 { // looking consumes nothing
 		if Quiet(a) {
 			t.Error("a socket with bytes is quiet")
 		}

@@ -51,7 +51,8 @@ func writeBoth(fd int, a, b []byte, more bool) (int, error) {
 	return result(n, errno)
 }
 
-// sendFlags has a write not wait, and, if more follows at once, hold back what fills no packet.
+// sendFlags returns flags for a write that does not wait. If more bytes follow at once, the system may hold back
+// those that do not fill a packet.
 func sendFlags(more bool) int {
 	const msgMore = 0x8000
 	flags := syscall.MSG_DONTWAIT | syscall.MSG_NOSIGNAL
@@ -61,7 +62,7 @@ func sendFlags(more bool) int {
 	return flags
 }
 
-// accept4 accepts a connection of a listener that is non-blocking.
+// accept4 accepts a connection from a non-blocking listener.
 func accept4(fd int) (int, netip.AddrPort, error) {
 	var from syscall.RawSockaddrAny
 	size := uint32(syscall.SizeofSockaddrAny)
@@ -73,7 +74,7 @@ func accept4(fd int) (int, netip.AddrPort, error) {
 	return int(n), rawAddrPort(&from), nil
 }
 
-// rawAddrPort returns the address of an internet socket.
+// rawAddrPort returns the address of an IPv4 or IPv6 socket.
 func rawAddrPort(a *syscall.RawSockaddrAny) netip.AddrPort {
 	switch a.Addr.Family {
 	case syscall.AF_INET:
@@ -86,20 +87,20 @@ func rawAddrPort(a *syscall.RawSockaddrAny) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// hostOrder returns a port that the system has in network order.
+// hostOrder converts a port from network byte order.
 func hostOrder(port *uint16) uint16 {
 	p := (*[2]byte)(unsafe.Pointer(port))
 	return uint16(p[0])<<8 | uint16(p[1])
 }
 
-// pollNow returns the events that there are.
+// pollNow returns the events that are there, without waiting.
 func pollNow(ep int, events []syscall.EpollEvent) (int, error) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
 		uintptr(len(events)), 0, 0, 0)
 	return result(n, errno)
 }
 
-// newTicker returns a timer that is a descriptor, or -1 if there are none.
+// newTicker returns a timer descriptor, or -1 if the system has none.
 func newTicker() int {
 	const monotonic = 1
 	fd, _, errno := syscall.RawSyscall(syscall.SYS_TIMERFD_CREATE, monotonic, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
@@ -109,8 +110,8 @@ func newTicker() int {
 	return int(fd)
 }
 
-// setTicker has a ticker tick in intervals of d, or never if d is 0. Each tick is an event to who watches it edge-triggered, so
-// nobody has to read it.
+// setTicker makes a ticker tick every d, or stops it if d is 0. Each tick is an event for edge-triggered watchers, so
+// nothing has to read it.
 func setTicker(fd int, d time.Duration) {
 	each := syscall.NsecToTimespec(int64(d))
 	spec := [2]syscall.Timespec{each, each}

@@ -8,67 +8,70 @@ import (
 
 // How a loop waits.
 //
-// A wait in the kernel is cheapest, but it keeps the loop's processor from the rest of the program. The runtime starts no other
-// goroutine there, fires no timers, and polls the network only every 10 ms. A wait through the runtime, of whose epoll the
-// loop's is a member, takes twice as many system calls. So a loop waits in the kernel only while no other goroutine needs the
-// processor.
+// A wait in the kernel is cheapest, but it keeps the loop's processor from the rest of the program. The runtime
+// starts no other goroutine there, fires no timers, and polls the network only every 10 ms. A wait through the
+// runtime, whose epoll watches the loop's epoll, takes twice as many system calls. So a loop waits in the kernel only
+// while no other goroutine needs the processor.
 //
-//   - Other goroutines may run first. The loop looks for events again as long as any of them did.
-//   - If other goroutines wait for the network (see others), or workers run off the loops, it waits through the runtime.
-//   - It waits through the runtime unless its last waits were short. A loop that has little to do gains nothing in the kernel.
-//   - A clock ticks during waits in the kernel, so that none is longer than a millisecond. A timeout for each wait would cost as
-//     much as a wait through the runtime on virtual machines, which trap whenever the processor's timer is set.
+//  - Other goroutines may run first. The loop looks for events again as long as any of them did.
+//  - The loop waits through the runtime if other goroutines wait for the network (see others) or workers run off the
+//    loops.
+//  - The loop waits through the runtime unless its last waits were short. A loop with little to do gains nothing in
+//    the kernel.
+//  - A clock ticks during waits in the kernel, so no wait is longer than a millisecond. A timeout for each wait
+//    would cost as much as a wait through the runtime on virtual machines, which trap whenever the processor's timer
+//    is set.
 //
 // A loop that always has something to do takes a break every breakAfter.
 
 const (
-	// shortWait is what a wait takes at most that counts as short, and shortWaits how many of them make a loop wait in the kernel.
-	// A longer one outweighs longWait of them, and more than mostShort are not counted. So a busy loop stays in the kernel when
-	// a single wait is long, and a loop that becomes idle leaves it after three long waits at most.
+	// shortWait is the maximum duration of a short wait. After shortWaits short ones a loop waits in the kernel. A
+	// longer wait outweighs longWait short ones, and at most mostShort are counted. So a busy loop stays in the
+	// kernel after a single long wait, and a loop that becomes idle leaves the kernel after at most three long waits.
 	shortWait  = 200 * time.Microsecond
 	shortWaits = 8
 	longWait   = 4
 	mostShort  = 16
 
-	// kernelWait is how long a loop waits in the kernel at most.
+	// kernelWait is the maximum time that a loop waits in the kernel.
 	kernelWait = time.Millisecond
 
-	// pollWithin is how often the runtime polls the network at least while loops are busy. It matters for goroutines that
-	// others does not know of yet.
+	// pollWithin is the maximum time between two network polls of the runtime while loops are busy. It matters for
+	// goroutines that others does not know yet.
 	pollWithin = 4 * time.Millisecond
 
 	// breakAfter is how long a loop is busy before it lets other goroutines run.
 	breakAfter = 200 * time.Microsecond
 
-	// someoneRan is how long runtime.Gosched and a look for events take only if another goroutine ran.
+	// someoneRan is a duration. If runtime.Gosched and looking for events take longer, another goroutine ran.
 	someoneRan = 5 * time.Microsecond
 )
 
-// waits is what a loop knows about how it waits. It belongs to the leader.
+// waits is what a loop knows about its waits. It belongs to the leader.
 type waits struct {
 	rested  Moment // when other goroutines could run last
 	polled  Moment // when the runtime could poll the network last
-	short   int    // short waits, less what long ones outweigh
-	ticking bool   // the loop's clock ticks
+	short   int    // number of short waits, minus those that long waits outweigh
+	ticking bool   // the loop's clock is running
 
 	expires Moment                // the deadline of Loop.file, or 0
-	look    func(fd uintptr) bool // looks for events, until there are any
-	looks   int                   // calls of look
-	knock   func(fd uintptr) bool // has the runtime poll once
+	look    func(fd uintptr) bool // looks for events; returns true once there are any
+	looks   int                   // number of calls of look
+	knock   func(fd uintptr) bool // makes the runtime poll once
 	knocked bool
 }
 
-// wait waits for events, or for something to be done. It reports false if the loop is to end.
+// wait waits for events or other work. It reports false if the loop has to end.
 func (l *Loop) wait() bool {
 	if l.g.away.Load() > 0 {
-		runtime.Gosched() // others have work to do
+		runtime.Gosched() // workers off the loops have something to do
 	}
 	l.n, l.next = 0, 0
 	alone := l.alone()
 	if alone {
 		l.look()
 	} else {
-		l.tick() // waiting looks for events first
+		l.tick() // look for events before waiting
 	}
 	for l.idle() {
 		if l.g.users.Load() == 0 {
@@ -89,7 +92,7 @@ func (l *Loop) wait() bool {
 
 func (l *Loop) idle() bool { return l.n == 0 && len(l.due) == 0 }
 
-// look gets the events that there are.
+// look fetches the events that are there.
 func (l *Loop) look() {
 	l.tick()
 	if l.kernel != nil {
@@ -103,7 +106,7 @@ func (l *Loop) look() {
 	l.n, l.next = max(n, 0), 0
 }
 
-// tick looks at the clock, and does what is to be done by now.
+// tick reads the clock and does what is due.
 func (l *Loop) tick() {
 	l.time = l.watch.Now()
 	l.now = MomentOf(l.time)
@@ -120,9 +123,9 @@ func (l *Loop) yield() bool {
 	return l.kernel == nil && l.now-from > Moment(someoneRan)
 }
 
-// takeBreakBetween is takeBreak between two batches of connections, each of which may take long.
+// takeBreakBetween is takeBreak between two batches of connections, since each batch may take long.
 func (l *Loop) takeBreakBetween() {
-	if l.kernel != nil || l.next == 0 { // or the first batch, which wait has just returned
+	if l.kernel != nil || l.next == 0 { // wait has just returned the first batch, so no break is due
 		return
 	}
 	l.time = l.watch.Now()
@@ -132,8 +135,8 @@ func (l *Loop) takeBreakBetween() {
 	}
 }
 
-// catchUp looks for events and takes a break, if neither was done for long because the same connections bring one request after
-// the other.
+// catchUp looks for events and takes a break, if neither was done for long because the same connections keep sending
+// requests.
 func (l *Loop) catchUp() {
 	if l.kernel != nil || Now() < l.waits.rested.Add(breakAfter) {
 		return
@@ -142,8 +145,8 @@ func (l *Loop) catchUp() {
 	l.takeBreak()
 }
 
-// takeBreak lets other goroutines run and timers fire, and has the runtime poll the network for others, if none of that was
-// possible for long.
+// takeBreak lets other goroutines run and timers fire, and makes the runtime poll the network for them, unless all of
+// that was possible lately.
 func (l *Loop) takeBreak() {
 	w := &l.waits
 	if l.kernel != nil || l.now < w.rested.Add(breakAfter) {
@@ -160,14 +163,14 @@ func (l *Loop) takeBreak() {
 	}
 }
 
-// pollNetwork has the runtime poll the network, by waiting for what the poll finds.
+// pollNetwork makes the runtime poll the network, by waiting for something that the poll finds.
 func (l *Loop) pollNetwork() {
 	l.waits.knocked = false
 	l.expireBy(0)
 	_ = l.queue.Read(l.waits.knock)
 }
 
-// sleep waits until there may be an event, or something to be done.
+// sleep waits until there may be an event or other work.
 func (l *Loop) sleep(alone bool) {
 	l.awake.Store(false)
 	defer func() {
@@ -201,14 +204,14 @@ func (l *Loop) sleep(alone bool) {
 		}
 		l.expireBy(Moment(at))
 		l.waits.looks = 0
-		if _ = l.queue.Read(l.waits.look); l.waits.looks > 1 { // the runtime has run others in between
+		if _ = l.queue.Read(l.waits.look); l.waits.looks > 1 { // the runtime ran other goroutines in between
 			l.waits.polled = Now()
 			l.waits.rested = l.waits.polled
 		}
 	}
 }
 
-// note notes how long a wait was.
+// note records how long a wait took.
 func (w *waits) note(took Moment) {
 	if took > Moment(shortWait) {
 		w.short = max(w.short-longWait, 0)
@@ -245,7 +248,7 @@ func (l *Loop) quiet() bool {
 	return g.away.Load() == 0 && !theOthers.wait(l.now, runtime.NumGoroutine()-int(g.workers.Load()))
 }
 
-// initWaits makes what queue.Read calls, which would be garbage each time.
+// initWaits creates the functions that queue.Read calls, so that they are not allocated each time.
 func (l *Loop) initWaits() {
 	l.waits.look = func(uintptr) bool {
 		l.waits.looks++
@@ -257,13 +260,13 @@ func (l *Loop) initWaits() {
 		if l.waits.knocked {
 			return true
 		}
-		l.waits.knocked = true // and the runtime has to poll to notice
+		l.waits.knocked = true // so the runtime has to poll to notice
 		ringBell(l.bell)
 		return false
 	}
 }
 
-// expireBy has queue.Read end by a moment, or not if that is 0. It may end earlier, once.
+// expireBy makes queue.Read end at a moment, or clears the deadline if at is 0. Read may end too early once.
 func (l *Loop) expireBy(at Moment) {
 	w := &l.waits
 	over := w.expires != 0 && w.expires <= Now()

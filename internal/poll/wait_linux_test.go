@@ -26,7 +26,7 @@ func loopOfNobody(t *testing.T) *Loop {
 	return l
 }
 
-// believe has loops believe for an hour that others wait for the network, or that nobody does.
+// believe makes loops believe for an hour that something else waits for the network, or that nothing does.
 func believe(t *testing.T, there bool) {
 	t.Helper()
 	t.Cleanup(func() { theOthers.next.Store(0) })
@@ -34,8 +34,7 @@ func believe(t *testing.T, there bool) {
 	theOthers.next.Store(int64(Now().Add(time.Hour)))
 }
 
-// Long waits outweigh short ones, and no more than sixteen short ones count. The numbers are those of the comment on
-// shortWait.
+// Long waits outweigh short ones, and at most sixteen short ones count. The comment on shortWait gives the numbers.
 func TestNoteWeighsWaits(t *testing.T) {
 	const short, long = 200 * time.Microsecond, 200*time.Microsecond + 1
 	for _, tt := range []struct {
@@ -75,7 +74,7 @@ func TestNoteWeighsWaits(t *testing.T) {
 	}
 }
 
-// A loop waits in the kernel only if nobody else needs the processor.
+// A loop waits in the kernel only if no other goroutine needs the processor.
 func TestAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -107,11 +106,11 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// Workers are goroutines that the loops know, so they do not count for those that others asks about.
+// The loops know their own workers, so these do not count as other goroutines.
 func TestQuietDoesNotCountWorkers(t *testing.T) {
 	l := loopOfNobody(t)
 	believe(t, false)
-	next := l.now.Add(lookForOthers) // of a look that was made just now
+	next := l.now.Add(lookForOthers) // of a look just now
 	recheck := next - Moment(lookForOthers) + Moment(lookAgain)
 	theOthers.next.Store(int64(next))
 	theOthers.goroutines.Store(int64(runtime.NumGoroutine() - 100))
@@ -122,7 +121,7 @@ func TestQuietDoesNotCountWorkers(t *testing.T) {
 	}
 }
 
-// ticks returns how often the loop's clock has ticked since it was asked last.
+// ticks returns how often the loop's clock ticked since the last call.
 func ticks(t *testing.T, l *Loop) uint64 {
 	t.Helper()
 	var b [8]byte
@@ -166,7 +165,7 @@ func TestClockTicks(t *testing.T) {
 	}
 }
 
-// A wait in the kernel ends within a millisecond or so, with or without a clock. It begins the ticking.
+// A wait in the kernel ends after about a millisecond, with or without a clock. It starts the clock.
 func TestSleepInTheKernelIsShort(t *testing.T) {
 	for _, clock := range []bool{true, false} {
 		l := loopOfNobody(t)
@@ -201,7 +200,7 @@ func TestSleepInTheKernelIsShort(t *testing.T) {
 	}
 }
 
-// A wait through the runtime stops the clock once it is of no use: when the loop is idle, or is not alone.
+// A wait through the runtime stops the clock once it is useless: when the loop is idle or is not alone.
 func TestSleepThroughTheRuntimeStopsTheClock(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -231,8 +230,8 @@ func TestSleepThroughTheRuntimeStopsTheClock(t *testing.T) {
 	}
 }
 
-// A wait through the runtime that had to wait counts as a rest, and as a poll of the network. One that found events at once
-// does not.
+// If a wait through the runtime really had to wait, it counts as a rest and as a poll of the network. If it found
+// events at once, it does not.
 func TestSleepThroughTheRuntimeIsARest(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		l := loopOfNobody(t)
@@ -253,7 +252,7 @@ func TestSleepThroughTheRuntimeIsARest(t *testing.T) {
 	}
 }
 
-// Nothing is waited for if there is something to do.
+// A loop that has something to do does not wait.
 func TestSleepWithPosts(t *testing.T) {
 	for name, prepare := range map[string]func(l *Loop){
 		"a post":   func(l *Loop) { l.posts.Store(1) },
@@ -274,8 +273,8 @@ func TestSleepWithPosts(t *testing.T) {
 	}
 }
 
-// A loop that always has something to do takes a break after 200 µs, and has the runtime poll after 4 ms, or at each break if it is not
-// alone.
+// A loop that always has something to do takes a break after 200 µs. It makes the runtime poll after 4 ms, or at each
+// break if it is not alone.
 func TestBreaks(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -312,7 +311,7 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// Breaks between batches, and between requests of the same connections, come as late as the others.
+// Breaks between batches, and between requests of the same connections, are as far apart as all other breaks.
 func TestBreaksBetween(t *testing.T) {
 	const never = Moment(math.MaxInt64 / 2)
 	for _, tt := range []struct {
@@ -342,7 +341,7 @@ func TestBreaksBetween(t *testing.T) {
 	}
 }
 
-// yield tells whether another goroutine ran.
+// yield reports whether another goroutine ran.
 func TestYield(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	l := loopOfNobody(t)
@@ -355,7 +354,7 @@ func TestYield(t *testing.T) {
 	if nobody == 0 {
 		t.Error("somebody ran each time")
 	}
-	ran := 0 // now and then the scheduler chooses the loop again
+	ran := 0 // now and then the scheduler picks the loop again
 	for range 10 {
 		done := make(chan bool)
 		go func() {

@@ -6,31 +6,30 @@ import (
 	"time"
 )
 
-// Worker is a goroutine that leads a loop, or serves a connection off the loops. What it
-// has in Local it keeps from one connection to the next.
+// Worker is a goroutine that leads a loop or serves a connection off the loops.
 type Worker struct {
-	// Local is the handler's.
+	// Local belongs to the handler, which can keep state there from one connection to the next.
 	Local any
 
 	g          *Group
-	loop       *Loop // that it leads, or led last
+	loop       *Loop // the loop that it leads, or led last
 	run        uint64
-	one        bool          // it serves no more than one connection in this run
-	later      *Conn         // what it shall send to after the run,
-	laterBytes []byte        // this
-	laterBy    Moment        // and then park
+	one        bool          // it serves only one connection in this run
+	later      *Conn         // connection that gets laterBytes after the run
+	laterBytes []byte        // what to send
+	laterBy    Moment        // until when later is parked afterwards
 	ahead      *ahead        // its loop's, for the run
-	early      *early        // what of that was read from what it serves
-	pace       time.Duration // what a run takes, at most, lately
-	now        time.Time     // when its loop last looked at the clock
-	at         Moment        // now
-	accepted   accepted      // at last,
-	accept4    func(uintptr) // by this
+	early      *early        // what was read ahead from the connection that it serves
+	pace       time.Duration // about the longest duration of recent runs
+	now        time.Time     // when its loop last read the clock
+	at         Moment        // now, as a Moment
+	accepted   accepted      // result of the last accept
+	accept4    func(uintptr) // function that sets accepted
 	tasks      chan task
 	since      uint64 // the reaper's round in which it became idle
 
-	// late is another number whenever a run has ended that was overtaken, or the handler has been told that it goes
-	// on. Whoever makes it the next one tells; ended is what it was for the worker at last.
+	// late changes when an overtaken run ends, and when the handler is told that such a run goes on. The side that
+	// changes it first has decided between the two. ended is the value of late that the worker itself knows.
 	late  atomic.Uint32
 	ended uint32
 }
@@ -41,10 +40,10 @@ type task struct {
 	data any
 }
 
-// kick is a connection to be served by a worker off the loops.
+// kick is a connection that a worker off the loops must serve.
 type kick struct{ c *Conn }
 
-// Hand has Run called with data by a worker off the loops.
+// Hand makes a worker off the loops call Handler.Run with data.
 func (g *Group) Hand(data any) {
 	g.away.Add(1)
 	g.start(task{data: data})
@@ -65,7 +64,7 @@ func (w *Worker) runTask(t task) {
 	}
 }
 
-// start gives a task to the worker that worked last, or to a new one.
+// start gives a task to the worker that worked most recently, or to a new one.
 func (g *Group) start(t task) {
 	g.mu.Lock()
 	if n := len(g.idle); n > 0 {
@@ -83,12 +82,12 @@ func (g *Group) start(t task) {
 	go w.work()
 }
 
-// work does tasks until there has been none for long.
+// work does tasks until the worker has been idle for too long.
 func (w *Worker) work() {
 	finished := false
 	defer func() {
 		w.g.workers.Add(-1)
-		if !finished { // runtime.Goexit, or a panic that ends the process
+		if !finished { // the goroutine ends by runtime.Goexit, or the process by a panic
 			w.abandon()
 		}
 	}()
@@ -123,29 +122,29 @@ func (w *Worker) Group() *Group { return w.g }
 // Leads reports whether w serves a connection on the loop, which waits meanwhile.
 func (w *Worker) Leads() bool { return w.loop != nil && w.loop.baton.Load() == w.run }
 
-// whatBits is how many bits there are for what Count is told.
+// whatBits is the number of bits of the numbers that Count is passed.
 const whatBits = 10
 
-// Whats is how many numbers there are for what Count is told: those below it.
+// Whats is the number of values that Count accepts: from 0 to Whats-1.
 const Whats = 1 << whatBits
 
-// Count counts something that w does on the loop that it leads, and tells what, for Handler.Overdue. Loops
-// count by themselves, so that no processor has to ask another one for the number. It returns how much that is.
+// Count increments the counter of the loop that w leads and returns the new count. what is remembered for
+// Handler.Overdue. Each loop has its own counter, so that processors do not compete for it.
 func (w *Worker) Count(what uint32) uint64 {
 	called := &w.loop.called
 	was := called.Load() % Whats
-	return called.Add(Whats+uint64(what)-was) / Whats // of two, should w have been overtaken just now, one may be lost
+	return called.Add(Whats+uint64(what)-was) / Whats // a count may get lost if w has just been overtaken
 }
 
-// Done tells that w is done with what it has told Count, though it does not lead any more. It reports whether
-// Handler.Overdue was told that it was not.
+// Done says that w has finished what it passed to Count, even if w no longer leads. It reports whether
+// Handler.Overdue was called for it.
 func (w *Worker) Done() (told bool) {
 	told = !w.late.CompareAndSwap(w.ended, w.ended+1)
 	w.ended++
 	return told
 }
 
-// Now returns the time: for who leads, that when its loop last looked at the clock.
+// Now returns the time. If w leads, that is when its loop last read the clock.
 func (w *Worker) Now() time.Time {
 	if w.Leads() {
 		return w.now
@@ -153,10 +152,10 @@ func (w *Worker) Now() time.Time {
 	return time.Now()
 }
 
-// Moment is Now for a worker that led at the beginning of the run, whether it does still or not.
+// Moment returns the moment at which the loop last read the clock before the run, even if w no longer leads.
 func (w *Worker) Moment() Moment { return w.at }
 
-// rest puts w among the idle ones. It reports false if there are no loops any more.
+// rest puts w among the idle workers. It reports false if there are no loops any more.
 func (w *Worker) rest() bool {
 	g := w.g
 	g.mu.Lock()
@@ -175,7 +174,7 @@ func (w *Worker) rest() bool {
 	return true
 }
 
-// reap ends the workers that have been idle for long.
+// reap ends the workers that have been idle for too long.
 func (g *Group) reap() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,31 +191,31 @@ func (g *Group) reap() {
 	}
 }
 
-// The watchdog looks at the batons every tick, and takes one that has not moved while
-// something was served. While no loop is awake it sleeps.
+// The watchdog looks at the batons every tick. It takes a baton that has not changed since the last tick while
+// something was being served. It sleeps while no loop is awake.
 
 const dogTick = time.Millisecond
 
-// overdue is after how long the handler is told that a worker goes on that was overtaken. Where more threads want processors
-// than there are, many are overtaken that have nothing to wait for; they do not take as long.
+// overdue is how long an overtaken worker may go on before the handler is told. If more threads want to run than
+// there are processors, workers are overtaken that are not waiting for anything; these take less time.
 const overdue = 50 * time.Millisecond
 
-// overtaken is a run that the watchdog has taken the baton from.
+// overtaken is a run from which the watchdog took the baton.
 type overtaken struct {
 	w     *Worker
-	late  uint32 // w's, then
+	late  uint32 // value of w.late when it was overtaken
 	what  uint32
 	since Moment
 }
 
-// overtake takes the baton from who serves the run, and says whom that is.
+// overtake takes the baton from the worker of this run and returns who that is.
 func (l *Loop) overtake(run uint64) (o overtaken, ok bool) {
-	w := l.leader.Load() // who serves the run, if it is that one still when the baton is taken
+	w := l.leader.Load() // it serves the run, provided that the baton can still be taken
 	o = overtaken{w: w, late: w.late.Load(), what: uint32(l.called.Load() % Whats), since: Now()}
 	return o, l.steal(run)
 }
 
-// remind tells the handler of those that go on for too long, and returns those of which that is not known yet.
+// remind tells the handler about runs that take too long. It returns those that have neither ended nor been reported.
 func (g *Group) remind(all []overtaken) []overtaken {
 	now := Now()
 	return slices.DeleteFunc(all, func(o overtaken) bool {
@@ -272,11 +271,11 @@ func (g *Group) anyAwake() bool {
 	return false
 }
 
-// dogSleeps waits until a loop wakes up, and reports false if all have ended.
+// dogSleeps waits until a loop wakes up. It reports false if all loops have ended.
 func (g *Group) dogSleeps() bool {
 	g.dogAsleep.Store(true)
 	defer g.dogAsleep.Store(false)
-	if g.anyAwake() { // it may have looked before
+	if g.anyAwake() { // a loop may have looked at dogAsleep just before
 		return true
 	}
 	select {
@@ -287,7 +286,7 @@ func (g *Group) dogSleeps() bool {
 	}
 }
 
-// watch wakes the watchdog up. A loop calls it when it is awake.
+// watch wakes the watchdog. A loop calls it when it wakes up.
 func (g *Group) watch() {
 	if g.dogAsleep.Load() {
 		select {

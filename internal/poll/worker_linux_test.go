@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/internal/wiretest"
 )
 
-// orders has those connections do f that send "!" first; others echo.
+// orders runs f on connections that send "!" first; other connections echo.
 func orders(h *hooks, f func(w *Worker, c *Conn)) func(*Worker, *Conn) {
 	return func(w *Worker, c *Conn) {
 		var p [1]byte
@@ -23,8 +23,8 @@ func orders(h *hooks, f func(w *Worker, c *Conn)) func(*Worker, *Conn) {
 	}
 }
 
-// Whoever leads a loop and waits, stays too long or ends, is followed by another worker: at
-// once if it waits for its connection, and else as soon as the watchdog has seen it twice.
+// If the leader of a loop waits, takes too long or ends, another worker follows it. That happens at once if the
+// leader waits for its connection, and in the other cases when the watchdog has seen the same run twice.
 func TestBaton(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -82,7 +82,7 @@ func TestBaton(t *testing.T) {
 	}
 }
 
-// The baton changes hands once, whoever wants it at the same time.
+// The baton changes hands exactly once, however many workers want it at the same time.
 func TestBatonIsTakenOnce(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -118,7 +118,7 @@ func TestBatonIsTakenOnce(t *testing.T) {
 	})
 }
 
-// Workers that have had nothing to do for long end, and all of them with the group.
+// Workers that have had nothing to do for long end, and all workers end with the group.
 func TestIdleWorkersEnd(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -141,7 +141,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 	})
 }
 
-// What is handed over is done off the loops, by somebody who says so.
+// Data passed to Hand is processed off the loops, by a worker that knows it does not lead.
 func TestHand(t *testing.T) {
 	inMemory(t, 1, &hooks{}, func(r *rig) {
 		done := make(chan bool)
@@ -162,8 +162,8 @@ func TestHand(t *testing.T) {
 	})
 }
 
-// A connection that is kicked is served though nothing has come, by a worker off the loops, if
-// nobody serves it.
+// Kick has a connection served off the loops although nothing has arrived, unless the connection is being served
+// already.
 func TestKick(t *testing.T) {
 	h := &hooks{}
 	inMemory(t, 1, h, func(r *rig) {
@@ -178,7 +178,7 @@ func TestKick(t *testing.T) {
 			if kicked.Add(1); w.Leads() {
 				led.Add(1)
 			}
-			c.Kick() // who serves finds it readable, once
+			c.Kick() // once, the serving worker finds it readable
 			if c.Park(0) {
 				t.Error("the kick is lost")
 			}
@@ -191,12 +191,12 @@ func TestKick(t *testing.T) {
 		h.serve = nil
 		r.wantEcho(client, "y")
 		r.close(client)
-		c.Kick() // at nobody
+		c.Kick() // while nothing serves it
 		synctest.Wait()
 	})
 }
 
-// The handler is told of who goes on for long after the watchdog has taken the baton, when that is known, and once.
+// The handler is told once about a worker that takes long after the watchdog took the baton, when that is certain.
 func TestOverdue(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -235,7 +235,7 @@ func TestOverdue(t *testing.T) {
 					tt.do(w)
 				})
 				other := r.dial()
-				for range 3 { // also of a worker that was overtaken before
+				for range 3 { // including a worker that was overtaken before
 					c := r.dial()
 					synctest.Wait()
 					before := told.Load()

@@ -6,22 +6,19 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// ValidHost reports whether b is what a Host field or the authority of an
-// absolute target may say: uri-host [":" port] of RFC 3986 §3.2.2, without user
-// information and not empty.
+// ValidHost reports whether b is allowed as a Host field or as the authority of an absolute target: uri-host [":"
+// port] of RFC 3986 §3.2.2, not empty and without user information.
 //
-// It refuses more than the grammar does, namely what has no meaning as an
-// address and is only sent to make two readers disagree: escapes and sub-delims
-// in a name, empty labels (but for one at the end), IPvFuture, IPv6 zones, and
-// ports over 65535.
+// It is stricter than the grammar. It refuses forms that are useless as addresses and are only sent to make two
+// parsers disagree. These are escapes and sub-delims in a name, empty labels (except one at the end), IPvFuture, IPv6
+// zones, and ports over 65535.
 func ValidHost(b []byte) bool {
 	_, _, ok := ParseAuthority(b)
 	return ok
 }
 
-// ParseAuthority cuts an authority that ValidHost accepts into host and port.
-// The host of an IPv6 address keeps its brackets; port is nil without a colon
-// and may be empty with one.
+// ParseAuthority splits an authority that ValidHost accepts into host and port. The host of an IPv6 address keeps its
+// brackets. port is nil without a colon, and may be empty with one.
 func ParseAuthority(b []byte) (host, port []byte, ok bool) {
 	var n int
 	if len(b) > 0 && b[0] == '[' {
@@ -42,10 +39,9 @@ func ParseAuthority(b []byte) (host, port []byte, ok bool) {
 	return host, b[n+1:], true
 }
 
-// nameLength returns how many bytes at the start of b are a name without an
-// empty label, or 0.
+// nameLength returns the length of the name at the start of b, or 0 if it has an empty label.
 func nameLength(b []byte) int {
-	label := 0 // where the current label begins
+	label := 0 // start of the current label
 	for i, c := range b {
 		if targetClasses[c]&hostByte == 0 {
 			return i
@@ -76,7 +72,7 @@ func validPort(b []byte) bool {
 
 // validIPv6 reports whether b is an IPv6address (RFC 3986 §3.2.2).
 func validIPv6(b []byte) bool {
-	groups, gap := 0, false // 16-bit groups read, and whether "::" was among them
+	groups, gap := 0, false // 16-bit groups so far, and whether "::" was among them
 	if bytes.HasPrefix(b, []byte("::")) {
 		gap, b = true, b[2:]
 	}
@@ -126,13 +122,12 @@ func validIPv4(b []byte) bool {
 	return true
 }
 
-// AppendHost appends the host and port src of a URI to dst, in lower case and
-// with escapes decoded. It accepts what RFC 3986 §3.2.2 and RFC 6874 allow, raw
-// bytes above 0x7F, and the empty host: it is for URIs that a program was given,
-// and not for Host fields. As the name in a URI cannot hold an ASCII character that
-// needs an escape (other than '%' before an IPv6 zone), such escapes are refused.
+// AppendHost appends the host and port src of a URI to dst, in lower case and with escapes decoded. It accepts
+// everything that RFC 3986 §3.2.2 and RFC 6874 allow, raw bytes above 0x7F, and an empty host. It is for URIs from
+// the program and not for Host fields. A host name cannot contain an ASCII character that needs an escape (except '%'
+// before an IPv6 zone), so such escapes are refused.
 //
-// The error is ErrAuthority or ErrEscape; at is the index in src of what it is about.
+// The error is ErrAuthority or ErrEscape; at is the index in src that the error is about.
 func AppendHost(dst, src []byte) (_ []byte, at int, err error) {
 	base, i := len(dst), 0
 	if len(src) > 0 && src[0] == '[' {
@@ -166,9 +161,9 @@ func AppendHost(dst, src []byte) (_ []byte, at int, err error) {
 	return append(dst, src[i:]...), len(src), nil
 }
 
-// appendLiteral appends the IP-literal that src begins with and returns its
-// length in src, or 0 if it is not one. A zone follows "%25" and is escaped
-// (RFC 6874 §2), or follows "%" as people type it (§3); appended is "%" and the plain zone.
+// appendLiteral appends the IP-literal at the start of src and returns its length in src, or 0 if it is invalid. A
+// zone follows "%25" and is escaped (RFC 6874 §2), or follows a plain "%", as people type it (§3). It appends "%" and
+// the plain zone.
 func appendLiteral(dst, src []byte) (_ []byte, n int) {
 	end := bytes.IndexByte(src, ']')
 	if end < 0 {
@@ -195,7 +190,7 @@ func appendLiteral(dst, src []byte) (_ []byte, n int) {
 	return append(dst, ']'), end + 1
 }
 
-// validZone reports whether b names a network interface: unreserved characters only.
+// validZone reports whether b can name a network interface: it may contain only unreserved characters.
 func validZone(b []byte) bool {
 	for _, c := range b {
 		if targetClasses[c]&unreserved == 0 {
@@ -217,8 +212,7 @@ func validIPvFuture(b []byte) bool {
 	return ok && len(version) > 0 && len(address) > 0
 }
 
-// AppendSafeHost appends a host that AppendHost returned, as it may stand in a
-// URI: '%' and bytes above 0x7F escaped.
+// AppendSafeHost appends a host from AppendHost in the form that a URI allows: '%' and bytes above 0x7F are escaped.
 func AppendSafeHost(dst, host []byte) []byte {
 	for _, c := range host {
 		if c == '%' || c >= 0x80 {

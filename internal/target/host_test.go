@@ -21,7 +21,7 @@ func TestValidHost(t *testing.T) {
 		{"a.test:00080", "a.test", "00080"},
 		{"a.test:", "a.test", ""},
 		{"192.0.2.1:8080", "192.0.2.1", "8080"},
-		{"999.999.999.999", "999.999.999.999", ""}, // a name by RFC 3986 §3.2.2
+		{"999.999.999.999", "999.999.999.999", ""}, // a name according to RFC 3986 §3.2.2
 		{"[::]", "[::]", ""},
 		{"[::1]:8080", "[::1]", "8080"},
 		{"[2001:DB8::1]", "[2001:DB8::1]", ""},
@@ -43,7 +43,7 @@ func TestValidHostRefuses(t *testing.T) {
 		"", "a b", "h1.test/x", "user@h1.test", "user:pw@h1.test", "h1.test:abc", "h1.test:80:80", "h1.test:-1", "h1.test: 80",
 		"h1.test:65536", "h1.test:100000000000000000000", "h1.test#x", "h1.test?x", "http://h1.test", "h1.te\x00st", "h\u00e9.test", "h1.test\xff",
 		"h1^test", "h1|test", "{h1.test}", "h1.test\rx", "h1.test\n", "h1\ttest", `a"b`, "a<b>", `a\b`, "h1.test ", " h1.test",
-		// In the grammar, and of no use but to confuse:
+		// Allowed by the grammar, but only useful to confuse parsers:
 		"h1.test,evil.test", "h1%2etest", ".h1.test", "h1..test", ".", ":80", ":", "a!$&'()*+;=b", "[v1.x]",
 		// Addresses in brackets:
 		"[", "[]", "[::1", "::1", "[::1]x", "[::1]:x", "[h1.test]", "[192.0.2.1]", "[1:2:3:4:5:6:7:8:9]", "[1:2:3:4:5:6:7]", "[:::]",
@@ -98,7 +98,7 @@ func TestAppendHost(t *testing.T) {
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_~-]+(\.[A-Za-z0-9_~-]+)*\.?(:[0-9]*)?$`)
 
-// ValidHost is what net/netip says about addresses in brackets, and this grammar about names.
+// ValidHost agrees with net/netip about addresses in brackets, and with a simple grammar about names.
 func FuzzValidHost(f *testing.F) {
 	for _, s := range []string{"a.test:80", "[::1]:1", "[1::2:3.4.5.6]", "[1:2:3:4:5:6:7::]", "a..b", "1.2.3.4"} {
 		f.Add(s)

@@ -2,19 +2,18 @@ package target
 
 import "bytes"
 
-// AppendPath appends the path that an application should see for the path raw of a URI.
-// It begins with '/', has no dot segments and no empty segments, and is percent-decoded.
+// AppendPath appends the path that an application should see for the raw path of a URI. The result begins with '/',
+// has no dot segments and no empty segments, and is percent-decoded.
 //
-// Slashes are merged and dot segments removed on the raw bytes, with %2E read as a dot.
-// Only then are escapes decoded, and %2F is not: a slash that was sent as data does not
-// turn into a separator. docs/design/0002-paths.md says why. An escape that is not one
-// stays as it is.
+// Merging slashes and removing dot segments works on the raw bytes, with %2E read as a dot. Escapes are decoded
+// afterwards, except %2F, so a slash that was sent as data does not turn into a separator. docs/design/0002-paths.md
+// says why. Invalid escapes are kept.
 func AppendPath(dst, raw []byte) []byte {
 	base := len(dst)
 	return decodePath(appendClean(dst, raw, mergeSlashes), base)
 }
 
-// AppendWholePath is AppendPath without merging: an empty segment is a segment.
+// AppendWholePath is like AppendPath, but keeps empty segments.
 func AppendWholePath(dst, raw []byte) []byte {
 	base := len(dst)
 	return decodePath(appendClean(dst, raw, keepSlashes), base)
@@ -42,25 +41,25 @@ func decodePath(path []byte, base int) []byte {
 	return path[:w]
 }
 
-// AppendClean appends raw without its dot segments (RFC 3986 §5.2.4, with %2E
-// read as a dot) and with a '/' in front if it has none. Nothing else changes.
+// AppendClean appends raw without dot segments (RFC 3986 §5.2.4, with %2E read as a dot). It adds a leading '/' if
+// there is none. Nothing else changes.
 func AppendClean(dst, raw []byte) []byte { return appendClean(dst, raw, keepSlashes) }
 
-// AppendSent appends raw as a request has it: like AppendClean, but ".." also takes the
-// empty segments in front of the segment that it removes. AppendPath reads the result as
-// it reads raw, so a proxy cannot approve one path and send another.
+// AppendSent appends raw in the form for a request line. It is like AppendClean, but ".." also removes the empty
+// segments before the segment that it removes. AppendPath maps the result and raw to the same path, so a proxy cannot
+// approve one path and send another.
 func AppendSent(dst, raw []byte) []byte { return appendClean(dst, raw, sendSlashes) }
 
-// slashes says what becomes of the empty segments of a path.
+// slashes says how empty segments of a path are treated.
 type slashes uint8
 
 const (
-	keepSlashes  slashes = iota // they are segments like any other
-	sendSlashes                 // they stay, but ".." does not count them
-	mergeSlashes                // they go
+	keepSlashes  slashes = iota // they are ordinary segments
+	sendSlashes                 // they stay, but ".." skips them
+	mergeSlashes                // they are removed
 )
 
-// appendClean appends raw without its dot segments and with a '/' in front.
+// appendClean appends raw without dot segments and with a leading '/'.
 func appendClean(dst, raw []byte, how slashes) []byte {
 	base := len(dst)
 	if len(raw) > 0 && raw[0] == '/' {
@@ -92,7 +91,7 @@ func appendClean(dst, raw []byte, how slashes) []byte {
 	return dst
 }
 
-// withoutLast returns how long path is without its last segment.
+// withoutLast returns the length of path without its last segment.
 func withoutLast(path []byte, how slashes) int {
 	if how == sendSlashes {
 		path = bytes.TrimRight(path, "/")
@@ -100,8 +99,7 @@ func withoutLast(path []byte, how slashes) int {
 	return max(0, bytes.LastIndexByte(path, '/'))
 }
 
-// countDots returns 1 for the segment ".", 2 for "..", in either spelling, and
-// 0 for every other.
+// countDots returns 1 for the segment ".", 2 for "..", in either spelling, and 0 for every other segment.
 func countDots(segment []byte) int {
 	n := 0
 	for len(segment) > 0 {
@@ -120,8 +118,8 @@ func countDots(segment []byte) int {
 	return n
 }
 
-// AppendSafePath appends raw as it may stand in a request line: what RFC 3986
-// §3.3 allows in a path, and every well-formed escape, stays; everything else is escaped.
+// AppendSafePath appends raw in the form for a request line. It keeps the bytes that RFC 3986 §3.3 allows in a path
+// and well-formed escapes, and escapes all other bytes.
 func AppendSafePath(dst, raw []byte) []byte {
 	for i, c := range raw {
 		if c == '%' && isEscape(raw[i:]) || escapeClasses[c]&uint8(Path) != 0 {
@@ -133,8 +131,7 @@ func AppendSafePath(dst, raw []byte) []byte {
 	return dst
 }
 
-// AppendSafeQuery is AppendSafePath for a query or a fragment, in which more is
-// allowed and '%' may stand alone.
+// AppendSafeQuery is like AppendSafePath for a query or a fragment, which allow more bytes and a single '%'.
 func AppendSafeQuery(dst, raw []byte) []byte {
 	for _, c := range raw {
 		if targetClasses[c]&queryByte != 0 {
@@ -146,8 +143,8 @@ func AppendSafeQuery(dst, raw []byte) []byte {
 	return dst
 }
 
-// AppendVisible appends raw with only that escaped which would end the path in a
-// request line: blanks, control characters, '?' and '#'.
+// AppendVisible appends raw and escapes only bytes that would end the path in a request line: blanks, control
+// characters, '?' and '#'.
 func AppendVisible(dst, raw []byte) []byte {
 	for _, c := range raw {
 		if c > 0x20 && c != 0x7f && c != '?' && c != '#' {

@@ -70,7 +70,7 @@ func TestAppendPath(t *testing.T) {
 	}
 }
 
-// What is sent keeps its empty segments, and stands for the same path.
+// A path in a request keeps its empty segments and maps to the same decoded path.
 func TestAppendSent(t *testing.T) {
 	for _, tc := range []struct{ raw, want string }{
 		{"/a//b", "/a//b"},
@@ -144,7 +144,7 @@ func FuzzAppendPath(f *testing.F) {
 				t.Fatalf("%q: dot segment in %q", raw, got)
 			}
 		}
-		if !strings.Contains(raw, "%") { // path.Clean drops the last slash, too
+		if !strings.Contains(raw, "%") { // path.Clean also removes the last slash
 			if want := path.Clean("/" + raw); want != strings.TrimSuffix(got, "/") && want != got {
 				t.Fatalf("%q: got %q, path.Clean says %q", raw, got, want)
 			}

@@ -34,7 +34,7 @@ func buildEscapeClasses() (t [256]uint8) {
 	return t
 }
 
-// AppendEscape appends src with every byte that is not of the set escaped.
+// AppendEscape appends src and escapes every byte that is not in the set.
 func AppendEscape(dst, src []byte, set Set) []byte {
 	for _, c := range src {
 		if escapeClasses[c]&uint8(set) != 0 {
@@ -66,8 +66,8 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '%', digits[c>>4], digits[c&15])
 }
 
-// AppendUnescape appends src with its escapes decoded. A '%' that is not
-// followed by two hexadecimal digits stays. dst may be src[:0].
+// AppendUnescape appends src with its escapes decoded. A '%' without two hexadecimal digits after it is kept. dst may
+// be src[:0].
 func AppendUnescape(dst, src []byte) []byte {
 	for {
 		n := bytes.IndexByte(src, '%')
@@ -85,7 +85,7 @@ func AppendUnescape(dst, src []byte) []byte {
 	}
 }
 
-// AppendUnescapeArgument is AppendUnescape for a name or value of a query, in which '+' is a space.
+// AppendUnescapeArgument is like AppendUnescape for a name or value of a query, in which '+' means a space.
 func AppendUnescapeArgument(dst, src []byte) []byte {
 	n := 0
 	for n < len(src) && src[n] != '+' && src[n] != '%' {
@@ -120,13 +120,12 @@ func ValidEscapes(b []byte) bool {
 	}
 }
 
-// isEscape reports whether b, which begins with '%' or with anything, begins
-// with an escape.
+// isEscape reports whether b begins with an escape.
 func isEscape(b []byte) bool {
 	return len(b) > 2 && b[0] == '%' && ascii.IsHex(b[1]) && ascii.IsHex(b[2])
 }
 
-// unescape returns the byte that the escape at the start of b stands for.
+// unescape returns the byte that the escape at the start of b encodes.
 func unescape(b []byte) byte {
 	high, _ := ascii.Unhex(b[1])
 	low, _ := ascii.Unhex(b[2])

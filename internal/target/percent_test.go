@@ -39,7 +39,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// Each set lets through what its part of RFC 3986 allows, and decoding restores the rest.
+// Each set allows what its part of RFC 3986 allows, and decoding restores the escaped bytes.
 func TestEscape(t *testing.T) {
 	const unreservedBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 	const subDelims = "!$&'()*+,;="

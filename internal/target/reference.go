@@ -2,16 +2,15 @@ package target
 
 import "bytes"
 
-// Reference is a URI reference cut into its parts (RFC 3986 §4.1), nothing in them
-// checked or decoded. They are views of what was cut.
+// Reference is a URI reference split into its parts (RFC 3986 §4.1). Nothing is checked or decoded. The parts are
+// views of the input.
 type Reference struct {
 	Scheme, Authority, Path, Query, Fragment       []byte
 	HasScheme, HasAuthority, HasQuery, HasFragment bool
 }
 
-// SplitReference cuts b. As nobody writes "mailto:" where these references
-// come from but many write "host:80", a scheme counts only before "//". It may then be
-// empty, and whether it is a scheme is not checked.
+// SplitReference splits b. A scheme only counts if "//" follows, because references like "host:80" are common here
+// and ones like "mailto:" are not. The scheme may be empty, and its bytes are not checked.
 func SplitReference(b []byte) (r Reference) {
 	n := bytes.Index(b, []byte("//"))
 	if n < 0 || n > 0 && (b[n-1] != ':' || bytes.ContainsAny(b[:n], "/?#")) {
@@ -26,15 +25,15 @@ func SplitReference(b []byte) (r Reference) {
 	return r
 }
 
-// SplitPath cuts a reference that is known to begin with its path.
+// SplitPath splits a reference that begins with its path.
 func SplitPath(b []byte) (r Reference) {
 	b, r.Fragment, r.HasFragment = bytes.Cut(b, []byte("#"))
 	r.Path, r.Query, r.HasQuery = bytes.Cut(b, []byte("?"))
 	return r
 }
 
-// SplitUserinfo cuts the user information off an authority, at its last '@', and
-// reports whether it consists of what RFC 3986 §3.2.1 allows, and '@'.
+// SplitUserinfo splits an authority after the user information, at the last '@'. It reports whether the user
+// information consists of bytes that RFC 3986 §3.2.1 allows, and '@'.
 func SplitUserinfo(authority []byte) (username, password, host []byte, ok bool) {
 	at := bytes.LastIndexByte(authority, '@')
 	if at < 0 {

@@ -1,11 +1,11 @@
-// Package target reads request targets, authorities, paths and percent coding
-// (RFC 3986, RFC 9112 §3.2). It is functions over bytes: what it returns are
-// views of what it was given, and it does no I/O.
+// Package target parses request targets, authorities, paths and percent-encoding (RFC 3986, RFC 9112 §3.2). [Parse]
+// splits a request target, [ParseAuthority] a host and port, and [AppendPath] computes the path that an application
+// sees. All functions work on bytes, return views of their input or append to a buffer, and do no I/O.
 //
 //	target.go   the four forms of a request target
-//	host.go     uri-host [":" port], strictly for servers and as broadly as RFC 3986 for URIs
-//	path.go     dot segments, the decoded path and the path as it is sent
-//	percent.go  percent decoding and encoding
+//	host.go     uri-host [":" port], strict for servers and as broad as RFC 3986 for URIs
+//	path.go     dot segments, the decoded path and the path in a request
+//	percent.go  percent-decoding and encoding
 package target
 
 import (
@@ -25,7 +25,7 @@ const (
 	Asterisk              // *, only for OPTIONS
 )
 
-// What can be wrong with a target. A server answers each of them with 400.
+// Errors of targets. A server responds to each of them with 400.
 var (
 	ErrEmpty     = errors.New("request target is empty")
 	ErrForm      = errors.New("request target has a form its method does not allow")
@@ -36,25 +36,25 @@ var (
 	ErrAuthority = errors.New("request target has an invalid authority")
 )
 
-// Target is a request target cut into its parts. They are views of the bytes given to Parse.
+// Target is a request target split into its parts. The parts are views of the bytes given to Parse.
 type Target struct {
 	Scheme    []byte // as received; Absolute only
 	Authority []byte // host and port as received; Absolute and Authority only
-	Path      []byte // as received; empty for Authority and for an absolute form without path
-	Query     []byte // what follows the first '?', as received
+	Path      []byte // as received; empty for Authority, and for Absolute without a path
+	Query     []byte // everything after the first '?', as received
 	Form      Form
-	HasQuery  bool // tells "/a?" from "/a"
+	HasQuery  bool // distinguishes "/a?" from "/a"
 
-	// Plain is set if Path holds no escape, no empty segment and no segment that begins
-	// with a dot. AppendPath would return such a path as it is.
+	// Plain means that Path has no escape, no empty segment and no segment that begins with a dot. AppendPath returns
+	// such a path unchanged.
 	Plain bool
 }
 
-// Parse reads b as the target of a request with the given method (RFC 9112 §3.2).
+// Parse parses b as the target of a request with the given method (RFC 9112 §3.2).
 //
-// The path has to follow RFC 3986 §3.3, but for '[', ']' and '|', which browsers
-// leave bare; escapes in it have to be well-formed. The query is opaque: it may
-// hold any visible ASCII character but '"', '<', '>' and '#', and a '%' that escapes nothing.
+// The path must follow RFC 3986 §3.3, except that '[', ']' and '|' are allowed, because browsers do not escape them.
+// Its escapes must be well-formed. The query is opaque: it may contain any visible ASCII character except '"', '<',
+// '>' and '#', and a '%' does not have to start an escape.
 func Parse(method, b []byte) (t Target, err error) {
 	switch {
 	case len(b) == 0:
@@ -70,8 +70,8 @@ func Parse(method, b []byte) (t Target, err error) {
 	return parseAbsolute(b)
 }
 
-// Check returns what Parse would say about b, but only its form: for a server that
-// has to refuse a bad target before it knows whether anybody wants its parts.
+// Check returns the errors of Parse, and the form. A server uses it to refuse a bad target before it knows whether
+// its parts are needed.
 func Check(method, b []byte) (Form, error) {
 	if len(b) == 0 || b[0] != '/' || string(method) == "CONNECT" {
 		t, err := Parse(method, b)
@@ -84,10 +84,9 @@ func Check(method, b []byte) (Form, error) {
 	return Origin, err
 }
 
-// Usual returns where the target ends that begins at b[i], if it is a path without
-// escapes, perhaps with a query, of which Check has nothing to say but that it is of the
-// origin form: at the first byte that is not of it, or at len(b). Otherwise it returns 0.
-// It is for parsers, which look for that end anyway.
+// Usual finds the end of the target at b[i] if the target is in origin form and has the usual shape: a path without
+// escapes, perhaps with a query, that Check accepts. It returns the index of the first byte that does not belong to
+// the target, or len(b). For any other target it returns 0. It is for parsers, which need the end anyway.
 func Usual(b []byte, i int) int {
 	if i >= len(b) || b[i] != '/' {
 		return 0
@@ -110,7 +109,7 @@ func Usual(b []byte, i int) int {
 	}
 }
 
-// SplitUsual is Parse of a target that Usual has found.
+// SplitUsual is a fast Parse for a target that Usual has found.
 func SplitUsual(b []byte) (t Target) {
 	t.Path = b
 	if end := bytes.IndexByte(b, '?'); end >= 0 {
@@ -120,11 +119,11 @@ func SplitUsual(b []byte) (t Target) {
 	return t
 }
 
-// isClean reports whether no segment of the path begins with a dot, and none is empty.
+// isClean reports whether no segment of the path is empty or begins with a dot.
 //
-// It looks at eight bytes a step, of which the last is the first of the next step. The
-// subtraction marks slashes with the high bit of their byte. It borrows from the byte above
-// a slash, which marks a dot there, since '.' is '/'^1, and nothing else.
+// It processes eight bytes at a time; the last byte of a step is also the first of the next one. The subtraction
+// marks slashes with the high bit of their byte. It borrows from the byte above a slash, which also marks a dot there
+// ('.' is '/'^1), and no other byte.
 func isClean(path []byte) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -168,7 +167,7 @@ func parseAbsolute(b []byte) (t Target, err error) {
 	return t, err
 }
 
-// authorityEnd returns where the authority at the start of b ends: RFC 3986 §3.2.
+// authorityEnd returns the end of the authority at the start of b (RFC 3986 §3.2).
 func authorityEnd(b []byte) int {
 	for i, c := range b {
 		if c == '/' || c == '?' || c == '#' {
@@ -178,7 +177,7 @@ func authorityEnd(b []byte) int {
 	return len(b)
 }
 
-// parsePath reads b as path ["?" query].
+// parsePath parses b as path ["?" query].
 func (t *Target) parsePath(b []byte) error {
 	end, escapes, err := scanPath(b)
 	if err != nil {
@@ -193,7 +192,7 @@ func (t *Target) parsePath(b []byte) error {
 	return checkQuery(t.Query)
 }
 
-// scanPath returns where the path at the start of b ends: at len(b) or at a '?'.
+// scanPath returns the end of the path at the start of b, which is at a '?' or at len(b).
 func scanPath(b []byte) (end int, escapes bool, err error) {
 	end = run(b, pathByte)
 	for end < len(b) && b[end] == '%' {
@@ -217,7 +216,7 @@ func checkQuery(b []byte) error {
 	return nil
 }
 
-// run returns how many bytes at the start of b are of the class.
+// run returns how many bytes at the start of b belong to the class.
 func run(b []byte, class uint8) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -240,13 +239,13 @@ func badByte(c byte) error {
 	return ErrByte
 }
 
-// Classes of a byte in a target.
+// Classes of bytes in a target.
 const (
 	pathByte  uint8 = 1 << iota // pchar without '%', and '/', '[', ']', '|'
 	queryByte                   // VCHAR without '"', '<', '>', '#'
 	unreserved
 	subDelim
-	hostByte // what a name in a Host field is made of: RFC 3986's unreserved
+	hostByte // bytes of a name in a Host field: unreserved characters of RFC 3986
 )
 
 var targetClasses = buildTargetClasses()
@@ -273,7 +272,7 @@ func buildTargetClasses() (t [256]uint8) {
 	return t
 }
 
-// IsScheme reports whether b is a scheme by RFC 3986 §3.1.
+// IsScheme reports whether b is a scheme according to RFC 3986 §3.1.
 func IsScheme(b []byte) bool {
 	for i, c := range b {
 		letter := ascii.Lower(c)-'a' <= 'z'-'a'

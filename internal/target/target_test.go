@@ -117,7 +117,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// No control character, blank, DEL or byte above it passes, wherever it stands.
+// No control character, blank, DEL or byte above it is accepted, in any position.
 func TestParseRefusesBytes(t *testing.T) {
 	check := func(format string, allowed string) {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestParseRefusesBytes(t *testing.T) {
 	check("http://aXb/", alnum+"-._~/?") // not ':', for "b" is no port
 }
 
-// run takes eight bytes a step, so a byte that ends it is tried at every place of a step.
+// run processes eight bytes at a time, so the byte that ends it is tested in every position.
 func TestRun(t *testing.T) {
 	for c := range 256 {
 		for length := range 20 {
@@ -154,7 +154,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// isClean takes seven bytes a step, so each pair is tried at every place of a step.
+// isClean processes seven bytes at a time, so each pair is tested in every position.
 func TestIsClean(t *testing.T) {
 	for a := range 256 {
 		for b := range 256 {
@@ -203,7 +203,7 @@ func TestParseDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// What both accept, net/url reads alike.
+// If both accept a target, net/url parses it in the same way.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"/a/b?c", "http://a.test:80/%2f", "//a/b", "*", "/a/../b?%zz", "http://[::1]", "/%"} {
 		f.Add(s)
@@ -226,7 +226,7 @@ func FuzzParse(f *testing.F) {
 			}
 			path := u.EscapedPath()
 			if got.Form == Origin && strings.HasPrefix(s, "//") {
-				continue // net/url takes the authority of a relative reference out
+				continue // net/url extracts the authority of a relative reference
 			}
 			unescaped, _ := url.PathUnescape(string(got.Path))
 			if u.Path != unescaped || u.RawQuery != string(got.Query) || u.Host != string(got.Authority) ||
@@ -237,7 +237,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What Usual finds is what Check accepts, and as long as it can be.
+// Usual finds targets that Check accepts, and finds the longest possible target.
 func checkUsual(t *testing.T, b []byte) {
 	t.Helper()
 	const before = "GET "

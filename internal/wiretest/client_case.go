@@ -6,56 +6,55 @@ import (
 	"strings"
 )
 
-// ClientCase is what a client has to make of certain bytes: a server answers the
-// request for /first with them, and the request for /second, if it gets that far,
-// with the word "second".
+// ClientCase describes the bytes that a server sends to a client and what the client must make of them. The server
+// responds to the request for /first with these bytes, and to the request for /second with the word "second".
 type ClientCase struct {
 	ID    string
 	Area  string
 	RFC   string
-	Level string // as in Case
+	Level string // one of the levels of Case.Level
 
 	Method      string
 	ReqHeaders  []Pair `json:"req_headers"`
 	ReqBodyLen  int    `json:"req_body_len"`
-	ServerReads string `json:"server_reads"` // head-then-drain: it answers before it reads the body
+	ServerReads string `json:"server_reads"` // head-then-drain: respond before reading the body
 
 	Raw       []byte `json:"raw_b64"`
 	RawParts  []Part `json:"raw_parts"`
-	WriteSize int    `json:"write_size"` // octets per write; 0 is all
-	Then      string // what the server does then: close, keep or reset
-	DelayMS   int    `json:"delay_ms"` // before it does that, or sends Late
-	Late      []byte `json:"late_b64"` // for a connection that is idle by now
+	WriteSize int    `json:"write_size"` // bytes per write; 0 sends everything in one write
+	Then      string // what the server does after the response: close, keep or reset
+	DelayMS   int    `json:"delay_ms"` // delay before Then is done and before Late is sent
+	Late      []byte `json:"late_b64"` // bytes sent when the connection is already idle
 
-	SecondDelayMS *int `json:"second_delay_ms"` // before the client asks for /second; once the server is done if nil
-	Repeat        int  // how often to play the case; 0 is once
+	SecondDelayMS *int `json:"second_delay_ms"` // delay before the client requests /second; if nil, it waits for the server to finish
+	Repeat        int  // how often to play the case; 0 means once
 
 	Expect ClientExpect
 }
 
-// ClientExpect is what must come of it.
+// ClientExpect describes the result that the client must report.
 type ClientExpect struct {
-	Kind   string // ok, error, or either: both are allowed, and if ok the rest must hold
-	Prefer string // the safer choice where Kind is either
+	Kind   string // ok, error, or either; if an either case succeeds, the other fields must match
+	Prefer string // the safer choice if Kind is either
 	Note   string
 
 	Status  int
 	Body    *string
 	BodyLen int   `json:"body_len"`
-	Reuse   *bool // whether /second must travel on the connection of /first, or must not
+	Reuse   *bool // whether /second must use the connection of /first (true) or a new one (false)
 
 	Headers        []Pair
-	HeadersWS      []Pair         `json:"headers_ws"` // after runs of blanks are made one
+	HeadersWS      []Pair         `json:"headers_ws"` // values with runs of blanks collapsed to one space
 	HeadersJoined  []Pair         `json:"headers_joined"`
 	HeadersCount   []CountOfField `json:"headers_count"`
 	HeadersAbsent  []string       `json:"headers_absent"`
-	TrailersIfHeld []Pair         `json:"trailers_if_supported"` // for a client that shows trailers
+	TrailersIfHeld []Pair         `json:"trailers_if_supported"` // only checked if the client exposes trailers
 
-	NeverBody string `json:"never_body"` // of either answer
-	SecondOK  bool   `json:"second_ok"`  // /second must be answered, if need be on another connection
+	NeverBody string `json:"never_body"` // text that neither response may contain
+	SecondOK  bool   `json:"second_ok"`  // /second must succeed, on another connection if necessary
 }
 
-// CountOfField is how many lines of a field there are.
+// CountOfField is the expected number of lines of a field.
 type CountOfField struct {
 	Name string
 	N    int
@@ -67,13 +66,13 @@ func (c *CountOfField) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Bytes returns the whole answer to /first.
+// Bytes returns the whole response to /first.
 func (c *ClientCase) Bytes() []byte { return join(c.Raw, c.RawParts) }
 
-// LoadClient reads a file of client cases, one JSON object a line.
+// LoadClient reads a file of client cases with one JSON object per line.
 func LoadClient(path string) ([]ClientCase, error) { return loadLines[ClientCase](path) }
 
-// Call is a request that a client under test is told to make.
+// Call is a request that the client under test has to send.
 type Call struct {
 	Method string
 	Path   string
@@ -81,16 +80,16 @@ type Call struct {
 	Body   []byte
 }
 
-// Result is what a client under test has got. A body that could not be read to its
-// end is an error of the call instead.
+// Result is the response that the client under test received. If the client could not read the whole body, its call
+// returns an error instead.
 type Result struct {
 	Status   int
 	Fields   []Field
 	Body     []byte
-	Trailers []Field // nil where the client does not show them
+	Trailers []Field // nil if the client does not expose trailers
 }
 
-// check compares what came of /first with what had to.
+// check compares the result of /first with the expected one.
 func (x *ClientExpect) check(r *Result, err error, strict bool) (failures []string) {
 	fail := func(format string, args ...any) { failures = append(failures, fmt.Sprintf(format, args...)) }
 	switch {
@@ -111,7 +110,7 @@ func (x *ClientExpect) check(r *Result, err error, strict bool) (failures []stri
 		fail("body %.40q, want %.40q", r.Body, *x.Body)
 	}
 	if x.BodyLen > 0 && len(r.Body) != x.BodyLen {
-		fail("body of %d octets, want %d", len(r.Body), x.BodyLen)
+		fail("body of %d bytes, want %d", len(r.Body), x.BodyLen)
 	}
 	if x.NeverBody != "" && strings.Contains(string(r.Body), x.NeverBody) {
 		fail("DESYNC: body %.40q", r.Body)

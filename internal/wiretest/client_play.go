@@ -13,25 +13,24 @@ import (
 	"time"
 )
 
-// How long a played client case waits.
+// How long PlayClient waits.
 const (
 	clientPatience = 10 * time.Second      // for the client to return
-	settleTime     = 10 * time.Millisecond // for what the server did to reach the client
+	settleTime     = 10 * time.Millisecond // for the server's last action to reach the client
 )
 
-// Fetch makes a client under test send a request, and returns what it got.
+// Fetch makes a client under test send a request and returns the client's result.
 type Fetch func(ctx context.Context, c *Call) (*Result, error)
 
-// Subject makes a client under test. All its connections come from dial, and stop
-// closes those that it keeps.
+// Subject creates a client under test, which opens all its connections with dial. stop closes the connections that
+// the client keeps.
 type Subject func(dial func() (net.Conn, error)) (fetch Fetch, stop func())
 
-// Network makes connections that serve is called with the other ends of, each on its
-// own goroutine. stop waits until all of these have returned, for which the clients'
-// ends have to be closed.
+// Network creates pairs of connected ends. dial returns one end; serve is called with the other one on its own
+// goroutine. stop waits until every serve call has returned, so close the clients' ends first.
 type Network func(serve func(net.Conn)) (dial func() (net.Conn, error), stop func())
 
-// Memory is a Network of [Pipe]s.
+// Memory is a Network whose connections are [Pipe]s.
 func Memory(serve func(net.Conn)) (dial func() (net.Conn, error), stop func()) {
 	var group sync.WaitGroup
 	dial = func() (net.Conn, error) {
@@ -42,7 +41,7 @@ func Memory(serve func(net.Conn)) (dial func() (net.Conn, error), stop func()) {
 	return dial, group.Wait
 }
 
-// Loopback is a Network of TCP connections.
+// Loopback is a Network whose connections are TCP connections over the loopback interface.
 func Loopback(serve func(net.Conn)) (dial func() (net.Conn, error), stop func()) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -65,8 +64,8 @@ func Loopback(serve func(net.Conn)) (dial func() (net.Conn, error), stop func())
 	}
 }
 
-// PlayClient has a new client under test go through one case and returns what was
-// wrong, if anything. strict also asks for the safer choice where the RFC allows two.
+// PlayClient plays one case against a new client under test and returns the failures. strict also requires the safer
+// choice where the RFC allows two.
 func PlayClient(ctx context.Context, network Network, subject Subject, c *ClientCase, strict bool) (failures []string) {
 	for range max(1, c.Repeat) {
 		failures = playClient(ctx, network, subject, c, strict)
@@ -77,8 +76,7 @@ func PlayClient(ctx context.Context, network Network, subject Subject, c *Client
 	return failures
 }
 
-// PlayClients plays the cases, jobs at a time. The result has the failures by the id
-// of the case.
+// PlayClients plays the cases, at most jobs at a time. The result maps the id of each failed case to its failures.
 func PlayClients(ctx context.Context, network Network, subject Subject, cases []ClientCase, strict bool, jobs int) map[string][]string {
 	return playEach(cases, jobs, func(c *ClientCase) (string, []string) {
 		return c.ID, PlayClient(ctx, network, subject, c, strict)
@@ -102,7 +100,7 @@ func playClient(ctx context.Context, network Network, subject Subject, c *Client
 	return append(failures, s.failures...)
 }
 
-// errHang and errPanic are what fetchSafely returns for a client that does that.
+// fetchSafely returns errHang or errPanic if the client under test hangs or panics.
 var (
 	errHang  = errors.New("the client hangs")
 	errPanic = errors.New("the client panics")
@@ -131,8 +129,8 @@ func fetchSafely(ctx context.Context, fetch Fetch, c *Call) (r *Result, err erro
 	}
 }
 
-// timeliness says what is wrong with an error of any case: a client that waits for its
-// timeout has not understood that there is nothing to wait for.
+// timeliness refuses timeouts, regardless of the case. A client that runs into its timeout failed to notice that
+// nothing more will arrive.
 func timeliness(err error) []string {
 	var ne net.Error
 	if errors.Is(err, errHang) || errors.Is(err, errPanic) || errors.As(err, &ne) && ne.Timeout() || errors.Is(err, context.DeadlineExceeded) {
@@ -141,19 +139,19 @@ func timeliness(err error) []string {
 	return nil
 }
 
-// secondAnswer is what /second is answered with.
+// secondAnswer is the response to /second.
 const secondAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond"
 
-// scripted is the server of one case.
+// scripted is the server that plays one case.
 type scripted struct {
 	*ClientCase
-	done chan struct{} // closed when the answer to /first is out, and what follows it
+	done chan struct{} // closed when the response to /first and everything after it was sent
 
 	mu       sync.Mutex
 	conns    int
-	firsts   int // how often /first was asked for
-	first    int // the connection that it came on
-	second   int // the connection that /second came on
+	firsts   int // number of requests for /first
+	first    int // connection that /first arrived on
+	second   int // connection that /second arrived on
 	failures []string
 }
 
@@ -184,7 +182,7 @@ func (s *scripted) note(err error) {
 	}
 }
 
-// answer reports whether the connection goes on.
+// answer responds to one request and reports whether the connection stays open.
 func (s *scripted) answer(c net.Conn, id int, q *Incoming, requests *Requests) bool {
 	if !strings.HasSuffix(q.Target, "/first") {
 		s.mu.Lock()
@@ -225,8 +223,7 @@ func (s *scripted) write(c net.Conn) bool {
 	return true
 }
 
-// then does what the case says to follow the answer, and reports whether the
-// connection goes on.
+// then does what the case wants after the response, and reports whether the connection stays open.
 func (s *scripted) then(c net.Conn) bool {
 	time.Sleep(time.Duration(s.DelayMS) * time.Millisecond)
 	if _, err := c.Write(s.Late); err != nil {
@@ -241,7 +238,7 @@ func (s *scripted) then(c net.Conn) bool {
 	return s.Then == "keep"
 }
 
-// Reset makes the peer of c lose what was under way, where c can do that.
+// Reset resets c, so its peer loses the bytes in flight, if the type of c supports a reset.
 func Reset(c net.Conn) {
 	switch c := c.(type) {
 	case *net.TCPConn:
@@ -254,7 +251,7 @@ func Reset(c net.Conn) {
 	}
 }
 
-// awaitSecond waits until it is time for the second request.
+// awaitSecond waits until the client should send the second request.
 func (s *scripted) awaitSecond(ctx context.Context) {
 	if s.SecondDelayMS != nil {
 		time.Sleep(time.Duration(*s.SecondDelayMS) * time.Millisecond)
@@ -276,9 +273,8 @@ func (s *scripted) awaitSecond(ctx context.Context) {
 	}
 }
 
-// checkSecond looks at what came of /second, which a server answers that is as good as
-// any, so a client has no reason to fail unless it is on the connection of /first. One
-// on which /first has failed must not carry it.
+// checkSecond checks the result of /second. The response to /second is valid, so the client may only fail if it sent
+// the request on the connection of /first. If /first failed, /second must not reuse its connection.
 func (s *scripted) checkSecond(r *Result, err error, failed bool) (failures []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

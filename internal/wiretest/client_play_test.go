@@ -52,8 +52,8 @@ func fieldsOf(h http.Header) (fields []Field) {
 	return fields
 }
 
-// TestPlayClientsNetHTTP shows that a client that is right in nearly everything is
-// found to be, and what it is known to do otherwise.
+// TestPlayClientsNetHTTP shows that net/http's client passes nearly all cases, and lists the cases in which it is
+// known to differ.
 func TestPlayClientsNetHTTP(t *testing.T) {
 	cases, err := LoadClient("../../testdata/cases/h1-client-public.jsonl")
 	if err != nil {
@@ -62,11 +62,11 @@ func TestPlayClientsNetHTTP(t *testing.T) {
 	if len(cases) != 159 {
 		t.Fatalf("%d cases, want 159", len(cases))
 	}
-	// net/http notices on another goroutine that an idle connection is spoilt. It may be too late
-	// for the second request, and is for one that is sent at once on a busy machine.
+	// net/http notices on another goroutine that an idle connection is broken. That may be too late for the second
+	// request, and on a busy machine is too late for a request that is sent at once.
 	cases = slices.DeleteFunc(cases, func(c ClientCase) bool { return len(c.Late) > 0 || c.SecondDelayMS != nil })
 	known := []string{"st-ver-20", "te-cl-reuse"}
-	log.SetOutput(io.Discard) // where it complains of what it did not ask for
+	log.SetOutput(io.Discard) // net/http logs unsolicited responses
 	defer log.SetOutput(os.Stderr)
 	failures := PlayClients(t.Context(), Loopback, netHTTP, cases, false, 32)
 	for id, f := range failures {
@@ -81,7 +81,7 @@ func TestPlayClientsNetHTTP(t *testing.T) {
 	}
 }
 
-// TestPlayClientFinds shows that the runner sees what is wrong with a client.
+// TestPlayClientFinds shows that the player notices the mistakes of a client.
 func TestPlayClientFinds(t *testing.T) {
 	hello, yes, no := "hello", true, false
 	good := "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nA: b\r\nA: c\r\n\r\nhello"
@@ -96,7 +96,7 @@ func TestPlayClientFinds(t *testing.T) {
 		name    string
 		subject Subject
 		c       ClientCase
-		want    string // what the failure contains; nothing for none
+		want    string // part of the failure; empty if there must be none
 	}{
 		{"all is well", netHTTP, ok(ClientExpect{Body: &hello, BodyLen: 5, Reuse: &yes, Headers: []Pair{{"A", "b"}}, HeadersWS: []Pair{{"A", "c"}},
 			HeadersJoined: []Pair{{"A", "b, c"}}, HeadersCount: []CountOfField{{"A", 2}}, HeadersAbsent: []string{"B"}, SecondOK: true}), ""},
@@ -132,7 +132,7 @@ func panicking(func() (net.Conn, error)) (Fetch, func()) {
 	return func(context.Context, *Call) (*Result, error) { panic("oops") }, func() {}
 }
 
-// careless is a client that writes what it is given and takes what it gets.
+// careless is a client that sends and accepts anything.
 func careless(dial func() (net.Conn, error)) (Fetch, func()) {
 	c, err := dial()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Conversation is the client's side of one connection to a server under test. Its
-// Want methods end the test when they do not get what they want, naming what came.
-// It is for one goroutine: the one that runs the test.
+// Conversation is the client's side of one connection to a server under test. Its Want methods fail the test if
+// something else arrived, and report what arrived. A Conversation must only be used by the goroutine that runs the
+// test.
 type Conversation struct {
-	// Patience is how long a Want method waits: 5 s unless set. In a synctest bubble
-	// it is virtual, so a test of a longer timeout can be patient at no cost.
+	// Patience limits how long a Want method waits; the default is 5 s. In a synctest bubble this time is virtual, so
+	// testing a longer timeout costs nothing.
 	Patience time.Duration
 
 	t       testing.TB
 	conn    *Conn
-	buf     []byte // what arrived and was not yet wanted
+	buf     []byte // bytes that arrived and were not consumed yet
 	eof     bool
 	rst     bool
 	last    *Response
@@ -30,9 +30,8 @@ type Conversation struct {
 	served  chan error
 }
 
-// Start serves one end of a new connection with serve, on its own goroutine, and
-// talks to it over the other. When the test ends the connection is closed, and serve
-// must return within Patience.
+// Start calls serve with one end of a new connection, on its own goroutine, and returns a Conversation over the other
+// end. When the test ends, Start closes the connection, and serve must return within Patience.
 func Start(t testing.TB, serve func(net.Conn) error) *Conversation {
 	t.Helper()
 	client, server := Pipe()
@@ -53,18 +52,18 @@ func (c *Conversation) end() {
 	}
 }
 
-// Conn is the client's end, for what a Conversation has no word for.
+// Conn returns the client's end, for actions that Conversation has no method for.
 func (c *Conversation) Conn() *Conn { return c.conn }
 
-// Send writes the parts in one piece: what is pipelined is there when the server reads, and none of it finds the
-// connection closed by a server that needs no more than the first. A server that has closed before does not make it
-// fail; the Want that follows will tell.
+// Send writes all parts in a single write. Pipelined requests are therefore complete when the server reads, and a
+// server that closes after the first one cannot make a later write fail. Send ignores write errors; the next Want
+// reports that the server closed.
 func (c *Conversation) Send(parts ...string) *Conversation {
 	_, _ = c.conn.Write([]byte(strings.Join(parts, "")))
 	return c
 }
 
-// SendSlowly writes s octet by octet, with a pause before each.
+// SendSlowly sends s byte by byte, with a pause before each byte.
 func (c *Conversation) SendSlowly(s string, pause time.Duration) *Conversation {
 	for i := range len(s) {
 		time.Sleep(pause)
@@ -73,7 +72,7 @@ func (c *Conversation) SendSlowly(s string, pause time.Duration) *Conversation {
 	return c
 }
 
-// Pause lets time pass.
+// Pause sleeps for d.
 func (c *Conversation) Pause(d time.Duration) *Conversation {
 	time.Sleep(d)
 	return c
@@ -85,27 +84,26 @@ func (c *Conversation) CloseWrite() *Conversation {
 	return c
 }
 
-// Await waits until the server has read everything that was sent and waits for more.
+// Await waits until the server has read everything that was sent and blocks for more.
 func (c *Conversation) Await() *Conversation {
 	c.t.Helper()
 	if !c.conn.AwaitPeer(c.Patience) {
-		c.t.Fatalf("server does not read: %d octets wait", c.conn.out.pending())
+		c.t.Fatalf("server does not read: %d bytes are unread", c.conn.out.pending())
 	}
 	return c
 }
 
-// Elapsed is the time since Start.
+// Elapsed returns the time since Start.
 func (c *Conversation) Elapsed() time.Duration { return time.Since(c.started) }
 
-// Want reads the next response, which must be final and have that status. It is
-// read as the answer to a GET; see [Conversation.WantTo].
+// Want reads the next response, which must be final and have this status. It parses the response as one to a GET; for
+// other methods see [Conversation.WantTo].
 func (c *Conversation) Want(status int) *Response {
 	c.t.Helper()
 	return c.WantTo("GET", status)
 }
 
-// WantTo is Want for the answer to a request with another method: those to HEAD
-// and CONNECT are framed differently.
+// WantTo is like Want for another request method. Responses to HEAD and CONNECT are framed differently.
 func (c *Conversation) WantTo(method string, status int) *Response {
 	c.t.Helper()
 	r := c.Next(method)
@@ -115,7 +113,7 @@ func (c *Conversation) WantTo(method string, status int) *Response {
 	return r
 }
 
-// WantBody compares the body of the response that was read last.
+// WantBody compares the body of the last response with want.
 func (c *Conversation) WantBody(want string) *Conversation {
 	c.t.Helper()
 	if got := string(c.last.Body); got != want {
@@ -124,7 +122,7 @@ func (c *Conversation) WantBody(want string) *Conversation {
 	return c
 }
 
-// WantField wants the last response to have the field, with just these values.
+// WantField checks that the last response has exactly these values for the field.
 func (c *Conversation) WantField(name string, want ...string) *Conversation {
 	c.t.Helper()
 	if got := c.last.Values(name); !slices.Equal(got, want) {
@@ -133,34 +131,34 @@ func (c *Conversation) WantField(name string, want ...string) *Conversation {
 	return c
 }
 
-// WantEOF wants the server to close, with nothing sent before that and without a reset.
+// WantEOF waits for the server to close the connection. The server must not send anything before, nor reset it.
 func (c *Conversation) WantEOF() *Conversation {
 	c.t.Helper()
 	for c.fill() {
 	}
 	switch {
 	case len(c.buf) > 0:
-		c.t.Fatalf("%.80q, want the end of the connection", c.buf)
+		c.t.Fatalf("%.80q, want the connection closed", c.buf)
 	case c.rst:
-		c.t.Fatalf("connection was reset, want an orderly end")
+		c.t.Fatalf("connection was reset, want it closed without a reset")
 	case !c.eof:
-		c.t.Fatalf("connection still open after %v, want its end", c.Patience)
+		c.t.Fatalf("connection still open after %v, want it closed", c.Patience)
 	}
 	return c
 }
 
-// WantEnd is WantEOF that takes a reset as well.
+// WantEnd is like WantEOF but also accepts a reset.
 func (c *Conversation) WantEnd() *Conversation {
 	c.t.Helper()
 	for c.fill() {
 	}
 	if len(c.buf) > 0 || !c.eof {
-		c.t.Fatalf("%.80q and the connection %s, want its end", c.buf, c.state())
+		c.t.Fatalf("%.80q and the connection %s, want it closed", c.buf, c.state())
 	}
 	return c
 }
 
-// WantSilence wants the connection to stay open, and nothing to arrive on it, for d.
+// WantSilence checks that for d the connection stays open and nothing arrives.
 func (c *Conversation) WantSilence(d time.Duration) *Conversation {
 	c.t.Helper()
 	patience := c.Patience
@@ -173,7 +171,7 @@ func (c *Conversation) WantSilence(d time.Duration) *Conversation {
 	return c
 }
 
-// WantAfter checks that the time since Start is d, or at most slack more.
+// WantAfter checks that the time since Start is between d and d+slack.
 func (c *Conversation) WantAfter(d, slack time.Duration) *Conversation {
 	c.t.Helper()
 	if e := c.Elapsed(); e < d || e > d+slack {
@@ -182,7 +180,7 @@ func (c *Conversation) WantAfter(d, slack time.Duration) *Conversation {
 	return c
 }
 
-// Next reads the next response, interim or final, as the answer to that method.
+// Next reads the next response, interim or final, to a request with this method.
 func (c *Conversation) Next(method string) *Response {
 	c.t.Helper()
 	for {
@@ -200,7 +198,7 @@ func (c *Conversation) Next(method string) *Response {
 	}
 }
 
-// fill reads once and reports whether it is worth while to look at buf and eof again.
+// fill reads once and reports whether buf or eof may have changed.
 func (c *Conversation) fill() bool {
 	if c.eof {
 		return false
@@ -231,10 +229,10 @@ func (s *stream) pending() int {
 	return len(s.buf)
 }
 
-// Get is the shortest request for a path, with more field lines if given.
+// Get returns the shortest request for path, plus the given field lines.
 func Get(path string, lines ...string) string { return Request("GET", path, lines...) }
 
-// Request is a request without a body: further field lines follow a Host.
+// Request returns a request without a body. Its field lines are Host and then lines.
 func Request(method, target string, lines ...string) string {
 	lines = append([]string{method + " " + target + " HTTP/1.1", "Host: test"}, lines...)
 	return strings.Join(lines, "\r\n") + "\r\n\r\n"

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// serveHTTP answers the requests on one connection by means of net/http's reader.
+// serveHTTP serves the requests on one connection with net/http's reader.
 func serveHTTP(c net.Conn) error {
 	defer c.Close()
 	r := bufio.NewReader(c)
@@ -53,7 +53,7 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// What is pipelined arrives together, however busy the machine is.
+// Pipelined requests arrive together, however busy the machine is.
 func TestSendIsOnePiece(t *testing.T) {
 	var arrivals atomic.Int32
 	watched, done := make(chan struct{}), make(chan struct{})
@@ -111,7 +111,7 @@ func TestFault(t *testing.T) {
 			}
 			out, _ := io.ReadAll(client)
 			if r, _, err := Parse(out, "GET", true); kind == FaultOctet && (err != nil || r == nil || r.Status != 200) {
-				t.Errorf("octet at %d: %q, %v", at, out, err)
+				t.Errorf("byte at %d: %q, %v", at, out, err)
 			}
 		}
 	}

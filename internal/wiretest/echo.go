@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Echo is the JSON with which the server under test answers a request. Octets from
-// 0x80 stand as the code point of the same value.
+// Echo is the JSON body with which the server under test responds to a request. A byte from 0x80 is represented by
+// the code point of the same value.
 type Echo struct {
 	Method  string `json:"method"`
-	URI     string `json:"uri"`  // the request target as it was received
+	URI     string `json:"uri"`  // the request target as received
 	Path    string `json:"path"` // percent-decoded
-	Host    string `json:"host"` // the target's in absolute-form
+	Host    string `json:"host"` // the authority, if the target has absolute-form
 	Headers []Pair `json:"headers"`
 	Body    []byte `json:"body_b64"`
 }
 
-// Latin1 maps each octet of b to the code point of the same value.
+// Latin1 maps each byte of b to the code point of the same value.
 func Latin1(b []byte) string {
 	runes := make([]rune, len(b))
 	for i, c := range b {
@@ -29,7 +29,7 @@ func Latin1(b []byte) string {
 	return string(runes)
 }
 
-// ParseEcho reads an Echo; nil means that b is none.
+// ParseEcho decodes an Echo. It returns nil if b does not contain one.
 func ParseEcho(b []byte) *Echo {
 	var e Echo
 	if json.Unmarshal(b, &e) != nil || e.Path == "" && !strings.Contains(string(b), `"path"`) {
@@ -38,7 +38,7 @@ func ParseEcho(b []byte) *Echo {
 	return &e
 }
 
-// checkContent compares what the responses say. p.mu is held.
+// checkContent checks the contents of the responses. The caller holds p.mu.
 func (p *player) checkContent() {
 	x := &p.Expect
 	for _, r := range p.finals {
@@ -71,7 +71,7 @@ func (p *player) checkContent() {
 	}
 }
 
-// checkMessage checks the first response without regard to the echo in it.
+// checkMessage checks the first response, apart from its echo.
 func (p *player) checkMessage(r *Response) {
 	x := &p.Expect
 	absent := x.HeadersAbsentOut
@@ -116,7 +116,7 @@ func (p *player) checkPaths() {
 	}
 }
 
-// checkEcho compares what the handler saw with what it should have seen.
+// checkEcho compares what the handler saw with the expected values.
 func (p *player) checkEcho(e *Echo) {
 	if e == nil {
 		p.fail("response body is no echo")
@@ -131,7 +131,7 @@ func (p *player) checkEcho(e *Echo) {
 		p.fail("body seen %.40q, want %.40q", e.Body, *x.BodySeen)
 	}
 	if sum := sha256.Sum256(e.Body); x.BodySHA256 != "" && hex.EncodeToString(sum[:]) != x.BodySHA256 {
-		p.fail("body of %d octets differs, want %d", len(e.Body), x.BodyLen)
+		p.fail("body of %d bytes differs, want %d", len(e.Body), x.BodyLen)
 	}
 	p.checkFields(e)
 }
@@ -180,7 +180,7 @@ func (p *player) checkFields(e *Echo) {
 	}
 }
 
-// oneBlank makes each run of blanks one space and trims the ends.
+// oneBlank collapses each run of blanks to one space and trims both ends.
 func oneBlank(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' }), " ")
 }

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// kernelQueue is an epoll instance of a [Kernel], with a bell. It is guarded by the
-// kernel's lock.
+// kernelQueue is an epoll instance of a [Kernel], with a bell. The kernel's lock guards it.
 type kernelQueue struct {
 	change  sync.Cond
-	ready   []*interest // what happened to these was not looked at yet
+	ready   []*interest // files with events that were not examined yet
 	waiters int
 	rung    bool
 }
 
-// interest is a file in a queue.
+// interest is a file's registration in a queue.
 type interest struct {
 	q      *kernelQueue
 	f      *kernelFile
@@ -36,7 +35,7 @@ func (k *Kernel) EpollCreate() (int, error) {
 	return k.open(&kernelFile{queue: q}), nil
 }
 
-// EpollCtl puts fd into a queue, changes what it is there for, or takes it out.
+// EpollCtl adds fd to a queue, changes its events or removes it.
 func (k *Kernel) EpollCtl(ep, op, fd int, event *syscall.EpollEvent) error {
 	k.step("epoll_ctl", fd)
 	defer k.step("after epoll_ctl", fd)
@@ -48,7 +47,7 @@ func (k *Kernel) EpollCtl(ep, op, fd int, event *syscall.EpollEvent) error {
 	f, err := k.epollCtl(ep, op, fd, *event)
 	if err == nil && f.conn != nil && op == syscall.EPOLL_CTL_ADD {
 		f.conn.Watch(func() { k.happened(f) })
-		k.happened(f) // it may have before
+		k.happened(f) // events may have happened before the registration
 	}
 	return err
 }
@@ -80,7 +79,7 @@ func (k *Kernel) epollCtl(ep, op, fd int, event syscall.EpollEvent) (*kernelFile
 	return f, nil
 }
 
-// happened is told that something happened to a connection.
+// happened is called when the state of a connection changed.
 func (k *Kernel) happened(f *kernelFile) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,8 +88,7 @@ func (k *Kernel) happened(f *kernelFile) {
 	}
 }
 
-// wakeOne is told of a new connection in a listener's queue. As with EPOLLEXCLUSIVE no more
-// than one of those who wait is woken.
+// wakeOne is called when a connection entered a listener's queue. It wakes at most one waiter, like EPOLLEXCLUSIVE.
 func (f *kernelFile) wakeOne() {
 	for _, i := range f.interest {
 		if i.queue(); i.q.waiters > 0 {
@@ -99,7 +97,7 @@ func (f *kernelFile) wakeOne() {
 	}
 }
 
-// queue has the file looked at by who waits for events next.
+// queue makes the next call of EpollWait examine the file.
 func (i *interest) queue() {
 	if !i.queued && !i.gone {
 		i.queued = true
@@ -108,7 +106,7 @@ func (i *interest) queue() {
 	i.q.change.Broadcast()
 }
 
-// Ring ends a wait, the next one if there is none.
+// Ring ends the current EpollWait, or the next one if none is running.
 func (k *Kernel) Ring(ep int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,7 +116,7 @@ func (k *Kernel) Ring(ep int) {
 	}
 }
 
-// EpollWait waits for events, see [poll.Kernel].
+// EpollWait waits for events. See [poll.Kernel].
 func (k *Kernel) EpollWait(ep int, events []syscall.EpollEvent, timeout time.Duration) int {
 	k.step("epoll_wait", ep)
 	defer k.step("after epoll_wait", ep)
@@ -141,7 +139,7 @@ func (k *Kernel) EpollWait(ep int, events []syscall.EpollEvent, timeout time.Dur
 	}
 }
 
-// await waits until something happens, and reports false when the wait is over instead.
+// await waits for an event. It reports false if the timeout or the bell ended the wait.
 func (k *Kernel) await(q *kernelQueue, timeout time.Duration, end time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,8 +155,7 @@ func (k *Kernel) await(q *kernelQueue, timeout time.Duration, end time.Time) boo
 	return true
 }
 
-// collect moves what is ready to events. Files that are not edge-triggered are looked at
-// again next time.
+// collect moves ready files to events. Files that are not edge-triggered are examined again next time.
 func (k *Kernel) collect(q *kernelQueue, events []syscall.EpollEvent) (n int) {
 	k.mu.Lock()
 	todo := q.ready[:min(len(q.ready), len(events))]
@@ -176,8 +173,8 @@ func (k *Kernel) collect(q *kernelQueue, events []syscall.EpollEvent) (n int) {
 	return n
 }
 
-// happening returns the event to report, if there is one by now. A connection is asked
-// without the kernel's lock, since it is locked when it tells of a change.
+// happening returns the event to report, if there is one now. It queries the connection without holding the kernel's
+// lock, because the connection holds its own lock when it reports a change.
 func (k *Kernel) happening(i *interest) (event syscall.EpollEvent, ok bool) {
 	var r Readiness
 	if i.f.conn != nil {

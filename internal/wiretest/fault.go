@@ -10,51 +10,50 @@ import (
 	"syscall"
 )
 
-// FaultKind is what happens to the I/O call that a [Fault] picks.
+// FaultKind says how the I/O call that a [Fault] picks fails.
 type FaultKind int
 
 const (
-	FaultNone    FaultKind = iota // only counts
-	FaultError                    // the call fails, and all that follow
-	FaultShort                    // the call moves half of the octets and fails, as do all that follow
+	FaultNone    FaultKind = iota // only counts calls
+	FaultError                    // the call and all later ones fail
+	FaultShort                    // the call moves half of the bytes and fails, and all later calls fail
 	FaultTimeout                  // the call fails with os.ErrDeadlineExceeded; later ones succeed
 	FaultReset                    // the connection is reset
-	FaultOctet                    // this call and all that follow move one octet at a time
+	FaultOctet                    // the call and all later ones move one byte at a time
 )
 
-// Faults lists the kinds that disturb.
+// Faults lists all kinds that change how a connection behaves.
 var Faults = []FaultKind{FaultError, FaultShort, FaultTimeout, FaultReset, FaultOctet}
 
 func (k FaultKind) String() string {
 	return [...]string{"none", "error", "short", "timeout", "reset", "octet"}[k]
 }
 
-// ErrFault is the error of FaultError and FaultShort.
+// ErrFault is the error that FaultError and FaultShort return.
 var ErrFault = errors.New("wiretest: injected fault")
 
-// Fault is a connection whose k-th call of Read or Write misbehaves.
+// Fault is a connection whose k-th call of Read or Write fails.
 type Fault struct {
 	net.Conn
-	Most int // octets that one Read returns at most; 0 is no bound
+	Most int // maximum number of bytes that one Read returns; 0 means unlimited
 
 	at    int64
 	kind  FaultKind
 	calls atomic.Int64
 	dead  sync.Once
 	err   atomic.Pointer[error]
-	watch func() // of a [Kernel]
+	watch func() // set by the watching [Kernel]
 }
 
-// NewFault wraps c and picks its call number at, counted from 1 over reads and writes
-// together. With 0 there is no fault.
+// NewFault wraps c and picks call number at, counting reads and writes together from 1. If at is 0, no call fails.
 func NewFault(c net.Conn, at int, kind FaultKind) *Fault {
 	return &Fault{Conn: c, at: int64(at), kind: kind}
 }
 
-// Calls returns how many reads and writes there have been.
+// Calls returns how many reads and writes there were so far.
 func (f *Fault) Calls() int { return int(f.calls.Load()) }
 
-// CloseWrite half-closes what is wrapped, where it can.
+// CloseWrite half-closes the wrapped connection if it supports that.
 func (f *Fault) CloseWrite() error {
 	if h, ok := f.Conn.(interface{ CloseWrite() error }); ok {
 		return h.CloseWrite()
@@ -62,7 +61,7 @@ func (f *Fault) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// Stale asks what is wrapped, where it can tell.
+// Stale calls Stale of the wrapped connection, and returns false if that method is missing.
 func (f *Fault) Stale() bool {
 	c, ok := f.Conn.(interface{ Stale() bool })
 	return ok && c.Stale()
@@ -110,7 +109,7 @@ func (f *Fault) Write(p []byte) (n int, err error) {
 	return f.Conn.Write(p)
 }
 
-// next counts a call and says how it is to go.
+// next counts a call and returns how the call must fail.
 func (f *Fault) next() (FaultKind, error) {
 	k := f.calls.Add(1)
 	if err := f.err.Load(); err != nil {

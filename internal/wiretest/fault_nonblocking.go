@@ -5,13 +5,12 @@ import (
 	"syscall"
 )
 
-// A Fault around a [Pollable] is one, too, and misbehaves as a system does: a call that is to
-// run out of time fails with ETIMEDOUT, and what a call leaves, though it had room for it,
-// counts as what arrives just then.
+// A Fault around a [Pollable] is a Pollable too, and fails like an operating system: a call that times out returns
+// ETIMEDOUT. If a fault moves fewer bytes than it could, the rest looks like bytes that arrive right afterwards.
 
 func (f *Fault) pollable() Pollable { return f.Conn.(Pollable) }
 
-// TryRead reads what there is, or less.
+// TryRead reads the bytes that are there, or fewer.
 func (f *Fault) TryRead(p []byte) (int, error) {
 	kind, err := f.next()
 	if err != nil {
@@ -34,7 +33,7 @@ func (f *Fault) TryRead(p []byte) (int, error) {
 	return n, err
 }
 
-// TryWrite writes what the window takes, or less.
+// TryWrite writes the bytes that fit into the window, or fewer.
 func (f *Fault) TryWrite(p []byte) (int, error) {
 	kind, err := f.next()
 	if err != nil {
@@ -45,7 +44,7 @@ func (f *Fault) TryWrite(p []byte) (int, error) {
 		defer f.fail(ErrFault)
 		p = p[:len(p)/2]
 	case kind == FaultOctet && len(p) > 1:
-		p = p[:1+(len(p)-1)/4] // octets take too long, as each is waited for
+		p = p[:1+(len(p)-1)/4] // single bytes would take too long, because the loop waits for each
 	}
 	n, err := f.pollable().TryWrite(p)
 	if n == len(p) {
@@ -54,7 +53,7 @@ func (f *Fault) TryWrite(p []byte) (int, error) {
 	return n, err
 }
 
-// errnoOf returns what a system says instead of err.
+// errnoOf converts err to the error that an operating system would return.
 func errnoOf(err error) error {
 	if err == os.ErrDeadlineExceeded {
 		return syscall.ETIMEDOUT
@@ -62,7 +61,7 @@ func errnoOf(err error) error {
 	return err
 }
 
-// Ready says what can be done now: finding out that the connection is broken, if it is.
+// Ready returns what can be done now. A broken connection is ready for everything, so that the caller notices.
 func (f *Fault) Ready() Readiness {
 	if f.err.Load() != nil {
 		return Readiness{Read: true, Write: true, Ended: true, Broken: true}
@@ -70,13 +69,13 @@ func (f *Fault) Ready() Readiness {
 	return f.pollable().Ready()
 }
 
-// Watch has fn called when something happens.
+// Watch makes fn run when the state of the connection changes.
 func (f *Fault) Watch(fn func()) {
 	f.watch = fn
 	f.pollable().Watch(fn)
 }
 
-// CloseRead makes reading end behind what there is.
+// CloseRead makes reads fail after the bytes that already arrived.
 func (f *Fault) CloseRead() { f.pollable().CloseRead() }
 
 func (f *Fault) happened() {

@@ -10,29 +10,27 @@ import (
 	"time"
 )
 
-// Kernel is an operating system for event loops whose sockets
-// are connections in memory. It reports events as Linux does, and no more often: what a
-// loop overlooks stays overlooked. Time is that of package time, so that loops run in a
-// synctest bubble.
+// Kernel is a simulated operating system for event loops, whose sockets are connections in memory. It reports each
+// event exactly as often as Linux, so an event that a loop overlooks stays overlooked. It takes the time from package
+// time, so loops can run in a synctest bubble.
 //
-// It notes what no program should do: use or close a descriptor that is not open.
+// A Kernel records misuse: using or closing a descriptor that is not open.
 type Kernel struct {
-	// Step, if not nil, is called with the name of a call before it is made, and once more
-	// behind it. It may wait.
+	// Step is called with the name of every system call before and after the call, unless nil. It may block.
 	Step func(call string, fd int)
 
-	// Refuse, if not nil, is asked before a connection is accepted, by "accept", before it is
-	// taken away, by "take", and before it or a listener is put into a queue, by "epoll_ctl".
+	// Refuse can make a call fail, unless nil. It is called with "accept" before a connection is accepted, with
+	// "take" before one is taken away, and with "epoll_ctl" before a connection or listener is added to a queue.
 	Refuse func(call string) error
 
 	mu     sync.Mutex
 	closed sync.Cond // a descriptor was closed
-	conns  int       // how many there have been
+	conns  int       // number of connections so far
 	files  map[int]*kernelFile
 	misuse []string
 }
 
-// kernelFile is what a descriptor stands for: a connection, a listener, or a queue.
+// kernelFile is the file behind a descriptor: a connection, a listener or a queue.
 type kernelFile struct {
 	fd       int
 	conn     Pollable
@@ -40,12 +38,12 @@ type kernelFile struct {
 	queue    *kernelQueue
 	listens  bool
 	shut     bool // Close was called
-	uses     int  // calls of Control, for which Close waits
+	uses     int  // running calls of Control, which Close waits for
 	backlog  []*kernelFile
 	interest []*interest
 }
 
-// firstDescriptor is so high that no descriptor of the process is meant by mistake.
+// firstDescriptor is high enough that no descriptor of the process is used by mistake.
 const firstDescriptor = 1024
 
 // NewKernel returns a kernel without descriptors.
@@ -55,7 +53,7 @@ func NewKernel() *Kernel {
 	return k
 }
 
-// open gives f the lowest descriptor that is free.
+// open gives f the lowest free descriptor.
 func (k *Kernel) open(f *kernelFile) int {
 	for f.fd = firstDescriptor; k.files[f.fd] != nil; f.fd++ {
 	}
@@ -63,7 +61,7 @@ func (k *Kernel) open(f *kernelFile) int {
 	return f.fd
 }
 
-// Open returns how many connections are open.
+// Open returns the number of open connections.
 func (k *Kernel) Open() (n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,7 +73,7 @@ func (k *Kernel) Open() (n int) {
 	return n
 }
 
-// Misuse returns what was done that should not have been.
+// Misuse returns a description of every misuse so far.
 func (k *Kernel) Misuse() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -181,7 +179,7 @@ func (k *Kernel) Close(fd int) error {
 	return c.Close()
 }
 
-// Take ends what k has to do with a connection.
+// Take detaches a connection from k and returns it.
 func (k *Kernel) Take(fd int) (net.Conn, error) {
 	c, err := k.leave(fd)
 	if err != nil {
@@ -204,7 +202,7 @@ func (k *Kernel) leave(fd int) (Pollable, error) {
 	return c, nil
 }
 
-// drop makes a descriptor free.
+// drop frees a descriptor.
 func (k *Kernel) drop(fd int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -242,8 +240,8 @@ func (k *Kernel) Listen() *KernelListener {
 	return &KernelListener{k, f}
 }
 
-// Connect puts a connection into the listener's queue, and returns the address that it comes
-// from, or nil if the listener is closed.
+// Connect puts a connection into the listener's queue. It returns the connection's address, or nil if the listener is
+// closed.
 func (ln *KernelListener) Connect(c Pollable) net.Addr {
 	k := ln.k
 	k.mu.Lock()
@@ -258,7 +256,7 @@ func (ln *KernelListener) Connect(c Pollable) net.Addr {
 	return &net.TCPAddr{IP: peer.Addr[:], Port: peer.Port}
 }
 
-// Dial connects to the listener.
+// Dial opens a connection to the listener.
 func (ln *KernelListener) Dial() (net.Conn, error) {
 	client, server := Pipe()
 	if ln.Connect(server) == nil {
@@ -267,8 +265,7 @@ func (ln *KernelListener) Dial() (net.Conn, error) {
 	return client, nil
 }
 
-// Close closes the listener, when no Control is under way any more, and resets the
-// connections in its queue.
+// Close waits for running calls of Control, closes the listener and resets the connections in its queue.
 func (ln *KernelListener) Close() error {
 	waiting, err := ln.close()
 	for _, f := range waiting {
@@ -293,16 +290,16 @@ func (ln *KernelListener) close() (waiting []*kernelFile, err error) {
 	return waiting, nil
 }
 
-// Addr returns that of a TCP listener.
+// Addr returns the address of a TCP listener.
 func (ln *KernelListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// Accept fails: who has no loop cannot wait for the listener.
+// Accept always fails, because only event loops can use this listener.
 func (ln *KernelListener) Accept() (net.Conn, error) { return nil, syscall.EOPNOTSUPP }
 
-// SetDeadline does nothing, as accepting does not wait.
+// SetDeadline does nothing, because Accept never waits.
 func (ln *KernelListener) SetDeadline(time.Time) error { return nil }
 
-// SyscallConn returns the descriptor.
+// SyscallConn returns the listener itself, which has the descriptor.
 func (ln *KernelListener) SyscallConn() (syscall.RawConn, error) { return ln, nil }
 
 // Control calls f with the descriptor.
@@ -348,7 +345,7 @@ func (k *Kernel) Accept(fd int) (int, syscall.Sockaddr, error) {
 	return k.open(f), f.peer, nil
 }
 
-// Await waits until conn, which was put into the listener's queue, is closed or taken.
+// Await waits until conn, which was put into the listener's queue, is closed or taken away.
 func (ln *KernelListener) Await(conn Pollable) {
 	k := ln.k
 	k.mu.Lock()

@@ -16,7 +16,7 @@ const (
 	rd  = syscall.EPOLLRDHUP
 )
 
-// accepted returns a connection of a kernel that is in a queue for these events.
+// accepted returns a kernel's connection that is registered in a queue for these events.
 func accepted(t *testing.T, k *Kernel, events uint32) (client *Conn, ep, fd int) {
 	t.Helper()
 	client, server := Pipe()
@@ -39,7 +39,7 @@ func accepted(t *testing.T, k *Kernel, events uint32) (client *Conn, ep, fd int)
 	return client, ep, fd
 }
 
-// wantEvents wants the events that there are now for a descriptor, 0 for none.
+// wantEvents compares the events that are there now for a descriptor with want; 0 means no events.
 func wantEvents(t *testing.T, k *Kernel, ep int, want uint32) {
 	t.Helper()
 	var events [4]syscall.EpollEvent
@@ -59,7 +59,7 @@ func TestKernelReportsEdges(t *testing.T) {
 	wantEvents(t, k, ep, 0)
 	write(t, client, "one")
 	wantEvents(t, k, ep, in)
-	wantEvents(t, k, ep, 0) // though nobody has read it
+	wantEvents(t, k, ep, 0) // although nothing was read
 	write(t, client, "two")
 	wantEvents(t, k, ep, in)
 	if n, err := k.Read(fd, p); string(p[:n]) != "onetwo" || err != nil {
@@ -70,9 +70,9 @@ func TestKernelReportsEdges(t *testing.T) {
 	}
 	write(t, client, "three")
 	if n, _ := k.Read(fd, p); n != 5 {
-		t.Errorf("%d octets", n)
+		t.Errorf("%d bytes", n)
 	}
-	wantEvents(t, k, ep, 0) // what is gone is no news
+	wantEvents(t, k, ep, 0) // edge-triggered, so the closed connection is not reported again
 	_ = client.CloseWrite()
 	wantEvents(t, k, ep, in|rd)
 	if n, err := k.Read(fd, p); n != 0 || err != nil {
@@ -114,7 +114,7 @@ func TestKernelReportsRoom(t *testing.T) {
 	}
 }
 
-// Of those who watch a listener one is told of a connection, and again as long as it waits.
+// Of the queues that watch a listener, one is woken for a connection, and again while the connection still waits.
 func TestKernelWakesOneForAListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := NewKernel()
@@ -177,7 +177,7 @@ func TestKernelWaitEnds(t *testing.T) {
 				t.Errorf("%s: after %v", name, d)
 			}
 		}
-		k.Ring(ep) // before anybody waits
+		k.Ring(ep) // before anything waits
 		if n := k.EpollWait(ep, make([]syscall.EpollEvent, 4), -1); n != 0 {
 			t.Errorf("%d events", n)
 		}

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// CheckLeaks fails the test if, when it ends, goroutines run that did not run when
-// CheckLeaks was called, or more descriptors are open (where the system can list
-// them). It gives them 16 s to end. It is not for tests that run in parallel.
+// CheckLeaks fails the test if new goroutines still run or more descriptors are open when the test ends. Both get 16
+// s to disappear. Descriptors are counted if the system can list them. CheckLeaks cannot be used in parallel tests.
 func CheckLeaks(t testing.TB) {
 	t.Helper()
 	before, files := goroutines(), descriptors()
@@ -25,7 +24,7 @@ func CheckLeaks(t testing.TB) {
 					descriptors(), files, len(leaked), strings.Join(leaked, "\n\n"))
 				return
 			}
-			runtime.GC() // net keeps the pipes of splice in a pool, which forgets them so
+			runtime.GC() // makes package net drop its pooled splice pipes
 			time.Sleep(wait)
 		}
 	})
@@ -40,7 +39,7 @@ func newGoroutines(before map[string]string) (leaked []string) {
 	return leaked
 }
 
-// goroutines returns the stacks of all goroutines but the testing package's, by id.
+// goroutines returns the stacks of all goroutines by id, without those of package testing.
 func goroutines() map[string]string {
 	buf := make([]byte, 1<<20)
 	for {
@@ -61,7 +60,7 @@ func goroutines() map[string]string {
 	return stacks
 }
 
-// descriptors counts the open files of the process; 0 where that cannot be told.
+// descriptors returns the number of open files of the process, or 0 if the system cannot list them.
 func descriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -70,12 +69,12 @@ func descriptors() int {
 	return len(entries)
 }
 
-// Eventually waits until ok reports true, and fails the test if that takes 30 s.
+// Eventually waits until ok returns true. It fails the test after 30 s.
 func Eventually(t testing.TB, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("it did not come to pass")
+			t.Fatal("the condition did not become true within 30 s")
 		}
 	}
 }

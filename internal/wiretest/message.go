@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Framing says how the end of a body was found (RFC 9112 §6.3).
+// Framing is the rule that determined the end of a body (RFC 9112 §6.3).
 type Framing int
 
 const (
@@ -15,25 +15,25 @@ const (
 	ByLength                 // Content-Length
 	ByChunks                 // Transfer-Encoding: chunked
 	ByClose                  // everything until the connection ends
-	ForTunnel                // everything behind a 101 or a 2xx to CONNECT
+	ForTunnel                // everything after a 101, or after a 2xx to CONNECT
 )
 
-// Field is one field line, its value without the blanks around it.
+// Field is one field line. Its value has no blanks at either end.
 type Field struct{ Name, Value string }
 
-// message is what requests and responses share.
+// message holds what requests and responses have in common.
 type message struct {
-	Minor    int // of HTTP/1.x
+	Minor    int // minor version of HTTP/1.x
 	Fields   []Field
 	Body     []byte
 	Trailers []Field
 	Framing  Framing
 }
 
-// Values returns the values of every field of that name, in order.
+// Values returns the values of all fields of this name, in order.
 func (m *message) Values(name string) []string { return values(m.Fields, name) }
 
-// Get returns the value of the first field of that name.
+// Get returns the value of the first field of this name, or "".
 func (m *message) Get(name string) string {
 	if v := m.Values(name); len(v) > 0 {
 		return v[0]
@@ -50,7 +50,7 @@ func values(fields []Field, name string) (vs []string) {
 	return vs
 }
 
-// parseFields reads field lines that all end in CRLF: RFC 9112 §5.
+// parseFields parses field lines that all end in CRLF (RFC 9112 §5).
 func parseFields(s string) (fields []Field, err error) {
 	for s != "" {
 		var line string
@@ -64,7 +64,7 @@ func parseFields(s string) (fields []Field, err error) {
 	return fields, nil
 }
 
-// readLength reads a body with a Content-Length; -1 is for one that is not complete.
+// readLength reads a body with a Content-Length. It returns -1 if the body is incomplete.
 func (m *message) readLength(b []byte) (int, error) {
 	m.Framing = ByLength
 	v := m.Get("Content-Length")
@@ -79,7 +79,7 @@ func (m *message) readLength(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// readChunks reads the chunked coding and its trailers: RFC 9112 §7.1.
+// readChunks reads a chunked body and its trailers (RFC 9112 §7.1).
 func (m *message) readChunks(b []byte) (int, error) {
 	m.Framing = ByChunks
 	for p := 0; ; {
@@ -104,14 +104,14 @@ func (m *message) readChunks(b []byte) (int, error) {
 			return -1, nil
 		}
 		if !bytes.Equal(b[p+int(size):][:2], []byte("\r\n")) {
-			return -1, fmt.Errorf("chunk of %d octets runs on: %.40q", size, b[p+int(size):])
+			return -1, fmt.Errorf("chunk of %d bytes is longer than its size: %.40q", size, b[p+int(size):])
 		}
 		m.Body = append(m.Body, b[p:p+int(size)]...)
 		p += int(size) + 2
 	}
 }
 
-// readTrailers returns how many octets of b the trailer section took, or -1.
+// readTrailers returns the length of the trailer section in b, or -1 if it is incomplete.
 func (m *message) readTrailers(b []byte) (n int, err error) {
 	if bytes.HasPrefix(b, []byte("\r\n")) {
 		return 2, nil
@@ -131,8 +131,8 @@ func (m *message) readTrailers(b []byte) (n int, err error) {
 	return end + 4, nil
 }
 
-// isToken and isText spell RFC 9110 §5.6.2 and §5.5 a second time: a checker that
-// borrowed the tables of what it checks would agree with their mistakes.
+// isToken and isText implement RFC 9110 §5.6.2 and §5.5 again on purpose. If the checker used the tables of the code
+// that it checks, both would make the same mistakes.
 func isToken(s string) bool {
 	for _, c := range []byte(s) {
 		alnum := '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

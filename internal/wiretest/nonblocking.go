@@ -6,38 +6,40 @@ import (
 	"syscall"
 )
 
-// Pollable is a connection that a [Kernel] can have: one that can be read from and written
-// to without waiting, and that tells when this may have become worth while.
+// Pollable is a connection that a [Kernel] can serve. It can be read and written without waiting, and reports when
+// that may have become possible.
 type Pollable interface {
 	net.Conn
 
-	// TryRead and TryWrite move what they can, and return syscall.EAGAIN if that is nothing.
-	// At the end TryRead returns neither octets nor an error.
+	// TryRead and TryWrite move as many bytes as they can, and return syscall.EAGAIN if they cannot move any. At the
+	// end of the stream TryRead returns 0 and no error.
 	TryRead(p []byte) (int, error)
+	// TryWrite is described with TryRead.
 	TryWrite(p []byte) (int, error)
 
-	// Ready says what can be done now.
+	// Ready returns what can be done now.
 	Ready() Readiness
 
-	// Watch has f called when octets arrive, when there is room again after a write found
-	// too little, and when either direction ends. f must not use the connection. Nobody may
-	// wait in Read or Write as long as there is one; nil ends it.
+	// Watch makes f run when bytes arrive, when room appears after a write that did not fit, and when either
+	// direction ends. f must not use the connection. No goroutine may wait in Read or Write while a function is set.
+	// A nil f stops watching.
 	Watch(f func())
 
+	// CloseWrite ends the stream towards the peer.
 	CloseWrite() error
 
-	// CloseRead makes reading end behind what there is.
+	// CloseRead makes reads fail after the bytes that already arrived.
 	CloseRead()
 }
 
-// Readiness is what can be done with a connection.
+// Readiness says which operations on a connection would not wait.
 type Readiness struct {
 	Read, Write bool
-	Ended       bool // the peer sends no more
-	Broken      bool // nor does it take any, or the connection was reset
+	Ended       bool // the peer sends nothing more
+	Broken      bool // the peer reads nothing more either, or the connection was reset
 }
 
-// TryRead reads what there is.
+// TryRead reads the bytes that are there.
 func (c *Conn) TryRead(p []byte) (n int, err error) {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
@@ -50,7 +52,7 @@ func (c *Conn) TryRead(p []byte) (n int, err error) {
 	return n, err
 }
 
-// TryWrite writes what the window takes.
+// TryWrite writes the bytes that fit into the window.
 func (c *Conn) TryWrite(p []byte) (int, error) {
 	n, err := c.out.tryWrite(p)
 	if err == syscall.EPIPE {
@@ -70,7 +72,7 @@ func (s *stream) tryWrite(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Ready says what can be done now.
+// Ready returns what can be done now.
 func (c *Conn) Ready() (r Readiness) {
 	c.in.mu.Lock()
 	r.Ended = c.in.ended || c.in.aborted || c.in.deaf
@@ -84,7 +86,7 @@ func (c *Conn) Ready() (r Readiness) {
 	return r
 }
 
-// Watch has f called when something happens.
+// Watch makes f run when the state of the connection changes.
 func (c *Conn) Watch(f func()) {
 	c.in.mu.Lock()
 	c.in.onArrival = f
@@ -95,7 +97,7 @@ func (c *Conn) Watch(f func()) {
 	c.out.mu.Unlock()
 }
 
-// CloseRead makes reading end behind what there is.
+// CloseRead makes reads fail after the bytes that already arrived.
 func (c *Conn) CloseRead() { c.in.update(func() { c.in.deaf = true }) }
 
 func (s *stream) tell(f func()) {

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// peer is the client's end of a played case. Octets move in both directions at the
-// same time, whatever the player does: that is how a server is kept from winning a
-// deadlock against its client.
+// peer is the client's end while a case is played. It sends and receives on separate goroutines, independent of the
+// player, so the server cannot deadlock with its client.
 type peer struct {
 	conn    net.Conn
-	methods []string // of the requests; GET where there is none
+	methods []string // methods of the requests; GET if the list is too short
 
 	mu       sync.Mutex
 	news     sync.Cond
-	in       []byte // received, not yet parsed
-	out      []byte // to be sent
+	in       []byte // received and not parsed yet
+	out      []byte // still to be sent
 	writing  bool
 	stop     bool
 	eof, rst bool
@@ -27,9 +26,9 @@ type peer struct {
 
 	finals   []*Response
 	interims []int
-	junk     error // why what arrived is no response
+	junk     error // why the received bytes are not a response
 	junkHead []byte
-	parsed   int // len(in) when the parser last wanted more
+	parsed   int // len(in) when the parser last needed more
 }
 
 func newPeer(conn net.Conn, methods []string) *peer {
@@ -92,7 +91,7 @@ func (p *peer) writeLoop() {
 	}
 }
 
-// parse takes responses from p.in for as long as there are complete ones.
+// parse consumes all complete responses at the start of p.in.
 func (p *peer) parse() {
 	for p.junk == nil && (len(p.in) > p.parsed || p.eof) && len(p.in) > 0 {
 		method := "GET"
@@ -117,8 +116,8 @@ func (p *peer) parse() {
 	}
 }
 
-// until waits until cond holds, the server closes or the time is over, and reports
-// whether cond holds. cond is called with p.mu held.
+// until waits until cond holds, the server closes or limit has passed, and reports whether cond holds. It calls cond
+// with p.mu held.
 func (p *peer) until(ctx context.Context, limit time.Duration, cond func() bool) bool {
 	end := time.Now().Add(limit)
 	wake := func() {
@@ -136,7 +135,7 @@ func (p *peer) until(ctx context.Context, limit time.Duration, cond func() bool)
 	return cond()
 }
 
-// send hands b to the writer and waits until it is on its way.
+// send gives b to the writer and waits until all bytes are written.
 func (p *peer) send(ctx context.Context, b []byte, limit time.Duration) {
 	p.mu.Lock()
 	if !p.dead {

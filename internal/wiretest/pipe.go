@@ -10,25 +10,22 @@ import (
 	"time"
 )
 
-// Conn is one end of an in-memory connection. It behaves as a TCP connection does
-// where servers can tell: writes are buffered, CloseWrite half-closes, and closing
-// with unread input, or being written to after Close, resets the peer once it has
-// read what was under way. It is safe for concurrent use, and its deadlines follow
-// the virtual clock of a synctest bubble.
+// Conn is one end of a connection in memory. For servers it behaves like a TCP connection: writes are buffered and
+// CloseWrite half-closes. If an end closes with unread input, or receives bytes after Close, its peer is reset after
+// reading the bytes in flight. A Conn is safe for concurrent use, and its deadlines follow the virtual clock of a
+// synctest bubble.
 type Conn struct {
 	in, out *stream
 	local   addr
 }
 
-// Pipe returns the two ends of a new connection. Buffers are unlimited until
-// [Conn.SetWindow] says otherwise.
+// Pipe returns the two ends of a new connection. Buffers are unlimited unless [Conn.SetWindow] is called.
 func Pipe() (client, server *Conn) {
 	up, down := newStream(), newStream()
 	return &Conn{in: down, out: up, local: "client"}, &Conn{in: up, out: down, local: "server"}
 }
 
-// Dialer returns a dial function whose connections are served by serve, each on a
-// goroutine of its own.
+// Dialer returns a dial function. Each connection is served by serve on its own goroutine.
 func Dialer(serve func(net.Conn) error) func() (net.Conn, error) {
 	return func() (net.Conn, error) {
 		client, server := Pipe()
@@ -37,28 +34,28 @@ func Dialer(serve func(net.Conn) error) func() (net.Conn, error) {
 	}
 }
 
-// Read returns what the peer wrote: io.EOF after it closed, ECONNRESET after it reset.
+// Read returns what the peer wrote, io.EOF after the peer closed, and ECONNRESET after the peer reset the connection.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.in.read(p)
 	return n, c.wrap("read", err)
 }
 
-// Write buffers p for the peer, waiting where the window is full.
+// Write buffers p for the peer. It blocks while the window is full.
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.out.write(p)
 	if err == syscall.EPIPE {
-		c.in.abort() // what the peer never reads, it answers with a reset
+		c.in.abort() // the peer closed, so writing to it resets the connection
 	}
 	return n, c.wrap("write", err)
 }
 
-// CloseWrite ends the stream towards the peer; reading goes on.
+// CloseWrite ends the stream towards the peer. Reading still works.
 func (c *Conn) CloseWrite() error {
 	c.out.end()
 	return nil
 }
 
-// Close ends both directions. Input that was not read resets the peer.
+// Close closes both directions. If there is unread input, the peer is reset.
 func (c *Conn) Close() error {
 	unread := c.in.leave()
 	if unread {
@@ -69,30 +66,29 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// Reset breaks the connection at once: the peer loses even what was under way.
+// Reset breaks the connection at once. The peer also loses the bytes in flight.
 func (c *Conn) Reset() {
 	c.out.discard()
 	c.out.abort()
 	_ = c.Close()
 }
 
-// SetWindow bounds how many octets towards this end may wait unread before the
-// peer's writes block; 0 takes the bound away.
+// SetWindow limits the number of unread bytes on this end; beyond it the peer's writes block. 0 means unlimited.
 func (c *Conn) SetWindow(n int) { c.in.setLimit(n) }
 
-// AwaitPeer waits until the peer has consumed everything written to it and blocks
-// in Read, or has closed. It reports whether that came to pass within the timeout.
+// AwaitPeer waits until the peer has read everything and blocks in Read, or has closed. It reports false if the
+// timeout passes first.
 func (c *Conn) AwaitPeer(timeout time.Duration) bool { return c.out.awaitReader(timeout) }
 
-// Unread returns how many octets wait to be read on this end.
+// Unread returns the number of bytes that can be read on this end.
 func (c *Conn) Unread() int {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	return len(c.in.buf)
 }
 
-// Stale reports whether there is anything to read or to be told by a read: octets, the
-// end, a reset. It does not wait.
+// Stale reports, without waiting, whether a Read would return at once: with bytes, at the end of the stream or after
+// a reset.
 func (c *Conn) Stale() bool {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
@@ -138,24 +134,24 @@ func (a addr) String() string { return string(a) }
 // stream is one direction of a connection.
 type stream struct {
 	mu     sync.Mutex
-	change sync.Cond // what readers and writers wait for
-	idle   sync.Cond // what awaitReader waits for
+	change sync.Cond // readers and writers wait for it
+	idle   sync.Cond // awaitReader waits for it
 
 	buf     []byte
-	limit   int  // most octets in buf; 0 is unlimited
+	limit   int  // maximum length of buf; 0 means unlimited
 	readers int  // goroutines that block in read
 	ended   bool // the writer closed
 	aborted bool // the writer reset
 	left    bool // the reader closed
-	deaf    bool // the reader reads no more than what is there
+	deaf    bool // the reader ignores everything after the bytes that are there
 	closed  bool // the writer may not write any more
 
 	reading, writing deadline
 
-	// For ends that wait in no call, see Conn.Watch.
+	// Set for ends that do not wait in a call; see Conn.Watch.
 	onArrival func()
 	onRoom    func()
-	full      bool // a write found no room
+	full      bool // a write did not fit
 }
 
 type deadline struct {
@@ -186,7 +182,7 @@ func (s *stream) read(p []byte) (int, error) {
 	}
 }
 
-// errWouldBlock says that a call has to wait.
+// errWouldBlock means that a call has to wait.
 var errWouldBlock = errors.New("wiretest: the call would block")
 
 func (s *stream) readNow(p []byte) (int, error) {
@@ -226,7 +222,7 @@ func (s *stream) write(p []byte) (n int, err error) {
 	}
 }
 
-// writeNow writes what there is room for.
+// writeNow writes the bytes that there is room for.
 func (s *stream) writeNow(p []byte) (int, error) {
 	switch {
 	case s.closed || s.ended:
@@ -253,13 +249,13 @@ func (s *stream) writeNow(p []byte) (int, error) {
 	return room, nil
 }
 
-// changed wakes everybody who waits for a change.
+// changed wakes all goroutines that wait for a change.
 func (s *stream) changed() {
 	s.change.Broadcast()
 	s.idle.Broadcast()
 }
 
-// update changes the state under the lock and wakes everybody who looks at it.
+// update changes the state under the lock and wakes all waiting goroutines.
 func (s *stream) update(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +270,7 @@ func (s *stream) abort()         { s.update(func() { s.aborted = true }) }
 func (s *stream) discard()       { s.update(func() { s.buf = nil }) }
 func (s *stream) setLimit(n int) { s.update(func() { s.limit = n }) }
 
-// shut is the writer's side of Close: its deadline is of no use any more.
+// shut is the writer's part of Close. It also stops the write deadline, which has no effect any more.
 func (s *stream) shut() {
 	s.update(func() {
 		s.closed = true
@@ -282,7 +278,7 @@ func (s *stream) shut() {
 	})
 }
 
-// leave is the reader's side of Close; it reports whether there was unread input.
+// leave is the reader's part of Close. It reports whether there was unread input.
 func (s *stream) leave() (unread bool) {
 	s.update(func() {
 		unread = len(s.buf) > 0 && !s.left

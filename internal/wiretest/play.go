@@ -10,27 +10,26 @@ import (
 	"time"
 )
 
-// followUp is the request that shows whether both sides agree where the
-// messages before it ended.
+// followUp is a request that a test sends after the case. Its response shows whether both sides agree where the
+// earlier messages ended.
 const followUp = "GET /__probe HTTP/1.1\r\nHost: h1.test\r\n\r\n"
 
-// How long a played case waits.
+// How long Play waits.
 const (
 	playTimeout  = 2500 * time.Millisecond // for a response
-	closeTimeout = 1500 * time.Millisecond // for an end that must come
-	strayTimeout = 80 * time.Millisecond   // for octets that must not come
-	eitherDelay  = 250 * time.Millisecond  // for an end that may come
+	closeTimeout = 1500 * time.Millisecond // for the connection to close, if it must
+	strayTimeout = 80 * time.Millisecond   // for bytes that must not arrive
+	eitherDelay  = 250 * time.Millisecond  // for the connection to close, if it may
 )
 
-// Play sends one case over a connection of its own and returns what was wrong with
-// the answers, if anything. strict also asks for the safer choice where the RFC
-// allows two.
+// Play plays one case over a connection of its own and returns the failures. strict also requires the safer choice
+// where the RFC allows two.
 func Play(ctx context.Context, dial func() (net.Conn, error), c *Case, strict bool) []string {
 	return play(ctx, dial, c, strict, playTimeout)
 }
 
-// PlayAll plays the cases, jobs at a time, and those that fail a second time with
-// more patience. The result has the failures by the id of the case.
+// PlayAll plays the cases, at most jobs at a time, and repeats failed ones with longer timeouts. The result maps the
+// id of each failed case to its failures.
 func PlayAll(ctx context.Context, dial func() (net.Conn, error), cases []Case, strict bool, jobs int) map[string][]string {
 	failures := playAll(ctx, dial, cases, strict, jobs, playTimeout)
 	if len(failures) == 0 {
@@ -44,7 +43,7 @@ func playAll(ctx context.Context, dial func() (net.Conn, error), cases []Case, s
 	return playEach(cases, jobs, func(c *Case) (string, []string) { return c.ID, play(ctx, dial, c, strict, timeout) })
 }
 
-// playEach calls play for each of the cases, jobs at a time, and collects what fails.
+// playEach calls play for each case, at most jobs at a time, and collects the failures.
 func playEach[C any](cases []C, jobs int, play func(*C) (id string, failures []string)) map[string][]string {
 	var (
 		mu    sync.Mutex
@@ -67,7 +66,7 @@ func playEach[C any](cases []C, jobs int, play func(*C) (id string, failures []s
 	return found
 }
 
-// player is one case being played.
+// player holds the state while one case is played.
 type player struct {
 	*Case
 	*peer
@@ -99,7 +98,7 @@ func play(ctx context.Context, dial func() (net.Conn, error), c *Case, strict bo
 	return p.failures
 }
 
-// fail notes a failure; it returns false for its callers to return.
+// fail records a failure. It always returns false, so callers can return its result.
 func (p *player) fail(format string, args ...any) bool {
 	p.failures = append(p.failures, fmt.Sprintf(format, args...))
 	return false
@@ -107,7 +106,7 @@ func (p *player) fail(format string, args ...any) bool {
 
 func (p *player) wait(limit time.Duration, cond func() bool) bool { return p.until(p.ctx, limit, cond) }
 
-// sendAll goes through the steps of the case. It reports whether they could be gone.
+// sendAll executes the steps of the case and reports whether all could be executed.
 func (p *player) sendAll() bool {
 	rest := p.Bytes()
 	steps := p.Steps
@@ -174,7 +173,7 @@ func (p *player) sendPart(b []byte) {
 	}
 }
 
-// allowed are the numbers of final responses that are right.
+// allowed returns the allowed numbers of final responses.
 func (p *player) allowed() []int {
 	if len(p.Expect.Responses) == 0 || p.rejected() {
 		return []int{1}
@@ -182,13 +181,12 @@ func (p *player) allowed() []int {
 	return p.Expect.Responses
 }
 
-// rejected reports whether the first response turns the request down where that is allowed.
+// rejected reports whether the first response refuses the request in a case that allows that.
 func (p *player) rejected() bool {
 	return len(p.finals) > 0 && p.finals[0].Status >= 400 && p.Expect.Kind != "accept"
 }
 
-// awaitResponses waits for what the case expects. It reports whether there is a
-// response to look at.
+// awaitResponses waits for the expected responses. It reports whether there is a response to check.
 func (p *player) awaitResponses() bool {
 	p.wait(p.timeout, func() bool {
 		return p.junk != nil || len(p.finals) >= max(1, slices.Max(p.allowed()))
@@ -198,7 +196,7 @@ func (p *player) awaitResponses() bool {
 	x := &p.Expect
 	switch {
 	case p.junk != nil:
-		// the fourth octet of a SETTINGS frame is its type
+		// the fourth byte of a SETTINGS frame is its type
 		if x.H2OK && len(p.junkHead) >= 4 && p.junkHead[3] == 4 {
 			return false
 		}
@@ -225,10 +223,10 @@ func (p *player) checkFirst() {
 	}
 }
 
-// surplus reports whether more arrived than should.
+// surplus reports whether more responses than allowed, or other bytes, arrived.
 func (p *player) surplus() bool { return p.junk != nil || len(p.finals) > slices.Max(p.allowed()) }
 
-// checkEnd checks whether the connection ends or persists, as it should.
+// checkEnd checks whether the connection is closed or stays open, as the case expects.
 func (p *player) checkEnd() {
 	closes := p.Expect.Closes
 	if closes != nil && !*closes && p.holds(p.rejected) && p.Expect.Kind == "either" {
@@ -253,8 +251,8 @@ func (p *player) checkEnd() {
 	}
 }
 
-// checkPersistence probes a connection that is still open: whoever disagrees with
-// us about where the messages ended answers the probe wrongly or not at all.
+// checkPersistence sends a probe if the connection is still open. If the server disagrees where the messages ended,
+// it responds wrongly or not at all.
 func (p *player) checkPersistence(delay time.Duration, must bool) {
 	p.wait(delay, p.surplus)
 	p.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 )
 
-// serveEcho fulfils the contract of testdata/cases as far as the tests here need it.
+// serveEcho implements the contract of testdata/cases, up to what the tests here need.
 func serveEcho(c net.Conn) error {
 	defer c.Close()
 	r := bufio.NewReader(c)
@@ -41,8 +41,8 @@ func answer(status, body string, lines ...string) string {
 	return "HTTP/1.1 " + status + "\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n" + body
 }
 
-// script returns a server that says the same whatever it is asked, after which it
-// closes or goes on as an echo.
+// script returns a server that sends the same bytes whatever it reads. It then closes the connection or goes on as an
+// echo server.
 func script(says string, closes bool) func(net.Conn) error {
 	return func(c net.Conn) error {
 		defer c.Close()
@@ -60,7 +60,7 @@ func script(says string, closes bool) func(net.Conn) error {
 	}
 }
 
-// TestPlayFinds shows that the runner sees what is wrong with an answer, and says so.
+// TestPlayFinds shows that the player notices and describes wrong responses.
 func TestPlayFinds(t *testing.T) {
 	yes, no, text := true, false, "hello"
 	ok := []int{200}
@@ -79,7 +79,7 @@ func TestPlayFinds(t *testing.T) {
 		says   string
 		closes bool
 		x      Expect
-		want   string // what the failure contains; nothing for none
+		want   string // part of the failure; empty if there must be none
 	}{
 		{"all is well", good, false, accept(Expect{
 			Closes: &no, BodySeen: &text, PathSeen: Alternatives{"/x"}, URISeen: Alternatives{"/y", "/x?y"}, HostSeen: Alternatives{"h"}, MethodSeen: Alternatives{"GET"},
@@ -87,7 +87,7 @@ func TestPlayFinds(t *testing.T) {
 		}), ""},
 		{"another path", good, false, accept(Expect{PathSeen: Alternatives{"/"}}), "path seen"},
 		{"another body", good, false, accept(Expect{BodySeen: new(string)}), "body seen"},
-		{"another hash", good, false, accept(Expect{BodySHA256: "0"}), "body of 5 octets differs"},
+		{"another hash", good, false, accept(Expect{BodySHA256: "0"}), "body of 5 bytes differs"},
 		{"a field missing", good, false, accept(Expect{HeadersSeen: []Pair{{"A", "c"}}}), "header A seen"},
 		{"a field missing but for blanks", good, false, accept(Expect{HeadersSeenWS: []Pair{{"A", "c"}}}), "want about"},
 		{"a field joined otherwise", good, false, accept(Expect{HeadersJoined: []Pair{{"A", "d"}}}), "joined"},
@@ -146,7 +146,7 @@ func TestPlaySteps(t *testing.T) {
 		c     Case
 		want  string
 	}{
-		{"octet by octet", serveEcho, Case{Raw: []byte(one), WriteSize: 1, WriteDelayMS: 5, Expect: ok}, ""},
+		{"byte by byte", serveEcho, Case{Raw: []byte(one), WriteSize: 1, WriteDelayMS: 5, Expect: ok}, ""},
 		{"half-closed", serveEcho, Case{Raw: []byte(one), HalfClose: true, Expect: ok}, ""},
 		{"in parts", serveEcho, Case{RawParts: []Part{{[]byte(one), 2}}, Expect: two}, ""},
 		{"in steps", serveEcho, Case{Raw: []byte(one + one), Steps: []Step{{Send: len(one)}, {WaitResponses: 1}, {SleepMS: 500}, {Send: len(one)}}, Expect: two}, ""},

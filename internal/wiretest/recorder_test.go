@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recorder is a testing.TB that remembers how it was failed.
+// recorder is a testing.TB that records its failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -29,7 +29,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 }
 func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
 
-// run runs f as a test would, and then what f left to be cleaned up.
+// run runs f like a test, and then the cleanup functions that f registered.
 func (r *recorder) run(f func()) string {
 	done := make(chan struct{})
 	go func() {
@@ -43,7 +43,7 @@ func (r *recorder) run(f func()) string {
 	return strings.Join(r.failures, "; ")
 }
 
-// TestConversationFinds shows that a conversation fails when it does not go as wanted.
+// TestConversationFinds shows that a conversation fails when the server behaves differently.
 func TestConversationFinds(t *testing.T) {
 	hi := script(answer("200 OK", "hi", "A: b"), true)
 	for _, tt := range []struct {
@@ -59,7 +59,7 @@ func TestConversationFinds(t *testing.T) {
 		{"another status", hi, func(c *Conversation) { c.Send("x").Want(204) }, "status 200, want 204"},
 		{"another body", hi, func(c *Conversation) { c.Send("x").Want(200); c.WantBody("ho") }, `body "hi"`},
 		{"another field", hi, func(c *Conversation) { c.Send("x").Want(200); c.WantField("A", "b", "c") }, "A:"},
-		{"a response instead of the end", hi, func(c *Conversation) { c.Send("x").WantEOF() }, "want the end"},
+		{"a response instead of the end", hi, func(c *Conversation) { c.Send("x").WantEOF() }, "want the connection closed"},
 		{"a reset instead of the end", script("", true), func(c *Conversation) {
 			c.Send("x").Pause(time.Second).Send("y").WantEOF()
 		}, "was reset"},
@@ -75,7 +75,7 @@ func TestConversationFinds(t *testing.T) {
 		{"a server that does not read", func(c net.Conn) error { time.Sleep(time.Minute); return c.Close() }, func(c *Conversation) {
 			c.Patience = time.Second
 			c.Send("abc").Await()
-		}, "3 octets wait"},
+		}, "3 bytes are unread"},
 		{"a server that does not end", func(c net.Conn) error { time.Sleep(time.Minute); return nil }, func(*Conversation) {}, "still runs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestConversationFinds(t *testing.T) {
 				if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 					t.Errorf("failures %q, want %q", got, tt.want)
 				}
-				time.Sleep(time.Minute) // for servers that do not end
+				time.Sleep(time.Minute) // let slow servers finish
 			})
 		})
 	}

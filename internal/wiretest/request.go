@@ -10,22 +10,21 @@ import (
 	"strings"
 )
 
-// Incoming is one request that a client wrote.
+// Incoming is one request that a client sent.
 type Incoming struct {
 	message
 	Method string
 	Target string
 }
 
-// Requests reads what a client under test writes on one connection, as strictly as
-// [Parse] reads what a server writes: an error other than the connection's own is a
-// fault of the client.
+// Requests reads what a client under test writes on one connection. It is as strict as [Parse] is with servers: every
+// error that does not come from the connection itself is the client's fault.
 type Requests struct {
 	conn net.Conn
-	buf  []byte // read and not yet taken
+	buf  []byte // read from the connection but not consumed yet
 }
 
-// NewRequests returns a reader of the requests on c.
+// NewRequests returns a reader of the requests that arrive on c.
 func NewRequests(c net.Conn) *Requests { return &Requests{conn: c} }
 
 // errMalformed is wrapped by every error that is the client's fault.
@@ -35,7 +34,7 @@ func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errMalformed, fmt.Errorf(format, args...))
 }
 
-// Next reads a request with its body.
+// Next reads a request including its body.
 func (r *Requests) Next() (*Incoming, error) {
 	q, err := r.Head()
 	if err == nil {
@@ -44,8 +43,8 @@ func (r *Requests) Next() (*Incoming, error) {
 	return q, err
 }
 
-// Head reads a request up to its body; [Requests.Body] has to follow. The error is
-// io.EOF where the client has closed instead.
+// Head reads a request without its body. Call [Requests.Body] next. The error is io.EOF if the client closed the
+// connection instead.
 func (r *Requests) Head() (*Incoming, error) {
 	for {
 		if end := bytes.Index(r.buf, []byte("\r\n\r\n")); end >= 0 {
@@ -62,7 +61,7 @@ func (r *Requests) Head() (*Incoming, error) {
 	}
 }
 
-// Body reads the body that belongs to q.
+// Body reads the body of q.
 func (r *Requests) Body(q *Incoming) error {
 	for {
 		n, err := q.readBody(r.buf)
@@ -83,7 +82,7 @@ func (r *Requests) Body(q *Incoming) error {
 	}
 }
 
-// Unread returns what was read from the connection and belongs to no request yet.
+// Unread returns the bytes that were read from the connection and belong to no request yet.
 func (r *Requests) Unread() []byte { return r.buf }
 
 func (r *Requests) fill() error {
@@ -96,8 +95,8 @@ func (r *Requests) fill() error {
 	return err
 }
 
-// parseHead reads a request line and field lines (RFC 9112 §3 and §5), and holds what
-// a client must not send (RFC 9112 §3.2, §6.1; RFC 9110 §8.6).
+// parseHead parses a request line and field lines (RFC 9112 §3 and §5). It refuses what a client must not send (RFC
+// 9112 §3.2, §6.1; RFC 9110 §8.6).
 func parseHead(s string) (*Incoming, error) {
 	line, rest, _ := strings.Cut(s, "\r\n")
 	parts := strings.Split(line, " ")
@@ -122,7 +121,7 @@ func parseHead(s string) (*Incoming, error) {
 	return q, nil
 }
 
-// isTarget reports whether s is visible ASCII without the characters that no URI has.
+// isTarget reports whether s consists of visible ASCII, without the characters that are invalid in URIs.
 func isTarget(s string) bool {
 	for _, c := range []byte(s) {
 		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}#", c) >= 0 {
@@ -132,7 +131,7 @@ func isTarget(s string) bool {
 	return s != ""
 }
 
-// readBody returns how many octets of b the body took, or -1 where it is not complete.
+// readBody returns the length of the body in b, or -1 if the body is incomplete.
 func (q *Incoming) readBody(b []byte) (int, error) {
 	switch {
 	case len(q.Values("Transfer-Encoding")) > 0:

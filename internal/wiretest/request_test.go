@@ -11,7 +11,7 @@ func TestRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name, wire string
 		want       string // bodies of the requests, in brackets
-		err        string // what ends them; nothing for io.EOF
+		err        string // error that ends the requests; empty for io.EOF
 	}{
 		{"none", "", "", ""},
 		{"without a body", Get("/"), "[]", ""},
@@ -21,7 +21,7 @@ func TestRequests(t *testing.T) {
 		{"cut in the head", "GET / HT", "", "breaks off"},
 		{"cut in the body", Request("POST", "/", "Content-Length: 5") + "hell", "", "unexpected EOF"},
 		{"blank in the target", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", "", "request line"},
-		{"high octet in the target", "GET /\xe9 HTTP/1.1\r\nHost: a\r\n\r\n", "", "request line"},
+		{"high byte in the target", "GET /\xe9 HTTP/1.1\r\nHost: a\r\n\r\n", "", "request line"},
 		{"another version", "GET / HTTP/1.2\r\nHost: a\r\n\r\n", "", "request line"},
 		{"no Host", "GET / HTTP/1.1\r\n\r\n", "", "Host"},
 		{"two Hosts", Get("/", "Host: b"), "", "Host"},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Response is one message that a server wrote.
+// Response is one response that a server sent, interim or final.
 type Response struct {
 	message
 	Status int
@@ -20,10 +20,9 @@ func (r *Response) Interim() bool { return r.Status < 200 && r.Status != 101 }
 
 var errTruncated = errors.New("truncated response")
 
-// Parse reads the response to a request with that method at the start of b. eof
-// says that nothing follows b. It returns how many octets the response took: 0
-// without an error where more have to arrive. What RFC 9110 and 9112 forbid a
-// server to send is an error, even where a recipient would have to put up with it.
+// Parse parses the response at the start of b, which is for a request with this method. eof means that nothing
+// follows b. Parse returns the length of the response, or 0 and no error if more bytes are needed. Everything that
+// RFC 9110 and 9112 forbid a server to send is an error, even if recipients have to accept it.
 func Parse(b []byte, method string, eof bool) (*Response, int, error) {
 	if want := "HTTP/1."; !bytes.HasPrefix(b, []byte(want)[:min(len(b), len(want))]) {
 		return nil, 0, fmt.Errorf("not a status line: %.48q", b)
@@ -57,7 +56,7 @@ func Parse(b []byte, method string, eof bool) (*Response, int, error) {
 	return r, end + 4 + n, nil
 }
 
-// parseStatusLine reads HTTP-version SP 3DIGIT SP [reason]: RFC 9112 §4.
+// parseStatusLine parses HTTP-version SP 3DIGIT SP [reason] (RFC 9112 §4).
 func (r *Response) parseStatusLine(line string) error {
 	bad := fmt.Errorf("bad status line: %.60q", line)
 	if len(line) < len("HTTP/1.1 200 ") || line[7] != '0' && line[7] != '1' || line[8] != ' ' || line[12] != ' ' {
@@ -77,10 +76,10 @@ func (r *Response) parseStatusLine(line string) error {
 	return nil
 }
 
-// singletons are fields that carry no list, so a server that sends two is wrong.
+// singletons are fields that carry no list, so a response must not have two of them.
 var singletons = []string{"Content-Length", "Transfer-Encoding", "Date", "Content-Type", "Server", "Location", "ETag", "Last-Modified"}
 
-// lint holds what a server must not send (RFC 9110 §6.6.1, §8.6; RFC 9112 §6.1).
+// lint refuses what a server must not send (RFC 9110 §6.6.1, §8.6; RFC 9112 §6.1).
 func (r *Response) lint() error {
 	for _, name := range singletons {
 		if len(r.Values(name)) > 1 {
@@ -106,7 +105,7 @@ func (r *Response) lint() error {
 	return nil
 }
 
-// readBody returns how many octets of b the body took, or -1 where it is not complete.
+// readBody returns the length of the body in b, or -1 if the body is incomplete.
 func (r *Response) readBody(b []byte, method string, eof bool) (int, error) {
 	switch {
 	case r.Status == 101 || method == "CONNECT" && r.Status >= 200 && r.Status < 300:

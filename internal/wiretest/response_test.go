@@ -73,7 +73,7 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if r, n, err := Parse([]byte(tt.wire), "GET", true); err == nil {
-				t.Errorf("taken: %+v, %d octets", r, n)
+				t.Errorf("taken: %+v, %d bytes", r, n)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
-// The structs are given to Use and to groups as they are. A single route takes what Handler returns.
+// Use and groups take the structs. A single route takes what the method Handler returns.
 func Example_use() {
 	app := web.New(web.Config{})
 	app.Use(middleware.Recover{OnPanic: func(_ *web.Ctx, err *middleware.PanicError) { fmt.Println("panic:", err.Value) }}, middleware.Compress{})
@@ -29,7 +29,7 @@ func Example_use() {
 	// 500
 }
 
-// A Static is the end of a route, or middleware that passes on what it does not have.
+// Static can be the handler of a route, or middleware that passes a request on if it has no such file.
 func ExampleStatic() {
 	files := fstest.MapFS{"a.txt": {Data: []byte("a file")}}
 	app := web.New(web.Config{})

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/web/middleware"
 )
 
-// Files stand behind the routes: one is looked for if no route matches.
+// Static looks for a file if no route matches the request.
 func ExampleStatic_Handler() {
 	app := web.New(web.Config{})
 	app.Get("/", func(c *web.Ctx) error { return c.SendString("a route") })

@@ -1,4 +1,5 @@
-// Command gallop is a hello world of gallop, and nothing else, for ../../cmd/versus to see what a program of it takes.
+// Command gallop is a hello world of gallop. With it ../../cmd/versus measures the memory of a program that contains
+// only this server.
 package main
 
 import (

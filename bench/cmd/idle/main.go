@@ -4,7 +4,7 @@
 // thousand random connections get a response while all others stay idle.
 //
 //	go run ./cmd/idle                                    # 19,000 connections to one process of each server
-//	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten that share a port, by fasthttp's package prefork
+//	go run ./cmd/idle -processes 10 -servers gallop      # 190,000 to ten processes that share a port, with fasthttp's package prefork
 //
 // Each connection is used once. Connections are opened in steps. Before each measurement the server collects garbage and returns
 // free memory to the system. The cost of a connection is the slope of the resident memory, which excludes the server's base
@@ -30,14 +30,14 @@ import (
 const (
 	steps = 4
 	asked = 1000
-	goal  = 512 // bytes a connection, for gallop
+	goal  = 512 // bytes per connection, for gallop
 )
 
 // out is where the report goes: the standard output and, with -save, a file.
 var out io.Writer
 
 type options struct {
-	conns     int // of each process
+	conns     int // connections to each process
 	processes int
 	rounds    int
 	servers   string
@@ -48,11 +48,11 @@ type options struct {
 func main() {
 	child.Play(load.Roles)
 	var o options
-	flag.IntVar(&o.conns, "c", 19_000, "connections to each process, which needs a descriptor for each")
-	flag.IntVar(&o.processes, "processes", 1, "processes of each server, and as many that hold connections")
+	flag.IntVar(&o.conns, "c", 19_000, "connections to each process; each needs a descriptor")
+	flag.IntVar(&o.processes, "processes", 1, "processes of each server, and of the clients")
 	flag.IntVar(&o.rounds, "n", 1, "rounds")
-	flag.StringVar(&o.servers, "servers", "fasthttp,gallop,nethttp", "servers, by commas")
-	flag.BoolVar(&o.save, "save", false, "write results/idle-NUMBER.txt, too, which takes a clean tree")
+	flag.StringVar(&o.servers, "servers", "fasthttp,gallop,nethttp", "servers, separated by commas")
+	flag.BoolVar(&o.save, "save", false, "also write results/idle-NUMBER.txt; this takes a clean tree")
 	flag.Parse()
 	met, err := run(o)
 	if err != nil {
@@ -108,12 +108,12 @@ func run(o options) (met bool, err error) {
 	if gallop := all["gallop"]; gallop != nil {
 		each := median(gallop).each
 		met = each <= goal
-		fmt.Fprintf(out, "goal: at most %d bytes a connection for gallop: %.0f, %s\n", goal, each, map[bool]string{true: "met", false: "MISSED"}[met])
+		fmt.Fprintf(out, "goal: at most %d bytes per connection for gallop: %.0f, %s\n", goal, each, map[bool]string{true: "met", false: "MISSED"}[met])
 	}
 	return met, nil
 }
 
-// cost is what one round has measured.
+// cost holds the measurements of one round.
 type cost struct{ conns, each, resident, without, answers float64 }
 
 func (c cost) print(server string) {
@@ -144,7 +144,7 @@ func median(costs []cost) cost {
 	}
 }
 
-// weigh starts a server and makes connections to it.
+// weigh starts a server, opens connections to it and measures.
 func weigh(o options, peer, server string) (c cost, err error) {
 	address, err := child.FreeAddress()
 	if err != nil {
@@ -186,7 +186,7 @@ func serve(o options, peer, server, address string) (*exec.Cmd, error) {
 	cmd := exec.Command(peer, args...)
 	if o.processes > 1 {
 		cmd = exec.Command(peer, append(args, "-prefork")...)
-		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", o.processes)) // prefork starts one for each
+		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", o.processes)) // prefork starts one process for each
 	}
 	cmd.Stderr = os.Stderr
 	child.DieWithParent(cmd)
@@ -204,12 +204,12 @@ func serve(o options, peer, server, address string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// awaitChildren waits until all processes listen: a connection is spread over those that do.
+// awaitChildren waits until all processes listen, because connections are only spread over processes that do.
 func awaitChildren(cmd *exec.Cmd, n int) error {
 	for range 200 {
 		ready := 0
 		for _, p := range measure.Process(cmd.Process.Pid).Children() {
-			if p.Descriptors() >= 5 { // the standard ones, epoll and a socket
+			if p.Descriptors() >= 5 { // stdin, stdout, stderr, epoll and a socket
 				ready++
 			}
 		}
@@ -219,10 +219,10 @@ func awaitChildren(cmd *exec.Cmd, n int) error {
 		}
 		time.Sleep(25 * time.Millisecond)
 	}
-	return fmt.Errorf("there are not %d processes", n)
+	return fmt.Errorf("%d processes did not start listening", n)
 }
 
-// memory is what the server's processes hold when they have given back what they can.
+// memory returns the resident memory of the server's processes after they have returned all unused memory.
 func memory(cmd *exec.Cmd) (resident float64) {
 	parent := measure.Process(cmd.Process.Pid)
 	processes := append(parent.Children(), parent)

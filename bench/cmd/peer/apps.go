@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop/bench/peers"
 )
 
-// apps are what a server can be asked to do.
+// apps are the applications that a server can run.
 var apps = map[string]func(options) peers.App{
 	"hello":    func(options) peers.App { return hello },
 	"baseline": func(options) peers.App { return baseline },
@@ -17,7 +17,7 @@ var apps = map[string]func(options) peers.App{
 
 const greeting = "Hello, World!"
 
-// hello answers everything with a greeting.
+// hello responds to every request with a greeting.
 var hello = peers.App{
 	Handle: func(ctx peers.Context) {
 		ctx.SetContentType("text/plain")
@@ -29,7 +29,7 @@ var hello = peers.App{
 	},
 }
 
-// baseline answers ?a=1&b=2 with a + b, plus the number that the body of a POST holds.
+// baseline responds to ?a=1&b=2 with a + b, plus the number in the body of a POST.
 var baseline = peers.App{
 	Handle: func(ctx peers.Context) {
 		ctx.SetContentType("text/plain")
@@ -56,7 +56,7 @@ var baseline = peers.App{
 	},
 }
 
-// post sends the body back.
+// post returns the request's body.
 var post = peers.App{
 	Handle: func(ctx peers.Context) {
 		ctx.SetContentType("application/octet-stream")
@@ -73,7 +73,7 @@ var post = peers.App{
 	},
 }
 
-// number reads a whole number as baseline's clients write it, and 0 where there is none.
+// number parses a whole number as baseline's clients write it. It returns 0 if there is none.
 func number(b []byte) (n int64) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {

@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// TestApps holds both forms of each app against what it should answer.
+// TestApps compares the responses of both forms of each app with the expected ones.
 func TestApps(t *testing.T) {
 	for _, test := range []struct{ app, method, target, body, want string }{
 		{"hello", "GET", "/", "", greeting},
@@ -47,7 +47,7 @@ func TestApps(t *testing.T) {
 	}
 }
 
-// TestMixed shows that only what asks for it is slow.
+// TestMixed shows that only requests with slow=1 are slow.
 func TestMixed(t *testing.T) {
 	worked := 0
 	app := mixed(func() { worked++ })
@@ -66,7 +66,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestBurn shows that burning takes about as much of the processor as it says: at least half of it by the clock.
+// TestBurn shows that burning takes at least half of the given time by the clock.
 func TestBurn(t *testing.T) {
 	start := time.Now()
 	burn(20 * time.Millisecond)

@@ -13,19 +13,19 @@ import (
 	"github.com/gallop-http/gallop/bench/peers"
 )
 
-// The apps that have a goroutine run beside their server, which otherwise says hello. A server may not starve it.
+// Apps with a goroutine that runs beside the server. The server serves hello and must not starve the goroutine.
 func init() {
 	apps["caller"] = func(o options) peers.App { return beside(call(o.neighbor)) }
 	apps["sleeper"] = func(options) peers.App { return beside(sleep) }
 }
 
-// besidePath is where the app tells what the goroutine has measured since the last time it was asked.
+// besidePath returns the goroutine's measurements since the last request for this path.
 const besidePath = "/beside"
 
-// pause is how long the goroutine does nothing between two times.
+// pause is how long the goroutine sleeps between two measurements.
 const pause = time.Millisecond
 
-// call calls another service, and returns how long the call took.
+// call returns a function that calls another service and returns how long the call took.
 func call(url string) func() time.Duration {
 	return func() time.Duration {
 		time.Sleep(pause)
@@ -43,14 +43,14 @@ func call(url string) func() time.Duration {
 	}
 }
 
-// sleep returns how long a pause took.
+// sleep sleeps for pause and returns how long that took.
 func sleep() time.Duration {
 	start := time.Now()
 	time.Sleep(pause)
 	return time.Since(start)
 }
 
-// beside does work over and over, and answers besidePath with the latencies.
+// beside repeats work forever and responds to besidePath with the latencies.
 func beside(work func() time.Duration) peers.App {
 	var mu sync.Mutex
 	var latencies measure.Latencies

@@ -15,10 +15,11 @@ func init() {
 	apps["file"] = func(options) peers.App { return stream(newFile(page[:fileSize])) }
 }
 
-// fileSize is how large the file is that the app file sends.
+// fileSize is the size of the file that the app "file" sends.
 const fileSize = 1 << 10
 
-// nameless is a file that is gone when the process ends, with a path to open it by. It has to be kept open.
+// nameless is a file without a name, which disappears when the process ends. Its path opens it as long as it stays
+// open.
 type nameless struct {
 	*os.File
 	path string
@@ -46,7 +47,7 @@ func (n nameless) open() *os.File {
 	return f
 }
 
-// stream answers everything with the file, opened anew for each request, as a stream with a length.
+// stream opens the file for each request and sends it as a stream with a length.
 func stream(n nameless) peers.App {
 	return peers.App{
 		Handle: func(ctx peers.Context) {

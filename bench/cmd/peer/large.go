@@ -13,12 +13,12 @@ func init() {
 	apps["flushed"] = func(options) peers.App { return flushed }
 }
 
-// page is what large answers, and eight pieces of it what flushed does.
+// page is the body of the app "large". The app "flushed" sends its first eight KiB.
 var page = bytes.Repeat([]byte("0123456789abcdef"), 4<<10)
 
 const flushes = 8
 
-// large answers everything with 64 KiB. It does not announce their length to net/http.
+// large responds to every request with 64 KiB. It does not tell net/http the length in advance.
 var large = peers.App{
 	Handle: func(ctx peers.Context) {
 		ctx.SetContentType("text/plain")
@@ -30,11 +30,11 @@ var large = peers.App{
 	},
 }
 
-// flushed answers everything with eight pieces of 1 KiB, and sends each at once.
+// flushed responds to every request with eight pieces of 1 KiB and flushes each of them.
 var flushed = peers.App{
 	Handle: func(ctx peers.Context) {
 		ctx.SetContentType("text/plain")
-		ctx.SetBodyStream(strings.NewReader(string(page[:flushes<<10])), -1) // which cannot be flushed
+		ctx.SetBodyStream(strings.NewReader(string(page[:flushes<<10])), -1) // a stream here cannot be flushed piece by piece
 	},
 	Standard: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")

@@ -1,5 +1,6 @@
-// Command peer serves one of the servers under comparison, with one of a few small apps, for others to put under load:
-// cmd/versus, or wrk by hand. SIGUSR1 has it collect garbage and give memory back; SIGTERM ends it, and the profile.
+// Command peer runs one of the servers under comparison with a small app, so that cmd/versus, or wrk started by hand,
+// can put it under load. On SIGUSR1 it collects garbage and returns unused memory to the system. On SIGTERM it writes
+// the CPU profile, if one was requested, and exits.
 //
 //	go run ./cmd/peer -server fasthttp -app hello
 package main
@@ -36,10 +37,10 @@ func main() {
 	flag.StringVar(&o.server, "server", "gallop", "one of "+peers.Names())
 	flag.StringVar(&o.app, "app", "hello", "one of "+strings.Join(slices.Sorted(maps.Keys(apps)), ", "))
 	flag.StringVar(&o.address, "address", "127.0.0.1:8080", "TCP address to listen on")
-	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "address of the Redis server that the app redis asks")
+	flag.StringVar(&o.redis, "redis", "127.0.0.1:6379", "address of the Redis server for the app redis")
 	flag.StringVar(&o.neighbor, "neighbor", "http://127.0.0.1:8081", "URL that the app caller calls")
 	flag.BoolVar(&o.prefork, "prefork", false, "serve with GOMAXPROCS processes that share the port")
-	flag.StringVar(&o.profile, "cpuprofile", "", "file to write a CPU profile to until SIGTERM")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile to this file until SIGTERM")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "peer:", err)
@@ -50,7 +51,7 @@ func main() {
 func run(o options) error {
 	newApp := apps[o.app]
 	if newApp == nil {
-		return fmt.Errorf("no app %q", o.app)
+		return fmt.Errorf("unknown app %q", o.app)
 	}
 	server, err := peers.New(o.server, newApp(o), peers.Options{})
 	if err != nil {
@@ -70,13 +71,13 @@ func run(o options) error {
 	return server.Serve(l)
 }
 
-// silent drops what is logged: that the parent has ended, which is how it is told to.
+// silent drops log messages, such as those of prefork about the end of its parent, which is how peer is stopped.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// obeySignals has the process give memory back at SIGUSR1, and end at SIGTERM, with a CPU profile until then if a
-// file for it is named.
+// obeySignals installs the handlers of SIGUSR1 and SIGTERM. If profile is not empty, it writes a CPU profile to this
+// file until SIGTERM.
 func obeySignals(profile string) error {
 	var f *os.File
 	if profile != "" {

@@ -5,7 +5,8 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// The app negotiate answers in one of four forms. ../../fiber has the same for fiber, and ../versus asks for them.
+// The app "negotiate" responds in one of four forms. ../../fiber has the same app for fiber, and ../versus requests
+// them.
 func init() {
 	apps["negotiate"] = func(options) peers.App { return peers.App{Web: negotiate} }
 }

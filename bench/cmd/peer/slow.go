@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The apps whose handlers take their time. Those of event loops may not let others wait for it.
+// Apps whose handlers are slow. On event loops other requests must not wait for them.
 func init() {
 	apps["sleep1"] = func(options) peers.App { return after(func() { time.Sleep(time.Millisecond) }) }
 	apps["sleep10"] = func(options) peers.App { return after(func() { time.Sleep(10 * time.Millisecond) }) }
@@ -23,7 +23,7 @@ func init() {
 	apps["mixed-burn"] = func(options) peers.App { return mixed(func() { burn(5 * time.Millisecond) }) }
 }
 
-// after answers when work is done.
+// after responds when work is done.
 func after(work func()) peers.App {
 	return peers.App{
 		Handle: func(ctx peers.Context) {
@@ -37,7 +37,7 @@ func after(work func()) peers.App {
 	}
 }
 
-// alternate is quick and slow in turn, so that what one request took says nothing about the next.
+// alternate is fast and slow in turn, so that the duration of one request says nothing about the next one.
 func alternate() (work func()) {
 	var n atomic.Uint64
 	return func() {
@@ -47,7 +47,7 @@ func alternate() (work func()) {
 	}
 }
 
-// mixed answers at once, and with ?slow=1 when work is done: one path, so that its requests look alike.
+// mixed responds at once, or when work is done if the request has ?slow=1. All requests have the same path.
 func mixed(work func()) peers.App {
 	slow := after(work)
 	return peers.App{
@@ -68,10 +68,10 @@ func mixed(work func()) peers.App {
 	}
 }
 
-// burn uses a processor for so long: not by the clock, which goes on while others have the processor.
+// burn uses CPU time of about d. It does not look at the clock, which also advances while other threads run.
 func burn(d time.Duration) { spin(int(float64(d) * turnsPerNanosecond())) }
 
-// spin turns so many times.
+// spin runs this many iterations.
 func spin(turns int) {
 	x := uint64(1)
 	for range turns {
@@ -79,12 +79,13 @@ func spin(turns int) {
 		x ^= x >> 7
 		x ^= x << 17
 	}
-	if x == 0 { // it never is, but the compiler does not know that
-		panic("a generator of numbers has come to zero")
+	if x == 0 { // never true, but the compiler does not know that
+		panic("the random number generator returned zero")
 	}
 }
 
-// turnsPerNanosecond is how fast this machine spins: the best of a few tries, in which nobody else had the processor.
+// turnsPerNanosecond is the speed of spin on this machine. It is the best of several tries, so that interruptions by
+// other threads do not count.
 var turnsPerNanosecond = sync.OnceValue(func() (best float64) {
 	const turns = 1 << 20
 	for range 5 {
@@ -95,7 +96,7 @@ var turnsPerNanosecond = sync.OnceValue(func() (best float64) {
 	return best
 })
 
-// redisApp answers with what a Redis server has for a key.
+// redisApp responds with the value of a key in Redis.
 func redisApp(address string) peers.App {
 	const key = "greeting"
 	client := redis.NewClient(&redis.Options{Addr: address, PoolSize: 128})

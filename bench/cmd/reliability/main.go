@@ -7,7 +7,7 @@
 //	go run ./cmd/reliability -server fasthttp R9 R14  # two of them against a peer
 //	go run ./cmd/reliability -full R13                # a thousand restarts
 //
-// It prints the seed, the counts and one verdict line a scenario, then a table, and exits with 1 if a goal was missed.
+// It prints the seed, the counts and one verdict line per scenario, then a table, and exits with 1 if a goal was missed.
 package main
 
 import (
@@ -25,15 +25,15 @@ func main() {
 	o := reliability.Options{Out: os.Stdout}
 	flag.StringVar(&o.Server, "server", "gallop", "server under test: one of "+peers.Names())
 	flag.BoolVar(&o.Timeouts, "timeouts", false, "give fasthttp and nethttp the timeouts that gallop has by default")
-	flag.BoolVar(&o.Full, "full", false, "the full form of each scenario instead of the short one")
+	flag.BoolVar(&o.Full, "full", false, "run the full form of each scenario instead of the short one")
 	flag.Uint64Var(&o.Seed, "seed", 0, "seed of random choices; 0 picks one")
-	flag.Float64Var(&o.Slack, "slack", 1, "factor on latency goals, for a machine that is not idle")
-	flag.DurationVar(&o.Endurance, "endurance", 0, "how long R8 lasts, instead of what its form has")
+	flag.Float64Var(&o.Slack, "slack", 1, "factor for latency goals, for a machine that is not idle")
+	flag.DurationVar(&o.Endurance, "endurance", 0, "duration of R8; 0 means the default of the form")
 	flag.Parse()
 
 	scenarios, err := choose(flag.Args())
 	if err == nil && !reliability.Knows(o.Server) {
-		err = fmt.Errorf("there is no server %q", o.Server)
+		err = fmt.Errorf("unknown server %q", o.Server)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +58,7 @@ func choose(ids []string) ([]reliability.Scenario, error) {
 	for _, id := range ids {
 		i := slices.IndexFunc(reliability.Scenarios, func(s reliability.Scenario) bool { return s.ID == id })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no scenario %q", id)
+			return nil, fmt.Errorf("unknown scenario %q", id)
 		}
 		chosen = append(chosen, reliability.Scenarios[i])
 	}

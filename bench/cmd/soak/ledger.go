@@ -11,17 +11,16 @@ import (
 	"github.com/gallop-http/gallop/bench/peers"
 )
 
-// ledger is the server's side of the account: which ids the handler saw, and
-// whether head, field and body of each belonged together. It is safe for
-// concurrent use.
+// ledger is the server's record of the requests: which ids the handler saw, and whether the head, field and body of
+// each request belong together. It is safe for concurrent use.
 type ledger struct {
 	total uint64          // ids are 0 ≤ id < total
-	seen  []atomic.Uint64 // one bit an id
+	seen  []atomic.Uint64 // one bit per id
 
 	right   atomic.Uint64
-	wrong   atomic.Uint64 // path, field and body disagreed
+	wrong   atomic.Uint64 // path, field and body did not match
 	twice   atomic.Uint64
-	revived atomic.Uint64 // requests that were cut off and yet arrived whole
+	revived atomic.Uint64 // requests that were cut off but arrived whole
 	printed atomic.Int32
 }
 
@@ -29,7 +28,7 @@ func newLedger(requests uint64) *ledger {
 	return &ledger{total: requests, seen: make([]atomic.Uint64, (requests+63)/64)}
 }
 
-// missing returns how many ids the handler never saw.
+// missing returns the number of ids that the handler never saw.
 func (l *ledger) missing() uint64 {
 	n := l.total
 	for i := range l.seen {
@@ -38,10 +37,10 @@ func (l *ledger) missing() uint64 {
 	return n
 }
 
-// app enters requests and answers them.
+// app records and checks requests and returns a response to each.
 func (l *ledger) app() peers.App { return peers.Simple(l.judge) }
 
-// judge enters a request and returns the response to it.
+// judge records a request and returns the response to it.
 func (l *ledger) judge(a peers.Request) peers.Response {
 	k, id, n, sum, ok := splitPath(a.Path)
 	if !ok {
@@ -97,7 +96,7 @@ func (l *ledger) judge(a peers.Request) peers.Response {
 	return r
 }
 
-// bad answers what cannot be right.
+// bad is the response to requests that cannot be right.
 var bad = peers.Response{Status: 400}
 
 func (l *ledger) refuse(why string, a peers.Request) peers.Response {
@@ -106,14 +105,14 @@ func (l *ledger) refuse(why string, a peers.Request) peers.Response {
 	return bad
 }
 
-// complain prints the first few of what went wrong; the requests are our own.
+// complain prints the first few errors. The requests come from this program, so printing them is safe.
 func (l *ledger) complain(why string, a peers.Request) {
 	if l.printed.Add(1) <= 20 {
 		fmt.Fprintf(os.Stderr, "soak: handler got %s: %s %.80q, X-Soak-Id %q, body of %d\n", why, a.Method, a.Path, a.Field("X-Soak-Id"), len(a.Body))
 	}
 }
 
-// splitPath reads /kind/id/length/sum, the numbers in hex.
+// splitPath parses /kind/id/length/sum. The numbers are hexadecimal.
 func splitPath(path []byte) (k kind, id uint64, n int, sum uint32, ok bool) {
 	if len(path) == 0 || path[0] != '/' {
 		return
@@ -135,7 +134,7 @@ func splitPath(path []byte) (k kind, id uint64, n int, sum uint32, ok bool) {
 
 var slash = []byte("/")
 
-// appendTag appends the entity tag of request id.
+// appendTag appends the entity tag of a request id.
 func appendTag(dst []byte, id uint64) []byte {
 	dst = append(dst, '"')
 	dst = strconv.AppendUint(dst, id, 16)

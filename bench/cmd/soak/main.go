@@ -2,11 +2,10 @@
 // checksum in its path, in a header and in its body. The handler compares the three and echoes ID and body. The client compares
 // the response with its request. No request may be mixed up, cut short, lost or handled twice.
 //
-// The clients are raw sockets, TCP and unix, that keep connections alive,
-// pipeline up to 16 deep, send chunked bodies with extensions and trailers,
-// HEAD, conditional requests, HTTP/1.0, requests in pieces, and requests that
-// end or are reset in the middle. All choices are derived from a seed, which is
-// printed. The last line and the exit status give the verdict.
+// The clients are raw TCP and unix sockets. They keep connections alive and pipeline up to 16 requests. They send
+// chunked bodies with extensions and trailers, HEAD, conditional requests, HTTP/1.0, requests in pieces, and requests
+// that end or are reset in the middle. All choices derive from a seed, which is printed. The last line and the exit
+// status give the verdict.
 package main
 
 import (
@@ -34,9 +33,9 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.server, "server", "gallop", "one of "+peers.Names())
-	flag.StringVar(&o.networks, "net", "tcp,unix", "networks, by commas; clients are spread over them")
-	flag.Uint64Var(&o.requests, "requests", 1_000_000, "requests in all, without those that are cut off on purpose")
-	flag.Uint64Var(&o.workers, "workers", 64, "connections at a time")
+	flag.StringVar(&o.networks, "net", "tcp,unix", "networks, separated by commas; clients are spread over them")
+	flag.Uint64Var(&o.requests, "requests", 1_000_000, "number of requests, not counting those that are cut off on purpose")
+	flag.Uint64Var(&o.workers, "workers", 64, "connections open at a time")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of all choices")
 	flag.Parse()
 	ok, err := soak(o)
@@ -107,13 +106,13 @@ func listen(networks string, serve func(net.Listener)) (addrs []net.Addr, stop f
 	return addrs, stop, nil
 }
 
-// counts is what the clients saw. Workers add to it after each batch.
+// counts holds what the clients saw. Workers add to it after each batch.
 type counts struct {
-	answered atomic.Uint64 // answers that were right
-	lost     atomic.Uint64 // requests without an answer, or after a wrong one
-	wrong    atomic.Uint64 // answers that were another's, cut short or malformed
-	extra    atomic.Uint64 // connections with bytes after their last answer
-	aborts   atomic.Uint64 // requests cut off on purpose
+	answered atomic.Uint64 // correct responses
+	lost     atomic.Uint64 // requests without a response, or after a wrong one
+	wrong    atomic.Uint64 // responses to another request, cut short or malformed
+	extra    atomic.Uint64 // connections with bytes after the last response
+	aborts   atomic.Uint64 // requests that were cut off on purpose
 	conns    atomic.Uint64 // connections opened
 	batches  atomic.Uint64
 	kinds    [kinds]atomic.Uint64
@@ -138,7 +137,7 @@ func progress(sum *counts, requests uint64, start time.Time) (stop func()) {
 	return func() { close(end) }
 }
 
-// verdict prints the counts and the last line, and says whether all is well.
+// verdict prints the counts and the last line, and reports whether the run succeeded.
 func verdict(o options, book *ledger, sum *counts, took time.Duration) bool {
 	answered, missing := sum.answered.Load(), book.missing()
 	fmt.Printf("soak: %d connections, %d batches, %d cut off on purpose;", sum.conns.Load(), sum.batches.Load(), sum.aborts.Load())
@@ -162,7 +161,7 @@ func verdict(o options, book *ledger, sum *counts, took time.Duration) bool {
 	return ok
 }
 
-// silent drops the log: connections that are cut off on purpose fill it.
+// silent drops the log, which connections cut off on purpose would fill.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

@@ -5,17 +5,17 @@ import (
 	"math/rand/v2"
 )
 
-// kind is what a request asks for; its name is the first segment of the path.
+// kind is the kind of a request. Its name is the first segment of the path.
 type kind int
 
 const (
-	kindEcho    kind = iota // POST, the body comes back with its length
-	kindChunked             // POST in chunks, the body comes back with its length
-	kindStream              // POST, the body comes back as a stream
-	kindMake                // GET, the server makes the body
-	kindHead                // HEAD of the same
-	kindNone                // POST, 204
-	kindSame                // GET with If-None-Match, 304
+	kindEcho    kind = iota // POST; the response has the same body and its length
+	kindChunked             // POST in chunks; the response has the same body and its length
+	kindStream              // POST; the response streams the same body
+	kindMake                // GET; the server generates the body
+	kindHead                // HEAD of kindMake
+	kindNone                // POST; the response is 204
+	kindSame                // GET with If-None-Match; the response is 304
 	kinds       = iota
 )
 
@@ -23,13 +23,13 @@ var kindNames = [kinds]string{"echo", "chunked", "stream", "make", "head", "none
 
 func (k kind) String() string { return kindNames[k] }
 
-// cutOff marks the ids of requests that end before they are complete: the
-// handler must never see one with its whole body.
+// cutOff marks the ids of requests that end before they are complete. The handler must never see one with its whole
+// body.
 const cutOff = 1 << 62
 
 const maxBody = 200 << 10
 
-// noise is what bodies are cut from. It is the same in each run.
+// noise is the source of all bodies. It is the same in each run.
 var noise = func() []byte {
 	b := make([]byte, 1<<20+maxBody)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -39,7 +39,7 @@ var noise = func() []byte {
 	return b
 }()
 
-// payload returns the body of request id, n bytes that are not to be changed.
+// payload returns the body of a request: n bytes, which must not be changed.
 func payload(id uint64, n int) []byte {
 	at := int(id * 0x9e3779b97f4a7c15 >> 44)
 	return noise[at : at+n]
@@ -49,7 +49,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// bodySize returns a length: mostly small, sometimes none, seldom large.
+// bodySize returns a random length: mostly small, sometimes zero, rarely large.
 func bodySize(r *rand.Rand) int {
 	switch p := r.IntN(1000); {
 	case p < 100:

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// reader takes answers off a connection and holds each against its request.
-// 0 ≤ r ≤ w ≤ len(buf); buf[r:w] was read and is not yet used.
+// reader reads responses from a connection and compares each with its request. 0 ≤ r ≤ w ≤ len(buf); buf[r:w] was
+// read but not consumed yet.
 type reader struct {
 	conn net.Conn
 	buf  []byte
@@ -28,7 +28,7 @@ func (in *reader) reset(conn net.Conn) {
 
 func (in *reader) rest() []byte { return in.buf[in.r:in.w] }
 
-// Read makes what is left a plain stream.
+// Read returns the remaining bytes of the connection without parsing them.
 func (in *reader) Read(p []byte) (int, error) {
 	if in.r == in.w {
 		if err := in.fill(); err != nil {
@@ -40,7 +40,7 @@ func (in *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads at least one byte more.
+// fill reads at least one more byte.
 func (in *reader) fill() error {
 	if in.r == in.w {
 		in.r, in.w = 0, 0
@@ -60,7 +60,7 @@ func (in *reader) fill() error {
 	return err
 }
 
-// until returns the bytes up to and with end, and takes them.
+// until consumes and returns the bytes up to and including end.
 func (in *reader) until(end string) ([]byte, error) {
 	from := 0
 	for {
@@ -76,7 +76,7 @@ func (in *reader) until(end string) ([]byte, error) {
 	}
 }
 
-// answer reads the answer to r, interim answers before it included.
+// answer reads the response to r, including interim responses before it.
 func (in *reader) answer(r request) error {
 	for {
 		head, err := in.until("\r\n\r\n")
@@ -109,7 +109,7 @@ func (in *reader) body(r request, a answer) error {
 	}
 }
 
-// match takes len(want) bytes and fails where they differ from want.
+// match consumes len(want) bytes and returns an error if they differ from want.
 func (in *reader) match(want []byte) error {
 	for len(want) > 0 {
 		if in.r == in.w {
@@ -156,7 +156,7 @@ func (in *reader) chunks(want []byte) error {
 	}
 }
 
-// answer is the head of a response, as far as it concerns us.
+// answer holds the parts of a response head that matter here.
 type answer struct {
 	status  int
 	length  int64 // -1 without Content-Length
@@ -207,7 +207,7 @@ func (a *answer) field(name, value string) (err error) {
 	return err
 }
 
-// check holds the head against the request.
+// check compares the head with the request.
 func (a *answer) check(r request) error {
 	want := 200
 	switch r.kind {
@@ -220,7 +220,7 @@ func (a *answer) check(r request) error {
 	case a.status != want:
 		return fmt.Errorf("status %d, want %d", a.status, want)
 	case a.id != r.id:
-		return fmt.Errorf("answer to %x, want %x", a.id, r.id)
+		return fmt.Errorf("response to %x, want %x", a.id, r.id)
 	case uint32(a.sum) != checksum(payload(r.id, r.size)):
 		return fmt.Errorf("X-Soak-Sum %x", a.sum)
 	case a.chunked && a.length >= 0:
@@ -228,14 +228,14 @@ func (a *answer) check(r request) error {
 	case want == 204 && (a.chunked || a.length >= 0):
 		return errors.New("204 with framing")
 	case r.kind == kindHead && a.length < 0:
-		return nil // RFC 9110 §8.6: a HEAD's answer may leave it out
+		return nil // RFC 9110 §8.6: the response to HEAD may omit it
 	case want == 200 && !a.chunked && a.length != int64(r.size):
 		return fmt.Errorf("Content-Length %d, want %d", a.length, r.size)
 	}
 	return nil
 }
 
-// gone reports whether err says that the peer ended the connection.
+// gone reports whether err means that the peer closed the connection.
 func gone(err error) bool {
 	return err == io.EOF || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -11,22 +11,21 @@ import (
 	"time"
 )
 
-// A batch's requests, and its answers, stay under this many bytes together,
-// so that what both sides write fits the socket buffers and neither waits for
-// the other. A larger request goes alone.
+// maxBatch limits the bytes of a batch's requests, and those of its responses. Both fit into the socket buffers then,
+// so neither side waits for the other. A larger request is sent alone.
 const maxBatch = 32 << 10
 
-// patience is how long a client waits for anything before it calls it lost.
+// patience is how long a client waits before it counts something as lost.
 const patience = 20 * time.Second
 
-// worker is one client: one connection at a time, batch after batch.
+// worker is one client. It uses one connection at a time and sends batch after batch.
 type worker struct {
 	rand *rand.Rand
 	addr net.Addr
 	sum  *counts
 
-	next, step, end uint64 // ids: next, next+step, … < end
-	cuts            uint64 // requests cut off so far
+	next, step, end uint64 // ids: next, next+step, …, below end
+	cuts            uint64 // number of requests cut off so far
 
 	conn  net.Conn
 	in    reader
@@ -34,7 +33,7 @@ type worker struct {
 	batch []request
 }
 
-// request is what an answer is held against.
+// request describes a request, for comparison with its response.
 type request struct {
 	kind kind
 	id   uint64
@@ -60,7 +59,7 @@ func (w *worker) run() {
 	}
 }
 
-// connection lives one connection from its first byte to its last.
+// connection opens one connection, uses it and closes it.
 func (w *worker) connection() error {
 	conn, err := net.Dial(w.addr.Network(), w.addr.String())
 	if err != nil {
@@ -84,11 +83,11 @@ func (w *worker) connection() error {
 	}
 }
 
-// ending says how the last request of a batch differs from the others.
+// ending says how the last request of a batch differs from the rest.
 type ending struct {
 	close bool // Connection: close
 	old   bool // HTTP/1.0
-	cut   bool // one more request follows, which is not complete
+	cut   bool // an incomplete request follows
 }
 
 // part ends the connection in one of five ways.
@@ -96,7 +95,7 @@ func (w *worker) part() error {
 	switch how := w.rand.IntN(10); {
 	case how < 3: // the client closes
 		return nil
-	case how < 6 && w.next < w.end: // the client says that it will
+	case how < 6 && w.next < w.end: // the client announces that it will close
 		if err := w.exchange(ending{close: true}); err != nil {
 			return err
 		}
@@ -106,16 +105,16 @@ func (w *worker) part() error {
 			return err
 		}
 		return w.expectEnd()
-	case how < 9 && w.next < w.end: // complete requests, then half of one
+	case how < 9 && w.next < w.end: // complete requests, followed by half of one
 		return w.breakOff(true)
 	default:
 		return w.breakOff(false)
 	}
 }
 
-// breakOff sends a request that is not complete, after complete ones if
-// asked to, reads the answers to those and goes away. The server may say that
-// the rest was bad before it closes; it must not say more.
+// breakOff sends an incomplete request, preceded by complete ones if after is set. It reads the responses to the
+// complete ones and closes. The server may send an error response to the incomplete request before it closes, but
+// nothing else.
 func (w *worker) breakOff(after bool) error {
 	w.sum.aborts.Add(1)
 	if after {
@@ -125,7 +124,7 @@ func (w *worker) breakOff(after bool) error {
 	} else {
 		w.out = w.appendPart(w.out[:0])
 		if err := w.write(); err != nil {
-			return nil // the server may close on half a head
+			return nil // the server may close after half a head
 		}
 	}
 	switch c := w.conn.(type) {
@@ -150,27 +149,27 @@ func (w *worker) breakOff(after bool) error {
 	}
 	if len(rest) > 0 && (len(rest) < 12 || rest[9] != '4') {
 		w.sum.extra.Add(1)
-		return fmt.Errorf("%d bytes after the last answer, a request that was cut off: %.60q", len(rest), rest)
+		return fmt.Errorf("%d bytes after the last response and a request that was cut off: %.60q", len(rest), rest)
 	}
 	return nil
 }
 
-// expectEnd checks that the server closes and has nothing more to say.
+// expectEnd checks that the server closes without sending anything else.
 func (w *worker) expectEnd() error {
 	var one [1]byte
 	n, err := w.in.Read(one[:])
 	if n > 0 {
 		w.sum.extra.Add(1)
-		return fmt.Errorf("bytes after the last answer: %.60q", w.in.rest())
+		return fmt.Errorf("bytes after the last response: %.60q", w.in.rest())
 	}
 	if err != io.EOF && !gone(err) {
 		w.sum.extra.Add(1)
-		return fmt.Errorf("connection was to be closed: %w", err)
+		return fmt.Errorf("the connection should have been closed: %w", err)
 	}
 	return nil
 }
 
-// exchange sends a batch of requests and reads their answers.
+// exchange sends a batch of requests and reads the responses.
 func (w *worker) exchange(e ending) error {
 	w.plan(e)
 	w.sum.batches.Add(1)
@@ -183,7 +182,7 @@ func (w *worker) exchange(e ending) error {
 			w.sum.wrong.Add(1)
 			w.sum.lost.Add(uint64(len(w.batch) - i - 1))
 			w.sum.answered.Add(uint64(i))
-			return fmt.Errorf("answer %d of %d, %s %x with %d bytes: %w", i+1, len(w.batch), r.kind, r.id, r.size, err)
+			return fmt.Errorf("response %d of %d, %s %x with %d bytes: %w", i+1, len(w.batch), r.kind, r.id, r.size, err)
 		}
 	}
 	w.sum.answered.Add(uint64(len(w.batch)))
@@ -244,7 +243,7 @@ func pickKind(r *rand.Rand) kind {
 	}
 }
 
-// write sends w.out: mostly at once, sometimes in pieces, seldom byte by byte.
+// write sends w.out: mostly at once, sometimes in pieces, rarely byte by byte.
 func (w *worker) write() error {
 	b := w.out
 	switch p := w.rand.IntN(500); {
@@ -271,8 +270,7 @@ func (w *worker) write() error {
 	return err
 }
 
-// lose gives up one request, so that a server that cannot be reached ends the
-// run instead of being asked for ever.
+// lose skips one request, so that the run ends even if the server cannot be reached.
 func (w *worker) lose(err error) error {
 	w.next += w.step
 	w.sum.lost.Add(1)
@@ -343,7 +341,7 @@ func (w *worker) appendHead(dst []byte, r request, old bool) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// appendChunks appends body in chunks of any size, some with an extension.
+// appendChunks appends body in chunks of random sizes, some with an extension.
 func (w *worker) appendChunks(dst, body []byte) []byte {
 	for len(body) > 0 {
 		n := 1 + w.rand.IntN(len(body))
@@ -359,8 +357,8 @@ func (w *worker) appendChunks(dst, body []byte) []byte {
 	return dst
 }
 
-// appendPart appends a request without its end: at least the last byte of its
-// body, or the empty line after the last chunk, is missing.
+// appendPart appends an incomplete request. At least the last byte of its body, or the empty line after the last
+// chunk, is missing.
 func (w *worker) appendPart(dst []byte) []byte {
 	w.cuts++
 	r := request{kind: kindEcho, id: w.next + w.cuts*w.step | cutOff, size: 1 + w.rand.IntN(3000)}

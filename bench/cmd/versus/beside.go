@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// beside is a load that is there for a goroutine in the server's process to suffer from: latencies are what the
-// goroutine has measured. Without connections there is no load.
+// beside is a load whose latencies are those of a goroutine in the server's process. With 0 connections there is no
+// load.
 type beside struct{ load loader }
 
 type besideRunning struct {
@@ -38,7 +38,7 @@ func (b beside) start(t target) (running, error) {
 }
 
 func (b besideRunning) measure() (o outcome, err error) {
-	if _, err := b.ask(); err != nil { // of the time before
+	if _, err := b.ask(); err != nil { // discard the measurements before the round
 		return o, err
 	}
 	if o, err = b.running.measure(); err != nil {
@@ -49,13 +49,13 @@ func (b besideRunning) measure() (o outcome, err error) {
 	return o, err
 }
 
-// besideLatencies are what cmd/peer says of its goroutine.
+// besideLatencies are the latencies that cmd/peer reports for its goroutine.
 type besideLatencies struct {
 	Count         int
 	P50, P95, P99 time.Duration
 }
 
-// ask returns what the goroutine has measured since it was asked last.
+// ask returns the goroutine's measurements since the last call.
 func (b besideRunning) ask() (l besideLatencies, err error) {
 	resp, err := http.Get("http://" + b.address + "/beside")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gallop-http/gallop/bench/load"
 )
 
-// loader is where load comes from. Starting warms the server up.
+// loader is a source of load. start warms the server up.
 type loader interface {
 	start(target) (running, error)
 }
@@ -21,20 +21,20 @@ type running interface {
 	stop()
 }
 
-// outcome is what a load has seen.
+// outcome holds what a load has measured.
 type outcome struct {
 	answers  int
-	rate     float64 // a second
+	rate     float64 // responses per second
 	p50, p95 time.Duration
 	p99      time.Duration
 }
 
-// plan is load by package load. Latencies are those of its first kind.
+// plan is a load by package load. Latencies are those of its first kind of request.
 type plan struct{ load.Plan }
 
 type playing struct {
 	load.Process
-	first  string // kind
+	first  string // name of the first kind
 	length time.Duration
 }
 
@@ -59,7 +59,7 @@ func (p plan) start(t target) (running, error) {
 	return playing{process, p.Kinds[0].Name, t.length}, nil
 }
 
-// pin has a command that is not started run on one core.
+// pin makes a command that has not been started run on one core.
 func pin(cmd *exec.Cmd, core int) {
 	by := pinned(false, core, cmd.Path, cmd.Args[1:]...)
 	cmd.Path, cmd.Args, cmd.Err = by.Path, by.Args, by.Err
@@ -73,7 +73,7 @@ func (l playing) measure() (outcome, error) {
 	}
 	done, lost := r.Sum()
 	if lost > 0 || done == 0 {
-		return outcome{}, fmt.Errorf("%d answers, %d lost: %v", done, lost, r.Errors)
+		return outcome{}, fmt.Errorf("%d responses, %d lost: %v", done, lost, r.Errors)
 	}
 	k := r.Kinds[l.first]
 	return outcome{done, float64(done) / r.Seconds, k.P50, k.P95, k.P99}, nil

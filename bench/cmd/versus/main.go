@@ -1,25 +1,27 @@
 //go:build linux
 
-// Command versus puts servers under the same load over loopback TCP, one at a time, interleaved round by round, and
-// prints each round, medians, ratios to the first server, and whether gallop is where it is meant to be.
+// Command versus puts servers under the same load over loopback TCP, one at a time, interleaved round by round. It
+// prints each round, medians, ratios to the first server, and whether gallop meets its goals.
 //
 //	go run ./cmd/versus                        # lists the workloads
 //	go run ./cmd/versus hello-64               # the workload hello with 64 connections
 //	go run ./cmd/versus -n 3 -d 2s -servers fasthttp,gallop hello-64 hello-512
-//	go run ./cmd/versus -save baseline-512     # writes results/tcp-baseline-512.txt, too
+//	go run ./cmd/versus -save baseline-512     # also writes results/tcp-baseline-512.txt
 //
-// It is run in bench/ and needs Linux, two processors, taskset, and wrk; redis-server for one of the workloads. CPU time
-// is that of the server's process, by /proc, user and system, divided by the requests that were answered in the same
-// time; the load limits requests/s where server and load have a core each, so that there CPU time is the figure to
-// compare. Memory is what is resident shortly before the end of the load.
+// Run it in bench/. It needs Linux, two processors, taskset and wrk, and redis-server for one workload.
+//
+// CPU time is the server's user and system time from /proc, divided by the number of responses in the same period. If
+// server and load have a core each, the load limits requests/s, so CPU time is the figure to compare. Memory is the
+// resident memory shortly before the end of the load.
 //
 //	main.go        flags, rounds
-//	workloads.go   what is compared, and what is hoped for
+//	workloads.go   workloads and their goals
 //	round.go       one server under load
-//	loads.go       where load comes from
-//	wrk.go         what wrk says
-//	beside.go      what a goroutine beside the server says
-//	negotiate.go   a check of answers
+//	cores.go       servers that are several processes
+//	loads.go       the sources of load
+//	wrk.go         running wrk and parsing its output
+//	beside.go      latencies of a goroutine beside the server
+//	negotiate.go   a check of responses
 //	report.go      medians, ratios, verdicts
 package main
 
@@ -53,8 +55,8 @@ func main() {
 	var o options
 	flag.IntVar(&o.rounds, "n", 5, "rounds")
 	flag.DurationVar(&o.length, "d", 3*time.Second, "length of a round")
-	flag.StringVar(&o.servers, "servers", "", "only these of the workload's, by commas")
-	flag.BoolVar(&o.save, "save", false, "write results/tcp-NAME.txt, too, which takes a clean tree")
+	flag.StringVar(&o.servers, "servers", "", "run only these of the workload's servers, separated by commas")
+	flag.BoolVar(&o.save, "save", false, "also write results/tcp-NAME.txt; this takes a clean tree")
 	flag.Usage = func() {
 		fmt.Fprint(flag.CommandLine.Output(), "usage: versus [flags] workload-connections ...\n\n")
 		flag.PrintDefaults()
@@ -76,7 +78,7 @@ func main() {
 	}
 }
 
-// compareAll runs comparisons, and reports whether all goals were met.
+// compareAll runs comparisons and reports whether all goals were met.
 func compareAll(o options, names []string) (met bool, err error) {
 	var all []comparison
 	for _, name := range names {
@@ -133,7 +135,7 @@ func compare(h *hall, o options, c comparison) (met bool, err error) {
 	return r.finish(), nil
 }
 
-// only leaves the rivals whose names, or servers, are among the names, which are separated by commas.
+// only returns the rivals whose name or server is in names, a list separated by commas.
 func only(rivals []rival, names string) ([]rival, error) {
 	if names == "" {
 		return rivals, nil
@@ -148,7 +150,7 @@ func only(rivals []rival, names string) ([]rival, error) {
 	return left, nil
 }
 
-// raiseLimit allows this process and its children as many descriptors as it may have.
+// raiseLimit raises the limit of descriptors for this process and its children to the maximum.
 func raiseLimit() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

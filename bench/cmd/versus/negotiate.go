@@ -9,7 +9,7 @@ import (
 	"net/http"
 )
 
-// negotiated are values of Accept, and what the app negotiate answers to them. wrk/negotiate.lua has the same.
+// negotiated lists values of Accept with the responses of the app negotiate. wrk/negotiate.lua has the same list.
 var negotiated = []struct{ accept, contentType, body string }{
 	{"application/json", "application/json", `{"hello":"world"}`},
 	{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html", "<p>Hello, World!</p>"},
@@ -18,7 +18,7 @@ var negotiated = []struct{ accept, contentType, body string }{
 	{"image/png, */*;q=0.1", "application/json", `{"hello":"world"}`},
 }
 
-// checkNegotiation asks a server many times from many connections at once, and fails if an answer is wrong.
+// checkNegotiation sends many requests over many connections at once, and returns an error if any response is wrong.
 func checkNegotiation(url string) error {
 	const conns, each = 25, 200
 	errs := make(chan error, conns)

@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/bench/measure"
 )
 
-// report prints a comparison as it goes.
+// report prints a comparison while it runs.
 type report struct {
 	io.Writer
 	comparison
@@ -18,7 +18,7 @@ type report struct {
 
 func newReport(w io.Writer, c comparison) *report { return &report{w, c, map[string][]sample{}} }
 
-// head says what is measured, where and how.
+// head prints what is measured, where and how.
 func (r *report) head(o options) {
 	servers := ""
 	if o.servers != "" {
@@ -87,7 +87,7 @@ func (r *report) finish() (met bool) {
 	return met
 }
 
-// median is that of each figure.
+// median returns the median of each figure.
 func median(samples []sample) (m sample) {
 	for f := range figures {
 		var values []float64
@@ -99,7 +99,7 @@ func median(samples []sample) (m sample) {
 	return m
 }
 
-// ratios are those of the medians.
+// ratios returns the ratios of the medians.
 func (r *report) ratios(of, over string) (ratios sample) {
 	a, b := median(r.samples[of]), median(r.samples[over])
 	for f := range figures {
@@ -118,7 +118,8 @@ func (s sample) ratioCells() []string {
 	return cells
 }
 
-// judge says whether a goal was met. Goals for another number of connections, or for rivals that did not run, are not judged.
+// judge reports whether a goal was met. It skips goals for another number of connections or for rivals that did not
+// run.
 func (r *report) judge(g goal) (verdict string, met, judged bool) {
 	if g.conns != 0 && g.conns != r.conns || r.samples[g.of] == nil || r.samples[g.over] == nil {
 		return "", false, false

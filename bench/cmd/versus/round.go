@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/bench/child"
-	"github.com/gallop-http/gallop/bench/measure"
 )
 
 // figure is one of the figures of a round.
@@ -22,8 +21,8 @@ type figure int
 
 const (
 	rate   figure = iota // requests/s
-	cpu                  // µs a request, user and system
-	user                 // µs a request
+	cpu                  // µs per request, user and system
+	user                 // µs per request
 	p50                  // ms
 	p95                  // ms
 	p99                  // ms
@@ -41,22 +40,22 @@ func (f figure) met(ratio, limit float64) bool {
 	return ratio <= limit
 }
 
-// sample is what one round has measured.
+// sample holds the figures of one round.
 type sample [figures]float64
 
-// hall is where rounds take place: the programs, and a Redis server and another service if they are needed.
+// hall holds what the rounds need: the programs, and a Redis server and another service for workloads that use them.
 type hall struct {
 	dir      string
 	redis    *exec.Cmd
 	store    string // address of the Redis server
 	service  *exec.Cmd
-	neighbor string // address of the service
+	neighbor string // address of the other service
 }
 
-// fiberServers are programs of their own: the directory fiber with one of two module files.
+// fiberServers are separate programs: the directory fiber with one of two module files.
 var fiberServers = map[string]string{"fiber-fasthttp": "go.mod", "fiber-gallop": "gallop.mod"}
 
-// aloneServers are programs of their own, too, which hold one server each: the directories of these names.
+// aloneServers are separate programs that contain only one server each. The values are their directories.
 var aloneServers = map[string]string{"gallop-alone": "./alone/gallop", "fasthttp-alone": "./alone/fasthttp"}
 
 // newHall builds what the comparisons need.
@@ -83,6 +82,8 @@ func (h *hall) furnish(all []comparison) error {
 				args = []string{"build", "-C", "fiber", "-mod=mod", "-modfile", file, "-o", h.program(r.server), "."}
 			} else if dir := aloneServers[r.server]; dir != "" {
 				args = append(args, dir)
+			} else if _, ok := arrangement(r.server); ok {
+				args = []string{"build", "-o", h.program("cores"), "./alone/cores"}
 			} else {
 				continue
 			}
@@ -102,7 +103,7 @@ func (h *hall) furnish(all []comparison) error {
 	return nil
 }
 
-// startService starts what goroutines beside servers call, on the core of the load.
+// startService starts the service that goroutines beside servers call, on the core of the load.
 func (h *hall) startService() (err error) {
 	if h.neighbor, err = child.FreeAddress(); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (h *hall) close() {
 	os.RemoveAll(h.dir)
 }
 
-// target is what a load is put on, and where from.
+// target says which server gets the load, and how.
 type target struct {
 	address string
 	conns   int
@@ -151,7 +152,7 @@ type target struct {
 	shared  bool
 }
 
-// pinned returns a command that runs on one core, unless all is shared.
+// pinned returns a command that runs on one core, or on all cores if shared is set.
 func pinned(shared bool, core int, name string, args ...string) *exec.Cmd {
 	if shared {
 		return exec.Command(name, args...)
@@ -164,6 +165,8 @@ func (h *hall) serve(c comparison, server, address string) (*exec.Cmd, error) {
 	program, args := h.program("peer"), []string{"-server", server, "-app", c.app, "-address", address, "-redis", h.store, "-neighbor", "http://" + h.neighbor}
 	if fiberServers[server] != "" || aloneServers[server] != "" {
 		program, args = h.program(server), []string{address}
+	} else if name, ok := arrangement(server); ok {
+		program, args = h.program("cores"), []string{address, name}
 	}
 	cmd := pinned(c.shared || c.procs > 1, 0, program, args...)
 	cmd.Stderr = os.Stderr
@@ -215,7 +218,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 	}
 	defer running.stop()
 
-	server := measure.Process(cmd.Process.Pid)
+	server := familyOf(cmd.Process.Pid)
 	user0, system0 := server.CPU()
 	resident := make(chan int, 1)
 	timer := time.AfterFunc(length*3/4, func() { resident <- server.Resident() })
@@ -226,7 +229,7 @@ func (h *hall) round(c comparison, r rival, length time.Duration) (s sample, err
 		err = syscall.ESRCH
 	}
 	if err == nil && early {
-		err = errors.New("the load has ended early")
+		err = errors.New("the load ended early")
 	}
 	if err != nil {
 		return s, err

@@ -62,7 +62,7 @@ func TestParseComparison(t *testing.T) {
 	}
 }
 
-// TestWorkloads shows that goals speak of rivals that there are.
+// TestWorkloads shows that goals only refer to rivals of their workload.
 func TestWorkloads(t *testing.T) {
 	for name, w := range workloads {
 		names := map[string]bool{}
@@ -101,7 +101,7 @@ func TestReadmeHasTheWorkloads(t *testing.T) {
 	}
 }
 
-// TestCheckNegotiation shows that one wrong answer among many is found.
+// TestCheckNegotiation shows that one wrong response among many is found.
 func TestCheckNegotiation(t *testing.T) {
 	var asked atomic.Int64
 	for _, wrong := range []int64{0, 1234} {

@@ -13,35 +13,36 @@ import (
 	"github.com/gallop-http/gallop/bench/load"
 )
 
-// workload is what servers are compared by.
+// workload is one way to compare servers.
 type workload struct {
 	about  string
-	app    string // of cmd/peer
+	app    string // app of cmd/peer
 	rivals []rival
-	shared bool                   // server and load have all processors together, instead of one each
-	procs  int                    // the server's GOMAXPROCS; 0: 1, or the default where processors are shared
+	shared bool                   // server and load share all processors instead of having one each
+	procs  int                    // the server's GOMAXPROCS; 0 means 1, or the default if processors are shared
 	beside bool                   // latencies are those of a goroutine beside the server, and 0 connections are allowed
 	redis  bool                   // the app needs a Redis server
-	check  func(url string) error // of a server before it is measured, or nil
+	check  func(url string) error // checks a server before it is measured, or nil
 	goals  []goal
 }
 
-// rival is a server under a load. The first of a workload is what others are measured by.
+// rival is a server under a load. The other rivals of a workload are compared with its first one.
 type rival struct {
 	name   string
-	server string // of package peers, or one of fiberServers or aloneServers
+	server string // from package peers, fiberServers, aloneServers, or an arrangement of cores.go
 	load   loader
 }
 
-// goal is what is hoped for: the figure of one rival at most, or at least for the rate, so many times that of another.
+// goal limits a figure of one rival, as a multiple of the figure of another rival. The limit is a maximum, for the
+// rate a minimum.
 type goal struct {
 	figure   figure
 	of, over string
 	limit    float64
-	conns    int // with so many connections; 0: with any number
+	conns    int // number of connections for which the goal applies; 0 means any
 }
 
-// under are rivals with the same load.
+// under returns rivals with the same load.
 func under(l loader, servers ...string) (rivals []rival) {
 	for _, s := range servers {
 		rivals = append(rivals, rival{s, s, l})
@@ -140,6 +141,7 @@ var workloads = map[string]workload{
 			{cpu, "fiber-gallop", "fiber-fasthttp", .75, 512},
 		},
 	},
+	"cores":       cores(),
 	"caller1":     besides("caller", "a goroutine beside the server that calls another service", 1),
 	"caller2":     besides("caller", "a goroutine beside the server that calls another service", 2),
 	"caller4":     besides("caller", "a goroutine beside the server that calls another service", 4),
@@ -155,8 +157,8 @@ var workloads = map[string]workload{
 	"mixed-burn":  mixed("mixed-burn", "1 % of requests compute for 5 ms on the path of the others, 2,000/s", 2_000),
 }
 
-// blocking is a workload whose handlers may not make others wait. least is the rate that gallop is to have at least,
-// as a multiple of fasthttp's.
+// blocking returns a workload whose handlers are slow, and must not delay other requests. least is the minimum rate
+// of gallop as a multiple of fasthttp's.
 func blocking(app, about string, least float64) workload {
 	return workload{
 		about:  about,
@@ -167,8 +169,8 @@ func blocking(app, about string, least float64) workload {
 	}
 }
 
-// besides is a workload in which the server shares its process with a goroutine. It may not do worse than beside a
-// goroutine for each connection.
+// besides returns a workload in which the server shares its process with a goroutine. The goroutine must do about as
+// well as beside gallop with a goroutine per connection.
 func besides(app, about string, procs int) workload {
 	l := beside{wrk{}}
 	return workload{
@@ -186,7 +188,7 @@ func withRedis(w workload) workload {
 	return w
 }
 
-// mixed compares the quick requests among slow ones with the same number of them alone.
+// mixed compares the fast requests among slow ones with the same number of fast requests alone.
 func mixed(app, about string, perSecond float64) workload {
 	const slow = .01
 	quick := load.Kind{Name: "quick", Share: 1 - slow, Octets: load.Get("/")}
@@ -220,7 +222,7 @@ type comparison struct {
 	conns int
 }
 
-// parseComparison reads a name such as hello-64, and leaves of its rivals those that are wanted.
+// parseComparison parses a name such as hello-64. If servers is not empty, only those rivals remain.
 func parseComparison(name, servers string) (c comparison, err error) {
 	i := strings.LastIndexByte(name, '-')
 	known := false
@@ -229,7 +231,7 @@ func parseComparison(name, servers string) (c comparison, err error) {
 		c.conns, err = strconv.Atoi(name[i+1:])
 	}
 	if !known || err != nil || c.conns < 0 || c.conns == 0 && !c.beside {
-		return c, fmt.Errorf("%q is no workload and number of connections, as hello-64 is", name)
+		return c, fmt.Errorf("%q is not a workload and a number of connections like hello-64", name)
 	}
 	c.name = name
 	c.rivals, err = only(c.rivals, servers)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// wrk is load by the program of that name.
+// wrk is load from the program wrk.
 type wrk struct {
-	script string // in the directory wrk, without .lua; empty: GET
+	script string // file in the directory wrk without .lua; empty: GET requests
 	path   string
 }
 
@@ -31,7 +31,7 @@ func (l wrking) measure() (outcome, error) { return l.run(l.length) }
 
 func (l wrking) stop() {}
 
-// run runs wrk for so long.
+// run runs wrk for this long.
 func (l wrking) run(d time.Duration) (outcome, error) {
 	threads := "-t1"
 	if l.shared {
@@ -59,7 +59,7 @@ var (
 	wrkErrors = regexp.MustCompile(`(Socket errors|Non-2xx)[^\n]*`)
 )
 
-// parseWrk reads what wrk --latency prints. Anything but answers of 2xx and 3xx is an error.
+// parseWrk parses the output of wrk --latency. Responses other than 2xx and 3xx are an error.
 func parseWrk(text string) (o outcome, err error) {
 	total, perSecond := wrkTotal.FindStringSubmatch(text), wrkRate.FindStringSubmatch(text)
 	half, many, most := wrkHalf.FindStringSubmatch(text), wrkMany.FindStringSubmatch(text), wrkMost.FindStringSubmatch(text)
@@ -67,7 +67,7 @@ func parseWrk(text string) (o outcome, err error) {
 		return o, fmt.Errorf("wrk: %s", wrong)
 	}
 	if total == nil || total[1] == "0" || perSecond == nil || half == nil || many == nil || most == nil {
-		return o, fmt.Errorf("wrk says something else:\n%s", text)
+		return o, fmt.Errorf("unexpected output of wrk:\n%s", text)
 	}
 	o.answers, _ = strconv.Atoi(total[1])
 	o.rate, _ = strconv.ParseFloat(perSecond[1], 64)
@@ -75,7 +75,7 @@ func parseWrk(text string) (o outcome, err error) {
 	return o, nil
 }
 
-// wrkTime is a number and a unit.
+// wrkTime converts a number with a unit.
 func wrkTime(match []string) time.Duration {
 	unit := map[string]time.Duration{"us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "m": time.Minute}[match[2]]
 	n, _ := strconv.ParseFloat(match[1], 64)

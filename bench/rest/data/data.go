@@ -1,4 +1,5 @@
-// Package data has what the benches encode and decode: issues as code hosts list them.
+// Package data provides the values that benchmarks encode and decode: issues in the form in which code hosts list
+// them.
 package data
 
 import (
@@ -9,7 +10,7 @@ import (
 )
 
 type (
-	// User is somebody.
+	// User is the author or assignee of an issue.
 	User struct {
 		Login     string `json:"login"`
 		ID        int64  `json:"id"`
@@ -18,14 +19,14 @@ type (
 		Type      string `json:"type"`
 		SiteAdmin bool   `json:"site_admin"`
 	}
-	// Label is one of an issue.
+	// Label is a label of an issue.
 	Label struct {
 		ID          int64   `json:"id"`
 		Name        string  `json:"name"`
 		Color       string  `json:"color"`
 		Description *string `json:"description"`
 	}
-	// Issue is one of a list.
+	// Issue is one issue of a list.
 	Issue struct {
 		ID        int64      `json:"id"`
 		Number    int        `json:"number"`
@@ -53,7 +54,7 @@ func issueOf(i int) Issue {
 	}
 }
 
-// IssuesOf returns so many issues that they are about size bytes of JSON.
+// IssuesOf returns issues whose JSON has about size bytes.
 func IssuesOf(size int) (list []Issue) {
 	for total := 0; total < size; {
 		one := issueOf(len(list))
@@ -64,7 +65,7 @@ func IssuesOf(size int) (list []Issue) {
 	return list
 }
 
-// JSON returns them as text.
+// JSON returns IssuesOf(size) encoded as JSON.
 func JSON(size int) []byte {
 	text, err := json.Marshal(IssuesOf(size))
 	if err != nil {

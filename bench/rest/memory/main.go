@@ -1,5 +1,5 @@
-// Command memory has twenty goroutines fetch a list of 5 MB each, several times, in processes that are told to do with 128 MiB
-// (GOMEMLIMIT), and prints what each client took at its peak (VmHWM). Linux only.
+// Command memory makes twenty goroutines fetch a list of 5 MB each, several times, in a process per client with a
+// GOMEMLIMIT of 128 MiB. It prints each client's peak memory (VmHWM). It runs on Linux only.
 //
 //	go run ./memory
 //	go run ./memory -goroutines 50 -limit 64MiB -clients gallop,go-github
@@ -29,12 +29,12 @@ import (
 )
 
 var (
-	goroutines = flag.Int("goroutines", 20, "how many fetch at a time")
-	rounds     = flag.Int("rounds", 5, "how often each of them does")
-	size       = flag.Int("size", 5<<20, "bytes of the list")
+	goroutines = flag.Int("goroutines", 20, "number of goroutines that fetch at a time")
+	rounds     = flag.Int("rounds", 5, "number of fetches per goroutine")
+	size       = flag.Int("size", 5<<20, "size of the list in bytes")
 	limit      = flag.String("limit", "128MiB", "GOMEMLIMIT")
-	clients    = flag.String("clients", "gallop,go-github,resty,fiber", "which ones")
-	child      = flag.String("child", "", "be this client, of the server at the address behind it")
+	clients    = flag.String("clients", "gallop,go-github,resty,fiber", "clients to measure, separated by commas")
+	child      = flag.String("child", "", "run as this client of the server at the address in the first argument")
 )
 
 // fetch makes a call.
@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-// be fetches, and reports.
+// be fetches and reports.
 func be(name, address string) error {
 	call, err := client(name, "http://"+address+"/")
 	if err != nil {
@@ -103,7 +103,7 @@ func be(name, address string) error {
 	return err
 }
 
-// status returns a line of what the system knows of the process.
+// status returns a line of /proc/self/status.
 func status(name string) (string, error) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

@@ -21,7 +21,7 @@ func decodeAny(d *decoder, v reflect.Value) bool {
 	return true
 }
 
-// any reads a value as what it is.
+// any decodes a value into the type that it has in JSON.
 func (d *decoder) any() (v any, ok bool) {
 	switch d.first() {
 	case '"':
@@ -82,7 +82,8 @@ type anyMember struct {
 	value any
 }
 
-// anyObject reads an object. Its members wait as those of a pile do, so that the map need not grow.
+// anyObject decodes an object. Its members are collected first, like in a pile, so that the map does not have to
+// grow.
 func (d *decoder) anyObject() (any, bool) {
 	var object map[string]any
 	var first [few]anyMember
@@ -112,7 +113,8 @@ func (d *decoder) anyObject() (any, bool) {
 	return d.popMembers(object, first[:n], base), ok
 }
 
-// popMembers adds the members that wait to an object: the first ones if it is nil, and those on the stack from base on.
+// popMembers adds collected members to an object, which it creates if object is nil: those in first, and those on the
+// stack from base on.
 func (d *decoder) popMembers(object map[string]any, first []anyMember, base int) map[string]any {
 	if object == nil {
 		object = make(map[string]any, len(first)+len(d.members)-base)

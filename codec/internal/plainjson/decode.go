@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Values need not be zero before they are decoded: a name may come twice, and a stream goes into any value. encoding/json merges
-// then, and so do these functions.
+// Values need not be zero before they are decoded, because a name may occur twice and a stream decodes into any
+// value. encoding/json merges in these cases, and so do these functions.
 
 func (p *plan) decodes(d *decoder, v reflect.Value) bool {
 	if p.decode == nil {
@@ -21,7 +21,7 @@ func (p *plan) decodes(d *decoder, v reflect.Value) bool {
 
 // The functions that decode a value are called at its first byte.
 
-// null reports whether there is null, which leaves most values as they are, and passes over it.
+// null consumes null, which leaves most values unchanged, and reports whether it was there.
 func (d *decoder) null() bool { return d.first() == 'n' && d.is("null") }
 
 func decodeBool(d *decoder, v reflect.Value) bool {
@@ -114,13 +114,13 @@ func decodeString(d *decoder, v reflect.Value) bool {
 	return ok
 }
 
-// string is text for a string that is kept.
+// string is like text, for a string that is kept.
 func (d *decoder) string() (text string, ok bool) {
 	b, ok := d.text()
 	return d.kept(b), ok
 }
 
-// kept returns b, which text has returned, as a string.
+// kept converts b, which text has returned, to a string.
 func (d *decoder) kept(b []byte) string {
 	switch {
 	case len(b) <= maxText && d.shares:
@@ -175,7 +175,8 @@ func decodePointer(of *plan, t reflect.Type) func(*decoder, reflect.Value) bool 
 	}
 }
 
-// decodeStrings returns a decodeSlice for []string, which needs no reflection for most strings. slowly is the one that does.
+// decodeStrings returns a decodeSlice for []string that needs no reflection for most strings. slowly handles the
+// remaining cases with reflection.
 func decodeStrings(slowly func(*decoder, reflect.Value) bool) func(*decoder, reflect.Value) bool {
 	return func(d *decoder, v reflect.Value) bool {
 		list, ok := v.Addr().Interface().(*[]string)
@@ -281,7 +282,7 @@ func (r *record) decode(d *decoder, v reflect.Value) bool {
 	if d.first() != '{' {
 		return d.null() || d.mistyped(v)
 	}
-	next := 0 // fields mostly come in order
+	next := 0 // fields are mostly in order
 	more, ok := d.enter('}')
 	for context := inFirstName; more; context = inName {
 		if next < len(r.fields) && d.isKey(r.fields[next].key) {
@@ -309,7 +310,7 @@ func (r *record) decode(d *decoder, v reflect.Value) bool {
 	return ok
 }
 
-// isKey passes over a name and a colon that are written as in key, behind its comma, unless there is white space.
+// isKey consumes a comma, a name and a colon if they are written exactly as in key, without white space.
 func (d *decoder) isKey(key string) bool {
 	left := d.data[d.at:]
 	key = key[1:]
@@ -328,7 +329,7 @@ func (r *record) decodeField(d *decoder, f *recordField, v reflect.Value) bool {
 	return ok
 }
 
-// field returns the field with the name, or one that it folds to, nil if there is none.
+// field returns the field with this name, or with a name that it folds to, or nil.
 func (r *record) field(name []byte) *recordField {
 	if f := r.exact[string(name)]; f != nil {
 		return f
@@ -347,7 +348,7 @@ func (r *record) field(name []byte) *recordField {
 	return r.folded[string(lower)]
 }
 
-// slowly is field for names that are long, or not of ASCII: there are letters that fold to one of it.
+// slowly is field for names that are long or not ASCII, since some other letters fold to ASCII letters.
 func (r *record) slowly(name string) *recordField {
 	for i := range r.fields {
 		if strings.EqualFold(r.fields[i].name, name) {

@@ -16,13 +16,13 @@ import (
 type encoder struct {
 	b     []byte
 	grow  func([]byte, int) []byte
-	html  bool // whether <, > and & are escaped
+	html  bool // <, > and & are escaped
 	depth int
 }
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// need makes room for n bytes if the caller wants to do that himself.
+// need makes room for n bytes if the caller passed a grow function.
 func (e *encoder) need(n int) {
 	if cap(e.b)-len(e.b) < n && e.grow != nil {
 		e.b = e.grow(e.b, n)
@@ -34,7 +34,7 @@ func (e *encoder) null() bool {
 	return true
 }
 
-// down reports whether values within another are followed. up ends what it began.
+// down enters a nested value and reports whether the depth is allowed. up leaves it.
 func (e *encoder) down() bool {
 	e.depth++
 	return e.depth < maxDepth
@@ -66,7 +66,7 @@ func encodeString(e *encoder, v reflect.Value) bool {
 	return true
 }
 
-// encodeFloat encodes numbers as ECMAScript has them, which encoding/json does.
+// encodeFloat encodes numbers like ECMAScript, as encoding/json does.
 func encodeFloat(bits int) func(*encoder, reflect.Value) bool {
 	least, most := 1e-6, 1e21
 	if bits == 32 {
@@ -84,7 +84,7 @@ func encodeFloat(bits int) func(*encoder, reflect.Value) bool {
 		}
 		e.b = strconv.AppendFloat(e.b, f, 'e', -1, bits)
 		if n := len(e.b); n >= 4 && e.b[n-4] == 'e' && (e.b[n-3] == '-' || e.b[n-3] == '+') && e.b[n-2] == '0' {
-			e.b[n-2] = e.b[n-1] // e-09 is e-9
+			e.b[n-2] = e.b[n-1] // e-09 becomes e-9
 			e.b = e.b[:n-1]
 		}
 		return true
@@ -104,7 +104,7 @@ func encodeTime(e *encoder, v reflect.Value) bool {
 	return true
 }
 
-// timeIn returns a time without memory for it, if v has an address.
+// timeIn returns the time in v. It does not allocate if v is addressable.
 func timeIn(v reflect.Value) (t time.Time, ok bool) {
 	if !v.CanAddr() {
 		t, ok = v.Interface().(time.Time)
@@ -142,7 +142,7 @@ func encodeMarshaler(e *encoder, v reflect.Value) bool {
 	return true
 }
 
-// escapeHTML escapes the text from an index on, which a MarshalJSON has returned, as json.Marshal does.
+// escapeHTML escapes the output of a MarshalJSON method, which starts at index from, like json.Marshal.
 func (e *encoder) escapeHTML(from int) {
 	if !bytes.ContainsAny(e.b[from:], "<>&\u2028\u2029") {
 		return
@@ -236,7 +236,7 @@ func encodeMap(of *plan) func(*encoder, reflect.Value) bool {
 }
 
 func (r *record) encode(e *encoder, v reflect.Value) bool {
-	const number = 24 // bytes, and what a field takes beside its name
+	const number = 24 // bytes per field besides its name
 	e.need(len(r.fields) * (2*number + 8))
 	e.b = append(e.b, '{')
 	first := true

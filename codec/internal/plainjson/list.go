@@ -2,23 +2,23 @@ package plainjson
 
 import "reflect"
 
-// list is a slice that grows. A small one grows as append makes it. A large one grows in parts, which are put together
-// at the end, in memory of exactly its size:
+// list is a slice that grows. A small one grows like with append. A large one grows in parts, which are joined at the
+// end in memory of the exact size:
 //
 //	parts  [ 0 … a )[ a … b )     that are full
 //	last                     [ b … c … )
 //
-// append copies all of it whenever a fourth is added, which allocates five times as much.
+// append would copy everything each time it adds a quarter, and allocate five times as much memory.
 type list struct {
-	slice  reflect.Value // what is made, once it is at its end
+	slice  reflect.Value // result, set at the end
 	parts  []reflect.Value
-	before int           // how many elements the parts have
-	last   reflect.Value // of which n are there
+	before int           // number of elements in parts
+	last   reflect.Value // n of its elements are in use
 	n      int
-	size   int // of an element
+	size   int // size of an element in bytes
 }
 
-// maxAppended is how many bytes of elements append makes room for.
+// maxAppended is the maximum size in bytes up to which the slice grows with append.
 const maxAppended = 16 << 10
 
 func newList(slice reflect.Value, size int) list {
@@ -30,7 +30,7 @@ func newList(slice reflect.Value, size int) list {
 
 func (l *list) len() int { return l.before + l.n }
 
-// next returns the element behind the last one. It may have a value from before, as in encoding/json.
+// next returns the element after the last one. As with encoding/json, it may contain an old value.
 func (l *list) next() reflect.Value {
 	if l.n == l.last.Cap() {
 		l.grow()
@@ -51,7 +51,7 @@ func (l *list) grow() {
 	l.last.Grow(max(l.before/8, 1))
 }
 
-// end makes the slice what the list is.
+// end stores the list in the slice.
 func (l *list) end() {
 	switch {
 	case l.len() == 0:

@@ -1,13 +1,13 @@
 package plainjson
 
-// nameTable has the names of members that came before. The objects of a list have the same ones, so that one string does for
-// all of them. Each has one place, from which another one may take it.
+// nameTable holds names of members that occurred before. The objects of a list have the same names, so one string
+// serves all of them. A new name replaces the previous one in its slot.
 type nameTable [256]string
 
-// maxName is how long a name is kept.
+// maxName is the maximum length of a name that is kept.
 const maxName = 32
 
-// same returns name as a string, the one that was returned for it before if that is still there.
+// same returns name as a string, and reuses the string of an earlier call if it is still in the table.
 func (d *decoder) same(name []byte) string {
 	if len(name) == 0 || len(name) > maxName {
 		return d.kept(name)
@@ -19,7 +19,7 @@ func (d *decoder) same(name []byte) string {
 	return *place
 }
 
-// placeOf returns a number that differs for most strings. b is not empty.
+// placeOf returns a slot that differs for most strings. b must not be empty.
 func placeOf(b []byte) byte {
 	return b[0]*31 + b[len(b)/2]*7 + b[len(b)-1] + byte(len(b))
 }

@@ -6,16 +6,18 @@ import (
 	"strconv"
 )
 
-// Most numbers are short, and so is the way to read them: digits are added up as they are looked at, eight at a time. What is
-// longer, or at the end of the data, is left to decoder.number, which finds the end, and to strconv.
+// Most numbers are short and are read in a fast way: digits are added up eight at a time while they are scanned.
+// Longer numbers, and numbers at the end of the data, are left to decoder.number, which finds the end, and to
+// strconv.
 
-// short is how many digits fit into a uint64, whatever they are.
+// short is the number of digits that always fit into a uint64.
 const short = 19
 
-// longest is how many digits a uint64 has at most.
+// longest is the maximum number of digits of a uint64.
 const longest = 20
 
-// digitsFrom returns the digits of data from i on as a number, and where they end. The number is wrong if there are more than short of them.
+// digitsFrom returns the number that the digits of data from i on form, and their end. If there are more than short
+// digits, the number is wrong.
 func digitsFrom(data []byte, i int) (n uint64, end int) {
 	for ; i+8 <= len(data); i += 8 {
 		x := binary.LittleEndian.Uint64(data[i:])
@@ -30,13 +32,14 @@ func digitsFrom(data []byte, i int) (n uint64, end int) {
 	return n, i
 }
 
-// areDigits reports whether all eight bytes are digits: the high halves are 3, also if 6 is added.
+// areDigits reports whether all eight bytes are digits: their high halves are 3, before and after 6 is added.
 func areDigits(x uint64) bool {
 	const halves, sixes, threes = 0xf0f0f0f0f0f0f0f0, 0x0606060606060606, 0x3030303030303030
 	return x&halves == threes && (x+sixes)&halves == threes
 }
 
-// eightDigits returns eight digits as a number, the first of which is the lowest byte. It adds up neighbors: to pairs, fours, and all.
+// eightDigits converts eight digits to a number. The lowest byte is the first digit. It adds up neighbors: to pairs,
+// to fours, and to all eight.
 func eightDigits(x uint64) uint64 {
 	const zeros, pairs, fours = 0x3030303030303030, 0x00ff00ff00ff00ff, 0x0000ffff0000ffff
 	x -= zeros
@@ -45,7 +48,8 @@ func eightDigits(x uint64) uint64 {
 	return x&0xffffffff*10_000 + x>>32
 }
 
-// shortNatural returns the number at i if it is digits only, and not too many, and how long it is. Otherwise its size is 0.
+// shortNatural returns the number at i and its length. The length is 0 if the number does not consist of at most
+// short digits.
 func shortNatural(data []byte, i int) (n uint64, size int) {
 	n, end := digitsFrom(data, i)
 	if size = end - i; size == 0 || size > short || end == len(data) || data[i] == '0' && size > 1 {
@@ -74,13 +78,14 @@ func shortInt(data []byte, i int) (n int64, size int) {
 	return -int64(natural), size + 1
 }
 
-// tens are the powers of ten that are float64s.
+// tens are the powers of ten that a float64 represents exactly.
 var tens = [...]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// exactFloat returns the number at i and how long it is if its digits, without the point, are a float64, and so is the power of
-// ten to divide by. The quotient is then rounded once, which is what strconv does. Otherwise its size is 0.
+// exactFloat returns the number at i and its length, if a float64 represents both its digits without the point and
+// the power of ten to divide by. The quotient is then rounded once, with the same result as strconv. Otherwise the
+// length is 0.
 func exactFloat(data []byte, i int) (f float64, size int) {
 	from := i
 	if i < len(data) && data[i] == '-' {
@@ -109,7 +114,7 @@ func exactFloat(data []byte, i int) (f float64, size int) {
 	return f, end - from
 }
 
-// integer reads a number that is an int64.
+// integer parses a number that fits into an int64.
 func integer(text []byte) (n int64, ok bool) {
 	if text[0] != '-' {
 		absolute, ok := natural(text)
@@ -119,7 +124,7 @@ func integer(text []byte) (n int64, ok bool) {
 	return -int64(absolute), ok && absolute <= -math.MinInt64
 }
 
-// natural reads digits that are a uint64.
+// natural parses digits that fit into a uint64.
 func natural(digits []byte) (n uint64, ok bool) {
 	for _, c := range digits {
 		if c < '0' || c > '9' {

@@ -1,10 +1,11 @@
 package plainjson
 
-// pile has the elements of a list until their number is known, so that they are in memory of exactly its size: the first few in
-// an array, the others on a stack that other piles are on as well, from base on. If there are many, they leave it in parts.
+// pile holds the elements of a list until their number is known, so that the list can be allocated in its exact size.
+// The first few are in an array. The rest is on a stack that piles share, from base on. If there are many, they move
+// from the stack to parts.
 type pile[T any] struct {
 	first [few]T
-	n     int // how many are first
+	n     int // number of elements in first
 	base  int
 	parts [][]T
 }
@@ -31,7 +32,7 @@ func (p *pile[T]) pop(stack *[]T) {
 	*stack = (*stack)[:p.base]
 }
 
-// list returns the elements, and takes what is on the stack.
+// list returns the elements, and removes those on the stack.
 func (p *pile[T]) list(stack *[]T) []T {
 	last := (*stack)[p.base:]
 	list := make([]T, 0, p.n+len(p.parts)*many+len(last))

@@ -1,28 +1,28 @@
-// Package plainjson encodes and decodes what most of JSON is: structs, slices, maps, pointers, texts, numbers and
-// times, by the rules of encoding/json and several times as fast.
+// Package plainjson encodes and decodes the common part of JSON: structs, slices, maps, pointers, strings, numbers
+// and times. It follows the rules of encoding/json and is several times as fast.
 //
-// Texts that are in memory whole go the straight way only. If a type has rules of its own or a text is wrong in any way, the package
-// says no, and the caller asks encoding/json. So all errors are encoding/json's. Values that are decoded here are exactly
-// those that encoding/json decodes; the tests compare millions of them.
+// [Append] and [Decode] work on texts in memory and only take a fast path. If a type has its own rules or a text is
+// invalid, they report false, and the caller uses encoding/json instead. So all errors come from encoding/json, and
+// decoded values equal those that encoding/json decodes; the tests compare millions of them.
 //
-// Texts that come as a stream cannot be read again from the beginning. The package then gives encoding/json single values, and has it say
-// what is wrong with a text.
+// [DecodeFrom] decodes a stream, which cannot be read again from the beginning. It passes single values to
+// encoding/json, and lets encoding/json describe errors.
 //
 //	plain.go    entry points for texts in memory
-//	stream.go   the entry point for streams
-//	types.go    what a type is made of, found out once
+//	stream.go   entry point for streams
+//	types.go    how a type is encoded and decoded, computed once
 //	encode.go   values to text
 //	decode.go   text to values; scan.go has the tokens
 //	any.go      text to values of any type
 //	list.go     slices that grow; pile.go lists made in their final size; whole.go long texts in one piece
-//	names.go    names that come again; share.go small values that share memory
-//	quote.go    strings both ways
+//	names.go    repeated names; share.go small values that share memory
+//	quote.go    strings in both directions
 //	number.go   numbers
 package plainjson
 
 import "reflect"
 
-// maxDepth is how deep values are followed. encoding/json goes further, and finds cycles.
+// maxDepth is the maximum depth of nested values. encoding/json follows deeper values and detects cycles.
 const maxDepth = 1000
 
 // Append appends the JSON text of v to dst. If html is true, it escapes <, > and & in strings, as json.Marshal does. If
@@ -49,8 +49,8 @@ func Append(dst []byte, v any, html bool, grow func(dst []byte, n int) []byte) (
 	return text, true
 }
 
-// Decode makes the value that v points to, which is zero, what data says. If it cannot, or if that
-// value is not zero, it returns false and leaves it as it was. Nothing in v is a view of data.
+// Decode decodes data into the value that v points to, which must be zero. If that is not possible, or the value is
+// not zero, it returns false and leaves the value unchanged. Nothing in v is a view of data.
 func Decode(data []byte, v any) bool {
 	pointer := reflect.ValueOf(v)
 	if pointer.Kind() != reflect.Pointer || pointer.IsNil() {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The types that are compared: plain ones, and some that are not.
+// The types for comparisons: plain ones, and some that are not.
 type (
 	tree struct {
 		Name  string   `json:"name"`
@@ -57,8 +57,8 @@ type (
 		Text  stamped
 	}
 	word  string
-	stamp struct{ time.Time } // as API packages have it
-	// stamped reads itself
+	stamp struct{ time.Time } // a form that API packages use
+	// stamped decodes itself.
 	stamped string
 
 	base    struct{ Name string }
@@ -72,7 +72,7 @@ type (
 		Bi *big.Int
 	}
 
-	// One unusual thing each, since one is enough.
+	// Each of these types has one unusual property, which is enough.
 	embedding struct{ base }
 	quoted    struct {
 		Q int `json:"q,string"`
@@ -92,17 +92,17 @@ type (
 	}
 )
 
-// zeroer says itself when it is zero.
+// zeroer has an IsZero method.
 type zeroer int
 
 func (z zeroer) IsZero() bool { return z == 7 }
 
-// outKey is a text that writes itself.
+// outKey is a string that marshals itself.
 type outKey string
 
 func (k outKey) MarshalText() ([]byte, error) { return []byte("<" + k + ">"), nil }
 
-// textKey is a text that reads itself.
+// textKey is a string that unmarshals itself.
 type textKey string
 
 func (k *textKey) UnmarshalText(b []byte) error { *k = textKey("<" + string(b) + ">"); return nil }
@@ -117,11 +117,11 @@ var types = []reflect.Type{
 	reflect.TypeFor[withZero](), reflect.TypeFor[withZeroPointer](), reflect.TypeFor[emptyStruct](),
 }
 
-// same compares as reflect.DeepEqual does, but for what is not equal to itself.
+// same compares like reflect.DeepEqual.
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// check decodes text into a type and encodes what comes out, here and by encoding/json. It reports
-// whether that was done here.
+// check decodes text into a type and encodes the result, here and with encoding/json, and compares. It reports which
+// of the two was done here.
 func check(t *testing.T, text []byte, typ reflect.Type) (decoded, encoded bool) {
 	t.Helper()
 	got, want := reflect.New(typ), reflect.New(typ)
@@ -138,7 +138,7 @@ func check(t *testing.T, text []byte, typ reflect.Type) (decoded, encoded bool) 
 		t.Errorf("%s: %q:\ngot  %+v\nwant %+v, %v", typ, text, got.Elem(), want.Elem(), err)
 	}
 	if len(text)%8 == 0 {
-		checkAppend(t, string(text)) // which may be any bytes
+		checkAppend(t, string(text)) // any bytes are allowed
 	}
 	if err != nil {
 		return decoded, false
@@ -146,7 +146,7 @@ func check(t *testing.T, text []byte, typ reflect.Type) (decoded, encoded bool) 
 	return decoded, checkAppend(t, want.Interface())
 }
 
-// checkAppend encodes v here and by encoding/json, and reports whether it was done here.
+// checkAppend encodes v here and with encoding/json, and reports whether it was done here.
 func checkAppend(t *testing.T, v any) bool {
 	t.Helper()
 	return checkAppendHTML(t, v, false) && checkAppendHTML(t, v, true)
@@ -166,7 +166,7 @@ func checkAppendHTML(t *testing.T, v any, html bool) bool {
 	return ok
 }
 
-// texts are right and wrong, and of all kinds.
+// texts are valid and invalid texts of all kinds.
 func texts() []string {
 	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
 	deeper := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
@@ -198,14 +198,14 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// twice is a struct with two fields of one name, neither of which counts, and one whose name is a dash.
+// twice is a struct with two fields of one name, neither of which counts, and a field whose name is a dash.
 var twice = reflect.StructOf([]reflect.StructField{
 	{Name: "Dash", Type: reflect.TypeFor[int](), Tag: `json:"-,"`},
 	{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"a"`},
 	{Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"a"`},
 })
 
-// cycle is a type whose values may be endless.
+// cycle is a type whose values may be cyclic.
 type cycle struct {
 	Next *cycle
 	All  []any `json:",omitempty"`
@@ -241,7 +241,7 @@ func TestAppendLeavesToOthers(t *testing.T) {
 	}
 }
 
-// stampPointer marshals itself only where it has an address.
+// stampPointer marshals itself only if it is addressable.
 type stampPointer struct{ N int }
 
 func (s *stampPointer) MarshalJSON() ([]byte, error) { return []byte(` [ 1 ] `), nil }
@@ -270,7 +270,7 @@ func TestAppendValues(t *testing.T) {
 	}
 }
 
-// What is decoded stays when the text is overwritten.
+// Decoded values do not change when the text is overwritten.
 func TestDecodeCopies(t *testing.T) {
 	text := []byte(`{"name":"gopher","loose":{"a":["b\n"]},"names":["x"]}`)
 	var v, want tree
@@ -308,7 +308,7 @@ func TestManyAtOnce(t *testing.T) {
 
 type fresh0 struct{ C *fresh0 }
 
-// gen makes texts that are JSON, about what the types have names for.
+// gen generates JSON texts, mostly with names that the types have.
 type gen struct {
 	*rand.Rand
 	b []byte
@@ -385,7 +385,7 @@ func (g *gen) value(depth int) {
 	g.space()
 }
 
-// fill sets v to something random, and so that most of it fits, as a text.
+// fitting generates a text that mostly fits the type t.
 func (g *gen) fitting(t reflect.Type, depth int) {
 	switch {
 	case g.IntN(20) == 0 || depth == 0:
@@ -437,7 +437,7 @@ func (g *gen) object(t reflect.Type, depth int) {
 	g.b = append(g.b, '}')
 }
 
-// next returns a text: as it comes, or as the type would have it, or broken somewhere.
+// next returns a text: random, fitting the type, or damaged somewhere.
 func (g *gen) next(t reflect.Type) []byte {
 	g.b = g.b[:0]
 	switch g.IntN(4) {
@@ -460,7 +460,7 @@ func (g *gen) next(t reflect.Type) []byte {
 	return g.b
 }
 
-// A million random values, or a part of them, are what encoding/json makes of them, both ways.
+// For random values, the results are the same as those of encoding/json, in both directions.
 func TestRandomValues(t *testing.T) {
 	total := 20_000
 	if os.Getenv("GALLOP_LONG") != "" {

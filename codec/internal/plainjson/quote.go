@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Strings are looked at eight bytes at a time. special has the highest bit of every byte set that is a control character, a quote or
-// a backslash. Behind the first of them it may be wrong.
+// Strings are processed eight bytes at a time. special sets the highest bit of each byte that is a control character,
+// a quote or a backslash. Bits after the first one may be wrong.
 func special(x uint64) uint64 {
 	quote, slash := x^(ones*'"'), x^(ones*'\\')
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highest
 }
 
-// ones are eight bytes of 1, highest are their highest bits.
+// ones has 1 in each of its eight bytes, highest has the highest bit of each.
 const ones, highest = 0x0101010101010101, 0x8080808080808080
 
-// odd is special for bytes that are of no ASCII as well.
+// odd is like special, and also marks bytes that are not ASCII.
 func odd(x uint64) uint64 { return special(x) | x&highest }
 
 // plainPrefix returns how many bytes of s, from i on, are plain.
@@ -40,8 +40,9 @@ func plainPrefix[T string | []byte](s T, i int) int {
 
 const hex = "0123456789abcdef"
 
-// appendQuoted appends s as a JSON string. It escapes what encoding/json escapes: control characters, quotes, backslashes,
-// the line separators of JavaScript and bytes that are not UTF-8. If html is true, it also escapes <, > and &.
+// appendQuoted appends s as a JSON string. It escapes the same characters as encoding/json: control characters,
+// quotes, backslashes, the line separators of JavaScript and bytes that are not UTF-8. If html is true, it also
+// escapes <, > and &.
 func appendQuoted(b []byte, s string, html bool) []byte {
 	b = append(b, '"')
 	for i := 0; ; {
@@ -73,7 +74,7 @@ func appendQuoted(b []byte, s string, html bool) []byte {
 	}
 }
 
-// appendHTML appends s, which is plain, with escapes for <, > and &.
+// appendHTML appends s, which is plain, and escapes <, > and &.
 func appendHTML(b []byte, s string) []byte {
 	from := 0
 	for i := htmlIndex(s, 0); i < len(s); i = htmlIndex(s, from) {
@@ -84,8 +85,8 @@ func appendHTML(b []byte, s string) []byte {
 	return append(b, s[from:]...)
 }
 
-// htmlIndex returns the index of the first <, > or & in s from i on, len(s) if there is none. As in plainPrefix, it looks at
-// eight bytes at a time. < and > differ in one bit.
+// htmlIndex returns the index of the first <, > or & in s from i on, or len(s). Like plainPrefix, it processes eight
+// bytes at a time. < and > differ in one bit.
 func htmlIndex(s string, i int) int {
 	for ; i+8 <= len(s); i += 8 {
 		w := s[i : i+8]
@@ -120,8 +121,8 @@ func appendEscaped(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
 }
 
-// textEnd returns the index of the first byte of data, from i on, that ends a string or is more than itself: a quote, a backslash or a
-// control character. It is len(data) if there is none. all has the highest bit of a byte set if one before that is of no ASCII.
+// textEnd returns the index of the first quote, backslash or control character in data from i on, or len(data). all
+// has the highest bit of a byte set if any byte before that is not ASCII.
 func textEnd(data []byte, i int) (end int, all uint64) {
 	for ; i+8 <= len(data); i += 8 {
 		x := binary.LittleEndian.Uint64(data[i:])
@@ -138,8 +139,8 @@ func textEnd(data []byte, i int) (end int, all uint64) {
 	return i, all
 }
 
-// text reads a string, which begins at the quote where the decoder is. It returns the bytes of the string, which are valid until the decoder
-// goes on. As in encoding/json, bytes that are not UTF-8 become U+FFFD.
+// text reads the string that begins with the quote at d.at. The returned bytes are valid until the decoder continues.
+// As with encoding/json, bytes that are not UTF-8 become U+FFFD.
 func (d *decoder) text() (b []byte, ok bool) {
 	from := d.at + 1
 	end, all := textEnd(d.data, from)
@@ -157,7 +158,7 @@ func (d *decoder) text() (b []byte, ok bool) {
 	return valid(b), true
 }
 
-// pieces is text for a string that has escapes, or does not end in the data.
+// pieces is text for a string that has escapes or does not end in the data.
 func (d *decoder) pieces() (b []byte, ok bool) {
 	b = d.scratch[:0]
 	d.at++
@@ -188,11 +189,11 @@ func (d *decoder) pieces() (b []byte, ok bool) {
 	}
 }
 
-// wordSize is how many bytes of a string are looked at, and copied, at a time.
+// wordSize is the number of bytes of a string that are examined and copied at a time.
 const wordSize = 8
 
-// unescapeShort appends what data says, and returns how much of it that is: up to a quote, a control character, or an escape that is not
-// one of two bytes. b has room for data and one word more.
+// unescapeShort appends the text that data encodes, and returns how many bytes of data that covers. It stops at a
+// quote, a control character, or an escape other than the two-byte ones. b must have room for data and one more word.
 func unescapeShort(b, data []byte) ([]byte, int) {
 	room := b[len(b) : len(b)+len(data)+wordSize]
 	i, n := 0, 0
@@ -226,10 +227,10 @@ func unescapeShort(b, data []byte) ([]byte, int) {
 	return b[:len(b)+n], i
 }
 
-// escapes are what letters behind a backslash stand for.
+// escapes maps the letter after a backslash to the character that it stands for.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// valid returns b, or what it is with U+FFFD in the place of every byte that is no UTF-8.
+// valid returns b, with each byte that is not UTF-8 replaced by U+FFFD.
 func valid(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -243,13 +244,13 @@ func valid(b []byte) []byte {
 	return good
 }
 
-// escape appends what an escape in a string stands for, and passes over it.
+// escape appends the character that an escape in a string stands for, and consumes the escape.
 func (d *decoder) escape(b []byte) (text []byte, ok bool) {
 	const longest = len(`\ud83d\ude00`)
 	for {
 		left := d.data[d.at:]
 		text, n := unescape(b, left, 1)
-		open := n < 0 || n == len(left) || left[n] == '\\' // it may go on, or be half of a pair
+		open := n < 0 || n == len(left) || left[n] == '\\' // it may be incomplete, or half of a surrogate pair
 		if open && len(left) < longest && d.more() {
 			continue
 		}
@@ -261,7 +262,8 @@ func (d *decoder) escape(b []byte) (text []byte, ok bool) {
 	}
 }
 
-// unescape appends what stands behind a backslash, at i, and returns where that ends, -1 if it is wrong.
+// unescape appends the character that follows a backslash at i, and returns the index after it, or -1 if it is
+// invalid.
 func unescape(b, data []byte, i int) ([]byte, int) {
 	if i == len(data) {
 		return b, -1
@@ -284,10 +286,10 @@ func unescape(b, data []byte, i int) ([]byte, int) {
 			return utf8.AppendRune(b, both), i + 6
 		}
 	}
-	return utf8.AppendRune(b, utf8.RuneError), i // one without the other
+	return utf8.AppendRune(b, utf8.RuneError), i // half of a surrogate pair
 }
 
-// unit returns the number that four hexadecimal digits are, -1 if they are none.
+// unit returns the value of four hexadecimal digits, or -1 if they are invalid.
 func unit(data []byte, i int) (r rune) {
 	if i+4 > len(data) {
 		return -1

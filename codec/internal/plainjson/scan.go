@@ -5,29 +5,29 @@ import (
 	"unicode/utf8"
 )
 
-// decoder reads data from at on. Its methods return false for what is wrong, or better left to others; where it
-// is then means nothing, unless it reads a stream.
+// decoder reads data from at on. Its methods return false for input that is invalid, or better left to encoding/json.
+// The position then has no meaning, unless the decoder reads a stream.
 type decoder struct {
 	data     []byte
 	at       int
 	depth    int
 	deepest  int    // the first depth that is too deep
-	wrong    int    // the depth of the values around one of the wrong type, -1 if there is none: see stream.note
-	scratch  []byte // strings with escapes
+	wrong    int    // depth of the values around a value of the wrong type, or -1; see stream.note
+	scratch  []byte // for strings with escapes
 	whole    whole
 	names    nameTable
-	elements []any       // of lists whose end is not there yet
-	strings  []string    // the same of lists of strings
-	members  []anyMember // the same of objects
-	one      string      // an element that is no string
-	shares   bool        // whether small values share memory
+	elements []any       // elements of unfinished lists
+	strings  []string    // elements of unfinished lists of strings
+	members  []anyMember // members of unfinished objects
+	one      string      // an element of a list of strings that is decoded with reflection
+	shares   bool        // small values share memory
 	shared   shared
 	s        *stream
 }
 
 var decoders = sync.Pool{New: func() any { return &decoder{scratch: make([]byte, 0, 512)} }}
 
-// maxScratch is how large a scratch is kept for the next decoder.
+// maxScratch is the maximum size of a scratch that is kept for the next decoder.
 const maxScratch = 64 << 10
 
 func newDecoder(data []byte) *decoder {
@@ -40,7 +40,7 @@ func newDecoder(data []byte) *decoder {
 func (d *decoder) release() {
 	d.data, d.s, d.whole = nil, nil, whole{}
 	if d.shares {
-		d.shared, d.names = shared{}, nameTable{} // or names keep blocks
+		d.shared, d.names = shared{}, nameTable{} // otherwise names would keep blocks alive
 	}
 	clear(d.elements)
 	clear(d.strings)
@@ -51,7 +51,7 @@ func (d *decoder) release() {
 	}
 }
 
-// offset returns where in the text the decoder is.
+// offset returns the decoder's position in the text.
 func (d *decoder) offset() int64 {
 	if d.s == nil {
 		return int64(d.at)
@@ -63,8 +63,8 @@ func (d *decoder) offset() int64 {
 // also at the end of the text.
 func (d *decoder) more() bool { return d.s != nil && d.s.read(d) }
 
-// fail returns false, which ends the decoding. context is the beginning of a text that is as wrong as this one if it
-// goes on with the data at d.at.
+// fail returns false, which ends the decoding. context is the beginning of a text that is invalid in the same way as
+// this one, if the data at d.at follows it.
 func (d *decoder) fail(context string) bool {
 	if d.s != nil {
 		d.s.context = context
@@ -72,7 +72,7 @@ func (d *decoder) fail(context string) bool {
 	return false
 }
 
-// space passes over white space.
+// space consumes white space.
 func (d *decoder) space() {
 	for {
 		for d.at < len(d.data) {
@@ -87,7 +87,7 @@ func (d *decoder) space() {
 	}
 }
 
-// peek returns the next byte behind white space, 0 at the end.
+// peek consumes white space and returns the next byte, or 0 at the end.
 func (d *decoder) peek() byte {
 	if c := d.first(); c > ' ' {
 		return c
@@ -96,7 +96,7 @@ func (d *decoder) peek() byte {
 	return d.first()
 }
 
-// first returns the next byte, 0 at the end of the data.
+// first returns the next byte, or 0 at the end of the data.
 func (d *decoder) first() byte {
 	if d.at < len(d.data) {
 		return d.data[d.at]
@@ -104,7 +104,7 @@ func (d *decoder) first() byte {
 	return 0
 }
 
-// is passes over a word.
+// is consumes a word, and reports whether it was there.
 func (d *decoder) is(word string) bool {
 	for len(d.data)-d.at < len(word) {
 		if !d.more() {
@@ -118,7 +118,7 @@ func (d *decoder) is(word string) bool {
 	return true
 }
 
-// down reports whether values within another are followed. up ends what it began.
+// down enters a nested value and reports whether the depth is allowed. up leaves it.
 func (d *decoder) down() bool {
 	if d.depth++; d.depth < d.deepest {
 		return true
@@ -126,7 +126,7 @@ func (d *decoder) down() bool {
 	return d.fail(inTooDeep)
 }
 
-// up passes over the last byte of what down began.
+// up consumes the last byte of a value that down has entered.
 func (d *decoder) up() bool {
 	d.at++
 	d.depth--
@@ -134,7 +134,7 @@ func (d *decoder) up() bool {
 	return true
 }
 
-// number passes over a number (RFC 8259 §6) and returns it.
+// number consumes a number (RFC 8259 §6) and returns it.
 func (d *decoder) number() (text []byte, ok bool) {
 	for {
 		n, ok := numberAt(d.data[d.at:])
@@ -148,8 +148,8 @@ func (d *decoder) number() (text []byte, ok bool) {
 	}
 }
 
-// longer is more for a number of n bytes that may go on. A long one has to become twice as long, so that what comes
-// byte by byte is not looked at as often.
+// longer is more for a number of n bytes that may continue. A long number must double in length before it is scanned
+// again, so that a number that arrives byte by byte is not scanned as often.
 func (d *decoder) longer(n int) bool {
 	const long = 4 << 10
 	if !d.more() {
@@ -160,7 +160,7 @@ func (d *decoder) longer(n int) bool {
 	return true
 }
 
-// numberAt returns how long the number is that data begins with, or where it is wrong.
+// numberAt returns the length of the number at the start of data, or the position of an error.
 func numberAt(data []byte) (i int, ok bool) {
 	if i < len(data) && data[i] == '-' {
 		i++
@@ -169,7 +169,7 @@ func numberAt(data []byte) (i int, ok bool) {
 	case digits == 0:
 		return i, false
 	case data[i] == '0':
-		i++ // what is behind it belongs to something else
+		i++ // whatever follows is not part of the number
 	default:
 		i += digits
 	}
@@ -198,7 +198,7 @@ func digitsAt(data []byte, i int) (n int) {
 	return n
 }
 
-// skip passes over a value.
+// skip consumes a value.
 func (d *decoder) skip() bool {
 	switch d.first() {
 	case '"':
@@ -236,7 +236,7 @@ func (d *decoder) skip() bool {
 	}
 }
 
-// skipText passes over a string, in which bytes need not be UTF-8.
+// skipText consumes a string, whose bytes need not be UTF-8.
 func (d *decoder) skipText() bool {
 	for d.at++; ; {
 		if d.at, _ = textEnd(d.data, d.at); d.at == len(d.data) {
@@ -260,7 +260,7 @@ func (d *decoder) skipText() bool {
 	}
 }
 
-// raw passes over a value and returns its text: a view of the data, or fresh memory.
+// raw consumes a value and returns its text: a view of the data, or new memory.
 func (d *decoder) raw() (text []byte, ok bool) {
 	d.space()
 	if d.s != nil {
@@ -273,17 +273,17 @@ func (d *decoder) raw() (text []byte, ok bool) {
 	return d.data[from:d.at:d.at], true
 }
 
-// Lists and objects are passed over in one way:
+// Lists and objects are consumed in the same way:
 //
 //	more, ok := d.enter(']')
 //	for more {
-//		… // pass over a value, in an object over its name and a colon before it
+//		… // consume a value, in an object preceded by its name and a colon
 //		more, ok = d.next(']', inElements)
 //	}
 //	return ok
 
-// enter passes over the bracket that a list or an object begins with, and reports whether there is anything in it. If not, it
-// passes over the other bracket, which is end.
+// enter consumes the opening bracket of a list or an object, and reports whether anything is in it. If not, it also
+// consumes the closing bracket, which is end.
 func (d *decoder) enter(end byte) (more, ok bool) {
 	if !d.down() {
 		return false, false
@@ -295,7 +295,7 @@ func (d *decoder) enter(end byte) (more, ok bool) {
 	return true, true
 }
 
-// next passes over the comma or the bracket behind a value, and reports whether another value follows.
+// next consumes the comma or the bracket after a value, and reports whether another value follows.
 func (d *decoder) next(end byte, context string) (more, ok bool) {
 	c := d.first()
 	if c <= ' ' {
@@ -311,7 +311,7 @@ func (d *decoder) next(end byte, context string) (more, ok bool) {
 	return false, d.fail(context)
 }
 
-// name reads the name of a member. Its bytes are valid until the decoder goes on.
+// name reads the name of a member. Its bytes are valid until the decoder continues.
 func (d *decoder) name(context string) (name []byte, ok bool) {
 	if d.first() != '"' && d.peek() != '"' {
 		return nil, d.fail(context)
@@ -319,7 +319,7 @@ func (d *decoder) name(context string) (name []byte, ok bool) {
 	return d.text()
 }
 
-// colon passes over all that is between a name and its value.
+// colon consumes everything between a name and its value.
 func (d *decoder) colon() bool {
 	if d.first() != ':' && d.peek() != ':' {
 		return d.fail(inColon)

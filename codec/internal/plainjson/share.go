@@ -1,11 +1,11 @@
 package plainjson
 
-// Small values of a long text share blocks of memory, since it takes longer to allocate them than to read them. A value that is kept
-// keeps its block, so blocks are small, and short texts have none.
+// Small values of a long text share blocks of memory, because allocating them takes longer than reading them. A value
+// that is kept keeps its block alive, so blocks are small, and short texts do not use blocks.
 //
-//	strings      up to 64 bytes of text, in 512 bytes
-//	any strings  up to 256 bytes of text, 16 of them
-//	any numbers  32 of them
+//	strings      up to 64 bytes of text, in blocks of 512 bytes
+//	any strings  up to 256 bytes of text, 16 per block
+//	any numbers  32 per block
 const (
 	leastSharing = 16 << 10 // bytes of text
 
@@ -16,12 +16,12 @@ const (
 	floatBlock = 32
 )
 
-// shared has what is left of the blocks.
+// shared holds the unused rest of the blocks.
 type shared struct {
 	texts  []byte
 	boxes  []string
 	floats []float64
-	values [256]any // strings, see nameTable
+	values [256]any // strings, in the slots of placeOf
 }
 
 // text returns b as a string.
@@ -37,7 +37,8 @@ func (s *shared) text(b []byte) string {
 	return asString(s.texts[from:])
 }
 
-// boxedText returns b as an any. Many strings come again, as names do: the one before is returned then.
+// boxedText returns b as an any. Like names, many strings are repeated, so it returns the previous any if that has
+// the same string.
 func (d *decoder) boxedText(b []byte) any {
 	if !d.shares || len(b) > maxBoxed {
 		return d.kept(b)
@@ -60,7 +61,7 @@ func (d *decoder) boxedNumber(f float64) any {
 	return box(&d.shared.floats, floatBlock, f)
 }
 
-// box returns v as an any that points into a block of n.
+// box returns v as an any that points into a block of n values.
 func box[T string | float64](block *[]T, n int, v T) any {
 	if len(*block) == cap(*block) {
 		*block = make([]T, 0, n)

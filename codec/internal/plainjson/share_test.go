@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// decodeBoth decodes text whole and as a stream, and compares with encoding/json. It returns the two values.
+// decodeBoth decodes text whole and as a stream, compares with encoding/json, and returns both values.
 func decodeBoth(t *testing.T, text string, typ reflect.Type) (whole, streamed any) {
 	t.Helper()
 	want, got, other := reflect.New(typ), reflect.New(typ), reflect.New(typ)
@@ -32,7 +32,7 @@ func decodeBoth(t *testing.T, text string, typ reflect.Type) (whole, streamed an
 	return got.Interface(), other.Interface()
 }
 
-// Lists and objects of any length are what encoding/json makes of them, also within each other.
+// Lists and objects of any length are decoded like by encoding/json, also if they are nested.
 func TestLengths(t *testing.T) {
 	for _, n := range []int{0, 1, few - 1, few, few + 1, 2*few + 1, many, many + few - 1, many + few, many + few + 1, 3*many + 5} {
 		var list, object, strs strings.Builder
@@ -56,7 +56,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// Values that share memory do not change each other, and stay as they are when more is decoded.
+// Values that share memory do not affect each other, and do not change when more is decoded.
 func TestSharedStays(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -85,7 +85,7 @@ func TestSharedStays(t *testing.T) {
 	}
 }
 
-// Numbers are rounded as strconv rounds them, wherever they end.
+// Numbers are rounded like by strconv, wherever they end.
 func TestNumbers(t *testing.T) {
 	texts := []string{
 		"0", "-0", "0.0", "-0.0", "9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740993", "900719925474099.3", "9.007199254740993", "0.1", "0.3", "123456.789",
@@ -127,7 +127,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// An any that points into a block is like every other one.
+// An any that points into a block behaves like any other.
 func TestAsAny(t *testing.T) {
 	texts, floats := []string{"a", "b"}, []float64{1, 2}
 	a, f := asAny(&texts[1]), asAny(&floats[1])

@@ -11,44 +11,45 @@ import (
 	"strings"
 )
 
-// stream is what a decoder needs to read a text of which only a window is in memory:
+// stream is the state of a decoder that reads a text of which only a window is in memory:
 //
 //	text    …………………[ window )…………
 //	              base  at
 //
-// The decoder asks for more when it is at the end of the window. Text that it has passed is dropped, unless it is part of a value that is needed whole. The
-// decoder cannot begin again with encoding/json, so it gives encoding/json single values: of types that are not plain, or that do not fit.
+// At the end of the window, the decoder reads more and drops the text before at, unless it belongs to a value that is
+// needed whole. The decoder cannot start again with encoding/json. So it passes single values to encoding/json: those
+// of types that are not plain, and those that do not fit their type.
 type stream struct {
-	src  io.Reader // nil behind its end
-	err  error     // what src ended with, nil if that is io.EOF
-	base int64     // where in the text the window begins
+	src  io.Reader // nil after its end
+	err  error     // error of src, or nil for io.EOF
+	base int64     // position of the window in the text
 	Options
 
-	from int // where in the window the text begins that is wanted whole, -1 if none is
+	from int // position in the window of a text that is needed whole, or -1
 
-	context string // of the byte that is wrong: see decoder.fail
-	wrong   error  // the first value that does not fit, at wrongAt
+	context string // context of the invalid byte, see decoder.fail
+	wrong   error  // error of the first value that does not fit, which is at wrongAt
 	wrongAt int64
-	fields  []string // that lead there, the innermost first
-	element int      // of the list that is all of the text, in which it is; -1 if it is in none
-	stuck   int      // the same of where the text cannot be read on
+	fields  []string // path to wrong, innermost field first
+	element int      // if the whole text is a list, the index of the element that contains wrong; otherwise -1
+	stuck   int      // the same index for the position from which the text cannot be read
 }
 
-// Options are how a stream is decoded.
+// Options says how a stream is decoded.
 type Options struct {
-	Window        []byte // memory for it, of at least a few dozen bytes
-	Strict        bool   // there may be nothing but white space behind the value
-	RefuseUnknown bool   // fields that a struct does not have are errors
+	Window        []byte // memory of the window, at least a few dozen bytes
+	Strict        bool   // refuse anything but white space after the value
+	RefuseUnknown bool   // refuse fields that a struct does not have
 }
 
-// Error says what is wrong with a text, after Offset bytes of it.
+// Error describes what is wrong with a text, after Offset bytes of it.
 type Error struct {
 	Offset int64
 	Path   string
-	Err    error // of encoding/json, of what the text was read from, or io.ErrUnexpectedEOF if it is not whole
+	Err    error // error of encoding/json or of the source, or io.ErrUnexpectedEOF if the text is incomplete
 }
 
-// The contexts of decoder.fail.
+// Contexts for decoder.fail.
 const (
 	inValue     = ``
 	inText      = `"`
@@ -60,13 +61,14 @@ const (
 	behind      = `0 `
 )
 
-// maxStreamDepth is how deep encoding/json follows values.
+// maxStreamDepth is the maximum depth of nested values in encoding/json.
 const maxStreamDepth = 10_000
 
 var inTooDeep = strings.Repeat("[", maxStreamDepth)
 
-// DecodeFrom makes the value that v points to what the text in src says, as a json.Decoder does. As there, a value
-// of the wrong type does not end it, and the first one is what it returns. It reads until it has seen what is behind the value.
+// DecodeFrom decodes the text in src into the value that v points to, like a json.Decoder. As there, a value of the
+// wrong type does not end the decoding, and the error is about the first such value. DecodeFrom reads until it has
+// seen what follows the value.
 func DecodeFrom(src io.Reader, v any, o Options) *Error {
 	pointer := reflect.ValueOf(v)
 	if pointer.Kind() != reflect.Pointer || pointer.IsNil() {
@@ -90,7 +92,7 @@ func DecodeFrom(src io.Reader, v any, o Options) *Error {
 	return nil
 }
 
-// read reads more into the window, behind what is left of it.
+// read reads more data after the rest of the window.
 func (s *stream) read(d *decoder) bool {
 	if s.src == nil {
 		return false
@@ -122,7 +124,7 @@ func (s *stream) read(d *decoder) bool {
 	return false
 }
 
-// raw is decoder.raw.
+// raw implements decoder.raw.
 func (s *stream) raw(d *decoder) (text []byte, ok bool) {
 	s.from = d.at
 	if ok = d.skip(); !ok {
@@ -133,7 +135,7 @@ func (s *stream) raw(d *decoder) (text []byte, ok bool) {
 	return d.joined(text), true
 }
 
-// other leaves a value to encoding/json, if that can be done for this one alone.
+// other passes a value to encoding/json, which is only possible in a stream.
 func (d *decoder) other(v reflect.Value) bool {
 	if d.s == nil {
 		return false
@@ -155,12 +157,13 @@ func (s *stream) unmarshal(text []byte, v reflect.Value) error {
 		err = json.Unmarshal(text, v.Interface())
 	}
 	if mistyped, ok := err.(*json.UnmarshalTypeError); ok && mistyped.Type == v.Type() {
-		mistyped.Type = v.Type().Elem() // the pointer is ours
+		mistyped.Type = v.Type().Elem() // the pointer was added here
 	}
 	return err
 }
 
-// mistyped is other for a value that cannot become a v, which encoding/json has to say once only.
+// mistyped is like other for a value that does not fit the type of v. Only the first such error is needed from
+// encoding/json.
 func (d *decoder) mistyped(v reflect.Value) bool {
 	if d.s != nil && d.s.wrong != nil {
 		return d.skip()
@@ -168,26 +171,26 @@ func (d *decoder) mistyped(v reflect.Value) bool {
 	return d.other(v)
 }
 
-// mistypedNumber is mistyped for a number that has been passed over.
+// mistypedNumber is mistyped for a number that was consumed already.
 func (d *decoder) mistypedNumber(text []byte, v reflect.Value) bool {
 	d.at -= len(text)
 	return d.mistyped(v)
 }
 
-// took reports whether to go on after a value has been given to somebody who returned err.
+// took reports whether to continue after encoding/json has decoded a value and returned err.
 func (d *decoder) took(text []byte, err error) bool {
 	if d.s == nil {
 		return err == nil
 	}
-	d.whole.gives(text) // and nobody else keeps it
+	d.whole.gives(text) // encoding/json does not keep it
 	if err != nil {
 		d.s.note(d, d.offset(), int64(len(text)), err)
 	}
 	return true
 }
 
-// note keeps the first error about a value, which ends at the offset. Its fields are noted as the values around it end: d.wrong
-// is the depth of the innermost of them whose field is not noted yet.
+// note keeps the first error about a value, which ends at the given offset. Its fields are added to the path while
+// the surrounding values end: d.wrong is the depth of the innermost one whose field was not added yet.
 func (s *stream) note(d *decoder, end, size int64, err error) {
 	if s.wrong != nil {
 		return
@@ -203,7 +206,7 @@ func (s *stream) note(d *decoder, end, size int64, err error) {
 	}
 }
 
-// inField puts a field before the path.
+// inField prepends a field to the path.
 func (s *stream) inField(d *decoder, of, name string) {
 	d.wrong--
 	if mistyped, ok := s.wrong.(*json.UnmarshalTypeError); ok && len(s.fields) == 0 {
@@ -212,7 +215,7 @@ func (s *stream) inField(d *decoder, of, name string) {
 	s.fields = append(s.fields, name)
 }
 
-// inElement says that the element of the list that is all of the text ends, or cannot be read on.
+// inElement is called when element i of the outermost list ends or cannot be read.
 func (d *decoder) inElement(i int, ok bool) {
 	switch {
 	case d.s == nil:
@@ -224,7 +227,7 @@ func (d *decoder) inElement(i int, ok bool) {
 	}
 }
 
-// unknown passes over the colon and the value of a field that a struct does not have.
+// unknown consumes the colon and the value of a field that a struct does not have.
 func (d *decoder) unknown(name []byte) bool {
 	if d.s == nil || !d.s.RefuseUnknown {
 		return d.colon() && d.skip()
@@ -237,7 +240,7 @@ func (d *decoder) unknown(name []byte) bool {
 	return d.skip()
 }
 
-// failed returns why the text cannot be read on from where the decoder is.
+// failed returns the error for a text that cannot be read from the current position on.
 func (s *stream) failed(d *decoder) *Error {
 	at := s.base + int64(d.at)
 	if s.err != nil {
@@ -268,7 +271,7 @@ func (s *stream) misfit() *Error {
 	return &Error{s.wrongAt, path, s.wrong}
 }
 
-// pathTo returns the path to what is wrong, and puts the fields in it in order.
+// pathTo returns the path to the error, with its fields in order.
 func (s *stream) pathTo() string {
 	slices.Reverse(s.fields)
 	path := strings.Join(s.fields, ".")

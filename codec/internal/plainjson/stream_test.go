@@ -14,8 +14,8 @@ import (
 	"testing/iotest"
 )
 
-// checkStream decodes text as a stream, through a small window, and compares with encoding/json. Errors have to be of the same kind
-// and at the same place. After an error about a type, the values have to be equal, too.
+// checkStream decodes text as a stream through a small window and compares with encoding/json. Errors must have the
+// same kind and position. After an error about a type, the values must be equal, too.
 func checkStream(t *testing.T, text []byte, typ reflect.Type, window int, strict, refuse bool) {
 	t.Helper()
 	want := reflect.New(typ)
@@ -57,10 +57,10 @@ func checkStream(t *testing.T, text []byte, typ reflect.Type, window int, strict
 			t.Fatalf("%s:\ngot  %+v at %d\nwant %+v at %d", where, err.Err, err.Offset, wantErr, syntax.Offset)
 		}
 	case errors.As(wantErr, &mistyped):
-		mistyped.Offset = min(mistyped.Offset, int64(len(text))) // it may be one more
+		mistyped.Offset = min(mistyped.Offset, int64(len(text))) // encoding/json may count one more
 		found := errors.As(err.Err, &gotMistyped)
 		if number := bytes.TrimLeft(text, " \t\r\n"); found && len(number) > 0 && strings.IndexByte("-0123456789", number[0]) >= 0 {
-			// A json.Decoder finds the end of a number in the byte behind it, and counts that byte.
+			// A json.Decoder finds the end of a number in the byte after it, and counts that byte.
 			mistyped.Offset -= min(max(mistyped.Offset-gotMistyped.Offset, 0), 1)
 		}
 		if !found || *gotMistyped != *mistyped && typ != reflect.TypeFor[unusual]() {
@@ -93,7 +93,7 @@ func TestStreamRandomValues(t *testing.T) {
 	}
 }
 
-// Streams go into what is there, and merge as encoding/json does.
+// Streams decode into existing values, and merge like encoding/json.
 func TestStreamMerges(t *testing.T) {
 	one := 1
 	for _, text := range []string{

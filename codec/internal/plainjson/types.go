@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// plan is how values of a type are encoded and decoded. A function that is nil, or returns false, leaves it to
-// encoding/json.
+// plan says how values of a type are encoded and decoded. If a function is nil or returns false, encoding/json takes
+// over.
 type plan struct {
 	encode func(*encoder, reflect.Value) bool
 	decode func(*decoder, reflect.Value) bool
@@ -31,7 +31,7 @@ func planOf(t reflect.Type) *plan {
 	return p.(*plan)
 }
 
-// builder has the plans that are being made: a type may be made of itself.
+// builder holds the plans under construction, because a type may contain itself.
 type builder map[reflect.Type]*plan
 
 var (
@@ -67,14 +67,14 @@ func (b builder) plan(t reflect.Type) *plan {
 	return p
 }
 
-// adopt makes of p a plan for a type that has rules of its own: what its methods say, if that is simple.
+// adopt fills p for a type with methods of its own, if the methods are simple to use.
 func adopt(p *plan, t reflect.Type) {
 	pointer := reflect.PointerTo(t)
 	switch {
 	case t.Implements(marshaler) && t.Kind() != reflect.Interface:
 		p.encode = encodeMarshaler
 	case t.Implements(textMarshaler), t.Kind() != reflect.Pointer && (pointer.Implements(marshaler) || pointer.Implements(textMarshaler)):
-		p.encode = nil // as it is addressable or not
+		p.encode = nil // it depends on whether the value is addressable
 	}
 	switch {
 	case t.Kind() == reflect.Pointer: // its element has the methods
@@ -85,7 +85,7 @@ func adopt(p *plan, t reflect.Type) {
 	}
 }
 
-// fill makes p the plan for what t is made of.
+// fill fills p according to the structure of t.
 func (b builder) fill(p *plan, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -107,7 +107,7 @@ func (b builder) fill(p *plan, t reflect.Type) {
 	case reflect.Pointer:
 		b.made(p, t, encodePointer, decodePointer)
 	case reflect.Slice:
-		if t.Elem().Kind() != reflect.Uint8 { // or it is base64
+		if t.Elem().Kind() != reflect.Uint8 { // otherwise it is base64
 			b.made(p, t, encodeSlice, decodeSlice)
 			if t == stringsType {
 				p.decode = decodeStrings(p.decode)
@@ -124,7 +124,7 @@ func (b builder) fill(p *plan, t reflect.Type) {
 	}
 }
 
-// made makes p the plan for a type that is made of another.
+// made fills p for a type that is made of another type.
 func (b builder) made(
 	p *plan, t reflect.Type, encode func(*plan) func(*encoder, reflect.Value) bool, decode func(*plan, reflect.Type) func(*decoder, reflect.Value) bool,
 ) {
@@ -132,24 +132,24 @@ func (b builder) made(
 	p.encode, p.decode = encode(of), decode(of, t)
 }
 
-// record is what a struct is made of.
+// record is the layout of a struct.
 type record struct {
 	fields []recordField
 	exact  map[string]*recordField
-	folded map[string]*recordField // by names in lower case
+	folded map[string]*recordField // by name in lower case
 }
 
 type recordField struct {
 	name  string
 	key   string // ,"name":
 	index int
-	next  int // of the field behind it
+	next  int // index of the field that usually follows
 	omit  func(reflect.Value) bool
 	plan  *plan
 }
 
-// fillStruct makes p the plan for a struct, unless there is something unusual in it: fields of embedded structs
-// and names that hide each other, options, names that are not of ASCII.
+// fillStruct fills p for a struct, unless it has something unusual: fields of embedded structs, names that hide each
+// other, options, or names that are not ASCII.
 func (b builder) fillStruct(p *plan, t reflect.Type) {
 	r := &record{exact: map[string]*recordField{}, folded: map[string]*recordField{}}
 	r.fields = make([]recordField, 0, t.NumField())
@@ -215,7 +215,7 @@ func fieldOf(field *reflect.StructField, tag string) (one recordField, ok bool) 
 	return one, true
 }
 
-// isPlainName reports whether name is all of what needs no escape and folds as ASCII does.
+// isPlainName reports whether name needs no escape and folds like ASCII.
 func isPlainName(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -227,7 +227,7 @@ func isPlainName(name string) bool {
 	return name != ""
 }
 
-// omitEmpty returns what tells values of a kind that omitempty leaves out.
+// omitEmpty returns a function that reports whether omitempty leaves out a value of this kind.
 func omitEmpty(kind reflect.Kind) func(reflect.Value) bool {
 	switch kind {
 	case reflect.String, reflect.Slice, reflect.Map, reflect.Array:

@@ -2,21 +2,22 @@ package plainjson
 
 import "sync"
 
-// whole is a text that is needed in one piece and comes in several. They are kept in chunks, which are used again, until its
-// length is known. So it is copied once, and nothing is allocated for what might come.
+// whole collects a text that is needed in one piece but arrives in several. The pieces are kept in reusable chunks
+// until the length is known. So the text is copied once, and no memory is allocated for text that may never arrive.
 type whole struct {
 	chunks []*[chunkSize]byte
 	size   int
-	all    []byte // if it is there already: see expect
-	unsure bool   // whether expect has been wrong
-	made   []byte // what join returned last
+	all    []byte // the text itself, once its size was guessed; see expect
+	unsure bool   // expect guessed wrong before
+	made   []byte // last result of join
 }
 
 const chunkSize = 64 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// add adds b. left is how many bytes follow at most, and likely how many do if they are like those before. Both are -1 if that is unknown.
+// add adds b. left is the maximum number of bytes that follow, and likely is their number if they are like the
+// previous ones. Both are -1 if they are unknown.
 func (w *whole) add(b []byte, left, likely int64) {
 	w.expect(len(b), likely)
 	if w.all != nil {
@@ -38,8 +39,9 @@ func (w *whole) add(b []byte, left, likely int64) {
 	}
 }
 
-// expect makes room for the rest of the body once a sixteenth of it is there. If one string is nearly all of the
-// body, it takes hardly more memory than its size. It is not tried again after the string was much shorter.
+// expect makes room for the rest of the body once a sixteenth of it has arrived. A string that makes up nearly the
+// whole body then needs hardly more memory than its size. expect does not try again after a string was much shorter
+// than guessed.
 func (w *whole) expect(more int, left int64) {
 	const least, share = 2 * chunkSize, 16
 	if w.all != nil || w.unsure || w.size < least || left < 0 || left > share*int64(w.size) {
@@ -48,7 +50,7 @@ func (w *whole) expect(more int, left int64) {
 	w.all = w.appendTo(make([]byte, 0, w.size+more+chunkSize+int(left)))
 }
 
-// join returns the text, and forgets it.
+// join returns the text and resets w.
 func (w *whole) join() []byte {
 	if w.made = w.all; w.all == nil {
 		w.made = w.appendTo(make([]byte, 0, w.size))
@@ -60,7 +62,7 @@ func (w *whole) join() []byte {
 	return w.made
 }
 
-// appendTo appends what is in the chunks, and gives them back.
+// appendTo appends the contents of the chunks and releases them.
 func (w *whole) appendTo(b []byte) []byte {
 	for _, c := range w.chunks {
 		b = append(b, c[:min(chunkSize, w.size-len(b))]...)
@@ -71,7 +73,7 @@ func (w *whole) appendTo(b []byte) []byte {
 	return b
 }
 
-// gives reports whether b is what join returned last. It is the caller's then.
+// gives reports whether b is the last result of join, which then belongs to the caller.
 func (w *whole) gives(b []byte) bool {
 	if len(b) == 0 || len(w.made) == 0 || &b[0] != &w.made[0] {
 		return false
@@ -80,8 +82,8 @@ func (w *whole) gives(b []byte) bool {
 	return true
 }
 
-// spill puts what there is of a long string there, and returns what b is then. The string begins at from. It is
-// expected to go on with as many escapes, which are longer in the text than in the string.
+// spill moves the beginning of a long string to d.whole, and returns the new b. The string begins at from. The rest
+// is expected to have as many escapes as the beginning; an escape is longer in the text than in the string.
 func (d *decoder) spill(b []byte, from int64) []byte {
 	if len(b) < chunkSize {
 		return b
@@ -99,7 +101,7 @@ func (d *decoder) spill(b []byte, from int64) []byte {
 	return b[:0]
 }
 
-// joined returns what was put there, and b, which is behind it.
+// joined returns the string that spill has collected, followed by b.
 func (d *decoder) joined(b []byte) []byte {
 	if d.whole.size == 0 {
 		return b
@@ -108,7 +110,8 @@ func (d *decoder) joined(b []byte) []byte {
 	return d.whole.join()
 }
 
-// left returns how many bytes the text is said to have left behind the data, or in it if that is all, -1 if it is not said.
+// left returns how many bytes of the text follow the data, or the rest of the data if that is the whole text. It is
+// -1 if unknown.
 func (d *decoder) left() int64 {
 	if d.s == nil {
 		return int64(len(d.data) - d.at)

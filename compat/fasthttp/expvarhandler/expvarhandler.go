@@ -1,4 +1,5 @@
-// Package expvarhandler has the names of github.com/valyala/fasthttp/expvarhandler for gallop's package of the same name.
+// Package expvarhandler provides the names of github.com/valyala/fasthttp/expvarhandler. It calls gallop's package of
+// the same name.
 package expvarhandler
 
 import (
@@ -6,5 +7,5 @@ import (
 	"github.com/gallop-http/gallop/expvarhandler"
 )
 
-// ExpvarHandler answers with the variables of package expvar.
+// ExpvarHandler responds with the variables of package expvar.
 func ExpvarHandler(ctx *gallop.RequestCtx) { expvarhandler.Handler(ctx) }

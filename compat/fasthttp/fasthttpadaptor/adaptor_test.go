@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// Handlers around one of net/http find what it has answered, however much that is: to compress it, to keep a copy of it,
-// to add to its fields.
+// Handlers around a net/http handler see its whole response. They can compress the body, keep a copy of it, or add
+// headers.
 func TestAnswerIsThereForOthers(t *testing.T) {
 	body := strings.Repeat("0123456789abcdef", 1<<12)
 	for name, write := range map[string]func(w http.ResponseWriter){
@@ -56,7 +56,7 @@ func TestAnswerIsThereForOthers(t *testing.T) {
 	}
 }
 
-// A body that breaks off is no shorter one.
+// A body that breaks off does not count as a shorter body.
 func TestConvertRequestFails(t *testing.T) {
 	broken := errors.New("broken")
 	var ctx fasthttp.RequestCtx

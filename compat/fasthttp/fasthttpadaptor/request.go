@@ -9,8 +9,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ConvertRequest makes r the request in ctx. r may be kept: nothing in it is a view. Its context stays what it was.
-// It fails if the body cannot be read. forServer says that it is for a handler, and not for a client, which must not set RequestURI.
+// ConvertRequest sets r to the request in ctx. r may be kept, because nothing in it is a view. The context of r does
+// not change. ConvertRequest fails if the body cannot be read. forServer means that r is for a handler. A client must
+// not set RequestURI.
 func ConvertRequest(ctx *gallop.RequestCtx, r *http.Request, forServer bool) error {
 	target := string(ctx.RequestURI())
 	u, err := url.ParseRequestURI(target)
@@ -33,7 +34,7 @@ func ConvertRequest(ctx *gallop.RequestCtx, r *http.Request, forServer bool) err
 	return nil
 }
 
-// version returns what a protocol's name says, and that of HTTP/1.1 if it says nothing.
+// version returns the version in the name of a protocol, or that of HTTP/1.1 if the name has none.
 func version(protocol string) (major, minor int) {
 	if major, minor, ok := http.ParseHTTPVersion(protocol); ok {
 		return major, minor

@@ -1,5 +1,5 @@
-// Package fasthttpproxy has the names of github.com/valyala/fasthttp/fasthttpproxy for gallop's ProxyDialer. New
-// programs set gallop.Client.Proxy instead.
+// Package fasthttpproxy provides the names of github.com/valyala/fasthttp/fasthttpproxy. It is built on gallop's
+// ProxyDialer. New programs should set gallop.Client.Proxy instead.
 package fasthttpproxy
 
 import (
@@ -14,19 +14,20 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// Dialer dials through the proxies that Config chooses, and dials them with TCPDialer.
+// Dialer connects through the proxies that Config chooses. It dials the proxies with TCPDialer.
 type Dialer struct {
 	gallop.TCPDialer
 	httpproxy.Config
 
-	// DialDualStack makes the functions of GetDialFunc and GetDialFuncForTLS use IPv4 and IPv6, to the proxy as well. By
-	// default they use IPv4 only.
+	// DialDualStack allows IPv4 and IPv6 in the functions of GetDialFunc and GetDialFuncForTLS, also for connecting
+	// to the proxy. By default they use only IPv4.
 	DialDualStack bool
 
-	// Timeout is how long it may take to connect to the proxy. 0 is that of TCPDialer.
+	// Timeout limits the time for connecting to the proxy. 0 means the timeout of TCPDialer.
 	Timeout time.Duration
 
-	// ConnectTimeout is how long the proxy may then take to make a tunnel. 0 is 10 seconds, the connecting included.
+	// ConnectTimeout limits the time that the proxy then takes to open a tunnel. 0 means 10 seconds for both
+	// together.
 	ConnectTimeout time.Duration
 }
 
@@ -36,7 +37,7 @@ type DialerFunc func(network, addr string) (net.Conn, error)
 // Dial calls f.
 func (f DialerFunc) Dial(network, addr string) (net.Conn, error) { return f(network, addr) }
 
-// Dial connects to addr without a proxy. The network is "tcp", "tcp4" or "tcp6".
+// Dial connects to addr without a proxy. The network must be "tcp", "tcp4" or "tcp6".
 func (d *Dialer) Dial(network, addr string) (net.Conn, error) {
 	return d.connect(context.Background(), network, addr)
 }
@@ -50,8 +51,8 @@ func (d *Dialer) connect(ctx context.Context, network, addr string) (net.Conn, e
 	return d.TCPDialer.DialContext(ctx, network, addr)
 }
 
-// GetDialFunc returns a function that dials through the proxies of the environment, as it is now, or else of
-// Config. It takes https to be spoken on port 443 and nowhere else.
+// GetDialFunc returns a function that connects through proxies. If useEnv is true, the proxies come from the current
+// environment, otherwise from Config. The function assumes HTTPS for port 443 and HTTP for all other ports.
 func (d *Dialer) GetDialFunc(useEnv bool) (gallop.DialFunc, error) {
 	return d.dialFunc(useEnv, func(addr string) string {
 		if strings.HasSuffix(addr, ":443") {
@@ -61,7 +62,7 @@ func (d *Dialer) GetDialFunc(useEnv bool) (gallop.DialFunc, error) {
 	})
 }
 
-// GetDialFuncForTLS is GetDialFunc for those who know whether https is spoken.
+// GetDialFuncForTLS is like [Dialer.GetDialFunc], but isTLS says whether the connections are for HTTPS.
 func (d *Dialer) GetDialFuncForTLS(useEnv, isTLS bool) (gallop.DialFunc, error) {
 	scheme := "http"
 	if isTLS {
@@ -77,7 +78,7 @@ func (d *Dialer) dialFunc(useEnv bool, scheme func(addr string) string) (gallop.
 	}
 	choose := config.ProxyFunc()
 	if config.NoProxy == "" && (config.HTTPProxy == config.HTTPSProxy || scheme(":80") == scheme(":443")) {
-		// One proxy for everything, and that is for this machine too.
+		// If there is only one proxy, it is also used for this machine.
 		proxy, err := choose(&url.URL{Scheme: scheme(":443"), Host: "example.com"})
 		if err == nil && proxy != nil {
 			err = check(proxy)
@@ -105,7 +106,7 @@ func (d *Dialer) dialFunc(useEnv bool, scheme func(addr string) string) (gallop.
 	}, nil
 }
 
-// allInAll is how long a dial through a proxy may take, as ProxyDialer.Timeout has it.
+// allInAll returns the limit for a whole dial through a proxy, as a ProxyDialer.Timeout.
 func (d *Dialer) allInAll() time.Duration {
 	if d.ConnectTimeout <= 0 {
 		return 0
@@ -116,12 +117,12 @@ func (d *Dialer) allInAll() time.Duration {
 	return d.Timeout + d.ConnectTimeout
 }
 
-// check refuses a proxy of a kind that there is none of.
+// check refuses a URL whose kind of proxy is not supported.
 func check(u *url.URL) error {
 	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
 		return nil
 	}
-	_, err := proxy.FromURL(u, nil) // which says why not
+	_, err := proxy.FromURL(u, nil) // its error says why
 	return err
 }

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Dialer uses IPv4 only unless DialDualStack is set, with a proxy and without one.
+// Dialer uses only IPv4 unless DialDualStack is set, with and without a proxy.
 func TestDialerDualStack(t *testing.T) {
 	ln, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
 		t.Skip("no IPv6: ", err)
 	}
 	s := &gallop.Server{Handler: func(ctx *gallop.RequestCtx) {
-		ctx.Hijack(func(net.Conn) {}) // the tunnel
+		ctx.Hijack(func(net.Conn) {}) // accepts the tunnel
 	}}
 	go s.Serve(ln)
 	t.Cleanup(func() { s.Shutdown() })

@@ -8,10 +8,12 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// FasthttpHTTPDialer dials through an HTTP proxy, which is host:port with user:password@ in front or without.
+// FasthttpHTTPDialer returns a function that connects through an HTTP proxy. The proxy is host:port or
+// user:password@host:port.
 func FasthttpHTTPDialer(proxy string) gallop.DialFunc { return through(proxy, 0, false) }
 
-// FasthttpHTTPDialerTimeout is FasthttpHTTPDialer with a timeout for the connection and another one for the tunnel.
+// FasthttpHTTPDialerTimeout is like [FasthttpHTTPDialer], with the timeout for the connection and again for the
+// tunnel.
 func FasthttpHTTPDialerTimeout(proxy string, timeout time.Duration) gallop.DialFunc {
 	return through(proxy, timeout, false)
 }
@@ -24,7 +26,7 @@ func FasthttpHTTPDialerDualStackTimeout(proxy string, timeout time.Duration) gal
 	return through(proxy, timeout, true)
 }
 
-// FasthttpSocksDialer dials through a SOCKS 5 proxy, which is a URL.
+// FasthttpSocksDialer returns a function that connects through a SOCKS 5 proxy, given as a URL.
 func FasthttpSocksDialer(proxyAddr string) gallop.DialFunc { return through(proxyAddr, 0, false) }
 
 // FasthttpSocksDialerDualStack dials through a SOCKS 5 proxy over IPv4 or IPv6. See [FasthttpSocksDialer].
@@ -32,10 +34,11 @@ func FasthttpSocksDialerDualStack(proxyAddr string) gallop.DialFunc {
 	return through(proxyAddr, 0, true)
 }
 
-// FasthttpProxyHTTPDialer dials through the proxies of the environment, as it is now.
+// FasthttpProxyHTTPDialer returns a function that connects through the proxies of the current environment.
 func FasthttpProxyHTTPDialer() gallop.DialFunc { return FasthttpProxyHTTPDialerTimeout(0) }
 
-// FasthttpProxyHTTPDialerTimeout is FasthttpProxyHTTPDialer with a timeout for the connection and another one for the tunnel.
+// FasthttpProxyHTTPDialerTimeout is like [FasthttpProxyHTTPDialer], with the timeout for the connection and again for
+// the tunnel.
 func FasthttpProxyHTTPDialerTimeout(timeout time.Duration) gallop.DialFunc {
 	d := &Dialer{Timeout: timeout, ConnectTimeout: timeout}
 	return orFail(d.GetDialFunc(true))
@@ -47,7 +50,7 @@ func through(proxy string, timeout time.Duration, dualStack bool) gallop.DialFun
 	return orFail(d.GetDialFunc(false))
 }
 
-// orFail returns a function that says what was wrong if there is none that dials.
+// orFail returns dial, or a function that always returns err if err is not nil.
 func orFail(dial gallop.DialFunc, err error) gallop.DialFunc {
 	if err != nil {
 		return func(string) (net.Conn, error) { return nil, err }

@@ -1,5 +1,5 @@
-// Package fasthttputil has the names of github.com/valyala/fasthttp/fasthttputil: connections in memory, those of gallop's package
-// memnet, with the errors that they have there.
+// Package fasthttputil provides the names of github.com/valyala/fasthttp/fasthttputil: connections in memory. It is
+// built on gallop's package memnet, but returns fasthttp's errors.
 package fasthttputil
 
 import (
@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	// ErrInmemoryListenerClosed is what Accept and Dial return once the listener is closed. It is net.ErrClosed, and io.EOF too, so
-	// that it ends a server as Shutdown does.
+	// ErrInmemoryListenerClosed is returned by Accept and Dial after the listener was closed. It matches
+	// net.ErrClosed, and also io.EOF, so that it ends a server like Shutdown.
 	ErrInmemoryListenerClosed error = closedError{}
 
-	// ErrConnectionClosed is what Write returns once one of the two ends is closed.
+	// ErrConnectionClosed is returned by Write after either end was closed.
 	ErrConnectionClosed = errors.New("fasthttputil: connection closed")
 
-	// ErrTimeout is what Read and Write return when the deadline has passed. It is os.ErrDeadlineExceeded.
+	// ErrTimeout is returned by Read and Write after the deadline. It matches os.ErrDeadlineExceeded.
 	ErrTimeout = &timeoutError{}
 )
 
@@ -38,7 +38,7 @@ func (*timeoutError) Timeout() bool        { return true }
 func (*timeoutError) Temporary() bool      { return true }
 func (*timeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
-// InmemoryListener is a listener in memory. Its connections are those of PipeConns.
+// InmemoryListener is a listener in memory. Its connections behave like those of PipeConns.
 type InmemoryListener struct {
 	dialed chan net.Conn // the server's ends
 	closed chan struct{}
@@ -48,12 +48,12 @@ type InmemoryListener struct {
 	addr net.Addr
 }
 
-// NewInmemoryListener returns a listener that is ready to be dialed.
+// NewInmemoryListener returns a listener that can be dialed.
 func NewInmemoryListener() *InmemoryListener {
 	return &InmemoryListener{dialed: make(chan net.Conn), closed: make(chan struct{}), addr: memnet.Addr{}}
 }
 
-// Accept waits for a dial.
+// Accept waits for a call of Dial and returns the server's end.
 func (ln *InmemoryListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-ln.dialed:
@@ -63,10 +63,10 @@ func (ln *InmemoryListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Dial waits for Accept.
+// Dial waits for a call of Accept and returns the client's end.
 func (ln *InmemoryListener) Dial() (net.Conn, error) { return ln.DialWithLocalAddr(nil) }
 
-// DialWithLocalAddr is Dial with an address for the client; nil is that of memnet.
+// DialWithLocalAddr is like [InmemoryListener.Dial] with an address for the client; nil means memnet's address.
 func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 	p := NewPipeConns()
 	p.SetAddresses(local, ln.Addr(), ln.Addr(), local)
@@ -78,20 +78,20 @@ func (ln *InmemoryListener) DialWithLocalAddr(local net.Addr) (net.Conn, error) 
 	}
 }
 
-// Close ends Accept and Dial. Connections stay as they are. Closing again returns nil.
+// Close makes Accept and Dial return errors. Existing connections stay open. Further calls return nil.
 func (ln *InmemoryListener) Close() error {
 	ln.close.Do(func() { close(ln.closed) })
 	return nil
 }
 
-// Addr returns what SetLocalAddr said, or the address of everything in memnet.
+// Addr returns the address that was set with SetLocalAddr, or memnet's address.
 func (ln *InmemoryListener) Addr() net.Addr {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	return ln.addr
 }
 
-// SetLocalAddr says what the address of the listener is, and of the server in connections from now on.
+// SetLocalAddr sets the address of the listener, and of the server's end of later connections.
 func (ln *InmemoryListener) SetLocalAddr(addr net.Addr) {
 	if addr == nil {
 		addr = memnet.Addr{}

@@ -10,15 +10,15 @@ import (
 	"github.com/gallop-http/gallop/memnet"
 )
 
-// pipeSize is how many bytes there may be on their way in a direction. They take memory as they come.
+// pipeSize is the maximum number of unread bytes in each direction. Memory is only used for bytes that are there.
 const pipeSize = 16 << 20
 
-// PipeConns is the two ends of a connection in memory. Make one with NewPipeConns.
+// PipeConns holds both ends of a connection in memory. Create one with NewPipeConns.
 //
-// To close one of them closes both: what has been written can still be read, io.EOF follows, and nothing is written any more.
+// Closing one end closes both. Written bytes can still be read, followed by io.EOF, and writes fail.
 type PipeConns struct{ conn1, conn2 pipeConn }
 
-// NewPipeConns returns a connection.
+// NewPipeConns returns a new connection.
 func NewPipeConns() *PipeConns {
 	p := &PipeConns{}
 	c1, c2 := memnet.PipeSize(pipeSize)
@@ -33,7 +33,7 @@ func (p *PipeConns) Conn1() net.Conn { return &p.conn1 }
 // Conn2 returns the other end.
 func (p *PipeConns) Conn2() net.Conn { return &p.conn2 }
 
-// SetAddresses says what the ends return as their addresses. nil is memnet.Addr.
+// SetAddresses sets the addresses that the ends return; nil means memnet.Addr.
 func (p *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr2 net.Addr) {
 	p.conn1.setAddresses(localAddr1, remoteAddr1)
 	p.conn2.setAddresses(localAddr2, remoteAddr2)
@@ -43,7 +43,7 @@ func (p *PipeConns) SetAddresses(localAddr1, remoteAddr1, localAddr2, remoteAddr
 func (p *PipeConns) Close() error {
 	for _, c := range []*memnet.Conn{p.conn1.Conn, p.conn2.Conn} {
 		_ = c.CloseWrite()
-		_ = c.SetDeadline(time.Time{}) // leaves no timer behind
+		_ = c.SetDeadline(time.Time{}) // stops the timers
 	}
 	return nil
 }
@@ -57,13 +57,13 @@ type pipeConn struct {
 	local, remote net.Addr // or nil
 }
 
-// Read reads what has come, and io.EOF behind it when the connection is closed.
+// Read reads the available bytes, and then returns io.EOF if the connection was closed.
 func (c *pipeConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	return n, translate(err)
 }
 
-// Write writes p, as far as there is room, and waits until there is more.
+// Write writes p. It blocks while there is no room.
 func (c *pipeConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	return n, translate(err)
@@ -88,14 +88,14 @@ func (c *pipeConn) setAddresses(local, remote net.Addr) {
 	c.local, c.remote = local, remote
 }
 
-// LocalAddr returns what SetAddresses said.
+// LocalAddr returns the address that was set with SetAddresses.
 func (c *pipeConn) LocalAddr() net.Addr {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return orMemory(c.local)
 }
 
-// RemoteAddr returns what SetAddresses said.
+// RemoteAddr returns the address that was set with SetAddresses.
 func (c *pipeConn) RemoteAddr() net.Addr {
 	c.mu.Lock()
 	defer c.mu.Unlock()

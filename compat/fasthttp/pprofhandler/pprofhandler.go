@@ -1,4 +1,5 @@
-// Package pprofhandler has the names of github.com/valyala/fasthttp/pprofhandler for gallop's package of the same name.
+// Package pprofhandler provides the names of github.com/valyala/fasthttp/pprofhandler. It calls gallop's package of
+// the same name.
 package pprofhandler
 
 import (
@@ -12,5 +13,5 @@ var handler = sync.OnceValue(newHandler)
 
 func newHandler() gallop.RequestHandler { return pprofhandler.Handler("") }
 
-// PprofHandler answers what is below /debug/pprof/.
+// PprofHandler responds to requests below /debug/pprof/.
 func PprofHandler(ctx *gallop.RequestCtx) { handler()(ctx) }

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// inherited is the descriptor of the first of a command's ExtraFiles.
+// inherited is the descriptor of the first file in a command's ExtraFiles.
 const inherited = 3
 
-// parentInterval is how often a child looks whether its parent is there.
+// parentInterval is how often a child checks whether its parent still runs.
 const parentInterval = 500 * time.Millisecond
 
-// errNoListener says that the variables that make a child have come to a process that no parent has started.
+// errNoListener means that a process has the variables of a child, but was not started by a parent.
 var errNoListener = errors.New("prefork: the listener of the parent: descriptor 3 is not a listening socket")
 
-// childListener returns what a child serves on, and leaves the other processors to the others.
+// childListener returns the listener of a child, and limits the child to one processor.
 func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	runtime.GOMAXPROCS(1)
 	ln, err := p.listenInChild(addr)
@@ -32,10 +32,10 @@ func (p *Prefork) childListener(addr string) (net.Listener, error) {
 	return ln, err
 }
 
-// parentID returns the process id of the parent, which need not be there any more.
+// parentID returns the process id of the parent, which may have ended already.
 var parentID = sync.OnceValue(func() int {
 	said := os.Getenv(parentVariable)
-	os.Unsetenv(parentVariable) // it is nobody's whom this process starts
+	os.Unsetenv(parentVariable) // not meant for processes that this process starts
 	if pid, err := strconv.Atoi(said); err == nil && pid > 0 {
 		return pid
 	}
@@ -46,7 +46,7 @@ func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
 	if p.Reuseport {
 		return reusePort.Listen(context.Background(), p.network(), addr)
 	}
-	if !isListening(inherited) { // nor is it this package's to close
+	if !isListening(inherited) { // nor may this package close it
 		return nil, errNoListener
 	}
 	file := os.NewFile(inherited, "listener")
@@ -58,10 +58,10 @@ func (p *Prefork) listenInChild(addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-// watchParent ends this process, or calls OnMasterDeath, when the parent has ended: the system gives orphans to another
-// process.
+// watchParent ends this process, or calls OnMasterDeath, when the parent has ended. The system then gives the orphan
+// to another process, which watchParent notices.
 func (p *Prefork) watchParent(parent int) {
-	if runtime.GOOS == "windows" { // where they keep their parent, and a process can be waited for
+	if runtime.GOOS == "windows" { // orphans keep their parent's id there, but a process can be waited for
 		if process, err := os.FindProcess(parent); err == nil {
 			process.Wait()
 		}
@@ -78,7 +78,7 @@ func (p *Prefork) watchParent(parent int) {
 	p.endOrphan()
 }
 
-// endOrphan ends this process as the parent would have.
+// endOrphan ends this process like the parent would have.
 func (p *Prefork) endOrphan() {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil && self.Signal(syscall.SIGTERM) == nil {

@@ -2,5 +2,5 @@
 
 package prefork
 
-// isListening leaves it to package net to find out.
+// isListening returns true and leaves the check to package net.
 func isListening(int) bool { return true }

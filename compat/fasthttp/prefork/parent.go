@@ -19,9 +19,9 @@ import (
 // defaultGracePeriod is the default of ShutdownGracePeriod.
 const defaultGracePeriod = 5 * time.Second
 
-// parent starts the children and others in the places of those that end.
+// parent starts the children, and replaces those that end.
 func (p *Prefork) parent(addr string) (err error) {
-	os.Unsetenv(parentVariable) // whoever set it did not mean these children
+	os.Unsetenv(parentVariable) // the variable was not meant for these children
 	f := &family{Prefork: p, running: map[int]*exec.Cmd{}, ended: make(chan end), asked: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	defer f.awaitSignal()()
@@ -42,12 +42,11 @@ func (p *Prefork) parent(addr string) (err error) {
 	return err
 }
 
-// errAsked says that a signal has asked the parent to end.
+// errAsked means that a signal has asked the parent to end.
 var errAsked = errors.New("prefork: asked to end")
 
-// awaitSignal closes asked at the first SIGTERM or SIGINT, unless the program ignores those.
-// The second one does what it does without this package: mostly, it ends the parent. The
-// function it returns stops waiting.
+// awaitSignal closes asked on the first SIGTERM or SIGINT, unless the program ignores these signals. The second
+// signal has its effect without this package: mostly, it ends the parent. The returned function stops waiting.
 func (f *family) awaitSignal() (stop func()) {
 	signals, stopped := make(chan os.Signal, 1), make(chan struct{})
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
@@ -67,7 +66,7 @@ func (f *family) awaitSignal() (stop func()) {
 	return func() { close(stopped) }
 }
 
-// isAsked reports whether a signal has asked the parent to end, or does so within patience.
+// isAsked reports whether a signal has asked the parent to end. It waits for up to patience.
 func (f *family) isAsked(patience time.Duration) bool {
 	select {
 	case <-f.asked:
@@ -77,10 +76,11 @@ func (f *family) isAsked(patience time.Duration) bool {
 	}
 }
 
-// family is a parent's view of its children. One goroutine waits for each, and the others methods are the parent's.
+// family is the parent's view of its children. wait runs on a goroutine for each child; all other methods are called
+// by the parent.
 type family struct {
 	*Prefork
-	files   []*os.File // that children inherit
+	files   []*os.File // inherited by children
 	running map[int]*exec.Cmd
 	ended   chan end
 	asked   chan struct{}  // closed when a signal asks the parent to end
@@ -89,7 +89,7 @@ type family struct {
 	cancel  context.CancelFunc
 }
 
-// end says that a child has ended, and how.
+// end says which child has ended, and how.
 type end struct {
 	pid int
 	err error
@@ -140,7 +140,7 @@ func (f *family) startAll() error {
 	return f.OnMasterReady(pids)
 }
 
-// start starts a child, which is waited for even if OnChildSpawn does not like it.
+// start starts a child and waits for its end in the background, also if OnChildSpawn returns an error.
 func (f *family) start() (pid int, err error) {
 	cmd, err := f.command()
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *family) wait(pid int, cmd *exec.Cmd) {
 	}
 }
 
-// command returns the started command of a child.
+// command starts a child and returns its command.
 func (f *family) command() (*exec.Cmd, error) {
 	if f.CommandProducer == nil {
 		return startAgain(f.files)
@@ -190,7 +190,7 @@ func (f *family) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// startAgain starts this program as a child.
+// startAgain starts this program again as a child.
 func startAgain(files []*os.File) (*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -203,7 +203,7 @@ func startAgain(files []*os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// childEnvironment is that of this process, with the variables that make a child.
+// childEnvironment returns the environment of this process plus the variables of a child.
 func childEnvironment() []string {
 	var env []string
 	for _, variable := range os.Environ() {
@@ -214,12 +214,11 @@ func childEnvironment() []string {
 	return append(env, childVariable+"=1", parentVariable+"="+strconv.Itoa(os.Getpid()))
 }
 
-// signalSkew is how much later than its children the parent may learn of a signal that a
-// terminal sends to all of them.
+// signalSkew is how much later than its children the parent may receive a signal that a terminal sends to all of
+// them.
 const signalSkew = 20 * time.Millisecond
 
-// watch starts a child for each that ends, until there were too many, or until a signal asks
-// the parent to end.
+// watch replaces each child that ends, until too many have ended or a signal asks the parent to end.
 func (f *family) watch() error {
 	for recovered := 0; ; recovered++ {
 		var ended end
@@ -253,7 +252,7 @@ func how(err error) string {
 	return err.Error()
 }
 
-// stop ends the children, first with a request and then without, and waits for them.
+// stop ends the children, first with SIGTERM and then with SIGKILL, and waits for them.
 func (f *family) stop() {
 	f.cancel()
 	if runtime.GOOS != "windows" {
@@ -266,7 +265,7 @@ func (f *family) stop() {
 	f.waiting.Wait()
 }
 
-// grace returns how long children have to end after SIGTERM.
+// grace returns how long children may take to end after SIGTERM.
 func (p *Prefork) grace() time.Duration {
 	if p.ShutdownGracePeriod <= 0 {
 		return defaultGracePeriod

@@ -23,7 +23,7 @@ import (
 	"github.com/valyala/fasthttp/prefork"
 )
 
-// TestMain makes this program one that serves when it is a child.
+// TestMain makes this program serve if it is a child.
 func TestMain(m *testing.M) {
 	actsAsParent := os.Getenv("TEST_PARENT") != ""
 	if !prefork.IsChild() && !actsAsParent {
@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 
 var errDone = errors.New("the test is done")
 
-// parent returns a Prefork whose children run this program, and what its listener's address will be in.
+// parent returns a Prefork whose children run this program, and a pointer that will hold its listener's address.
 func parent(t *testing.T, children int) (p *prefork.Prefork, addr *string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("children inherit no listeners on Windows")
@@ -77,12 +77,12 @@ func parent(t *testing.T, children int) (p *prefork.Prefork, addr *string) {
 	return p, addr
 }
 
-// quiet keeps lines for nobody.
+// quiet is a logger that discards its messages.
 type quiet struct{ sync.Mutex }
 
 func (*quiet) Printf(string, ...any) {}
 
-// ask returns the process id of the child that answers.
+// ask returns the process id of the child that responds.
 func ask(addr string) (int, error) {
 	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Get("http://" + addr + "/")
@@ -155,7 +155,7 @@ func TestChildrenThatEndAreReplaced(t *testing.T) {
 	}
 }
 
-// A child learns that its parent has ended also if that was before it has looked who it is.
+// A child notices that its parent has ended even if that happened before the child could look up its parent.
 func TestParentThatHasEndedBefore(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there a parent that has ended is found out in another way")
@@ -226,7 +226,7 @@ func TestReuseport(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := ln.Addr().String()
-	ln.Close() // for children to take
+	ln.Close() // so that children can listen there
 	p.CommandProducer = func(files []*os.File) (*exec.Cmd, error) {
 		if len(files) != 0 {
 			t.Error("children inherit files")
@@ -262,7 +262,7 @@ func TestNewTakesWhatTheServerHas(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address that nobody listens on.
+// freeAddress returns an address on which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -273,7 +273,7 @@ func freeAddress(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// start starts this program with variables, and has it killed when the test ends. Its output is returned as lines.
+// start starts this program with variables and returns its output as lines. It kills the program when the test ends.
 func start(t *testing.T, variables ...string) (program *exec.Cmd, lines *bufio.Scanner) {
 	t.Helper()
 	program = exec.Command(os.Args[0])
@@ -290,7 +290,7 @@ func start(t *testing.T, variables ...string) (program *exec.Cmd, lines *bufio.S
 	return program, bufio.NewScanner(out)
 }
 
-// Children end with their parent, whatever has ended that, and nobody holds the port any more.
+// Children end with their parent, however it ends, and the port is free afterwards.
 func TestChildrenEndWithTheirParent(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no process can be sent these signals")
@@ -312,7 +312,7 @@ func TestChildrenEndWithTheirParent(t *testing.T) {
 		{"a stale parent in the environment", syscall.SIGTERM, []string{"GALLOP_PREFORK_PARENT=1"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if signal.Ignored(tt.signal) { // and so it would be in the processes that are started
+			if signal.Ignored(tt.signal) { // the started processes would ignore it, too
 				t.Skip("ignored here, as under nohup")
 			}
 			t.Parallel()
@@ -350,8 +350,8 @@ func eventually(t *testing.T, is func() bool) {
 	}
 }
 
-// A process whose variables say that it is a child, as a subprocess of one inherits them, serves nothing that is not
-// meant for it, and closes no descriptor of others.
+// A process may have the variables of a child by mistake, for example as a subprocess of a child. It does not serve
+// listeners that are not meant for it, and closes no descriptors of others.
 func TestChildrenThatNobodyMeant(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("children inherit no listeners on Windows")
@@ -394,7 +394,7 @@ func TestChildrenThatNobodyMeant(t *testing.T) {
 	}
 }
 
-// What says which process the parent is may be anything: then it is the process that has started this one.
+// If the variable with the parent's process id is invalid, the parent is the process that has started this one.
 func TestParentsThatNobodyHas(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there children find out in another way")
@@ -405,7 +405,7 @@ func TestParentsThatNobodyHas(t *testing.T) {
 			addr := freeAddress(t)
 			start(t, "FASTHTTP_PREFORK_CHILD=1", "TEST_REUSEPORT=1", "TEST_ADDR="+addr, "GALLOP_PREFORK_PARENT="+parent)
 			eventually(t, func() bool { _, err := ask(addr); return err == nil })
-			time.Sleep(600 * time.Millisecond) // a child looks for its parent twice a second
+			time.Sleep(600 * time.Millisecond) // a child checks its parent twice a second
 			if _, err := ask(addr); err != nil {
 				t.Error(err)
 			}

@@ -1,4 +1,5 @@
-// Package reuseport has the names of github.com/valyala/fasthttp/reuseport for what is in gallop's package listen.
+// Package reuseport provides the names of github.com/valyala/fasthttp/reuseport. It is built on gallop's package
+// listen.
 package reuseport
 
 import (
@@ -11,7 +12,8 @@ import (
 
 var shared = listen.TCP{ReusePort: true, DeferAccept: true, FastOpen: true}
 
-// Listen listens on an address that others listen on as well. It fails with an *ErrNoReusePort where that cannot be.
+// Listen listens on an address that other listeners may share. If the system does not support that, it returns an
+// *ErrNoReusePort.
 func Listen(network, addr string) (net.Listener, error) {
 	ln, err := shared.Listen(context.Background(), network, addr)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -20,11 +22,11 @@ func Listen(network, addr string) (net.Listener, error) {
 	return ln, err
 }
 
-// ErrNoReusePort says that the system does not let listeners share an address.
+// ErrNoReusePort means that the system does not let listeners share an address.
 type ErrNoReusePort struct{ err error }
 
 // Error returns the reason.
 func (e *ErrNoReusePort) Error() string { return "reuseport: " + e.err.Error() }
 
-// Unwrap returns what the system said.
+// Unwrap returns the error of the system.
 func (e *ErrNoReusePort) Unwrap() error { return e.err }

@@ -1,5 +1,5 @@
-// Package stackless has the names of github.com/valyala/fasthttp/stackless: it runs functions on a few goroutines with
-// stacks that have grown already. gallop has no use for it.
+// Package stackless provides the names of github.com/valyala/fasthttp/stackless. It runs functions on a few
+// goroutines whose stacks have grown already. gallop itself does not use it.
 package stackless
 
 import (
@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// queuedPerWorker is how many calls may wait for each worker.
+// queuedPerWorker is the number of calls that may wait for each worker.
 const queuedPerWorker = 2048
 
-// NewFunc returns a function that has f called on one of as many goroutines as GOMAXPROCS says, and waits until
-// it returns. If too many calls wait, it returns false, and f is not called. The goroutines stay for ever.
+// NewFunc returns a function that calls f on one of GOMAXPROCS goroutines and waits until f returns. If too many
+// calls are waiting, it returns false without calling f. The goroutines run forever.
 func NewFunc(f func(ctx any)) func(ctx any) bool {
 	if f == nil {
 		panic("stackless: nil function")

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Writer is what NewWriter wraps, and what it returns: the methods that compressors have in common.
+// Writer is the common interface of compressing writers.
 type Writer interface {
 	Write(p []byte) (int, error)
 	Flush() error
@@ -17,8 +17,8 @@ type Writer interface {
 // NewWriterFunc returns a Writer that writes to w.
 type NewWriterFunc func(w io.Writer) Writer
 
-// NewWriter returns a Writer that calls the one that newWriter makes on the goroutines of NewFunc. What that writes
-// goes to dstW on the goroutine of the caller. It must not be used concurrently.
+// NewWriter returns a Writer that wraps the one from newWriter and calls it on the goroutines of NewFunc. Its output
+// is written to dstW on the caller's goroutine. The Writer is not safe for concurrent use.
 func NewWriter(dstW io.Writer, newWriter NewWriterFunc) Writer {
 	w := &writer{dst: dstW}
 	w.wrapped = newWriter(&w.written)
@@ -28,16 +28,16 @@ func NewWriter(dstW io.Writer, newWriter NewWriterFunc) Writer {
 type writer struct {
 	dst     io.Writer
 	wrapped Writer
-	written bytes.Buffer // by wrapped, and not yet by dst
+	written bytes.Buffer // written by wrapped, but not to dst yet
 }
 
-// errBusy says that too many calls wait.
+// errBusy means that too many calls are waiting.
 var errBusy = errors.New("stackless: too many calls at a time")
 
 // elsewhere calls a func() on the goroutines that all writers share.
 var elsewhere = NewFunc(func(f any) { f.(func())() })
 
-// do calls f elsewhere and writes what it has written.
+// do calls f elsewhere and writes its output to dst.
 func (w *writer) do(f func() error) error {
 	var err error
 	if !elsewhere(func() { err = f() }) {

@@ -1,4 +1,5 @@
-// Package tcplisten has the names of github.com/valyala/fasthttp/tcplisten for what is in gallop's package listen.
+// Package tcplisten provides the names of github.com/valyala/fasthttp/tcplisten. It is built on gallop's package
+// listen.
 package tcplisten
 
 import (
@@ -8,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/listen"
 )
 
-// Config is a configuration of TCP listeners. See the fields of listen.TCP.
+// Config configures TCP listeners. See the fields of listen.TCP.
 type Config struct {
 	ReusePort   bool
 	DeferAccept bool
@@ -16,7 +17,7 @@ type Config struct {
 	Backlog     int
 }
 
-// NewListener listens on addr. The network is "tcp", "tcp4" or "tcp6".
+// NewListener listens on addr. The network must be "tcp", "tcp4" or "tcp6".
 func (c *Config) NewListener(network, addr string) (net.Listener, error) {
 	tcp := listen.TCP{ReusePort: c.ReusePort, DeferAccept: c.DeferAccept, FastOpen: c.FastOpen, Backlog: c.Backlog}
 	return tcp.Listen(context.Background(), network, addr)

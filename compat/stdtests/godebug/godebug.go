@@ -1,4 +1,4 @@
-// Package godebug stands for internal/godebug. Every setting has its default.
+// Package godebug replaces internal/godebug. Every setting has its default.
 package godebug
 
 // Setting is a setting of the GODEBUG environment variable.
@@ -10,8 +10,8 @@ func New(name string) *Setting { return &Setting{name} }
 // Name returns the name of the setting.
 func (s *Setting) Name() string { return s.name }
 
-// Value returns the empty string, which stands for the default.
+// Value returns the empty string, which means the default.
 func (*Setting) Value() string { return "" }
 
-// IncNonDefault counts nothing.
+// IncNonDefault does nothing.
 func (*Setting) IncNonDefault() {}

@@ -17,7 +17,7 @@ func init() {
 	}
 }
 
-// used tells that gallop is in use.
+// used records that gallop is in use.
 var used = sync.OnceFunc(func() {
 	if name := os.Getenv("STDTESTS_USED"); name != "" {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -26,7 +26,7 @@ var used = sync.OnceFunc(func() {
 	}
 })
 
-// wantsHTTP2 reports whether a server or a transport was set up for HTTP/2, which stays with net/http.
+// wantsHTTP2 reports whether a server or a transport was set up for HTTP/2, for which net/http stays in use.
 func wantsHTTP2(registered bool, p *http.Protocols) bool {
 	return registered || p != nil && (p.HTTP2() || p.UnencryptedHTTP2())
 }

@@ -60,7 +60,7 @@ func hookServer() {
 
 func isHTTP2Server(s *http.Server) bool { return wantsHTTP2(s.TLSNextProto["h2"] != nil, s.Protocols) }
 
-// server is what serves in the place of an http.Server.
+// server serves in the place of an http.Server.
 type server struct {
 	std   *http.Server
 	g     *gallop.Server
@@ -89,7 +89,8 @@ func serverOf(s *http.Server) *server {
 	return v.(*server)
 }
 
-// serve returns what http.Server.Serve would: ErrServerClosed where gallop returns nil, a difference that 0006-nethttp.md names.
+// serve returns the errors of http.Server.Serve: ErrServerClosed where gallop returns nil. 0006-nethttp.md describes
+// the difference.
 func (s *server) serve(ln net.Listener, serve func(*gallop.Server) error) error {
 	used()
 	s.setUp.Do(s.copyFields)
@@ -108,7 +109,7 @@ func (s *server) copyFields() {
 	g.ReadTimeout, g.ReadHeaderTimeout = std.ReadTimeout, std.ReadHeaderTimeout
 	g.WriteTimeout, g.IdleTimeout = std.WriteTimeout, std.IdleTimeout
 	g.MaxHeaderBytes = std.MaxHeaderBytes
-	g.MaxIdleWorkerDuration = time.Millisecond // many tests look for goroutines that are left
+	g.MaxIdleWorkerDuration = time.Millisecond // many tests look for leaked goroutines
 	g.BaseContext, g.ConnContext = std.BaseContext, std.ConnContext
 	if std.ErrorLog != nil {
 		g.Logger = std.ErrorLog
@@ -128,10 +129,11 @@ func (s *server) connState(c net.Conn, state gallop.ConnState) {
 	}
 }
 
-// closeIfUnused ends the goroutines of a server without connections that nobody closes: httptest.Server.Close closes the
-// listener and the connections only. It must not sleep, because time may be synctest's.
+// closeIfUnused ends the goroutines of a server without connections that is never closed, because
+// httptest.Server.Close only closes the listener and the connections. It must not sleep, because the time may be
+// synctest's.
 func (s *server) closeIfUnused() {
-	for range 10000 { // a connection is counted for a moment after its last state
+	for range 10000 { // a connection still counts for a moment after its last state
 		if s.g.GetOpenConnectionsCount() == 0 {
 			s.g.Close()
 			return

@@ -33,7 +33,7 @@ func hookTransport() {
 	}
 }
 
-// transport is what makes calls in the place of an http.Transport, and the fields that it was made for.
+// transport makes calls in the place of an http.Transport. fields are the fields that it was made for.
 type transport struct {
 	t      *nethttp.Transport
 	fields string
@@ -44,7 +44,7 @@ var (
 	transports = map[*http.Transport]transport{}
 )
 
-// transportOf returns the transport for t, and a new one if a field of t was changed after a call.
+// transportOf returns the transport for t. It creates a new one if a field of t changed after a call.
 func transportOf(t *http.Transport) *nethttp.Transport {
 	mu.Lock()
 	defer mu.Unlock()
@@ -60,7 +60,7 @@ func transportOf(t *http.Transport) *nethttp.Transport {
 	return made.t
 }
 
-// fieldsOf tells the fields of a transport from those of another, functions and maps by their addresses.
+// fieldsOf distinguishes the fields of two transports; functions and maps are compared by address.
 func fieldsOf(t *http.Transport) string {
 	return fmt.Sprintf("%p %p %p %p %p %p %p %p %p %v", t.Proxy, t.OnProxyConnectResponse, t.DialContext, t.Dial, t.DialTLSContext, t.DialTLS,
 		t.TLSClientConfig, t.ProxyConnectHeader, t.GetProxyConnectHeader,
@@ -90,7 +90,7 @@ func newTransport(t *http.Transport) *nethttp.Transport {
 	}
 }
 
-// orNone translates a timeout: net/http has none if it is zero, and gallop if it is negative.
+// orNone converts a timeout: zero turns it off in net/http, a negative value in gallop.
 func orNone(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1

@@ -1,2 +1,2 @@
-// Package nettrace stands for internal/nettrace.
+// Package nettrace replaces internal/nettrace.
 package nettrace

@@ -4,5 +4,5 @@ package nettrace
 
 import "net"
 
-// LookupIPAltResolverKey is a key of a context.
+// LookupIPAltResolverKey is a context key.
 type LookupIPAltResolverKey = net.HookedResolverKey

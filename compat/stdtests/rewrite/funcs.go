@@ -7,14 +7,14 @@ import (
 	"log"
 )
 
-// function says what has to be known of a function in order to insert statements.
+// function holds what is needed to insert statements into a function.
 type function struct {
-	body    int      // where the first statement may stand: the offset behind the opening brace
+	body    int      // offset after the opening brace, where the first statement may stand
 	params  []string // the receiver, if there is one, and the parameters
 	results int
 }
 
-// findFunc finds a function, or a method of a pointer as in Server.Close.
+// findFunc finds a function, or a method of a pointer such as Server.Close.
 func findFunc(text, name string) function {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
 	check(err)

@@ -1,13 +1,13 @@
-// Rewrite prepares net/http's own tests, and those of httputil and httptest, for a run on gallop:
+// Rewrite prepares net/http's own tests, and those of httputil and httptest, to run on gallop:
 //
 //	rewrite DIR
 //
-// It reads the sources of the standard library in GOROOT and writes into DIR:
+// It reads the sources of the standard library in GOROOT and writes to DIR:
 //
-//	overlay.json          for go test -overlay: net/http, with methods that call a hook first
+//	overlay.json          for go test -overlay: net/http with methods that first call a hook
 //	http, httputil, ...   the tests, which import replacements for internal packages
 //
-// DIR has to be a copy of this module, because the tests import its packages.
+// DIR must be a copy of this module, because the tests import its packages.
 package main
 
 import (

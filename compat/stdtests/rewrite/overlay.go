@@ -11,14 +11,15 @@ import (
 //go:embed overlay
 var added embed.FS
 
-// hooked are the methods that call a field of http.Hooked first, by the file of net/http that has them.
+// hooked maps each file of net/http to its methods that first call a field of http.Hooked.
 var hooked = map[string][]string{
 	"server.go":    {"Server.Serve", "Server.ServeTLS", "Server.Close", "Server.Shutdown", "Server.SetKeepAlivesEnabled", "Server.RegisterOnShutdown"},
 	"roundtrip.go": {"Transport.RoundTrip"},
 	"transport.go": {"Transport.CloseIdleConnections"},
 }
 
-// writeOverlay writes the files that are compiled into net and net/http, and overlay.json, which says where they belong.
+// writeOverlay writes the files that are compiled into net and net/http, and overlay.json, which maps them to their
+// places.
 func writeOverlay(src, dir string) {
 	replace := map[string]string{}
 	put := func(text, pkg, name string) {
@@ -48,7 +49,7 @@ func embedded(name string) string {
 	return string(b)
 }
 
-// withHook returns a source file in which method, as in Server.Close, calls its hook first.
+// withHook returns a source file in which method, such as Server.Close, first calls its hook.
 func withHook(text, method string) string {
 	f := findFunc(text, method)
 	results := make([]string, f.results)

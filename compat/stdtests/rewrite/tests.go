@@ -10,8 +10,8 @@ import (
 
 const module = "github.com/gallop-http/gallop/compat/stdtests/"
 
-// imports replaces the packages that only the standard library may import. internal/synctest has a public twin. This module has
-// packages with the parts of testenv, godebug and nettrace that the tests need. The other packages are copied.
+// imports replaces packages that only the standard library may import. internal/synctest has a public equivalent.
+// This module has the required parts of testenv, godebug and nettrace. The remaining packages are copied.
 var imports = strings.NewReplacer(
 	`"internal/synctest"`, `"testing/synctest"`,
 	`"internal/testenv"`, `"`+module+`testenv"`,
@@ -22,7 +22,7 @@ var imports = strings.NewReplacer(
 	`"net/http/internal/testcert"`, `"`+module+`testcert"`,
 )
 
-// copyTests writes the tests into packages of dir, and what they import.
+// copyTests writes the tests, and the packages that they import, to dir.
 func copyTests(src, dir string) {
 	http := filepath.Join(src, "net/http")
 	copyFiles(http, filepath.Join(dir, "http"), isExternalTest)
@@ -35,7 +35,7 @@ func copyTests(src, dir string) {
 	check(os.CopyFS(filepath.Join(dir, "http/testdata"), os.DirFS(filepath.Join(http, "testdata"))))
 	useHooks(dir, "http", "http_test")
 
-	// Tests of these two are within the package, which is copied as well.
+	// The tests of these two packages are internal, so the packages are copied as well.
 	for _, pkg := range []string{"httputil", "httptest"} {
 		copyFiles(filepath.Join(http, pkg), filepath.Join(dir, pkg), func(string, string) bool { return true })
 		useHooks(dir, pkg, pkg)
@@ -68,31 +68,33 @@ func isExternalTest(name, text string) bool {
 
 func isNoTest(name, _ string) bool { return !strings.HasSuffix(name, "_test.go") }
 
-// withoutHTTP2 returns the source of the function that runs a test in several modes, in which the HTTP/2 modes are skipped.
+// withoutHTTP2 changes the source of the function that runs a test in several modes, so that it skips the HTTP/2
+// modes.
 func withoutHTTP2(text string) string {
 	return withStatement(text, "run", `inner := f; f = func(t T, mode testMode) { if strings.HasPrefix(string(mode), "h2") { t.Skip("HTTP/2") }; inner(t, mode) }`)
 }
 
-// withoutCancelRequest returns the source of the tests of cancellation, without those of the deprecated Transport.CancelRequest on
-// gallop's side. They never end, because gallop does not have it, and end the tests beside them.
+// withoutCancelRequest changes the source of the cancellation tests, so that those of the deprecated
+// Transport.CancelRequest are skipped on gallop's side. gallop lacks this method, so they would never end and stop
+// the tests beside them.
 func withoutCancelRequest(text string) string {
 	return withStatement(text, "runCancelTestTransport", `if os.Getenv("STDTESTS_SIDE") == "client" { t.Skip("Transport.CancelRequest") }`)
 }
 
-// withTextOfCanceled returns the source of the tests of cancellation, in which an error is told by its text and not by its identity: gallop
-// has errors of its own.
+// withTextOfCanceled changes the source of the cancellation tests, so that they compare the text of an error instead
+// of its identity, because gallop has errors of its own.
 func withTextOfCanceled(text string) string {
 	const identity = "!errors.Is(err, ExportErrRequestCanceled) && !errors.Is(err, ExportErrRequestCanceledConn)"
 	return replaced(text, identity, `!strings.Contains(fmt.Sprint(err), "request canceled")`)
 }
 
-// withoutRetried returns the source of the test of retries, whose log has no line from a hook inside net/http's Transport. What is dialed,
-// written and handled shows whether a request was sent again.
+// withoutRetried changes the source of the retry test, whose log lacks a line from a hook inside net/http's
+// Transport. The log of dials, writes and handler calls still shows whether a request was sent again.
 func withoutRetried(text string) string {
 	return replaced(replaced(text, `logf("Retried.")`, ``), "failure\nRetried.\n", "failure\n")
 }
 
-// replaced returns text with every old replaced, of which there must be one.
+// replaced returns text with every old replaced. It fails if there is none.
 func replaced(text, old, by string) string {
 	if !strings.Contains(text, old) {
 		log.Fatalf("the tests of this release of Go do not have %q", old)
@@ -100,12 +102,12 @@ func replaced(text, old, by string) string {
 	return strings.ReplaceAll(text, old, by)
 }
 
-// withNewPath returns the source of the test that looks for the name of a function in a log, with the path that the test has now.
+// withNewPath updates the path in the source of a test that looks for the name of a function in a log.
 func withNewPath(text string) string {
 	return strings.ReplaceAll(text, `from net/http_test.`, "from "+module+"http_test.")
 }
 
-// withStatement returns a source file in which a function begins with a statement. Lines keep their numbers.
+// withStatement returns a source file in which a function begins with the given statement. Lines keep their numbers.
 func withStatement(text, name, statement string) string {
 	f := findFunc(text, name)
 	return text[:f.body] + " " + statement + ";" + text[f.body:]

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// test is a test of a program.
+// test is a test in a test program.
 type test struct{ program, name string }
 
-// side returns the side that is tested, and the package.
+// side returns the tested side, followed by the package unless that is http.
 func (t test) side() string {
 	if pkg := filepath.Base(t.dir()); pkg != "http" {
 		return *side + "/" + pkg
@@ -19,10 +19,10 @@ func (t test) side() string {
 	return *side
 }
 
-// dir returns the directory that the test runs in.
+// dir returns the directory in which the test runs.
 func (t test) dir() string { return strings.TrimSuffix(t.program, ".test") }
 
-// list returns the tests of the programs that are wanted.
+// list returns the selected tests of the programs.
 func list(programs []string) (tests []test, err error) {
 	var skipped []string
 	if *skip != "" {

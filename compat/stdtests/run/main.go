@@ -1,13 +1,15 @@
-// Run runs the tests of compiled test programs on gallop and prints those that fail, one a line, as in
+// Run runs the tests of compiled test programs on gallop and prints those that fail, one per line. For example, this
+// failed with gallop's server:
 //
 //	server/httputil TestReverseProxy/sub
 //
-// for what fails with gallop's server. Usage:
+// Usage:
 //
 //	run [flags] PROGRAM.test ...
 //
-// Each test has a process of its own, which starts in the directory PROGRAM. The name of the package is left out for http. A test
-// that fails because one below it does is not printed. On standard error is how many tests used gallop, and how many of them passed.
+// Each test runs in its own process, which starts in the directory PROGRAM. The package name http is left out. A test
+// that fails because of a failed subtest is not printed. The numbers of tests that used gallop, and of those that
+// passed, go to standard error.
 package main
 
 import (
@@ -63,7 +65,7 @@ func main() {
 	fmt.Fprintf(os.Stderr, "%s: %d of %d tests that use it passed; %d failed\n", *side, passed, used, failed)
 }
 
-// wanted reports whether -only has a test.
+// wanted reports whether -only selects a test.
 func wanted(name string) bool {
 	matched, err := regexp.MatchString(*only, name)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// result is what came of a test.
+// result is the result of a test.
 type result struct {
 	test   test
 	used   bool     // gallop was used
-	failed []string // the test, or those below it that failed
+	failed []string // the test, or its subtests that failed
 	output string
 	took   time.Duration
 }
 
-// runAll runs tests, -jobs of them at once, and yields the results as they come.
+// runAll runs tests, at most -jobs at once, and yields the results as they arrive.
 func runAll(tests []test) iter.Seq[result] {
 	todo, results := make(chan test), make(chan result)
 	go func() {
@@ -51,7 +51,7 @@ func runAll(tests []test) iter.Seq[result] {
 	}
 }
 
-// run runs a test in a process and ends the process a while after the limit, if it did not end itself.
+// run runs a test in a process. It ends the process some time after the limit, if the process has not ended itself.
 func run(t test) result {
 	dir, err := os.MkdirTemp("", "stdtests")
 	if err != nil {
@@ -77,7 +77,7 @@ func run(t test) result {
 
 var failLine = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
 
-// failures returns the tests that failed, without those that did because of a test below them: at least top.
+// failures returns the failed tests, or at least top. It leaves out tests that failed because of a subtest.
 func failures(output, top string) (names []string) {
 	all := failLine.FindAllStringSubmatch(output, -1)
 	for _, m := range all {
@@ -91,7 +91,7 @@ func failures(output, top string) (names []string) {
 	return names
 }
 
-// isAbove reports whether one of the tests is below the one with the given name.
+// isAbove reports whether all contains a subtest of the test with this name.
 func isAbove(name string, all [][]string) bool {
 	for _, m := range all {
 		if strings.HasPrefix(m[1], name+"/") {

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is printed to testdata")
 
-// printed runs a command line and returns its two outputs and what it exits with.
+// printed runs a command line and returns its standard output, its standard error and its exit status.
 func printed(args ...string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
 	status = Main(args, Env{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
@@ -115,7 +115,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestFailures has the failures of commands whose flags are right.
+// TestFailures covers commands that fail although their flags are valid.
 func TestFailures(t *testing.T) {
 	certPEM, keyPEM, err := gallop.GenerateTestCertificate("localhost")
 	if err != nil {

@@ -39,7 +39,7 @@ func TestTextLines(t *testing.T) {
 	}
 }
 
-// TestNothingBreaksALine puts every byte everywhere.
+// TestNothingBreaksALine puts every byte value into each part of a line.
 func TestNothingBreaksALine(t *testing.T) {
 	for c := range 256 {
 		b := []byte{'a', byte(c), 'b'}
@@ -117,7 +117,7 @@ func TestLinesAreGatheredAndFlushed(t *testing.T) {
 	})
 }
 
-// fullOut has no room while it is full.
+// fullOut refuses writes while it is full.
 type fullOut struct{ full bool }
 
 func (o *fullOut) Write(p []byte) (int, error) {
@@ -149,7 +149,7 @@ func TestBodySizes(t *testing.T) {
 		var ctx gallop.RequestCtx
 		ctx.Init(nil, nil, nil)
 		ctx.SetStatusCode(status)
-		ctx.SetBodyString("xbody") // of which it sends nothing where there is to be no content
+		ctx.SetBodyString("xbody") // not sent if the status allows no content
 		if got := bodySize(&ctx); got != want {
 			t.Errorf("%d: %d bytes", status, got)
 		}

@@ -1,5 +1,5 @@
-// Package api lists what packages export, one declaration a line, in a form in which the lists of two
-// modules can be compared.
+// Package api lists the exported names of packages, one declaration per line, in a form in which the lists of two
+// modules can be compared. [List] returns the list.
 package api
 
 import (
@@ -16,20 +16,20 @@ import (
 	"strings"
 )
 
-// Module is the path that both modules have.
+// Module is the common path of both modules.
 const Module = "github.com/valyala/fasthttp"
 
-// Packages are those that the list is about, as paths below Module.
+// Packages are the listed packages, as paths below Module.
 var Packages = []string{
 	"", "/expvarhandler", "/fasthttpadaptor", "/fasthttpproxy", "/fasthttputil", "/pprofhandler",
 	"/prefork", "/reuseport", "/stackless", "/tcplisten",
 }
 
-// List returns a line for each function, type, field, method, variable and constant that Packages export,
-// sorted. dir is where the go command finds them.
+// List returns a sorted list with a line for each exported function, type, field, method, variable and constant of
+// Packages. The go command must find the packages in dir.
 //
-// A type that is an alias is written under the name that it has in Packages, wherever its home is. Names of
-// parameters are left out, and so is what is not exported.
+// An alias type is listed under its name in Packages, wherever the type is declared. Names of parameters and
+// unexported names are left out.
 func List(dir string) ([]string, error) {
 	packages, err := load(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func List(dir string) ([]string, error) {
 	return slices.Compact(l.lines), nil
 }
 
-// load has the go command compile Packages and reads what it exports.
+// load makes the go command compile Packages and reads their exported names.
 func load(dir string) ([]*types.Package, error) {
 	args := []string{"list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}}\t{{.Export}}{{end}}"}
 	for _, p := range Packages {
@@ -80,12 +80,12 @@ func load(dir string) ([]*types.Package, error) {
 }
 
 type lister struct {
-	names map[string]string // what a type is called at home, and in Packages
-	homes map[string]string // packages that types have their homes in, and where they are in Packages
+	names map[string]string // name of a type where it is declared → name in Packages
+	homes map[string]string // package in which types are declared → package in Packages
 	lines []string
 }
 
-// learn notes under which names p has types of other packages.
+// learn records the names under which p has types of other packages.
 func (l *lister) learn(p *types.Package) {
 	for _, name := range p.Scope().Names() {
 		object, ok := p.Scope().Lookup(name).(*types.TypeName)
@@ -129,7 +129,7 @@ func (l *lister) listType(full string, t types.Type) {
 			}
 		}
 	case *types.Interface:
-		// All of its methods in one line: one more breaks those who implement it.
+		// All methods are in one line, because an additional one breaks implementations.
 		l.add("type %s %s", full, l.methods(under))
 		return
 	default:
@@ -152,12 +152,12 @@ func (l *lister) add(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-// signature returns a function's parameters and results.
+// signature returns the parameters and results of a function.
 func (l *lister) signature(f types.Object) string {
 	return strings.TrimPrefix(l.text(f.Type()), "func")
 }
 
-// nameless takes the names of parameters out of a type.
+// nameless removes the names of parameters from a type.
 func nameless(t types.Type) types.Type {
 	s, ok := t.(*types.Signature)
 	if !ok {
@@ -174,7 +174,7 @@ func namelessAll(t *types.Tuple) *types.Tuple {
 	return types.NewTuple(vars...)
 }
 
-// methods returns those of an interface, wherever they come from.
+// methods returns the methods of an interface, including those of embedded ones.
 func (l *lister) methods(t *types.Interface) string {
 	var names []string
 	for m := range t.Methods() {
@@ -186,14 +186,14 @@ func (l *lister) methods(t *types.Interface) string {
 
 var typeName = regexp.MustCompile(`[\w./-]+\.\w+`)
 
-// text returns a type as the list has it.
+// text returns a type in the form of the list.
 func (l *lister) text(t types.Type) string {
 	return typeName.ReplaceAllStringFunc(types.TypeString(nameless(t), nil), func(name string) string {
 		return short(l.name(name))
 	})
 }
 
-// name returns what a type is called in Packages. One that is not exported has no alias, and its own name there.
+// name returns the name of a type in Packages. An unexported type has no alias, and gets its own name there.
 func (l *lister) name(name string) string {
 	if alias, ok := l.names[name]; ok {
 		return alias
@@ -205,7 +205,7 @@ func (l *lister) name(name string) string {
 	return name
 }
 
-// short takes Module out of a name.
+// short removes Module from a name.
 func short(name string) string {
 	if rest, ok := strings.CutPrefix(name, Module+"/"); ok {
 		return rest

@@ -1,6 +1,6 @@
-// Command prune takes out of the test files below the working directory what does not compile, package by package: the
-// declaration that an error is in, then what needed that, and imports that nobody needs any more. It prints the names of what
-// went, a line each: package, name and the first error.
+// Command prune removes code that does not compile from the test files below the working directory, package by
+// package: the declarations with errors, declarations that need them, and unused imports. It prints a line for each
+// removed declaration: package, name and the first error.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// rounds is how often what is left may need what went.
+// rounds is the maximum number of passes, since a removed declaration may break others.
 const rounds = 50
 
 func prune(dir string) error {
@@ -54,12 +54,12 @@ func prune(dir string) error {
 			}
 		}
 	}
-	return errors.New("it does not compile whatever is taken out")
+	return errors.New("the tests do not compile, whatever is removed")
 }
 
 var complaint = regexp.MustCompile(`(?m)^(?:vet: )?(\S+_test\.go):(\d+):\d+: (.*)$`)
 
-// compile returns the errors there are in test files: by file and line.
+// compile returns the errors in test files, by file and line.
 func compile(dir string) map[string]map[int]string {
 	cmd := exec.Command("go", "test", "-c", "-o", os.DevNull, "-vet=off", "-gcflags=-e", "./"+dir)
 	out, err := cmd.CombinedOutput()
@@ -81,7 +81,7 @@ func compile(dir string) map[string]map[int]string {
 	return found
 }
 
-// cut takes the declarations that these lines are in out of a file.
+// cut removes the declarations on these lines from a file.
 func cut(dir, file string, lines map[int]string) error {
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -105,7 +105,7 @@ func cut(dir, file string, lines map[int]string) error {
 	return os.WriteFile(file, src, 0o600)
 }
 
-// parts are what of a declaration can be taken out by itself.
+// parts returns the parts of a declaration that can be removed separately.
 func parts(decl ast.Decl) []ast.Node {
 	group, ok := decl.(*ast.GenDecl)
 	if !ok || !group.Lparen.IsValid() {
@@ -143,7 +143,7 @@ func nameOf(part ast.Node) string {
 	return "?"
 }
 
-// blank makes text empty and keeps its lines.
+// blank replaces everything in text except line ends with blanks.
 func blank(text []byte) {
 	for i, c := range text {
 		if c != '\n' {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What needs more than there is goes, with all that needs it; lines stay where they are.
+// Tests that need missing names are removed, with everything that needs them. Lines keep their numbers.
 func TestPrune(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

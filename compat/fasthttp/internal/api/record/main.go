@@ -1,4 +1,4 @@
-// Command record prints what a version of fasthttp exports, for testdata/api.txt:
+// Command record prints the exported names of a version of fasthttp, for testdata/api.txt:
 //
 //	go run ./internal/api/record v1.74.0 >testdata/api.txt
 package main
@@ -26,7 +26,8 @@ func main() {
 	fmt.Println(strings.Join(lines, "\n"))
 }
 
-// record lists a version from a module in a directory of its own, since in this one the path of fasthttp is ours.
+// record lists a version from a module in a temporary directory, because in this module the path of fasthttp belongs
+// to gallop.
 func record(version string) ([]string, error) {
 	dir, err := os.MkdirTemp("", "api")
 	if err != nil {

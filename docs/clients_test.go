@@ -1,0 +1,67 @@
+package docs_test
+
+import (
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gallop-http/gallop"
+	"github.com/gallop-http/gallop/web"
+)
+
+// The programs of choosing-a-client.md print what the page says.
+func TestClientPrograms(t *testing.T) {
+	app := web.New(web.Config{})
+	app.Get("/gophers/{name}", func(c *web.Ctx) error {
+		if c.Params("name") != "rob" {
+			return web.ErrNotFound
+		}
+		return c.JSON(map[string]string{"name": c.Params("name")})
+	})
+	app.Get("/gopher", func(c *web.Ctx) error { return c.SendString("hello, " + c.Path()) })
+	var addrs [2]string
+	for i := range addrs {
+		s := &gallop.Server{Handler: app.Handler()}
+		addrs[i] = freeAddress(t)
+		go s.ListenAndServe(addrs[i])
+		t.Cleanup(func() { s.Close() })
+	}
+
+	var want []string
+	for _, block := range pageBlocks(t, "choosing-a-client.md") {
+		if block.lang == "text" {
+			want = append(want, block.text)
+		}
+	}
+	programs := buildPrograms(t, "choosing-a-client.md", "localhost:8080", addrs[0], "localhost:8081", addrs[1])
+	if len(programs) != len(want) || len(programs) < 7 {
+		t.Fatalf("%d programs, %d outputs", len(programs), len(want))
+	}
+	for i, program := range programs {
+		got, err := exec.CommandContext(t.Context(), program).CombinedOutput()
+		if err != nil || string(got) != want[i] {
+			t.Errorf("program %d: got %q, %v, want %q", i, got, err, want[i])
+		}
+	}
+}
+
+// The programs of many-cores.md serve, and the second one ends after SIGTERM.
+func TestManyCoresPrograms(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems share ports differently")
+	}
+	addr := freeAddress(t)
+	for i, program := range buildPrograms(t, "many-cores.md", ":8080", addr) {
+		cmd, output := runProgram(t, addr, program)
+		if got := statusAndBody(t, "http://"+addr+"/"); got != "200 hello" {
+			t.Errorf("program %d: got %s", i, got)
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		err := cmd.Wait()
+		if text := output.String(); i == 1 && err != nil || strings.Contains(text, "panic") {
+			t.Errorf("program %d: %v\n%s", i, err, text)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+// Command after is the application of ../before on package web.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/gallop-http/gallop/web"
+	"github.com/gallop-http/gallop/web/middleware"
+)
+
+type order struct {
+	ID    int    `json:"id" path:"id"`
+	Item  string `json:"item"`
+	Count int    `json:"count"`
+}
+
+func requireToken(c *web.Ctx) error {
+	if c.ReqHeader("Authorization") != "Bearer secret" {
+		return web.NewError(http.StatusUnauthorized, "missing token")
+	}
+	return c.Next()
+}
+
+// sendError keeps the shape of echo's errors.
+func sendError(c *web.Ctx, err error) {
+	e := web.NewError(http.StatusInternalServerError)
+	errors.As(err, &e)
+	c.Status(e.Status).JSON(map[string]string{"message": e.Message})
+}
+
+func main() {
+	app := web.New(web.Config{ErrorHandler: sendError})
+	app.Use(middleware.Recover{})
+	app.Get("/hello/:name", func(c *web.Ctx) error {
+		return c.SendString("hello, " + c.Params("name") + c.Query("end"))
+	})
+	api := app.Group("/api")
+	api.UseFunc(requireToken)
+	api.Put("/orders/:id", func(c *web.Ctx) error {
+		var o order
+		if err := c.Bind().All(&o); err != nil {
+			return web.NewError(http.StatusBadRequest, "invalid order")
+		}
+		return c.Status(http.StatusCreated).JSON(o)
+	})
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ln, err := net.Listen("tcp", ":"+os.Getenv("PORT"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := app.Run(ctx, ln); err != nil { // returns when the last request has its response
+		log.Fatal(err)
+	}
+}
