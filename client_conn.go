@@ -330,12 +330,6 @@ func (cc *ClientConn) write(content []byte) error {
 	return nil
 }
 
-// timedOut reports whether err is that of a deadline.
-func timedOut(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
-}
-
 func (cc *ClientConn) writeBoth(head, content []byte) (int64, error) {
 	if len(content) > 0 {
 		if tc, ok := cc.nc.(*net.TCPConn); ok {

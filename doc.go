@@ -12,6 +12,7 @@
 //	decompress.go                decoding bytes within limits
 //	doc.go                       rooms and package documentation
 //	entity_tag.go                entity tags and their lists
+//	error_text.go                texts and phases in errors
 //	errors.go                    the exported errors
 //	escape.go                    escaping HTML
 //	header_names.go              names of headers

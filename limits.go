@@ -1,6 +1,7 @@
 package gallop
 
 import (
+	"errors"
 	"net"
 	"time"
 )
@@ -57,4 +58,10 @@ func slack(timeout time.Duration) time.Duration {
 func isTimeout(err error) bool {
 	t, ok := err.(net.Error)
 	return ok && t.Timeout()
+}
+
+// timedOut reports whether err is that of a deadline.
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
 }

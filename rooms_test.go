@@ -32,14 +32,7 @@ import (
 var apart = [2]string{"client", "server"}
 
 // roomExceptions are the uses that break the law, as "FILE uses NAME". The list only gets shorter.
-var roomExceptions = []string{
-	"dial_tls.go uses phaseTLS",
-	"errors.go uses errorText",
-	"errors.go uses phaseDial",
-	"errors.go uses phaseTLS",
-	"errors.go uses timedOut",
-	"proxy.go uses errorText",
-}
+var roomExceptions = []string{}
 
 // conceptWords is how many words the concept of a file may have.
 const conceptWords = 5
