@@ -31,7 +31,7 @@ import (
 // apart are two rooms that do not use each other, the lower one first.
 var apart = [2]string{"client", "server"}
 
-// roomExceptions are the uses that break the law, as "FILE uses NAME". The list only gets shorter.
+// roomExceptions are the uses that break the law, as "FILE uses NAME". The list is empty: move the thing down instead.
 var roomExceptions = []string{}
 
 // conceptWords is how many words the concept of a file may have.
