@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// streamSize returns n as the size of a stream. What is too large for an int, where
-// that has 32 bits, counts as not known: it is sent in chunks.
+// streamSize returns n as the size of a stream, or -1 if n is too large for an int of 32 bits. A stream of unknown size
+// is sent in chunks.
 func streamSize(n int64) int {
 	if int64(int(n)) != n {
 		return -1
@@ -14,13 +14,13 @@ func streamSize(n int64) int {
 	return int(n)
 }
 
-// fileSection is the next left bytes of a file. A connection that can sends them by
-// sendfile.
+// fileSection reads the next left bytes of a file. Where the connection allows it, the server sends them with sendfile.
 type fileSection struct {
 	file *os.File
 	left int64
 }
 
+// Read implements io.Reader.
 func (s *fileSection) Read(p []byte) (int, error) {
 	if s.left == 0 {
 		return 0, io.EOF
@@ -30,9 +30,10 @@ func (s *fileSection) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the file.
 func (s *fileSection) Close() error { return s.file.Close() }
 
-// fileOf returns the file that r reads, from where that stands, nil if r is something else.
+// fileOf returns the file that r reads from its current position, or nil if r is something else.
 func fileOf(r io.Reader) *os.File {
 	switch r := r.(type) {
 	case *os.File:

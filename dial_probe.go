@@ -17,13 +17,12 @@ type StaleConn interface {
 	Stale() bool
 }
 
-// probe tells whether an idle connection is still good: what comes on it before a
-// request was sent is an end, an error, or an answer that nobody asked for, and
-// each of them makes it useless (RFC 9112 §9.3.1 and §9.5).
+// probe finds out whether an idle connection is still good. Input that arrives before a request was sent is the end of
+// the connection, an error, or an unrequested response. Each of them makes the connection unusable (RFC 9112 §9.3.1 and
+// §9.5).
 //
-// Sockets are looked at. Another connection may be a StaleConn, which is
-// asked, or have a method NetConn() net.Conn, which returns the connection below it. One that has neither
-// counts as good.
+// The probe looks at a socket directly and asks a StaleConn. A connection may also have a method NetConn() net.Conn,
+// which returns the connection below it. Any other connection counts as good.
 type probe struct {
 	socket   socketProbe
 	isSocket bool
@@ -31,6 +30,7 @@ type probe struct {
 	asked    StaleConn
 }
 
+// init prepares the probe for nc.
 func (p *probe) init(nc net.Conn) {
 	p.secured, _ = nc.(*tls.Conn)
 	if t, ok := nc.(*tunnelConn); ok {
@@ -49,7 +49,7 @@ func (p *probe) init(nc net.Conn) {
 	}
 }
 
-// heard reports whether something has come, as far as that can be told without reading.
+// heard reports whether input has arrived, as far as that is known without reading.
 func (p *probe) heard() bool {
 	return p.isSocket && !p.socket.isQuiet() || p.asked != nil && p.asked.Stale()
 }

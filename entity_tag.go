@@ -2,10 +2,10 @@ package gallop
 
 import "bytes"
 
+// opaqueTag returns the tag without the prefix of a weak one.
 func opaqueTag(tag []byte) []byte { return bytes.TrimPrefix(tag, []byte("W/")) }
 
-// cutEntityTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. It is nil if
-// there is none.
+// cutEntityTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. tag is nil if b does not start with one.
 func cutEntityTag(b []byte) (tag, rest []byte) {
 	n := len(b) - len(opaqueTag(b))
 	if n == len(b) || b[n] != '"' {
@@ -22,7 +22,7 @@ func cutEntityTag(b []byte) (tag, rest []byte) {
 	return nil, b
 }
 
-// hasEntityTag reports whether a list of entity tags has one that is spelled like this.
+// hasEntityTag reports whether a list of entity tags contains exactly this one.
 func hasEntityTag(list []byte, spelled string) bool {
 	for {
 		tag, rest := cutEntityTag(bytes.TrimLeft(list, " \t,"))

@@ -444,5 +444,5 @@ func (h *header) setProtocol(protocol []byte) bool {
 	return true
 }
 
-// detach makes the header own its bytes, which were those of the buffer.
+// detach copies the text of the header, which was a view of the buffer of a connection.
 func (h *header) detach() { field.Store(&h.head.Fields, "") }

@@ -2,12 +2,13 @@ package gallop
 
 import "net"
 
-// hijackedConn is a connection with bytes that were read before it was hijacked.
+// hijackedConn is a connection that was handed over after some bytes were read from it. Read returns those bytes first.
 type hijackedConn struct {
 	net.Conn
 	rest []byte
 }
 
+// Read implements io.Reader.
 func (c *hijackedConn) Read(p []byte) (int, error) {
 	if len(c.rest) > 0 {
 		n := copy(p, c.rest)
@@ -17,14 +18,13 @@ func (c *hijackedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Buffered returns how many bytes there are that were read before.
+// Buffered returns how many of the bytes that were read before are still to be returned by Read.
 func (c *hijackedConn) Buffered() int { return len(c.rest) }
 
-// NetConn returns the connection below, as tls.Conn.NetConn does. What was read
-// before may be missing from it.
+// NetConn returns the underlying connection. A Read from that connection does not return the bytes that were read before.
 func (c *hijackedConn) NetConn() net.Conn { return c.Conn }
 
-// CloseWrite closes the connection for writing, if it can.
+// CloseWrite closes the connection for writing. It returns net.ErrClosed if the underlying connection has no such method.
 func (c *hijackedConn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()

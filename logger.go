@@ -15,6 +15,7 @@ type Logger interface {
 	Printf(format string, args ...any)
 }
 
+// defaultLogger writes to standard error. Servers without a Logger use it, and so do setters of headers.
 var defaultLogger Logger = log.New(os.Stderr, "gallop: ", log.LstdFlags)
 
 // LogTo returns a Logger that writes to l. Each message becomes a record with the level slog.LevelError, the
@@ -22,6 +23,7 @@ var defaultLogger Logger = log.New(os.Stderr, "gallop: ", log.LstdFlags)
 // Server.ErrorLog instead.
 func LogTo(l *slog.Logger) Logger { return slogPrinter{l} }
 
+// slogPrinter is the Logger that LogTo returns.
 type slogPrinter struct{ to *slog.Logger }
 
 // Printf implements Logger.

@@ -45,5 +45,5 @@ func messageText(m message) string {
 	return text.String()
 }
 
-// smallBody is how much is copied behind a head rather than written from where it is.
+// smallBody is the size in bytes up to which a body is copied behind its head. A larger one is written from where it is.
 const smallBody = 16 << 10

@@ -5,10 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// What becomes of a call when a function that the program has set panics: whatever the
-// call holds is given back, the connection is closed, and the panic goes on to the
-// caller. The same holds for runtime.Goexit. Functions that run on another goroutine
-// than the caller's are called by aside.
+// If a function that the program has set panics during a call, the call gives back everything it holds and closes its
+// connection, and the panic goes on to the caller. The same applies to runtime.Goexit. A function that runs on another
+// goroutine than the caller's is called by aside.
 
 // PanicError reports a panic in a function of the program whose caller could not see it:
 //
@@ -32,8 +31,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// aside runs f on a goroutine of its own. When f has returned, then gets nil; when it
-// panicked, a *PanicError; and errGoexit when it ended the goroutine.
+// aside runs f on a new goroutine and then calls then on it. then gets nil if f returned, a *PanicError if f panicked,
+// and errGoexit if f ended the goroutine.
 func aside(f func(), then func(failure error)) {
 	go func() {
 		failure := errGoexit
@@ -48,8 +47,8 @@ func aside(f func(), then func(failure error)) {
 	}()
 }
 
-// panicAgain lets a panic that aside has caught go on, where the call was made for
-// which the function ran. Any other failure is returned.
+// panicAgain panics with the value of a panic that aside caught, in the goroutine of the call. It returns any other
+// failure.
 func panicAgain(failure error) error {
 	if e, ok := failure.(*PanicError); ok {
 		panic(e.Value)

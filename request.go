@@ -154,7 +154,7 @@ func (req *Request) parseURI() error {
 	return req.uriErr
 }
 
-// settleURI makes the URI one that can be sent.
+// settleURI parses the URI and converts its host to ASCII.
 func (req *Request) settleURI() error {
 	if err := req.parseURI(); err != nil {
 		return err

@@ -116,8 +116,8 @@ func (resp *Response) SendFile(path string) error {
 	return nil
 }
 
-// dropBodyAndCoding makes room for another body. The coding of the old one would not be that of the
-// new; without a body it is what the handler knows of the one to come.
+// dropBodyAndCoding removes the body and its Content-Encoding before another body is set. Without a body it keeps the
+// header, because the handler has set that for the body to come.
 func (resp *Response) dropBodyAndCoding() {
 	if resp.IsBodyStream() || len(resp.Body()) > 0 {
 		resp.ResetBody()
@@ -182,6 +182,7 @@ func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error)
 	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
 }
 
+// uncompressedAnswer returns the decoded body. It is empty if the response cannot have one.
 func (resp *Response) uncompressedAnswer(limits coding.Limits) ([]byte, error) {
 	if !resp.mayHaveBody() && len(resp.Body()) == 0 {
 		return nil, resp.err

@@ -9,10 +9,10 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Hosts beyond ASCII, as in http://bücher.example/, are sent and looked up in the form
-// that RFC 5891 gives them, after the mapping of UTS 46: xn--bcher-kva.example. Servers
-// get to see nothing else.
+// A host with other characters than ASCII, as in http://bücher.example/, is sent and looked up in the form of RFC 5891
+// after the mapping of UTS 46: xn--bcher-kva.example.
 
+// isASCII reports whether all bytes of s are ASCII.
 func isASCII[T string | []byte](s T) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
@@ -22,7 +22,7 @@ func isASCII[T string | []byte](s T) bool {
 	return true
 }
 
-// asciiHost returns a host, which may have a port, in ASCII.
+// asciiHost returns host, which may contain a port, in ASCII.
 func asciiHost(host string) (string, error) {
 	if isASCII(host) {
 		return host, nil
@@ -38,7 +38,7 @@ func asciiHost(host string) (string, error) {
 	return name, nil
 }
 
-// toASCII makes the host of u one that can be sent.
+// toASCII converts the host of u to ASCII.
 func (u *URI) toASCII() error {
 	if isASCII(u.host) {
 		return nil
@@ -50,18 +50,19 @@ func (u *URI) toASCII() error {
 	return err
 }
 
-// knownHost is the last valid Host on a connection, if it is not longer.
+// knownHost remembers the last valid Host of a connection, unless that is longer than 48 bytes. Most requests on a
+// connection repeat the same Host, which then is not checked again.
 type knownHost struct {
 	host [48]byte
 	n    uint8
 }
 
-// isValid is target.ValidHost, which says again what it said last.
+// isValid reports whether host is valid. See target.ValidHost.
 func (k *knownHost) isValid(host []byte) bool {
 	return k.n > 0 && string(host) == string(k.host[:k.n]) || k.learn(host)
 }
 
-// learn is isValid of another host, which is the known one then if it is valid.
+// learn checks a host that is not the known one, and remembers it if it is valid.
 func (k *knownHost) learn(host []byte) bool {
 	if !target.ValidHost(host) {
 		return false
