@@ -2,13 +2,12 @@ package gallop
 
 import "errors"
 
-// Most requests are small, and on a plain socket they can be sent more cheaply than by
-// a look whether the connection is still good, a write, and a read that finds nothing
-// and has to wait: all three happen in one turn of the runtime's poller. It is told
-// first that somebody will read, then the socket is looked at and written to, and only
-// what comes after that is waited for, without the read in vain.
+// On a plain socket, a small request costs less if it is sent in one turn of the runtime's poller. The poller
+// is first told that a read will follow. Then the socket is checked for staleness, the request is written, and
+// the call waits for the response. Separate calls would check, write, and try a read that finds nothing before
+// they wait.
 
-// errStale is why nothing was sent on an idle connection: it is no good any more.
+// errStale means that nothing was sent, because the idle connection has become stale.
 var errStale = errors.New("gallop: the idle connection has ended")
 
 // mayAsk reports whether a request with that much content can be sent by ask.
@@ -16,9 +15,9 @@ func (cc *ClientConn) mayAsk(content int) bool {
 	return cc.asker.ok() && cc.set.trace == nil && len(cc.buf)+content <= smallBody
 }
 
-// ask sends what is in the buffer and then content, and reads the first bytes of the
-// answer, unless the connection turns out to be stale. The error is that of sending; one
-// of reading is what the next read returns.
+// ask sends the buffer and then content, and reads the first bytes of the response. It sends nothing if the
+// connection turns out to be stale. The returned error is about sending; the next read returns an error of
+// reading.
 func (cc *ClientConn) ask(content []byte) error {
 	out := append(cc.buf, content...)
 	sent, got, err := cc.asker.exchange(out, out[:cap(out)], cc.unproven)

@@ -11,8 +11,8 @@ import (
 	"github.com/gallop-http/gallop/internal/poll"
 )
 
-// asker makes exchanges on a socket: looks, writes, waits and reads. Writing does not
-// wait; what is not taken at once is left to the caller.
+// asker makes exchanges on a socket: it checks the socket, writes, waits and reads. A write does not wait; the
+// caller sends what the socket did not accept at once.
 type asker struct {
 	nc   net.Conn
 	conn syscall.RawConn
@@ -25,8 +25,8 @@ type asker struct {
 	waits     bool // all was written
 }
 
-// init makes a use nc if that is a socket, and nothing around one that might want to
-// see what goes by.
+// init makes a use nc if nc is a socket. It does not look for a socket inside a wrapper, because the wrapper
+// may want to see the bytes.
 func (a *asker) init(nc net.Conn) {
 	switch nc := nc.(type) {
 	case *net.TCPConn:
@@ -41,9 +41,9 @@ func (a *asker) init(nc net.Conn) {
 
 func (a *asker) ok() bool { return a.conn != nil }
 
-// exchange sends out, waits, and reads once into in, which may be the same memory. If
-// it is to look first, the error is errStale if something had come before. If sent is
-// less than all, nothing was read.
+// exchange sends out, waits, and reads once into in, which may be the same memory. If look is set, it checks
+// the socket before it sends; if something has already arrived, the error is errStale. If sent is less than
+// len(out), nothing was read.
 func (a *asker) exchange(out, in []byte, look bool) (sent, got int, err error) {
 	a.out, a.in, a.sent, a.got, a.err, a.look, a.waits = out, in, 0, 0, nil, look, false
 	err = a.conn.Read(a.next)
@@ -66,8 +66,8 @@ func (a *asker) step(fd uintptr) bool {
 	return a.write(int(fd))
 }
 
-// write writes. What comes from now on wakes up who waits, but what had come before
-// does not: unless it is known that there was nothing, a read has to be tried.
+// write writes out. The poller wakes the caller for data that arrives from now on, but not for earlier data. So
+// write also tries a read, unless the check has just found that nothing had arrived.
 func (a *asker) write(fd int) (over bool) {
 	n, err := poll.Write(fd, a.out)
 	if err != nil && err != syscall.EAGAIN {

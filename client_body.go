@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// clientBody is where the body of the answer that is being read ends.
+// clientBody tracks where the body of the response being read ends.
 type clientBody struct {
 	kind     http1.BodyKind
 	left     int64 // of a Fixed body
@@ -127,9 +127,8 @@ func brokenChunk(err error) error {
 	return ErrBrokenChunk{err}
 }
 
-// clientStream is the body of an answer as the caller of a call sees it. It holds the
-// connection until it is read to its end or closed, and reads nothing afterwards,
-// however long it is kept.
+// clientStream is a response body as the caller sees it. It holds the connection until the body is read to its
+// end or the stream is closed. After that it never reads again, however long the caller keeps it.
 type clientStream struct {
 	lateTrailers
 	cc   *ClientConn // nil when it is over
@@ -137,11 +136,11 @@ type clientStream struct {
 	rest []byte // read, and not yet handed out: a view of cc.buf
 	err  error  // what Read returns when it is over
 
-	upload *upload // that goes on while the answer is read, or nil
+	upload *upload // an upload that continues while the response is read, or nil
 
 	guard   sync.Mutex
-	reader  *ClientConn // cc, for whoever interrupts a Read that holds mu
-	closing bool        // somebody has, to close it
+	reader  *ClientConn // cc, for an interrupt while Read holds mu; nil when the stream is over
+	closing bool        // Close has interrupted a Read
 }
 
 func newClientStream(cc *ClientConn) *clientStream {
@@ -229,13 +228,11 @@ func (s *clientStream) interrupt() {
 // can be used again.
 const maxStreamWait = 50 * time.Millisecond
 
-// Close ends the stream. If little is left of the body and comes at once, it is read,
-// and the connection used again; otherwise that is closed. A Read that waits is
-// interrupted.
+// Close ends the stream. If little is left of the body and arrives at once, Close reads it, so that the
+// connection can be reused. If not, Close closes the connection. A Read that waits is interrupted.
 func (s *clientStream) Close() error { return s.CloseWithError(nil) }
 
-// CloseWithError is Close for those who have met with an error, unless it is nil: the
-// connection is closed.
+// CloseWithError does the same as Close, but also closes the connection if cause is not nil.
 func (s *clientStream) CloseWithError(cause error) error {
 	if !s.mu.TryLock() {
 		s.interrupt()
@@ -246,7 +243,7 @@ func (s *clientStream) CloseWithError(cause error) error {
 	if cc == nil {
 		return nil
 	}
-	cc.body.trailers = nil // the header may be somebody else's by now
+	cc.body.trailers = nil // the header may belong to another call by now
 	if cause != nil || s.upload != nil && !s.upload.end() || !cc.drain() {
 		cc.broken = true
 	}

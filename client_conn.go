@@ -14,11 +14,16 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// How a call is made: client_host.go and client.go have what users see, client_retry.go
-// the attempts of a call, client_pool*.go who gets which connection and dial_probe*.go
-// whether it is still good. This file has one exchange on one connection, client_read.go
-// the answer, client_body.go its body as a stream, client_upload.go bodies of requests
-// that are written while the answer is awaited.
+// The files of a call:
+//
+//   - client.go, client_host.go: the API
+//   - client_retry.go: the attempts of a call
+//   - client_pool*.go: which call gets which connection
+//   - dial_probe*.go: whether an idle connection is still usable
+//   - client_conn.go: one exchange on one connection
+//   - client_read.go: reading the response
+//   - client_body.go: the response body as a stream
+//   - client_upload.go: request bodies that are written while the client waits for the response
 
 // ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns it. It may have only one
 // user at a time.
@@ -26,14 +31,13 @@ import (
 // Deprecated: an HTTP/2 connection has several users, so ClientConn cannot represent it. Wrap
 // [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
 type ClientConn struct {
-	// It owns what has come and has not been used, and knows where the answer ends that is
-	// being read; nothing else reads from the connection.
+	// A ClientConn owns the bytes that have arrived and are not used yet. It knows where the response being
+	// read ends. Nothing else reads from the connection.
 	//
-	//	buf: | used | of this answer, or what nobody asked for |  free  |
-	//	     0      r                                          len(buf)  cap(buf)
+	//	buf: | used | of this response, or unsolicited |  free  |
+	//	     0      r                                len(buf)  cap(buf)
 	//
-	// Between two calls there is no buffer, and whatever comes then makes the connection
-	// useless.
+	// Between two calls there is no buffer, and any byte that arrives makes the connection unusable.
 
 	nc      net.Conn
 	pool    *connPool
@@ -61,9 +65,9 @@ type ClientConn struct {
 	body     clientBody
 
 	wrote    int64  // bytes of the request
-	answered bool   // a byte of the answer has come
+	answered bool   // a byte of the response has arrived
 	failed   error  // what the next read returns
-	long     bool   // the answer says that another one may follow it
+	long     bool   // the response allows another one to follow on the connection
 	broken   bool   // no other call may follow
 	unsent   bool   // the call failed before the whole request was written
 	name     []byte // method and URL of a call whose response body is a stream, see keepName
@@ -106,15 +110,14 @@ func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 // first call.
 func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
-// maxDirectBody is up to how many bytes a body is written before the answer is looked
-// at. It fits what lies between two peers, so that a server that answers without
-// reading it does not wait for ever for a client that does the same.
+// maxDirectBody is the largest body that is written in full before the client reads the response. It fits into
+// the socket buffers between two peers. So if a server responds without reading the body, the two cannot block
+// each other forever.
 const maxDirectBody = 64 << 10
 
-// roundTrip sends req and reads the answer to it. Afterwards resp owns its bytes, and
-// cc has gone back to its pool, or been closed, unless resp's body is a stream: then
-// the end of that decides. With errStale nothing was sent, and another connection is to
-// be tried.
+// roundTrip sends req and reads the response into resp, which owns its bytes afterwards. It returns cc to the
+// pool or closes it. If the body of resp is a stream, that happens when the stream ends. errStale means that
+// nothing was sent and that the caller should try another connection.
 func (cc *ClientConn) roundTrip(ctx context.Context, deadline time.Time, req *Request, resp *Response, set *clientSettings) error {
 	cc.begin(ctx, deadline, set)
 	done := false
@@ -217,9 +220,8 @@ func (cc *ClientConn) armWrite(at time.Time) {
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// interrupt makes all reading and writing fail, from now on. It may be called by any
-// goroutine at any time: that the connection is not reused is seen to by whoever ends
-// the call.
+// interrupt makes all reads and writes fail from now on. Any goroutine may call it at any time. It does not
+// keep the connection from being reused; the code that ends the call does.
 func (cc *ClientConn) interrupt() {
 	cc.interrupted.Store(true)
 	cc.nc.SetDeadline(longAgo)
@@ -238,8 +240,8 @@ func (cc *ClientConn) heedInterrupt() {
 	}
 }
 
-// send sends req, and sets what decides how the answer to it is read. The answer is still
-// to be read unless over: then the call is, with that error.
+// send sends req and stores in a how the response must be read. If over is false, the caller must still read
+// the response. If over is true, the call has ended with err.
 func (cc *ClientConn) send(req *Request, a *answer) (over bool, err error) {
 	content, length, err := cc.putHead(req, a)
 	if err != nil {
@@ -459,7 +461,7 @@ func (cc *ClientConn) took(n int, err error) {
 	}
 }
 
-// begun notes that a byte of the answer has come.
+// begun notes that a byte of the response has arrived.
 func (cc *ClientConn) begun() {
 	if !cc.answered {
 		cc.answered = true
@@ -491,6 +493,5 @@ func (cc *ClientConn) read(p []byte) (int, error) {
 
 func (cc *ClientConn) unread() []byte { return cc.buf[cc.r:] }
 
-// mayFollow reports whether, as far as the head of an answer says, another answer may
-// follow it on its connection.
+// mayFollow reports whether a response head allows another response to follow on the connection.
 func mayFollow(head *http1.Head) bool { return head.Flags&http1.LongConnection != 0 }

@@ -140,9 +140,8 @@ func (c *HostClient) dialDefault(ctx context.Context, addr string) (net.Conn, er
 	return defaultDialer.dialContext(ctx, network, addr)
 }
 
-// dialAside calls dial, which knows nothing of contexts, and does not wait for it
-// longer than ctx allows. A connection that comes too late is closed, and a panic that
-// comes too late is nobody's.
+// dialAside calls dial, which takes no context, and waits for it until ctx is done. If dial connects after
+// that, the connection is closed. If dial panics after that, the panic is dropped.
 func dialAside(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, error) {
 	if ctx.Done() == nil {
 		return dial()

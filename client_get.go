@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// What is there for those who want to write one line. All of it follows redirects, up
-// to maxGetRedirects of them, and asks a Client or HostClient to do the calls.
+// Get, Post, DoRedirects and their variants make a call in one line of code and follow redirects. They send
+// each request with a Client or a HostClient. Get, Post and their variants follow at most maxGetRedirects
+// redirects.
 
 const maxGetRedirects = 16
 
@@ -16,7 +17,7 @@ type caller interface {
 	do(ctx context.Context, deadline time.Time, req *Request, resp *Response) error
 }
 
-// follow makes a call and follows the redirects in the answers.
+// follow makes a call and follows up to maxRedirects redirects.
 func follow(c caller, deadline time.Time, req *Request, resp *Response, maxRedirects int) error {
 	return doRedirects(context.Background(), req, resp, c.rules(maxRedirects),
 		func(ctx context.Context, req *Request, resp *Response) error {

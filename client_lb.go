@@ -170,8 +170,7 @@ func (lb *LBClient) timeout() time.Duration {
 	return DefaultLBClientTimeout
 }
 
-// all returns the members, made of Clients the first time. What it returns does
-// not change.
+// all returns the members. The first call makes them from Clients. The returned slice never changes.
 func (lb *LBClient) all() []*lbMember {
 	if members := lb.members.Load(); members != nil {
 		return *members

@@ -230,7 +230,7 @@ func (c *PipelineClient) do(ctx context.Context, deadline time.Time, req *Reques
 
 // call makes a call. Its errors have marks.
 func (c *PipelineClient) call(ctx context.Context, deadline time.Time, req *Request, resp *Response) error {
-	if resp != nil { // an answer of before is none to this request
+	if resp != nil { // it may hold an earlier response
 		resp.resetSkipHeader()
 		resp.Header.Reset()
 	}

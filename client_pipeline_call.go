@@ -83,7 +83,7 @@ func (call *pipelineCall) startTimer(deadline time.Time) <-chan time.Time {
 	return call.timer.C
 }
 
-// handOver gives the answer to resp.
+// handOver moves the response of the call to resp.
 func (call *pipelineCall) handOver(resp *Response) {
 	skip := resp.SkipBody
 	resp.Header.Reset()

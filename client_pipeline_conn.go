@@ -11,11 +11,12 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// lateAnswer is how long the next answer is still awaited when nobody wants it.
+// lateAnswer is how long a connection waits for the next response if the call has given up or the connection is
+// retired.
 const lateAnswer = time.Second
 
-// pipelineConn is a connection of a PipelineClient: what waits to be sent over it and
-// for its answers. Its writer dials, writes and cleans up at the end; its reader reads.
+// pipelineConn is a connection of a PipelineClient. It holds the calls that wait to be sent and those that wait
+// for their responses. The writer goroutine dials, writes and cleans up at the end. The reader goroutine reads.
 //
 //	callers → queue → writer → sent → reader → callers
 type pipelineConn struct {
@@ -31,8 +32,8 @@ type pipelineConn struct {
 	isShut      bool // no longer among client.conns
 	err         error
 	answered    int  // how many calls
-	saidClose   bool // the last answer announced the end
-	hungUp      bool // the server ended the connection between two answers
+	saidClose   bool // the last response announced that the server closes the connection
+	hungUp      bool // the server closed the connection between two responses
 	timeout     time.Time
 }
 
@@ -86,8 +87,9 @@ func (pc *pipelineConn) fail(err error) {
 	pc.shut(err)
 }
 
-// stopWriting ends the writer's part. What the server sent before it stopped reading
-// counts: answers, and perhaps that it would close. So the reader goes on for a little.
+// stopWriting retires the connection when the writer has stopped. Responses that the server sent earlier still
+// count, and one may announce that the server closes the connection. So the reader continues, and waits at most
+// lateAnswer for each response.
 func (pc *pipelineConn) stopWriting(err error) {
 	pc.client.mu.Lock()
 	defer pc.client.mu.Unlock()
@@ -221,8 +223,8 @@ func (pc *pipelineConn) shutIfIdle() bool {
 	return pc.isShut
 }
 
-// take returns what is to be written now, in a buffer of about that size, and expects
-// the answers.
+// take moves calls from queue to sent and returns their requests in one buffer of about size bytes. If nothing
+// was in flight before, it sets the deadline of the first response.
 func (pc *pipelineConn) take(size int) []byte {
 	pc.client.mu.Lock()
 	defer pc.client.mu.Unlock()
@@ -254,7 +256,7 @@ func (pc *pipelineConn) mayTake() bool {
 	return pc.sent.len() < max(pc.client.window, pc.answered)
 }
 
-// expect sets the deadline of the next answer.
+// expect sets the deadline of the next response.
 func (pc *pipelineConn) expect() {
 	at := time.Time{}
 	if next := pc.sent.first(); next != nil {
@@ -268,7 +270,7 @@ func (pc *pipelineConn) expect() {
 	pc.setDeadline(at)
 }
 
-// hurry shortens the deadline of the next answer, which nobody wants any more.
+// hurry shortens the deadline of the next response to at most lateAnswer from now.
 func (pc *pipelineConn) hurry() { pc.setDeadline(earlier(pc.timeout, time.Now().Add(lateAnswer))) }
 
 func (pc *pipelineConn) setDeadline(at time.Time) {
@@ -278,7 +280,7 @@ func (pc *pipelineConn) setDeadline(at time.Time) {
 	}
 }
 
-// read reads answers until the connection ends, and returns why.
+// read reads responses until the connection ends, and returns the reason.
 func (pc *pipelineConn) read() error {
 	cc := &pc.conn
 	defer func() { bufpool.Put(cc.buf) }()
@@ -317,15 +319,15 @@ func (pc *pipelineConn) hangUp() {
 	pc.hungUp = !pc.isShut
 }
 
-// next returns the call that the next answer is for, nil if there is none.
+// next returns the call that the next response belongs to, or nil if no call waits for one.
 func (pc *pipelineConn) next() *pipelineCall {
 	pc.client.mu.Lock()
 	defer pc.client.mu.Unlock()
 	return pc.sent.first()
 }
 
-// answer ends a call: its answer has come, or has failed. last says that nothing
-// follows it.
+// answer ends a call whose response was read, or failed with err. last says that no response follows on the
+// connection.
 func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 	c := pc.client
 	c.mu.Lock()
@@ -342,8 +344,8 @@ func (pc *pipelineConn) answer(call *pipelineCall, err error, last bool) {
 	}
 }
 
-// end finds out what becomes of the calls without an answer, when both goroutines do
-// nothing with them any more.
+// end retries or fails the calls that got no response. It runs when the reader and the writer no longer use
+// them.
 func (pc *pipelineConn) end() {
 	c := pc.client
 	c.mu.Lock()

@@ -11,12 +11,12 @@ import (
 //
 // PipelineClient.mu guards it.
 type pipelineOutages struct {
-	err     error // of the last dial, or of connections that ended before they had brought an answer; nil: all is well
+	err     error // of the last failed dial, or of connections that ended without a response; nil if there is no outage
 	retry   time.Time
-	barren  int // connections since the last answer that ended without one
-	running int // dials
+	barren  int // connections that ended without a response, since the last response
+	running int // dials in flight
 
-	unreachable bool // the last dial failed: answers of older connections do not end the outage
+	unreachable bool // the last dial failed, so responses on older connections do not end the outage
 }
 
 const (
@@ -26,8 +26,8 @@ const (
 	// maxPipelineDials is how many dials may run at once: as many as pipelineRetry allows in a second, because all may fail.
 	maxPipelineDials = int(time.Second / pipelineRetry)
 
-	// maxBarren is how many connections may end one after the other without an answer before that counts as a failure: one may be an
-	// accident.
+	// maxBarren is how many connections in a row must end without a response to count as a failure. A single
+	// one may be an accident.
 	maxBarren = 2
 )
 
@@ -53,7 +53,7 @@ func (o *pipelineOutages) failed(err error) {
 	o.err, o.retry = err, o.retry.Add(pipelineRetry)
 }
 
-// answered is told of an answer.
+// answered records that a response has arrived.
 func (o *pipelineOutages) answered() {
 	o.barren = 0
 	if !o.unreachable {
@@ -61,7 +61,8 @@ func (o *pipelineOutages) answered() {
 	}
 }
 
-// dialed is told of the end of a dial. A connection alone proves little of a server that hangs up on connections.
+// dialed records that a dial has ended. If maxBarren connections in a row brought no response, a new connection
+// alone does not end the outage.
 func (o *pipelineOutages) dialed(err error) {
 	o.running--
 	if isPanic(err) { // it is the program that has failed
@@ -76,7 +77,7 @@ func (o *pipelineOutages) dialed(err error) {
 	}
 }
 
-// ended is told of an open connection that has ended.
+// ended records that an open connection has ended with err after so many responses.
 func (o *pipelineOutages) ended(answered int, err error) {
 	switch {
 	case isPanic(err), answered > 0:

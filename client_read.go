@@ -10,12 +10,11 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// answer is the answer to a call: where it goes, and what of the request decides how
-// it is read.
+// answer says where the response to a call is stored, and how the request affects the way it is read.
 type answer struct {
 	resp    *Response
 	method  http1.Method
-	close   bool // the request says that the connection ends with it
+	close   bool // the request asks to close the connection after the response
 	upgrade bool // the request asks for another protocol
 	upload  *upload
 }
@@ -24,9 +23,9 @@ type answer struct {
 // refused the request has sent its response before.
 const maxLastWords = 100 * time.Millisecond
 
-// readAnswer reads the answer, interim ones and its body included. werr is why the
-// request could not be written to its end. What the server had said before that counts
-// nevertheless: it may have refused the request, and not wanted the rest.
+// readAnswer reads the response with its body, and any interim responses before it. werr is the error of
+// writing the request, or nil. A response still counts if the write failed, because the server may have refused
+// the request early.
 func (cc *ClientConn) readAnswer(a *answer, werr error) error {
 	if werr != nil {
 		return cc.readLastWords(a, werr)
@@ -50,7 +49,7 @@ func (cc *ClientConn) readLastWords(a *answer, werr error) error {
 	return cc.readRest(a)
 }
 
-// readFinalHead reads up to the head of the final answer.
+// readFinalHead reads up to and including the head of the final response.
 func (cc *ClientConn) readFinalHead(a *answer) error {
 	for range maxInterim + 1 {
 		if err := cc.readHead(&a.resp.Header); err != nil {
@@ -64,8 +63,8 @@ func (cc *ClientConn) readFinalHead(a *answer) error {
 	return errInterim
 }
 
-// tookInterim reports whether what was read is the head of an interim response (RFC
-// 9110 §15.2), and has shown it to whoever wants it.
+// tookInterim reports whether resp is the head of an interim response (RFC 9110 §15.2). If it is, tookInterim
+// passes it to the trace and to the callback for interim responses, and resets its header.
 func (cc *ClientConn) tookInterim(resp *Response) bool {
 	status := resp.StatusCode()
 	if status >= 200 || status == StatusSwitchingProtocols {
@@ -126,8 +125,7 @@ func headBroken(err error, begun bool) error {
 	return fmt.Errorf("%w: %w", ErrReadingResponseHeaders, err)
 }
 
-// readRest reads what follows the head of a final answer, or arranges that the caller
-// can.
+// readRest reads what follows the head of a final response, or arranges for the caller to read it.
 func (cc *ClientConn) readRest(a *answer) error {
 	resp := a.resp
 	head := &resp.Header.head
@@ -176,8 +174,8 @@ func (cc *ClientConn) readRest(a *answer) error {
 	return cc.readWhole(resp)
 }
 
-// endsByItself reports whether, behind an answer with this status to a request with
-// this method, the connection speaks HTTP still.
+// endsByItself reports whether the connection still speaks HTTP after a response with this status to a request
+// with this method.
 func endsByItself(status int, method http1.Method) bool {
 	return status != StatusSwitchingProtocols && !(method == http1.Connect && status < 300)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// redirectRules are how far redirects are followed.
+// redirectRules limit which redirects are followed.
 type redirectRules struct {
-	max        int  // how many; the answer to the last request may be no redirect any more
-	allowPlain bool // from https to http as well
+	max        int  // how many to follow; one redirect more is an error
+	allowPlain bool // allow redirects from https to http
 	detailed   bool // DetailedErrors of the client
 }
 
-// doRedirects calls do with req and follows the redirects that come for an answer, as
-// RFC 9110 §15.4 has it. Afterwards req is the request that was sent last and resp its answer,
-// also if that is a redirect that is not followed, which the error then says. resp may be nil.
+// doRedirects calls do with req and follows redirects as RFC 9110 §15.4 describes. Afterwards req is the
+// request that was sent last, and resp is the response to it. If a redirect is not followed, resp is that
+// redirect and the error gives the reason. resp may be nil.
 //
-// A timeout of req holds for all requests together.
+// A timeout of req covers all requests together.
 func doRedirects(ctx context.Context, req *Request, resp *Response, rules redirectRules,
 	do func(context.Context, *Request, *Response) error) error {
 	if resp == nil {
@@ -106,9 +106,8 @@ func redirectMethod(status int, method []byte) (next []byte, withBody bool) {
 	return method, true
 }
 
-// redirectTarget sets next to where the redirect h, an answer to a request for from,
-// leads (RFC 9110 §10.2.2). User information in it is left out. verbatim leaves dot
-// segments where they are.
+// redirectTarget sets next to the target of the redirect h, which responds to a request for from (RFC 9110
+// §10.2.2). It leaves out user information. verbatim keeps dot segments in the path.
 func redirectTarget(next, from *URI, h *ResponseHeader, verbatim bool) error {
 	location, err := redirectLocation(h)
 	if err != nil {
@@ -173,8 +172,8 @@ func withoutDefaultPort(u *URI) []byte {
 	return bytes.TrimSuffix(host, []byte(":"))
 }
 
-// What a request loses when a redirect changes its method to GET: the body, and what
-// is said about it (RFC 9110 §15.4).
+// contentFields are the headers that describe the body. A request loses them together with its body when a
+// redirect changes its method to GET, or answers a HEAD request with 303 (RFC 9110 §15.4).
 var contentFields = []string{
 	HeaderContentLength, HeaderTransferEncoding, HeaderTrailer, HeaderExpect,
 	HeaderContentType, HeaderContentEncoding, HeaderContentLanguage, HeaderContentLocation,
@@ -192,8 +191,8 @@ func (req *Request) dropContent() {
 	}
 }
 
-// What a request loses when a redirect leads to another origin: what the program set for
-// the first one alone. It does not come back when a later redirect does.
+// credentialFields are the headers that the program set for the first origin only. A request loses them when a
+// redirect leads to another origin. A later redirect back to the first origin does not restore them.
 var credentialFields = []string{
 	HeaderAuthorization, HeaderProxyAuthorization, HeaderWWWAuthenticate, HeaderProxyAuthenticate,
 	HeaderCookie, HeaderCookie2, HeaderReferer, HeaderOrigin,

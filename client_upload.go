@@ -16,20 +16,20 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// upload writes the body of a request while the answer is awaited, so that a server
-// that refuses it can say so before it has all of it (RFC 9112 §9.5).
+// upload writes the body of a request while the client waits for the response. So a server can refuse the
+// request before it has received the whole body (RFC 9112 §9.5).
 //
-// It takes streams out of the request: if one blocks in Read when the call ends, the
-// upload is left behind, and closes the stream when Read returns.
+// upload takes the body stream out of the request. If the stream blocks in Read when the call ends, the call
+// does not wait for the upload. The upload then closes the stream when Read returns.
 type upload struct {
 	cc       *ClientConn
 	content  []byte
 	stream   body // if the body is one
 	length   int64
-	duplex   bool        // it goes on while the answer is read
-	trailers *field.List // of the request, which is the caller's when the call has ended
+	duplex   bool        // the upload continues while the response is read
+	trailers *field.List // of the request, which belongs to the caller again when the call has ended
 	state    atomic.Int32
-	answered atomic.Bool // the head of the response is there
+	answered atomic.Bool // the head of the response was read
 	stopped  atomic.Bool // by end
 	done     chan struct{}
 
@@ -52,8 +52,7 @@ type bodyFailure struct{ error }
 
 var errAbandoned = errors.New("gallop: the call has ended")
 
-// exchangeUploading sends the body, of a request whose head was sent, and reads the
-// answer at the same time.
+// exchangeUploading sends the body of a request whose head was sent, and reads the response at the same time.
 func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte, length int64) error {
 	u := &upload{cc: cc, content: content, length: length, duplex: req.FullDuplex, trailers: &req.Header.trailers, done: make(chan struct{})}
 	u.stream.takeStream(&req.body)
@@ -68,7 +67,7 @@ func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	}()
 	err := cc.readAnswer(a, nil)
 	if s, ok := a.resp.stream.(*clientStream); ok && err == nil && s.upload == u {
-		answered = true // who reads the answer ends the upload
+		answered = true // the response stream ends the upload
 		return nil
 	}
 	cc.unsent = err != nil && (!u.over() || u.err != nil)
@@ -106,9 +105,9 @@ func (u *upload) run() {
 	case u.err == nil && timeout > 0:
 		u.cc.nc.SetReadDeadline(earlier(time.Now().Add(timeout), u.cc.deadline))
 		u.cc.heedInterrupt()
-	case u.stopped.Load(): // the answer is read on
+	case u.stopped.Load(): // the response is still being read
 	case u.err != nil && (u.werr == nil || timedOut(u.werr)):
-		u.cc.interrupt() // there is nothing to be waited for
+		u.cc.interrupt() // no response is to be expected
 	case u.werr != nil:
 		time.AfterFunc(maxLastWords, u.giveUp)
 	}
@@ -163,9 +162,9 @@ func (u *upload) writeStream(w *bufio.Writer) error {
 	return err
 }
 
-// unwanted reports whether, now that the head of the answer is there, the rest of the
-// body stays unsent: the server does not want it, or the request is given back to the
-// caller while the answer is still read.
+// unwanted reports whether the rest of the body stays unsent, now that the head of the response is known. That
+// is so if the server refuses the body. It is also so if the caller gets the request back while the response is
+// still read.
 func (u *upload) unwanted(head *http1.Head, streams bool) bool {
 	return (streams && !u.duplex || head.Status >= 300) && !u.end()
 }
@@ -179,8 +178,8 @@ func (u *upload) over() bool {
 	}
 }
 
-// causeOf returns why reading the answer has failed with err: because the body could not be read, if
-// that is what has ended it.
+// causeOf returns the reason why reading the response failed with err. If the upload ended the read because the
+// request body could not be read, the reason is the error of the body.
 func (u *upload) causeOf(err error) error {
 	if timedOut(err) && u.over() {
 		if failed, ok := u.err.(bodyFailure); ok {
@@ -274,8 +273,8 @@ var fileErrors = []error{syscall.EBADF, syscall.EIO, syscall.EINVAL, syscall.EIS
 // (RFC 9110 §10.1.1: not indefinitely).
 const maxContinueWait = time.Second
 
-// awaitContinue waits until the server wants the body, or has not said anything for a
-// while. done reports that the answer came instead, and was read.
+// awaitContinue waits until the server asks for the body, or until it has been silent for the time that the
+// settings allow. done reports that a final response came first and was read.
 func (cc *ClientConn) awaitContinue(a *answer) (done bool, err error) {
 	usual, until := cc.readBy, time.Now().Add(cc.set.continueWait)
 	if usual.IsZero() || until.Before(usual) {
@@ -290,7 +289,7 @@ func (cc *ClientConn) awaitContinue(a *answer) (done bool, err error) {
 			return false, nil
 		case err == nil && cc.tookInterim(a.resp):
 			continue
-		case err == nil: // the body stays unsent, and what would follow is anybody's guess
+		case err == nil: // the body stays unsent, so the connection cannot be reused
 			cc.armRead(usual)
 			err = cc.readRest(a)
 			cc.broken = true

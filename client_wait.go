@@ -10,18 +10,18 @@ import (
 // maxWaiters is how many calls may wait for a connection to one host.
 const maxWaiters = 1 << 16
 
-// maxConnWait is how long a call waits for one at most: what is more is for ever, and would not
-// fit a moment.
+// maxConnWait is the longest that a call waits for a connection. It stands for forever: a longer wait would
+// overflow a moment.
 const maxConnWait = time.Duration(1) << 62
 
-// waitGrain is how late a wait may end: all are looked at for the sake of one.
+// waitGrain is how late a wait may end, so that the waits that end close together need only one timer.
 const waitGrain = time.Millisecond
 
-// waiter is a call that waits for a connection. It is given one, or nil, which is a
-// place for a new one, either being its to use or to give back; or an error.
+// waiter is a call that waits for a connection. It gets a connection, the place for a new connection (cc and
+// err are nil), or an error. The call must use the connection or the place, or give it back.
 //
-// Calls wait on condition variables: unlike channels and timers, those can be used
-// again by whoever waits next, in a bubble of testing/synctest as well.
+// Calls wait on condition variables. The next waiter can reuse a condition variable even in another bubble of
+// testing/synctest, unlike a channel or a timer.
 type waiter struct {
 	over       sync.Cond   // its lock is a waiterLock
 	isOver     atomic.Bool // cc and err are there
@@ -35,8 +35,8 @@ type waiter struct {
 
 var waiterObjects = sync.Pool{New: func() any { return new(waiter) }}
 
-// waiterLock is the lock of a pool for those who wait, which they hold when they begin
-// to, and have no use for afterwards.
+// waiterLock is the lock of a pool as waiters use it. A waiter holds the lock when it begins to wait, and does
+// not need it afterwards. So Lock does nothing.
 type waiterLock struct{ p *connPool }
 
 func (l *waiterLock) Lock()   {}
@@ -49,7 +49,7 @@ func (w *waiter) end(cc *ClientConn, err error) {
 	w.over.Signal()
 }
 
-// waiterList is who waits, in order.
+// waiterList is a queue of waiters, first come first served.
 type waiterList struct {
 	first, last *waiter
 	n           int
@@ -81,8 +81,8 @@ func (l *waiterList) remove(w *waiter) {
 	l.n--
 }
 
-// give lets the first who waits have cc, or a place if that is nil. It reports whether
-// there is one.
+// give ends the wait of the first waiter with cc, or with a place if cc is nil. It reports whether there was a
+// waiter.
 func (l *waiterList) give(cc *ClientConn) bool {
 	w := l.first
 	if w == nil {
@@ -93,8 +93,8 @@ func (l *waiterList) give(cc *ClientConn) bool {
 	return true
 }
 
-// await waits for a connection, or a place for a new one: then it returns nil. p is
-// locked, and is not afterwards.
+// await waits for a connection. If it returns neither a connection nor an error, the caller has a place for a
+// new one. p is locked when await is called, and unlocked when it returns.
 func (p *connPool) await(ctx context.Context, deadline time.Time) (*ClientConn, error) {
 	limit, late := p.waitLimit(deadline)
 	limit = min(limit, maxConnWait)
@@ -121,8 +121,8 @@ func (p *connPool) await(ctx context.Context, deadline time.Time) (*ClientConn, 
 	return cc, err
 }
 
-// awaitWith waits as long as ctx lasts. It reports whether w can be used again: if ctx
-// ends at the same time, whoever ends the wait may come late.
+// awaitWith waits until w is over or ctx is done. It reports whether w can be reused. If ctx was done, giveUp
+// may still use w.
 func (p *connPool) awaitWith(ctx context.Context, w *waiter) (reusable bool) {
 	p.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { p.giveUp(w, endedBy(ctx)) })
@@ -162,9 +162,9 @@ func (p *connPool) giveUp(w *waiter, err error) {
 	}
 }
 
-// expireBy sees to it that expire runs at the given moment, which is that far off, or
-// before. One timer does for all who wait: mostly they have equally long, so that it
-// seldom has to be set. It is left to run when nobody waits any more.
+// expireBy makes expire run at the given moment, which is in from now, or earlier. One timer serves all
+// waiters. Most waits are equally long, so a new timer is rarely needed. The timer keeps running when no call
+// waits anymore.
 func (p *connPool) expireBy(at moment, in time.Duration) {
 	if p.expiry == 0 || at < p.expiry {
 		p.expiry = at

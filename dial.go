@@ -154,8 +154,8 @@ func (d *TCPDialer) dial(ctx context.Context, network, addr string) (net.Conn, e
 	return nil, &ErrDialWithUpstream{Upstream: addr, wrapErr: dialError(ctx, err)}
 }
 
-// dialError is why a dial failed: because ctx has ended, or else because of err. What
-// was dialed may have noticed that the time is over before ctx does.
+// dialError returns the reason why a dial failed: the end of ctx, or else err. The dial may notice before ctx
+// does that the time is up.
 func dialError(ctx context.Context, err error) error {
 	ended := ctx.Err()
 	switch {
@@ -241,7 +241,7 @@ func (d *TCPDialer) usable(addrs []netip.Addr, network string) []netip.Addr {
 	return kept
 }
 
-// dialOne connects to what is one address already, when it is its turn.
+// dialOne connects to a single address when the turnstile lets the dial through.
 func (d *TCPDialer) dialOne(ctx context.Context, network, addr string) (net.Conn, error) {
 	release, err := d.turns.enter(ctx, d.Concurrency)
 	if err != nil {
@@ -302,14 +302,14 @@ func splitDialAddr(addr string) (host string, port uint16, err error) {
 	return host, uint16(n), nil
 }
 
-// turnstile lets a limited number of dials through at a time, the others in the order
-// in which they came.
+// turnstile limits how many dials run at the same time. Further dials wait their turn in order of arrival.
 type turnstile struct {
 	once  sync.Once
 	slots chan struct{}
 }
 
-// enter waits until fewer than limit are inside. Whoever has entered calls leave.
+// enter waits until fewer than limit dials are inside. The caller must call leave when its dial has ended. A
+// limit of zero or less means unlimited.
 func (t *turnstile) enter(ctx context.Context, limit int) (leave func(), err error) {
 	if limit <= 0 {
 		return func() {}, nil

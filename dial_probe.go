@@ -17,12 +17,12 @@ type StaleConn interface {
 	Stale() bool
 }
 
-// probe finds out whether an idle connection is still good. Input that arrives before a request was sent is the end of
-// the connection, an error, or an unrequested response. Each of them makes the connection unusable (RFC 9112 §9.3.1 and
-// §9.5).
+// probe reports whether an idle connection is still usable. Before a request is sent, only three things can
+// arrive: the end of the stream, an error, or an unsolicited response. Each of them makes the connection
+// unusable (RFC 9112 §9.3.1 and §9.5).
 //
-// The probe looks at a socket directly and asks a StaleConn. A connection may also have a method NetConn() net.Conn,
-// which returns the connection below it. Any other connection counts as good.
+// probe looks at sockets itself. It asks a StaleConn. If a connection has a method NetConn() net.Conn, probe
+// looks at the connection that NetConn returns. Any other connection counts as usable.
 type probe struct {
 	socket   socketProbe
 	isSocket bool

@@ -46,9 +46,9 @@ func responseValidator(resp *Response) validator {
 	return v
 }
 
-// failedCondition evaluates the conditions of a request in the order of RFC 9110 §13.2.2.
-// It returns the status of the answer, 304 or 412, if one says that there is to be
-// none of the representation, and else 0. reading says that the method is GET or HEAD.
+// failedCondition evaluates the conditions of a request in the order of RFC 9110 §13.2.2. If one of them fails,
+// it returns the status of the response, 304 or 412. If not, it returns 0. reading says that the method is GET
+// or HEAD.
 func (v *validator) failedCondition(h *RequestHeader, reading bool) int {
 	if tags := conditionTags(h, HeaderIfMatch); tags != nil {
 		if !v.matchesAny(tags, true) {

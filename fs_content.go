@@ -56,7 +56,7 @@ type representation struct {
 	encode     bool
 }
 
-// send makes ctx.Response an answer with the representation, as the request wants it.
+// send fills ctx.Response with the representation in the form that the request asks for.
 func (r *representation) send(ctx *RequestCtx) {
 	h := &ctx.Response.Header
 	if r.negotiated {

@@ -70,10 +70,12 @@ var fileSignatures = []struct{ start, mediaType string }{
 	{"wOF2", "font/woff2"},
 }
 
-// typeByContent returns the media type of what begins with start, the whole of it or 512
-// bytes. It knows text, some formats that begin in a way of their own, and takes
-// everything else for octets. Nothing is ever taken for HTML or another format that
-// can have scripts: who can store a file has not yet the right to run one.
+// typeByContent returns the media type of a file that begins with start, which is the whole file or its first
+// 512 bytes. It recognises text and a few formats by their signature. Any other content is
+// application/octet-stream.
+//
+// It never returns HTML or another type that can contain scripts. Permission to store a file is no permission
+// to run a script.
 func typeByContent(start []byte) string {
 	for _, s := range fileSignatures {
 		if bytes.HasPrefix(start, UnsafeBytes(s.start)) {

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// If a function that the program has set panics during a call, the call gives back everything it holds and closes its
-// connection, and the panic goes on to the caller. The same applies to runtime.Goexit. A function that runs on another
-// goroutine than the caller's is called by aside.
+// If a function that the program has set panics during a call, the call gives back everything that it holds and
+// closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. aside calls the
+// functions that run on a goroutine other than the caller's.
 
 // PanicError reports a panic in a function of the program whose caller could not see it:
 //
@@ -31,8 +31,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// aside runs f on a new goroutine and then calls then on it. then gets nil if f returned, a *PanicError if f panicked,
-// and errGoexit if f ended the goroutine.
+// aside runs f on its own goroutine and then calls then. failure is nil if f returned, a *PanicError if f
+// panicked, and errGoexit if f ended the goroutine.
 func aside(f func(), then func(failure error)) {
 	go func() {
 		failure := errGoexit
@@ -47,8 +47,8 @@ func aside(f func(), then func(failure error)) {
 	}()
 }
 
-// panicAgain panics with the value of a panic that aside caught, in the goroutine of the call. It returns any other
-// failure.
+// panicAgain repeats a panic that aside caught, on the goroutine of the call that f ran for. It returns any
+// other failure.
 func panicAgain(failure error) error {
 	if e, ok := failure.(*PanicError); ok {
 		panic(e.Value)

@@ -224,8 +224,8 @@ func (d *ProxyDialer) through(ctx context.Context, p *proxyServer, addr string) 
 	return t.conn(), nil
 }
 
-// greeting returns what makes a connection to the proxy a tunnel to addr. What cannot
-// be asked for is an error before anything is sent.
+// greeting returns the function that turns a connection to the proxy into a tunnel to addr. It returns an
+// error, before anything is sent, if addr or the credentials cannot be sent to the proxy.
 func (d *ProxyDialer) greeting(p *proxyServer, addr string) (func(*tunnel) error, error) {
 	to, err := parseTunnelTarget(addr)
 	if err != nil {
@@ -280,9 +280,8 @@ type tunnelTarget struct {
 	port uint16
 }
 
-// parseTunnelTarget reads host:port. What it returns is safe to be sent to a proxy:
-// of a name it is known that it has no byte but those of RFC 3986 §3.2.2, without
-// sub-delims and escapes.
+// parseTunnelTarget parses host:port. The result is safe to send to a proxy. A name consists of unreserved
+// characters only; the sub-delims and escapes that RFC 3986 §3.2.2 also allows are refused.
 func parseTunnelTarget(addr string) (to tunnelTarget, err error) {
 	host, port, err := splitDialAddr(addr)
 	if err != nil {

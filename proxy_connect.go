@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// connectLimits bound what the answer to a CONNECT may cost.
+// connectLimits limit the size of the response to a CONNECT.
 var connectLimits = http1.Limits{Target: 1, Head: 16 << 10, Fields: 128}
 
 // authorization is the Proxy-Authorization for a proxy, or "".
@@ -108,8 +108,8 @@ func isOfConnect(name []byte) bool {
 	return false
 }
 
-// readConnectReply reads a response head and uses it up. What is behind that of a
-// 2xx is the tunnel's, whatever its fields say about a body (RFC 9110 §9.3.6).
+// readConnectReply reads the head of a response and removes it from the buffer. The bytes after the head of a
+// 2xx belong to the tunnel, even if its headers announce a body (RFC 9110 §9.3.6).
 func (t *tunnel) readConnectReply(h *ResponseHeader) error {
 	for {
 		n, err := http1.ParseResponse(&h.head, t.buf, &connectLimits)

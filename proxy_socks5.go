@@ -2,7 +2,7 @@ package gallop
 
 import "encoding/binary"
 
-// What is said in SOCKS 5, RFC 1928 and RFC 1929.
+// Values of SOCKS 5 messages (RFC 1928 and RFC 1929).
 const (
 	socksVersion    = 5
 	socksConnect    = 1
@@ -37,8 +37,7 @@ func (r socksReply) Error() string {
 	return socksReplies[r]
 }
 
-// socks5 asks a SOCKS proxy for a tunnel. Nothing is sent before the proxy has
-// answered what was sent before.
+// socks5 asks a SOCKS proxy for a tunnel. It sends each message only after the reply to the message before.
 func (t *tunnel) socks5(to tunnelTarget, user, password string) error {
 	byPassword := user != ""
 	methods := []byte{socksNoAuth}
@@ -69,7 +68,7 @@ func (t *tunnel) socks5(to tunnelTarget, user, password string) error {
 	return err
 }
 
-// checkSocksPassword refuses what RFC 1929 cannot say.
+// checkSocksPassword refuses a user name or password that RFC 1929 cannot express.
 func checkSocksPassword(user, password string) error {
 	if len(user) > 255 || len(password) > 255 || user == "" && password != "" {
 		return errProxyCredentials
@@ -77,7 +76,7 @@ func checkSocksPassword(user, password string) error {
 	return nil
 }
 
-// ask sends a message and returns what parse finds in the answer.
+// ask sends a message and returns the value that parse finds in the reply.
 func (t *tunnel) ask(message []byte, parse func([]byte) (byte, int, error)) (byte, error) {
 	if _, err := t.nc.Write(message); err != nil {
 		return 0, err
