@@ -15,13 +15,14 @@ const maxDrainedBody = 64 << 20
 // At most one of view, stream, writer and source is set, and len(buf) is 0 then. If none is set, the body is
 // buf. After a failed read the body is empty and err is the reason.
 type body struct {
-	buf    []byte       // owned, from bufpool, grows with the bytes that arrive
-	view   []byte       // borrowed bytes, which are never written to and never pooled
-	stream io.Reader    // is read and closed exactly once
-	size   int          // of stream in bytes; negative if unknown
-	whole  int64        // how many bytes of stream Body reads at most; 0 means maxDrainedBody
-	writer StreamWriter // called when the message is written
-	source bodySource   // the body is still on its connection
+	buf    []byte        // owned, from bufpool, grows with the bytes that arrive
+	view   []byte        // borrowed bytes, which are never written to and never pooled
+	stream io.Reader     // is read and closed exactly once
+	size   int           // of stream in bytes; negative if unknown
+	whole  int64         // how many bytes of stream Body reads at most; 0 means maxDrainedBody
+	writer StreamWriter  // called when the message is written
+	source bodySource    // the body is still on its connection
+	late   *lateTrailers // where stream puts its trailers, or nil
 	err    error
 	formed bool // the form of its request was parsed from it
 	spent  bool // it was a stream that was sent, at least in part
@@ -35,6 +36,11 @@ type bodySource interface {
 	// readAll appends the rest of the body to dst, which grows through bufpool, within the limit for whole
 	// bodies. It returns dst in either case.
 	readAll(dst []byte) ([]byte, error)
+	// show notes that the program has the source, and may have given it to another goroutine.
+	show()
+	// limit returns how many bytes the body may have if a stream replaces it and is read whole; 0 means
+	// maxDrainedBody.
+	limit() int64
 }
 
 // Body returns the body. It is a view, valid until the message is changed, reset or released, or the handler returns.
@@ -187,6 +193,15 @@ func (b *body) shrink(keep int) {
 	if keep >= 0 && cap(b.buf) > keep {
 		bufpool.Put(b.buf)
 		b.buf = nil
+	}
+}
+
+// retire frees the buffer of an empty body. Race builds poison it, and also what the header has kept.
+func (b *body) retire(h *header) {
+	bufpool.Put(b.buf)
+	b.buf = nil
+	if bufpool.Poisons {
+		h.poison()
 	}
 }
 

@@ -49,38 +49,6 @@ func (b *body) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), decodeLimits(maxBodySize))
 }
 
-// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
-// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
-func (req *Request) BodyUncompressed() ([]byte, error) {
-	return req.uncompressed(&req.Header.header, coding.Limits{})
-}
-
-// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
-func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
-}
-
-// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
-// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
-//
-// A response that cannot have a body, such as one to HEAD or with status 304, has an empty one, regardless of
-// Content-Encoding.
-func (resp *Response) BodyUncompressed() ([]byte, error) {
-	return resp.uncompressedAnswer(coding.Limits{})
-}
-
-// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
-func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
-	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
-}
-
-func (resp *Response) uncompressedAnswer(limits coding.Limits) ([]byte, error) {
-	if !resp.mayHaveBody() && len(resp.Body()) == 0 {
-		return nil, resp.err
-	}
-	return resp.uncompressed(&resp.Header.header, limits)
-}
-
 // decodeLimits returns the limits for a caller who has named a size. There is no limit for the ratio then.
 func decodeLimits(maxBodySize int) coding.Limits {
 	if maxBodySize <= 0 {

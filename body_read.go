@@ -163,3 +163,11 @@ func (b *bufferedBody) Close() error {
 	}
 	return b.err
 }
+
+// readBody reads from to its end and makes the result the body.
+func (b *body) readBody(from *bufferedBody, limit int) (err error) {
+	b.ResetBody()
+	b.buf, err = from.appendAll(b.buf, limit)
+	b.fail(err)
+	return err
+}

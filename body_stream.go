@@ -45,35 +45,13 @@ func (b *body) IsBodyStream() bool {
 // If the body is a StreamWriter, it starts to run on a goroutine of its own.
 func (b *body) BodyStream() io.Reader {
 	if b.source != nil {
-		if h, ok := b.source.(*bodyHandle); ok {
-			h.shown.Store(true)
-		}
+		b.source.show()
 		return b.source
 	}
 	if b.writer != nil {
 		b.stream, b.size, b.writer = NewStreamReader(b.writer), -1, nil
 	}
 	return b.stream
-}
-
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes
-// that belong to the body, or -1 for all. The body is empty afterwards. It returns nil if the body is not a stream.
-//
-// Trailers that arrive later are dropped, because the response may be in use for another message by then.
-func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
-	r = resp.BodyStream()
-	switch s := r.(type) {
-	case nil:
-		return nil, -1
-	case *clientStream:
-		s.dropTrailers()
-	case *bufferedBody:
-		s.trailers = nil
-	}
-	size = max(resp.size, -1)
-	resp.stream, resp.source, resp.writer = nil, nil, nil
-	resp.ResetBody()
-	return r, size
 }
 
 // CloseBodyStream closes the body if it is a stream. The body is empty afterwards.
@@ -83,11 +61,11 @@ func (b *body) CloseBodyStream() error { return b.dropStream(nil) }
 // connection and that it replaces. The limit of that body then applies to reading r whole.
 func (b *body) setStream(r io.Reader, size int) {
 	whole := b.whole
-	if h, ok := b.source.(*bodyHandle); ok {
-		whole = h.whole
+	if b.source != nil {
+		whole = b.source.limit()
 	}
 	b.ResetBody()
-	b.stream, b.size, b.whole = r, max(size, -1), whole
+	b.stream, b.size, b.whole, b.late = r, max(size, -1), whole, nil
 }
 
 // setStreamWriter makes the output of sw the body.
@@ -96,11 +74,33 @@ func (b *body) setStreamWriter(sw StreamWriter) {
 	b.writer, b.size = sw, -1
 }
 
+// takeStream moves the stream of src, if it has one, to b, which is empty.
+func (b *body) takeStream(src *body) {
+	b.stream, b.size, b.writer, b.source = src.stream, src.size, src.writer, src.source
+	src.spent = src.IsBodyStream() && src.size != 0
+	src.stream, src.writer, src.source = nil, nil, nil
+}
+
+// sizeRewritten is a value of body.size. The size is unknown, and the length in the header does not apply
+// either.
+const sizeRewritten = -2
+
+// streamLength returns the length to announce for a stream: a number of bytes, or lengthChunked.
+func (b *body) streamLength(h *header) int64 {
+	if n := h.sentLength(); n >= 0 && b.size != sizeRewritten {
+		return n
+	}
+	if b.size >= 0 {
+		return int64(b.size)
+	}
+	return lengthChunked
+}
+
 // dropStream closes the stream and removes it. cause is the reason why it was not read to its end. A source is
 // not closed, because its owner finds the end of the body.
 func (b *body) dropStream(cause error) (err error) {
 	r := b.stream
-	b.stream, b.source, b.writer, b.whole = nil, nil, nil, 0
+	b.stream, b.source, b.writer, b.whole, b.late = nil, nil, nil, 0, nil
 	if r == nil {
 		return nil
 	}

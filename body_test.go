@@ -46,6 +46,9 @@ func (s *bytesSource) readAll(dst []byte) ([]byte, error) {
 	return append(dst, s.whole...), s.err
 }
 
+func (s *bytesSource) show()        {}
+func (s *bytesSource) limit() int64 { return 0 }
+
 var errTest = errors.New("test")
 
 // failing yields text and then errTest.

@@ -130,7 +130,7 @@ func brokenChunk(err error) error {
 // clientStream is a response body as the caller sees it. It holds the connection until the body is read to its
 // end or the stream is closed. After that it never reads again, however long the caller keeps it.
 type clientStream struct {
-	mu   sync.Mutex
+	lateTrailers
 	cc   *ClientConn // nil when it is over
 	ctx  context.Context
 	rest []byte // read, and not yet handed out: a view of cc.buf
@@ -144,7 +144,7 @@ type clientStream struct {
 }
 
 func newClientStream(cc *ClientConn) *clientStream {
-	return &clientStream{cc: cc, reader: cc, ctx: cc.ctx}
+	return &clientStream{lateTrailers: lateTrailers{trailers: cc.body.trailers}, cc: cc, reader: cc, ctx: cc.ctx}
 }
 
 // Read reads from the body: io.EOF at its end and ever after.
@@ -176,6 +176,7 @@ func (s *clientStream) read(p []byte) (int, error) {
 		return n, bodyBroken(err)
 	}
 	if len(s.rest) == 0 {
+		cc.body.trailers = s.trailers
 		data, err := cc.nextData()
 		if err != nil {
 			return 0, err
@@ -211,15 +212,6 @@ func (s *clientStream) end(err error) {
 	}
 	s.cc, s.rest, s.err = nil, nil, err
 	cc.release()
-}
-
-// dropTrailers makes the stream one without trailers.
-func (s *clientStream) dropTrailers() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cc != nil {
-		s.cc.body.trailers = nil
-	}
 }
 
 // interrupt makes a Read that waits return ErrBodyClosed.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
-	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -20,7 +19,7 @@ import (
 //   - client.go, client_host.go: the API
 //   - client_retry.go: the attempts of a call
 //   - client_pool*.go: which call gets which connection
-//   - client_health*.go: whether an idle connection is still usable
+//   - dial_probe*.go: whether an idle connection is still usable
 //   - client_conn.go: one exchange on one connection
 //   - client_read.go: reading the response
 //   - client_body.go: the response body as a stream
@@ -333,12 +332,6 @@ func (cc *ClientConn) write(content []byte) error {
 	return nil
 }
 
-// timedOut reports whether err is that of a deadline.
-func timedOut(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.As(err, &t) && t.Timeout()
-}
-
 func (cc *ClientConn) writeBoth(head, content []byte) (int64, error) {
 	if len(content) > 0 {
 		if tc, ok := cc.nc.(*net.TCPConn); ok {
@@ -499,9 +492,6 @@ func (cc *ClientConn) read(p []byte) (int, error) {
 }
 
 func (cc *ClientConn) unread() []byte { return cc.buf[cc.r:] }
-
-// detach makes the header own its bytes, which were those of the buffer.
-func (h *header) detach() { field.Store(&h.head.Fields, "") }
 
 // mayFollow reports whether a response head allows another response to follow on the connection.
 func mayFollow(head *http1.Head) bool { return head.Flags&http1.LongConnection != 0 }

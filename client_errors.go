@@ -18,21 +18,6 @@ import (
 // RoundTrippers see them in this form. Only the phase travels along, as a *phased around the error. When the call
 // fails for good, failed puts method, URL and phase around the cause. Calls that succeed run none of this code.
 
-// The phases of a call.
-const (
-	phasePrepare  = "preparing the request"
-	phaseConn     = "waiting for a connection"
-	phaseDial     = "dialing"
-	phaseProxy    = "connecting through the proxy"
-	phaseTLS      = "TLS handshake"
-	phaseWrite    = "writing the request"
-	phaseSource   = "reading the request body"
-	phaseWait     = "waiting for the response"
-	phaseHead     = "reading the response head"
-	phaseBody     = "reading the response body"
-	phaseRedirect = "following a redirect"
-)
-
 // phased marks an error of an attempt with the phase and the address of the server.
 type phased struct {
 	error
@@ -242,9 +227,6 @@ func looksLikeHost(raw string) bool {
 	_, err = strconv.ParseUint(port, 10, 16)
 	return err == nil && host != ""
 }
-
-// errorText returns the text of err without the prefix of this package.
-func errorText(err error) string { return strings.TrimPrefix(err.Error(), "gallop: ") }
 
 // maxKeptName is how much memory a connection keeps for the method and the URL of a call.
 const maxKeptName = 1 << 10

@@ -245,3 +245,19 @@ func (l *connList) pop(cc *ClientConn) *ClientConn {
 	}
 	return cc
 }
+
+// stale reports whether the connection, which is idle, must not be used. It does not wait.
+func (cc *ClientConn) stale() bool {
+	p := &cc.probe
+	return p.heard() || p.secured != nil && cc.hasSecret()
+}
+
+// hasSecret reports whether TLS has read more than it has handed out. It is asked by a
+// read that may not wait.
+func (cc *ClientConn) hasSecret() bool {
+	cc.readBy = longAgo
+	cc.nc.SetReadDeadline(longAgo)
+	var one [1]byte
+	n, err := cc.nc.Read(one[:])
+	return n > 0 || !timedOut(err)
+}

@@ -165,6 +165,7 @@ func (cc *ClientConn) readRest(a *answer) error {
 			s.upload = a.upload
 		}
 		resp.setStream(s, streamedSize(head))
+		resp.late = &s.lateTrailers
 		return nil
 	}
 	if head.Body == http1.NoBody {

@@ -93,13 +93,6 @@ func (cc *ClientConn) exchangeUploading(req *Request, a *answer, content []byte,
 	return err
 }
 
-// takeStream moves the stream of src, if it has one, to b, which is empty.
-func (b *body) takeStream(src *body) {
-	b.stream, b.size, b.writer, b.source = src.stream, src.size, src.writer, src.source
-	src.spent = src.IsBodyStream() && src.size != 0
-	src.stream, src.writer, src.source = nil, nil, nil
-}
-
 // run writes the body.
 func (u *upload) run() {
 	u.err = u.write()

@@ -42,22 +42,6 @@ func (c *compressor) compress(req *Request, resp *Response) {
 	}
 }
 
-// weakenFor makes the tag of a 304 weak if the client has sent the weak tag of a compressed response. The
-// strong tag would belong to another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
-func (resp *Response) weakenFor(h *RequestHeader) {
-	tag := resp.Header.Peek(HeaderETag)
-	if len(tag) == 0 || tag[0] != '"' {
-		return
-	}
-	weak := "W/" + string(tag)
-	for _, line := range h.PeekAll(HeaderIfNoneMatch) {
-		if hasEntityTag(line, weak) {
-			resp.Header.Set(HeaderETag, weak)
-			return
-		}
-	}
-}
-
 func (c *compressor) choose(fields *field.List) coding.Coding {
 	var accepted acceptedCodings
 	accepted.reset()
@@ -65,13 +49,4 @@ func (c *compressor) choose(fields *field.List) coding.Coding {
 		accepted.add(fields.Value(i))
 	}
 	return accepted.choose(c.offers)
-}
-
-// isBigEnoughForHead does the same as isBigEnough, but also accepts a handler that has set only the length and
-// no body.
-func (resp *Response) isBigEnoughForHead() bool {
-	if n := resp.Header.sentLength(); n >= 0 && !resp.IsBodyStream() && len(resp.Body()) == 0 {
-		return n >= minEncodedSize
-	}
-	return resp.isBigEnough()
 }

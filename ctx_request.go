@@ -166,13 +166,3 @@ func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(ke
 
 // ResetUserValues removes all user values and closes those that are an io.Closer.
 func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }
-
-// VisitUserValues calls visitor for each user value whose key is a string.
-func (ctx *RequestCtx) VisitUserValues(visitor func([]byte, any)) {
-	ctx.Request.VisitUserValues(visitor)
-}
-
-// VisitUserValuesAll calls visitor for each user value.
-func (ctx *RequestCtx) VisitUserValuesAll(visitor func(any, any)) {
-	ctx.Request.VisitUserValuesAll(visitor)
-}

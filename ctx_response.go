@@ -121,6 +121,6 @@ func (ctx *RequestCtx) redirect(uri []byte, statusCode int) {
 	if !StatusCodeIsRedirect(statusCode) {
 		statusCode = StatusFound
 	}
-	ctx.Response.Header.SetBytesV(HeaderLocation, uri)
+	ctx.Response.Header.set(UnsafeBytes(HeaderLocation), uri)
 	ctx.SetStatusCode(statusCode)
 }

@@ -14,10 +14,15 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// How dialing is organised: dial.go has the dialer and its settings, dial_dns.go the
-// names and their cache, dial_happy.go the choice among many addresses (RFC 8305),
-// dial_trace.go who wants to know. client_tls.go puts TLS on top, proxy.go and those
-// that sort behind it go through others.
+// The files of dialing:
+//
+//   - dial.go: the dialer and its settings
+//   - dial_dns.go: looking up names, and the cache for them
+//   - dial_happy.go: choosing among several addresses (RFC 8305)
+//   - dial_trace.go: reporting what a dial does
+//   - dial_tls*.go: TLS on a connection that was dialed
+//   - dial_probe*.go: whether an idle connection is still usable
+//   - proxy*.go: dialing through a proxy
 
 // DefaultDialTimeout is how long a dial may take if neither a timeout nor a setting says otherwise.
 const DefaultDialTimeout = 3 * time.Second

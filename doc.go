@@ -1,3 +1,207 @@
+// This package has rooms. Each file is in one of them, and a file uses its own room and the rooms before it. Client and
+// server do not use each other. rooms_test.go reads this comment and checks every use.
+//
+// Room 1, base, holds what knows no message: names, numbers, dates, errors and small helpers.
+//
+//	address.go                   IPv4 addresses as text
+//	buffers.go                   buffers kept, structs not copied
+//	byte_range.go                one range of bytes
+//	certificate.go               a self-signed certificate for tests
+//	compress.go                  coding bytes with fixed levels
+//	dates.go                     HTTP dates
+//	decompress.go                decoding bytes within limits
+//	doc.go                       rooms and package documentation
+//	entity_tag.go                entity tags and their lists
+//	error_text.go                texts and phases in errors
+//	errors.go                    the exported errors
+//	escape.go                    escaping HTML
+//	header_names.go              names of headers
+//	limits.go                    limits, deadlines and their defaults
+//	logger.go                    where log messages go
+//	methods.go                   names of methods
+//	numbers.go                   numbers as text
+//	panics.go                    panics that reach the caller
+//	protocols.go                 sets of protocols, HTTP/2 settings
+//	race_off.go                  builds without race detector
+//	race_on.go                   builds with race detector
+//	status.go                    status codes and their messages
+//	unsafe.go                    strings that share memory
+//
+// Room 2, messages, holds requests and responses, their headers and bodies, URIs, arguments, cookies, forms and
+// compression.
+//
+//	accept_encoding.go           codings that a client accepts
+//	args.go                      arguments of queries and forms
+//	body.go                      bodies in memory
+//	body_decode.go               bodies, decompressed
+//	body_file.go                 bodies that are files
+//	body_read.go                 bodies from a bufio.Reader
+//	body_stream.go               bodies that are streams
+//	compress_response.go         choosing a coding for responses
+//	cookie.go                    a cookie with its attributes
+//	cookie_date.go               dates in Expires
+//	cookie_parse.go              parsing Set-Cookie
+//	cookie_request.go            parsing and writing Cookie
+//	header.go                    how headers are stored
+//	header_coding.go             headers about content coding
+//	header_cookies.go            Cookie and Set-Cookie headers
+//	header_framing.go            headers that control the connection
+//	header_iter.go               loops over headers
+//	header_params.go             normalized names, parameters of values
+//	header_read.go               heads from a bufio.Reader
+//	header_refused.go            logging names that setters refuse
+//	header_request.go            heads of requests
+//	header_response.go           heads of responses
+//	header_shown.go              names as loops show them
+//	header_trailers.go           headers after a chunked body
+//	header_write.go              heads as bytes
+//	message_pool.go              pools of requests and responses
+//	message_write.go             writing a whole message
+//	multipart.go                 forms of a request
+//	multipart_reader.go          parts as they arrive
+//	request.go                   a request
+//	request_read.go              requests from a bufio.Reader
+//	request_sent.go              heads of requests sent again
+//	request_write.go             requests as bytes
+//	response.go                  a response
+//	response_compress.go         writing compressed responses
+//	response_encodable.go        which responses may be compressed
+//	response_read.go             responses from a bufio.Reader
+//	response_write.go            responses as bytes
+//	stream_reader.go             writers turned into readers
+//	uri.go                       a URI and its parts
+//	uri_host.go                  hosts, valid and in ASCII
+//	uri_parse.go                 parsing a URI
+//	uservalues.go                values attached to a request
+//
+// Room 3, network, holds the public dialers, proxies, TLS for clients, and connections that have been read from
+// before.
+//
+//	dial.go                      the dialer and its settings
+//	dial_dns.go                  looking up names, with cache
+//	dial_happy.go                trying several addresses
+//	dial_probe.go                whether idle connections are good
+//	dial_probe_other.go          the same without sockets
+//	dial_probe_unix.go           looking at an idle socket
+//	dial_tls.go                  a client's TLS handshakes
+//	dial_tls_sessions.go         TLS sessions to resume
+//	dial_trace.go                what dialing reports
+//	hijacked_conn.go             connections with bytes read before
+//	proxy.go                     dialing through a proxy
+//	proxy_connect.go             HTTP proxies: CONNECT
+//	proxy_env.go                 which proxy a URL needs
+//	proxy_socks5.go              SOCKS 5 proxies
+//	proxy_tunnel.go              connections through a proxy
+//
+// Room 4, cookie jar, holds the cookies that servers have set, for clients.
+//
+//	cookiejar.go                 the jar and its methods
+//	cookiejar_match.go           which cookies match a request
+//	cookiejar_read.go            cookies a jar accepts
+//	cookiejar_store.go           how cookies are kept
+//
+// Room 5, client, holds the clients and how they make calls.
+//
+//	client.go                    a client for all hosts
+//	client_ask.go                small requests in one turn
+//	client_ask_other.go          the same without sockets
+//	client_ask_unix.go           the same on a socket
+//	client_body.go               response bodies as streams
+//	client_conn.go               a call on its connection
+//	client_dial.go               dialing for a client
+//	client_errors.go             what errors of calls say
+//	client_get.go                calls of one line
+//	client_host.go               a client for one host
+//	client_janitor.go            closing idle connections
+//	client_lb.go                 spreading calls over clients
+//	client_lb_choice.go          which client gets a call
+//	client_pipeline.go           a client that pipelines
+//	client_pipeline_call.go      a call that is pipelined
+//	client_pipeline_conn.go      a connection with pipelined calls
+//	client_pipeline_outage.go    dialing while servers are down
+//	client_pool.go               connections to one host
+//	client_pool_dial.go          dialing on another goroutine
+//	client_read.go               reading responses
+//	client_redirect.go           following redirects
+//	client_retry.go              attempts of a call
+//	client_settings.go           defaults of clients
+//	client_trace.go              what a call reports
+//	client_transport.go          replacing a single attempt
+//	client_upgrade.go            connections after an upgrade
+//	client_upload.go             bodies sent during the response
+//	client_wait.go               calls that wait in order
+//
+// Room 6, server, holds the server, the context of a request, and how connections are served.
+//
+//	ctx.go                       the context of a request
+//	ctx_context.go               cancellation, deadlines and values
+//	ctx_deadline.go              deadlines of this request
+//	ctx_hijack.go                asking to hijack connections
+//	ctx_request.go               reading the request
+//	ctx_response.go              setting the response
+//	ctx_stream.go                streams that a handler writes
+//	ctx_upgrade.go               switching to another protocol
+//	ctx_watch.go                 noticing that the client left
+//	server.go                    the server and its settings
+//	server_accept.go             accepting connections
+//	server_body.go               request bodies
+//	server_body_rest.go          draining unread request bodies
+//	server_check.go              refusing well-formed heads
+//	server_close.go              refusals, closing, lingering
+//	server_conn.go               serving a connection
+//	server_conns.go              the table of connections
+//	server_context.go            parents of request contexts
+//	server_engine.go             starting the event loops
+//	server_hijack.go             handing connections over
+//	server_input.go              waiting and reading
+//	server_keepalive.go          TCP keep-alive
+//	server_listen.go             listening on addresses
+//	server_listeners.go          listeners that are served
+//	server_log.go                what a server logs
+//	server_loop_closed_linux.go  closed connections of a loop
+//	server_loop_linux.go         serving on event loops
+//	server_loop_listen_linux.go  accepting on event loops
+//	server_loop_other.go         no event loops
+//	server_loop_tls_linux.go     TLS on event loops
+//	server_output.go             writing and its deadlines
+//	server_plain.go              the common response, written fast
+//	server_predict.go            whether a handler will block
+//	server_response.go           sending responses
+//	server_run.go                serving until a context ends
+//	server_settings.go           settings with defaults
+//	server_shutdown.go           shutting down
+//	server_stats.go              counters
+//	server_tls.go                TLS and its certificates
+//	server_tls_listener.go       listeners that add TLS
+//	server_turnaway.go           refusing connections beyond limits
+//	server_wait_other.go         waiting for input with buffers
+//	server_wait_unix.go          waiting for input without buffers
+//	timeout.go                   handlers with a time limit
+//
+// Room 7, handlers, holds handlers that the package brings along: files and compression.
+//
+//	compress_handler.go          a handler that compresses
+//	fs.go                        the file server and settings
+//	fs_coding.go                 compressed files
+//	fs_conditions.go             conditions of a request
+//	fs_content.go                serving any content
+//	fs_ctime_ctim.go             change times on most systems
+//	fs_ctime_ctimespec.go        change times on BSD
+//	fs_ctime_other.go            no change times
+//	fs_handler.go                from path to file
+//	fs_listing.go                lists of directories
+//	fs_path.go                   rewriting paths
+//	fs_ranges.go                 parts of a content
+//	fs_serve.go                  serving one file
+//	fs_tag.go                    a file's entity tag
+//	fs_types.go                  media types
+//	fs_windowsnames.go           names refused on Windows
+//
+// Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every room, and no
+// room uses it.
+//
+//	fasthttp_spellings.go        fasthttp's names
+
 // Package gallop is an HTTP server and client for Go. Both share one engine, which parses strictly, allocates little
 // and sets a limit on everything a peer can send.
 //

@@ -25,7 +25,7 @@ func isStable(modified time.Time) bool { return time.Since(modified) >= stableAf
 // response has now (RFC 9110 §13.2.2). It returns the status to respond with if a condition fails, 304 or 412,
 // and 0 otherwise.
 func (ctx *RequestCtx) FailedCondition() int {
-	v := ctx.Response.validator()
+	v := responseValidator(&ctx.Response)
 	return v.failedCondition(&ctx.Request.Header, ctx.IsGet() || ctx.IsHead())
 }
 
@@ -33,12 +33,12 @@ func (ctx *RequestCtx) FailedCondition() int {
 // a GET with one Range header. If it also has If-Range, that must be exactly the ETag or Last-Modified that the
 // response has now, and be strong (RFC 9110 §13.1.5, §14.2).
 func (ctx *RequestCtx) AllowsRange() bool {
-	v := ctx.Response.validator()
+	v := responseValidator(&ctx.Response)
 	return ctx.IsGet() && len(ctx.Request.Header.PeekAll(HeaderRange)) == 1 && v.allowsRange(&ctx.Request.Header)
 }
 
-// validator returns what the header says.
-func (resp *Response) validator() validator {
+// responseValidator returns the validator in the head of resp.
+func responseValidator(resp *Response) validator {
 	v := validator{tag: resp.Header.Peek(HeaderETag)}
 	if modified, err := ParseHTTPDate(resp.Header.Peek(HeaderLastModified)); err == nil {
 		v.modified = modified
@@ -122,37 +122,6 @@ func (v *validator) matches(tag []byte, strong bool) bool {
 		return len(tag) > 0 && tag[0] == '"' && bytes.Equal(tag, v.tag)
 	}
 	return v.tag != nil && bytes.Equal(opaqueTag(tag), opaqueTag(v.tag))
-}
-
-func opaqueTag(tag []byte) []byte { return bytes.TrimPrefix(tag, []byte("W/")) }
-
-// cutEntityTag cuts an entity tag (RFC 9110 §8.8.3) off the start of b. It is nil if
-// there is none.
-func cutEntityTag(b []byte) (tag, rest []byte) {
-	n := len(b) - len(opaqueTag(b))
-	if n == len(b) || b[n] != '"' {
-		return nil, b
-	}
-	for i := n + 1; i < len(b); i++ {
-		switch c := b[i]; {
-		case c == '"':
-			return b[:i+1], b[i+1:]
-		case c <= ' ', c == 0x7f:
-			return nil, b
-		}
-	}
-	return nil, b
-}
-
-// hasEntityTag reports whether a list of entity tags has one that is spelled like this.
-func hasEntityTag(list []byte, spelled string) bool {
-	for {
-		tag, rest := cutEntityTag(bytes.TrimLeft(list, " \t,"))
-		if tag == nil || string(tag) == spelled {
-			return tag != nil
-		}
-		list = rest
-	}
 }
 
 // allowsRange reports whether If-Range lets a Range field count: there is none, or what it

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
 )
@@ -41,23 +40,6 @@ func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.Re
 	}
 	c := representation{name: name, reader: content, size: size, modified: modtime, ranges: true}
 	c.send(ctx)
-}
-
-// dropBodyAndCoding makes room for another body. The coding of the old one would not be that of the
-// new; without a body it is what the handler knows of the one to come.
-func (resp *Response) dropBodyAndCoding() {
-	if resp.IsBodyStream() || len(resp.Body()) > 0 {
-		resp.ResetBody()
-		resp.Header.dropCoding()
-	}
-}
-
-// dropCoding deletes Content-Encoding, unless it is "identity": with that a handler switches compression off for
-// the new body, too.
-func (h *header) dropCoding() {
-	if !ascii.EqualFold(h.head.Fields.PeekID(field.ContentEncoding), "identity") {
-		h.Del(HeaderContentEncoding)
-	}
 }
 
 // representation is what is to be sent, and what is known of it.
@@ -119,11 +101,11 @@ func (r *representation) describe(h *ResponseHeader) (v validator) {
 		if r.weak {
 			v.tag = append([]byte("W/"), v.tag...)
 		}
-		h.SetBytesV(HeaderETag, v.tag)
+		h.set(UnsafeBytes(HeaderETag), v.tag)
 	case len(v.tag) > 0 && v.tag[0] == '"' && r.coding != coding.Identity:
 		// The handler's is that of the resource. Strong ones differ by coding: RFC 9110 §8.8.3.3.
 		v.tag = append([]byte("W/"), v.tag...)
-		h.SetBytesV(HeaderETag, v.tag)
+		h.set(UnsafeBytes(HeaderETag), v.tag)
 	}
 	v.coarse = r.negotiated || r.weak
 	if hasTime(r.modified) {
@@ -194,15 +176,6 @@ func (r *representation) sendAll(ctx *RequestCtx) {
 	ctx.SetBodyStream(body, streamSize(r.size))
 }
 
-// streamSize returns n as the size of a stream. It returns -1, for an unknown size, if n does not fit into an
-// int of 32 bits.
-func streamSize(n int64) int {
-	if int64(int(n)) != n {
-		return -1
-	}
-	return int(n)
-}
-
 // sendEncoded sends the representation in its coding, made in memory, or as it is if it
 // does not get smaller by that.
 func (r *representation) sendEncoded(ctx *RequestCtx) {
@@ -244,7 +217,7 @@ func (r *representation) sendRanges(ctx *RequestCtx) bool {
 		ctx.SetBodyStream(&ownedReader{parts.Reader, content}, streamSize(parts.size))
 		return true
 	}
-	h.SetBytesV(HeaderContentRange, appendContentRange(nil, spans[0], r.size))
+	h.set(UnsafeBytes(HeaderContentRange), appendContentRange(nil, spans[0], r.size))
 	body, err := section(content, spans[0])
 	if err != nil {
 		r.fail(ctx, err)
@@ -262,24 +235,6 @@ func section(content io.ReadSeeker, span byteSpan) (io.Reader, error) {
 	}
 	return &ownedReader{&seekSection{content: content, start: span.start, left: span.length}, content}, nil
 }
-
-// fileSection is the next left bytes of a file. A connection that can sends them by
-// sendfile.
-type fileSection struct {
-	file *os.File
-	left int64
-}
-
-func (s *fileSection) Read(p []byte) (int, error) {
-	if s.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := s.file.Read(p[:min(int64(len(p)), s.left)])
-	s.left -= int64(n)
-	return n, err
-}
-
-func (s *fileSection) Close() error { return s.file.Close() }
 
 // ownedReader closes what it reads from.
 type ownedReader struct {

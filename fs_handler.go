@@ -145,7 +145,7 @@ func redirectToSlash(ctx *RequestCtx) {
 	if query := u.QueryString(); len(query) > 0 {
 		to = target.AppendSafeQuery(append(to, '?'), query)
 	}
-	ctx.Response.Header.SetBytesV(HeaderLocation, to)
+	ctx.Response.Header.set(UnsafeBytes(HeaderLocation), to)
 	answerPlain(ctx, StatusMovedPermanently)
 }
 

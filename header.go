@@ -15,12 +15,13 @@ import (
 //
 //   - header_request.go and header_response.go: methods of only one of the two
 //   - header_framing.go: headers that control the connection and the body
+//   - header_coding.go: headers that allow, describe or rule out a content coding
 //   - header_trailers.go: headers after a chunked body
 //   - header_cookies.go: Cookie and Set-Cookie
 //   - header_refused.go: log lines for names that setters refuse
 //   - header_iter.go and header_shown.go: loops, and the names that they show
 //   - header_read.go and header_write.go: parsing and writing
-//   - header_compat.go: methods that take bytes
+//   - fasthttp_spellings.go: methods that take bytes
 
 // header is the part that RequestHeader and ResponseHeader share: the header lines in order, spelled as they
 // were given, and their meaning for the connection.
@@ -442,3 +443,6 @@ func (h *header) setProtocol(protocol []byte) bool {
 	h.flags |= protocolSet
 	return true
 }
+
+// detach copies the text of the header, which was a view of the buffer of a connection.
+func (h *header) detach() { field.Store(&h.head.Fields, "") }

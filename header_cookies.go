@@ -168,7 +168,7 @@ func (h *ResponseHeader) DelClientCookieBytes(key []byte) {
 	h.DelCookieBytes(key)
 	c := AcquireCookie()
 	defer ReleaseCookie(c)
-	c.SetKeyBytes(key)
+	c.setKey(key)
 	c.SetExpire(expiredLongAgo)
 	h.SetCookie(c)
 }

@@ -2,6 +2,7 @@ package gallop
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
@@ -156,4 +157,18 @@ func (h *header) eachTrailerName(yield func([]byte) bool) {
 // spelled the same as by All. Do not change the header in the loop.
 func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.trailers, yield) }
+}
+
+// lateTrailers is where the trailers of a body that is still being read go. The stream that reads the body contains it,
+// and holds mu while it reads.
+type lateTrailers struct {
+	mu       sync.Mutex
+	trailers *field.List // nil once the message does not want them
+}
+
+// drop makes sure that no trailers are stored any more.
+func (l *lateTrailers) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trailers = nil
 }

@@ -53,12 +53,3 @@ func ReleaseResponse(resp *Response) {
 	resp.retire(&resp.Header.header)
 	responses.Put(resp)
 }
-
-// retire frees the buffer of an empty body. Race builds poison it, and also what the header has kept.
-func (b *body) retire(h *header) {
-	bufpool.Put(b.buf)
-	b.buf = nil
-	if bufpool.Poisons {
-		h.poison()
-	}
-}

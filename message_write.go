@@ -10,21 +10,6 @@ import (
 // message is implemented by Request and Response, for writing.
 type message interface{ Write(w *bufio.Writer) error }
 
-// sizeRewritten is a value of body.size. The size is unknown, and the length in the header does not apply
-// either.
-const sizeRewritten = -2
-
-// streamLength returns the length to announce for a stream: a number of bytes, or lengthChunked.
-func (b *body) streamLength(h *header) int64 {
-	if n := h.sentLength(); n >= 0 && b.size != sizeRewritten {
-		return n
-	}
-	if b.size >= 0 {
-		return int64(b.size)
-	}
-	return lengthChunked
-}
-
 // countingWriter counts the bytes that are written to w.
 type countingWriter struct {
 	w io.Writer
@@ -59,3 +44,6 @@ func messageText(m message) string {
 	}
 	return text.String()
 }
+
+// smallBody is the size in bytes up to which a body is copied behind its head. A larger one is written from where it is.
+const smallBody = 16 << 10

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gallop-http/gallop/internal/ascii"
+	"github.com/gallop-http/gallop/internal/coding"
+	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
 	"github.com/gallop-http/gallop/internal/target"
 )
@@ -152,6 +154,14 @@ func (req *Request) parseURI() error {
 	return req.uriErr
 }
 
+// settleURI parses the URI and converts its host to ASCII.
+func (req *Request) settleURI() error {
+	if err := req.parseURI(); err != nil {
+		return err
+	}
+	return req.uri.toASCII()
+}
+
 // readURI sets uri to the URI in the header.
 func (req *Request) readURI(uri *URI) error {
 	host, uriBytes := req.Header.Host(), req.Header.RequestURI()
@@ -169,7 +179,7 @@ func (req *Request) readURI(uri *URI) error {
 		return err
 	}
 	if req.isTLS {
-		uri.SetSchemeBytes(schemeHTTPS)
+		uri.setScheme(schemeHTTPS)
 	}
 	return nil
 }
@@ -255,7 +265,7 @@ func (req *Request) updateHeader() error {
 	case len(has) == 0 && len(host) == 0:
 		return errNoHost
 	case len(has) == 0, !req.UseHostHeader && len(host) > 0 && !bytes.Equal(has, host) && !ascii.EqualFold(has, host):
-		req.Header.SetHostBytes(host)
+		req.Header.setKnown(field.Host, host)
 	}
 	req.updateTarget()
 	if len(req.uri.Username())+len(req.uri.Password()) > 0 {
@@ -281,7 +291,7 @@ func (req *Request) setBasicAuth() {
 	pair := append(target.AppendUnescape(pairRoom[:0], req.uri.Username()), ':')
 	pair = target.AppendUnescape(pair, req.uri.Password())
 	value := base64.StdEncoding.AppendEncode(append(valueRoom[:0], "Basic "...), pair)
-	req.Header.SetBytesV(HeaderAuthorization, value)
+	req.Header.set(UnsafeBytes(HeaderAuthorization), value)
 }
 
 const mediaTypeForm = "application/x-www-form-urlencoded"
@@ -362,5 +372,13 @@ func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.inde
 // ResetUserValues removes all values and closes those that are an io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
-// VisitUserValuesAll calls visitor for each value, in the order in which the keys were first set.
-func (req *Request) VisitUserValuesAll(visitor func(key, value any)) { req.values.visit(visitor) }
+// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
+// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
+func (req *Request) BodyUncompressed() ([]byte, error) {
+	return req.uncompressed(&req.Header.header, coding.Limits{})
+}
+
+// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
+func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
+	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
+}

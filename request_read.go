@@ -74,14 +74,6 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (e
 	return req.readBody(&from, maxBodySize)
 }
 
-// readBody reads from to its end and makes the result the body.
-func (b *body) readBody(from *bufferedBody, limit int) (err error) {
-	b.ResetBody()
-	b.buf, err = from.appendAll(b.buf, limit)
-	b.fail(err)
-	return err
-}
-
 // preParses reports whether the body is a form that is parsed while it is read.
 func (req *Request) preParses(asked []bool) bool {
 	return (len(asked) == 0 || asked[0]) && req.Header.head.Body == http1.Fixed && req.Header.head.Length > 0 &&

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
@@ -115,6 +116,36 @@ func (resp *Response) SendFile(path string) error {
 	return nil
 }
 
+// dropBodyAndCoding removes the body and its Content-Encoding before another body is set. Without a body it keeps the
+// header, because the handler has set that for the body to come.
+func (resp *Response) dropBodyAndCoding() {
+	if resp.IsBodyStream() || len(resp.Body()) > 0 {
+		resp.ResetBody()
+		resp.Header.dropCoding()
+	}
+}
+
+// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes
+// that belong to the body, or -1 for all. The body is empty afterwards. It returns nil if the body is not a stream.
+//
+// Trailers that arrive later are dropped, because the response may be in use for another message by then.
+func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
+	r = resp.BodyStream()
+	if r == nil {
+		return nil, -1
+	}
+	if resp.late != nil {
+		resp.late.drop()
+	}
+	if s, ok := r.(*bufferedBody); ok {
+		s.trailers = nil
+	}
+	size = max(resp.size, -1)
+	resp.stream, resp.source, resp.writer, resp.late = nil, nil, nil, nil
+	resp.ResetBody()
+	return r, size
+}
+
 // ParseNetConn stores the addresses of conn, which RemoteAddr and LocalAddr then return.
 func (resp *Response) ParseNetConn(conn net.Conn) {
 	resp.remote, resp.local = conn.RemoteAddr(), conn.LocalAddr()
@@ -135,4 +166,26 @@ func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tl
 func (resp *Response) mayHaveBody() bool {
 	status := resp.StatusCode()
 	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
+}
+
+// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
+// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
+//
+// A response that cannot have a body, such as one to HEAD or with status 304, has an empty one, regardless of
+// Content-Encoding.
+func (resp *Response) BodyUncompressed() ([]byte, error) {
+	return resp.uncompressedAnswer(coding.Limits{})
+}
+
+// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
+func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
+	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
+}
+
+// uncompressedAnswer returns the decoded body. It is empty if the response cannot have one.
+func (resp *Response) uncompressedAnswer(limits coding.Limits) ([]byte, error) {
+	if !resp.mayHaveBody() && len(resp.Body()) == 0 {
+		return nil, resp.err
+	}
+	return resp.uncompressed(&resp.Header.header, limits)
 }

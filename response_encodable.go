@@ -24,6 +24,15 @@ func (resp *Response) isBigEnough() bool {
 	return len(resp.Body()) >= minEncodedSize
 }
 
+// isBigEnoughForHead does the same as isBigEnough, but also accepts a handler that has set only the length and
+// no body.
+func (resp *Response) isBigEnoughForHead() bool {
+	if n := resp.Header.sentLength(); n >= 0 && !resp.IsBodyStream() && len(resp.Body()) == 0 {
+		return n >= minEncodedSize
+	}
+	return resp.isBigEnough()
+}
+
 // allowsCoding reports whether the head allows compression. The body must be whole, have no coding yet, and be
 // of a type that compresses well. The handler must not have set no-transform (RFC 9111 §5.2.2.6) or a digest of
 // the uncompressed bytes (RFC 9530 §2 and §3), which would be wrong then.
@@ -36,36 +45,11 @@ func (resp *Response) allowsCoding() bool {
 	return !resp.Header.hasDigest() && !resp.Header.forbidsTransform()
 }
 
-// hasDigest reports whether the head contains a digest of the body or announces one as a trailer.
-func (h *header) hasDigest() bool {
-	for _, digest := range digestFields {
-		if field.Find(&h.head.Fields, field.Unknown, digest) >= 0 || h.announces(UnsafeBytes(digest)) {
-			return true
-		}
-	}
-	return false
-}
-
-func (h *header) forbidsTransform() bool {
-	return anyLineHasToken(&h.head.Fields, field.CacheControl, "no-transform")
-}
-
 // isPartOfEncodable reports whether the response is a part of a content that could be compressed as a whole.
 func (resp *Response) isPartOfEncodable() bool {
 	contentType := resp.Header.ContentType()
 	return !resp.Header.head.Fields.Has(field.ContentEncoding) && !resp.Header.hasDigest() && !resp.Header.forbidsTransform() &&
 		(isCompressible(contentType) || ascii.HasPrefixFold(contentType, "multipart/byteranges"))
-}
-
-var digestFields = [...]string{"Content-Digest", "Repr-Digest", "Digest", "Content-MD5"}
-
-func anyLineHasToken(fields *field.List, id field.ID, token string) bool {
-	for i := fields.FindID(id); i >= 0; i = field.Next(fields, i, id, "") {
-		if ascii.HasToken(fields.Value(i), token) {
-			return true
-		}
-	}
-	return false
 }
 
 // isCompressible reports whether bodies of a media type usually compress well.
@@ -127,5 +111,21 @@ func (resp *Response) noteEncoded(c coding.Coding) {
 	resp.Header.Del(HeaderAcceptRanges)
 	if tag := resp.Header.head.Fields.PeekID(field.ETag); len(tag) > 0 && tag[0] == '"' {
 		resp.Header.Set(HeaderETag, "W/"+string(tag))
+	}
+}
+
+// weakenFor makes the tag of a 304 weak if the client has sent the weak tag of a compressed response. The
+// strong tag would belong to another representation (RFC 9110 §15.4.5, RFC 9111 §4.3.4).
+func (resp *Response) weakenFor(h *RequestHeader) {
+	tag := resp.Header.Peek(HeaderETag)
+	if len(tag) == 0 || tag[0] != '"' {
+		return
+	}
+	weak := "W/" + string(tag)
+	for _, line := range h.PeekAll(HeaderIfNoneMatch) {
+		if hasEntityTag(line, weak) {
+			resp.Header.Set(HeaderETag, weak)
+			return
+		}
 	}
 }

@@ -58,12 +58,6 @@ type RequestConfig struct {
 	MaxRequestBodySize int
 }
 
-// Logger is the destination of a Server's error messages. *log.Logger implements it.
-type Logger interface {
-	// Printf formats and writes a message the same way as log.Printf.
-	Printf(format string, args ...any)
-}
-
 // Server serves HTTP/1.1 and HTTP/1.0. The zero value with a Handler is a server with safe limits: zero always
 // means the default. A negative value turns a limit off, unless the comment on the field says otherwise.
 //

@@ -423,6 +423,12 @@ func (h *bodyHandle) readAll(dst []byte) ([]byte, error) {
 	return dst, err
 }
 
+// show implements bodySource.
+func (h *bodyHandle) show() { h.shown.Store(true) }
+
+// limit implements bodySource.
+func (h *bodyHandle) limit() int64 { return h.whole }
+
 // sever cuts the handle off. A Read that waits for the client is interrupted. It returns what was not handed out.
 func (h *bodyHandle) sever(c *serverConn) (rest []byte) {
 	h.cut.Store(true)

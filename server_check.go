@@ -62,28 +62,6 @@ func (c *serverConn) checkRequest() error {
 	return nil
 }
 
-// knownHost is the last valid Host on a connection, if it is not longer.
-type knownHost struct {
-	host [48]byte
-	n    uint8
-}
-
-// isValid is target.ValidHost, which says again what it said last.
-func (k *knownHost) isValid(host []byte) bool {
-	return k.n > 0 && string(host) == string(k.host[:k.n]) || k.learn(host)
-}
-
-// learn is isValid of another host, which is the known one then if it is valid.
-func (k *knownHost) learn(host []byte) bool {
-	if !target.ValidHost(host) {
-		return false
-	}
-	if k.n = 0; len(host) <= len(k.host) {
-		k.n = uint8(copy(k.host[:], host))
-	}
-	return true
-}
-
 // decideExpectation settles who says 100 (Continue) to a request with these expectations, and when.
 func (c *serverConn) decideExpectation(expects http1.Flags) error {
 	if c.old {

@@ -59,36 +59,6 @@ func (c *serverConn) startHijack(h *hijack) {
 	}()
 }
 
-// hijackedConn is a connection with bytes that were read before it was hijacked.
-type hijackedConn struct {
-	net.Conn
-	rest []byte
-}
-
-func (c *hijackedConn) Read(p []byte) (int, error) {
-	if len(c.rest) > 0 {
-		n := copy(p, c.rest)
-		c.rest = c.rest[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
-}
-
-// Buffered returns how many bytes there are that were read before.
-func (c *hijackedConn) Buffered() int { return len(c.rest) }
-
-// NetConn returns the underlying connection, like tls.Conn.NetConn. Reads from the underlying
-// connection may miss bytes that the server read before the hijack.
-func (c *hijackedConn) NetConn() net.Conn { return c.Conn }
-
-// CloseWrite closes the connection for writing, if it can.
-func (c *hijackedConn) CloseWrite() error {
-	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return w.CloseWrite()
-	}
-	return net.ErrClosed
-}
-
 // HijackConn hands the connection to the handler at once, while Hijack does so after the handler has returned.
 // It sends the head of the response first, unless HijackSetNoResponse was called. Reads from the connection
 // first return what the client has sent after the head of the request and the handler has not read. That may be

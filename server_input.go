@@ -3,7 +3,6 @@ package gallop
 import (
 	"io"
 	"math"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -211,33 +210,4 @@ func (in *input) armByHand() {
 	for at := in.byHand.Load(); at != nil && !in.deadline.Equal(*at); at = in.byHand.Load() {
 		in.armExactly(*at)
 	}
-}
-
-// after is t plus d, or never (the zero time) if d is 0.
-func after(t time.Time, d time.Duration) time.Time {
-	if d == 0 {
-		return time.Time{}
-	}
-	return t.Add(d)
-}
-
-// earlier is the earlier of two times, where the zero time is never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// shorter is the shorter of two durations, where 0 is endless.
-func shorter(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
-}
-
-func isTimeout(err error) bool {
-	t, ok := err.(net.Error)
-	return ok && t.Timeout()
 }

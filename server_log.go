@@ -3,14 +3,11 @@ package gallop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 )
@@ -23,26 +20,6 @@ func (s *Server) logger() Logger {
 		return s.Logger
 	}
 	return defaultLogger
-}
-
-var defaultLogger Logger = log.New(os.Stderr, "gallop: ", log.LstdFlags)
-
-// LogTo returns a Logger that writes to l. Each message becomes a record with the level slog.LevelError, the
-// text of the message and no attributes. If l is nil, messages go to slog.Default(). To get attributes, set
-// Server.ErrorLog instead.
-func LogTo(l *slog.Logger) Logger { return slogPrinter{l} }
-
-type slogPrinter struct{ to *slog.Logger }
-
-// Printf implements Logger.
-func (p slogPrinter) Printf(format string, args ...any) {
-	to := p.to
-	if to == nil {
-		to = slog.Default()
-	}
-	if to.Enabled(context.Background(), slog.LevelError) {
-		to.Error(strings.TrimSuffix(fmt.Sprintf(format, args...), "\n"))
-	}
 }
 
 // logEvent is what a message says to an ErrorLog.

@@ -38,9 +38,6 @@ const progressSteps = 30
 // time without progress, and each piece a progress. It is the size of a record.
 const tlsPiece = 16 << 10
 
-// smallBody is how much is copied behind a head rather than written from where it is.
-const smallBody = 16 << 10
-
 // room returns the buffer with space for at least n more bytes.
 func (o *output) room(n int) []byte {
 	if cap(o.buf)-len(o.buf) >= n {

@@ -3,7 +3,6 @@ package gallop
 import (
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/gallop-http/gallop/internal/bufpool"
@@ -338,14 +337,3 @@ func (s *streamSink) copyFrom(r io.Reader) (err error) {
 }
 
 const streamBuffer = 32 << 10
-
-// fileOf returns the file that r reads, from where that stands, nil if r is something else.
-func fileOf(r io.Reader) *os.File {
-	switch r := r.(type) {
-	case *os.File:
-		return r
-	case *fileSection:
-		return r.file
-	}
-	return nil
-}

@@ -70,25 +70,3 @@ func (c *settings) resolve(s *Server) {
 
 // serverChunkLimits bound chunk lines, extensions and trailers of a request.
 var serverChunkLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: defaultMaxFields}
-
-// orDefault is v if it is positive, else the default.
-func orDefault[T int | time.Duration](v, d T) T {
-	if v > 0 {
-		return v
-	}
-	return d
-}
-
-// orNone is the default if v is zero, and 0 if it is negative.
-func orNone[T int | time.Duration](v, d T) T {
-	if v == 0 {
-		return d
-	}
-	return max(v, 0)
-}
-
-// slack is how late a timer may fire, so that it need not be set anew for every
-// request: a sixteenth of the timeout, a second at the most.
-func slack(timeout time.Duration) time.Duration {
-	return min(timeout/16, time.Second)
-}

@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// clientTLS does the TLS handshakes of one client. The zero value is ready; it
-// may be used concurrently. See tlsSessions.
+// clientTLS does the TLS handshakes of one client, which resume sessions of earlier ones. The zero value is ready for
+// use. Its methods may be called concurrently.
 type clientTLS struct{ sessions tlsSessions }
 
-// handshake makes a TLS connection to addr of nc, within timeout if that is positive,
-// and as long as ctx allows. The certificate has to be valid for the host of addr, or for
-// cfg.ServerName if that is set; cfg may be nil, and is not changed. nc is closed if there
-// is an error.
+// handshake returns a TLS connection over nc to addr. It takes at most timeout if that is positive, and ends when ctx
+// does. The certificate must be valid for cfg.ServerName, or for the host of addr if that is empty. cfg may be nil and
+// is not changed. If there is an error, nc is closed.
 func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (net.Conn, error) {
 	done := false
 	defer func() {
@@ -38,6 +37,7 @@ func (c *clientTLS) handshake(ctx context.Context, nc net.Conn, addr string, cfg
 	return tc, nil
 }
 
+// shake does the handshake itself. It leaves nc open.
 func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tls.Config, timeout time.Duration) (*tls.Conn, error) {
 	cfg, err := c.config(cfg, addr)
 	if err != nil {
@@ -60,13 +60,14 @@ func (c *clientTLS) shake(ctx context.Context, nc net.Conn, addr string, cfg *tl
 	return tc, err
 }
 
-// tlsCarrier is the connection below one of TLS. It notes what that does not tell: that it
-// ended without the goodbye of TLS, a close_notify.
+// tlsCarrier is the connection below a TLS connection. It notes that a read found the end of the input. TLS reads that
+// far only if the peer has not sent close_notify.
 type tlsCarrier struct {
 	net.Conn
-	ended bool // a read has found nothing but the end
+	ended bool // a read found the end of the input
 }
 
+// Read implements io.Reader.
 func (c *tlsCarrier) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n == 0 && err == io.EOF {
@@ -75,11 +76,11 @@ func (c *tlsCarrier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NetConn returns the connection.
+// NetConn returns the underlying connection.
 func (c *tlsCarrier) NetConn() net.Conn { return c.Conn }
 
-// wasCutOff reports whether nc, which has ended, is one of TLS whose peer has not said that it
-// would: anybody on the way may have ended it (RFC 9112 §9.8).
+// wasCutOff reports whether nc, whose input has ended, is a TLS connection without close_notify from the peer. Anyone on
+// the path may have ended such a connection (RFC 9112 §9.8).
 func wasCutOff(nc net.Conn) bool {
 	if t, ok := nc.(*tunnelConn); ok {
 		nc = t.Conn
@@ -92,8 +93,8 @@ func wasCutOff(nc net.Conn) bool {
 	return ok && carrier.ended
 }
 
-// config is cfg for connections to addr. It never turns off a check: an address that
-// does not say whom to expect is an error.
+// config returns the configuration for connections to addr, a changed copy of cfg. It never turns off a check. If
+// neither cfg nor addr has a name for the certificate, it returns an error.
 func (c *clientTLS) config(cfg *tls.Config, addr string) (*tls.Config, error) {
 	sessions := c.sessions.of(cfg)
 	if cfg = cfg.Clone(); cfg == nil {
@@ -116,8 +117,8 @@ func (c *clientTLS) config(cfg *tls.Config, addr string) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// spokenProtos is what ALPN offers: what was asked for but HTTP/2, which a client of
-// HTTP/1 must not agree to by mistake (RFC 7301 §3.2), and else HTTP/1.1.
+// spokenProtos returns the protocols to offer by ALPN: those in asked except HTTP/2, or HTTP/1.1 if none is left. An
+// HTTP/1 client must not agree to HTTP/2 by mistake (RFC 7301 §3.2).
 func spokenProtos(asked []string) []string {
 	spoken := slices.DeleteFunc(slices.Clone(asked), func(proto string) bool { return proto == "h2" })
 	if len(spoken) == 0 {
@@ -126,8 +127,8 @@ func spokenProtos(asked []string) []string {
 	return spoken
 }
 
-// tlsServerName is the name that the certificate of addr has to be for: its host,
-// without the zone of an IPv6 address and without the dot at the end of a name.
+// tlsServerName returns the name that the certificate of addr must be valid for: its host, without the zone of an IPv6
+// address and without a trailing dot.
 func tlsServerName(addr string) (string, error) {
 	host, _, err := splitDialAddr(addr)
 	if _, isPath := unixPath(addr); err != nil || isPath {

@@ -30,6 +30,7 @@ type probe struct {
 	asked    StaleConn
 }
 
+// init prepares the probe for nc.
 func (p *probe) init(nc net.Conn) {
 	p.secured, _ = nc.(*tls.Conn)
 	if t, ok := nc.(*tunnelConn); ok {
@@ -48,23 +49,7 @@ func (p *probe) init(nc net.Conn) {
 	}
 }
 
-// heard reports whether something has come, as far as that can be told without reading.
+// heard reports whether input has arrived, as far as that is known without reading.
 func (p *probe) heard() bool {
 	return p.isSocket && !p.socket.isQuiet() || p.asked != nil && p.asked.Stale()
-}
-
-// stale reports whether the connection, which is idle, must not be used. It does not wait.
-func (cc *ClientConn) stale() bool {
-	p := &cc.probe
-	return p.heard() || p.secured != nil && cc.hasSecret()
-}
-
-// hasSecret reports whether TLS has read more than it has handed out. It is asked by a
-// read that may not wait.
-func (cc *ClientConn) hasSecret() bool {
-	cc.readBy = longAgo
-	cc.nc.SetReadDeadline(longAgo)
-	var one [1]byte
-	n, err := cc.nc.Read(one[:])
-	return n > 0 || !timedOut(err)
 }

@@ -1,0 +1,68 @@
+package gallop
+
+import (
+	"errors"
+	"net"
+	"time"
+)
+
+// A limit is a number, a duration or a time. In a setting, zero means the default and a negative value turns the limit
+// off. Once the settings are resolved, zero means unlimited: a duration of 0 has no end, and the zero time never comes.
+
+// orDefault returns v if it is positive, and d otherwise.
+func orDefault[T int | time.Duration](v, d T) T {
+	if v > 0 {
+		return v
+	}
+	return d
+}
+
+// orNone returns d if v is zero, 0 if v is negative, and v otherwise.
+func orNone[T int | time.Duration](v, d T) T {
+	if v == 0 {
+		return d
+	}
+	return max(v, 0)
+}
+
+// after returns t plus d. If d is 0, it returns the zero time, which means never.
+func after(t time.Time, d time.Duration) time.Time {
+	if d == 0 {
+		return time.Time{}
+	}
+	return t.Add(d)
+}
+
+// earlier returns the earlier of two times. The zero time means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// shorter returns the shorter of two durations. 0 means unlimited.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// slack returns how late a timer may fire: a sixteenth of the timeout, at most a second. Because of it, a timer need not
+// be set again for every request.
+func slack(timeout time.Duration) time.Duration {
+	return min(timeout/16, time.Second)
+}
+
+// isTimeout reports whether err itself is a net.Error that is a timeout. See timedOut for wrapped errors.
+func isTimeout(err error) bool {
+	t, ok := err.(net.Error)
+	return ok && t.Timeout()
+}
+
+// timedOut reports whether err, or an error that it wraps, is a timeout.
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
