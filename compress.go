@@ -20,7 +20,7 @@ const (
 	CompressBrotliNoCompression      = 0
 	CompressBrotliBestSpeed          = 0
 	CompressBrotliBestCompression    = 11
-	CompressBrotliDefaultCompression = 4 // costs about what gzip's 6 does
+	CompressBrotliDefaultCompression = 4 // costs about as much as gzip level 6
 )
 
 // Levels of zstd. A level outside the range 1 to 4 means CompressZstdDefault.

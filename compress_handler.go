@@ -22,10 +22,10 @@ func CompressHandler(h RequestHandler) RequestHandler {
 //   - It has a header with a digest of its body, or Cache-Control: no-transform.
 //
 // Every response that could be compressed gets Vary: Accept-Encoding, even if it is sent uncompressed. The header is
-// also added to partial content (206) of such a response and to every 304. Compression makes a strong ETag weak, and
-// removes Content-Length and Accept-Ranges. A 304 gets the weak ETag if the request's If-None-Match contains it. A
-// stream is compressed while it is sent, and flushed data reaches the client at once. The response to HEAD gets the
-// same headers, except for the length.
+// also added to a 206 for such a response, and to every 304. Compression makes a strong ETag weak, and removes
+// Content-Length and Accept-Ranges. A 304 gets the weak ETag if the request's If-None-Match contains it. A stream is
+// compressed while it is sent, and flushed data reaches the client at once. The response to HEAD gets the same
+// headers, except for the length.
 //
 // Do not compress a response that contains both a secret and text from the request. An attacker who sees the length
 // of responses could guess the secret bit by bit (BREACH). Set Cache-Control to "no-transform" in such a response.

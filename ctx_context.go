@@ -62,7 +62,7 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 //
 //   - context.Canceled: the client went away. Done describes when the server notices.
 //   - context.DeadlineExceeded: the request timed out.
-//   - another error: the context from Server.BaseContext or Server.ConnContext ended with this error.
+//   - any other error: the context from Server.BaseContext or Server.ConnContext ended with this error.
 //
 // A server shutdown does not call f. If the request has already ended for one of these reasons, f is called at once.
 // f must not use ctx.

@@ -21,8 +21,8 @@ func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) 
 // nil. It is meant for programs that serve requests themselves.
 func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
-// HijackErr returns the reason why Hijack would not work, or nil if it would. The error wraps errors.ErrUnsupported
-// if the protocol has no connection to hand over, as with HTTP/2, or if the request is not served by a Server. Other
+// HijackErr returns an error if Hijack would not work, and nil if it would. The error wraps errors.ErrUnsupported if
+// the protocol has no connection to hand over, as with HTTP/2, or if the request is not served by a Server. Other
 // errors mean that the handler has already taken the connection or that the request has timed out.
 func (ctx *RequestCtx) HijackErr() error {
 	if ctx.mayHijack {

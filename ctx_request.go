@@ -105,8 +105,8 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 	return ctx.multipartValue(key)
 }
 
-// NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http: a form in the body of POST,
-// PUT or PATCH comes before the query.
+// NetHttpFormValueFunc is a FormValueFunc that searches in net/http's order: a form in the body of POST, PUT or PATCH
+// comes before the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {

@@ -14,8 +14,8 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 	ctx.Response.Header.SetContentType(contentType)
 }
 
-// SetConnectionClose closes the connection after the response. Over HTTP/2 the server sends GOAWAY, so the
-// client opens no further streams, and the connection is closed when its streams have ended.
+// SetConnectionClose closes the connection after the response. Over HTTP/2, the server sends GOAWAY so that the
+// client opens no more streams. The connection is closed when its open streams have ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the response body to a copy of body.
@@ -62,7 +62,7 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error replaces the whole response with msg as plain text and this status.
+// Error replaces the whole response with the plain text msg and the status statusCode.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(statusCode)
@@ -85,8 +85,8 @@ func (ctx *RequestCtx) NotModified() {
 	ctx.SetStatusCode(StatusNotModified)
 }
 
-// Redirect turns the response into a redirect to uri, which is resolved against the URI of the request. The status
-// becomes 302 (Found) unless statusCode is 301, 302, 303, 307 or 308.
+// Redirect turns the response into a redirect to uri, which is resolved against the request's URI. The status becomes
+// 302 (Found) unless statusCode is 301, 302, 303, 307 or 308.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	u := AcquireURI()
 	defer ReleaseURI(u)

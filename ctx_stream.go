@@ -12,8 +12,8 @@ import (
 )
 
 // StreamResponse starts the response and returns a stream to which the handler writes the body while it runs. If
-// ctx.Response already has a body, it is sent first. The header is sent together with the first data; Flush sends it
-// at once. Calling StreamResponse again returns the same stream.
+// ctx.Response already has a body, the server sends that body first. The header is sent together with the first data;
+// Flush sends it at once. Calling StreamResponse again returns the same stream.
 //
 // If the header has a Content-Length, the handler must write exactly that many bytes. Otherwise the body is sent in
 // chunks. For an HTTP/1.0 client, or after Header.SetContentLength(LengthUntilClose), the body ends when the

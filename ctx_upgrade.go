@@ -11,9 +11,9 @@ import (
 // Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". ok is false if
 // the client does not ask for an upgrade.
 //
-// Over HTTP/1.1, protocol is the first one in the Upgrade header. The Connection header must list "upgrade" too (RFC
-// 9110 §7.8). Once this module supports HTTP/2, Upgrade will also return the protocol of an extended CONNECT (RFC
-// 8441). Call AcceptStream to accept the upgrade.
+// Over HTTP/1.1, Upgrade returns the first protocol in the Upgrade header, if the Connection header lists "upgrade"
+// (RFC 9110 §7.8). Once this module supports HTTP/2, Upgrade will also return the protocol of an extended CONNECT
+// (RFC 8441). Call AcceptStream to accept the upgrade.
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -37,7 +37,7 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 // the request; all other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
 // ctx.Response, or else the one that Upgrade returns.
 //
-// AcceptStream works where HijackConn works. It will also work over HTTP/2 once this module supports that. With
+// AcceptStream works where HijackConn works. It will also work over HTTP/2 once this module supports HTTP/2. With
 // HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The handler must close the
 // returned connection, which stays open when the handler returns.
 //

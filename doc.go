@@ -1,7 +1,7 @@
-// This package has rooms. Each file is in one of them, and a file uses its own room and the rooms before it. Client and
-// server do not use each other. rooms_test.go reads this comment and checks every use.
+// The files of this package are grouped into rooms. A file may use its own room and the rooms before it. The client
+// room and the server room do not use each other. rooms_test.go reads this comment and checks every use.
 //
-// Room 1, base, holds what knows no message: names, numbers, dates, errors and small helpers.
+// Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
 //	address.go                   IPv4 addresses as text
 //	buffers.go                   buffers kept, structs not copied
@@ -74,8 +74,8 @@
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
-// Room 3, network, holds the public dialers, proxies, TLS for clients, and connections that have been read from
-// before.
+// Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
+// read.
 //
 //	dial.go                      the dialer and its settings
 //	dial_dns.go                  looking up names, with cache
@@ -178,7 +178,7 @@
 //	server_wait_unix.go          waiting for input without buffers
 //	timeout.go                   handlers with a time limit
 //
-// Room 7, handlers, holds handlers that the package brings along: files and compression.
+// Room 7, handlers, holds the handlers that come with the package: files and compression.
 //
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
@@ -197,13 +197,13 @@
 //	fs_types.go                  media types
 //	fs_windowsnames.go           names refused on Windows
 //
-// Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every room, and no
-// room uses it.
+// Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
+// but no other room may use it.
 //
 //	fasthttp_spellings.go        fasthttp's names
 
-// Package gallop is an HTTP server and client for Go. Both share one engine, which parses strictly, allocates little
-// and sets a limit on everything a peer can send.
+// Package gallop is an HTTP server and client for Go. Server and client share one engine, which parses strictly,
+// allocates little and limits everything that a peer can send.
 //
 // A server calls a handler for each request. The handler gets a [RequestCtx] with the request and the response:
 //

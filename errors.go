@@ -24,7 +24,7 @@ var (
 	// ErrDecompressedTooLarge is returned for a body that decompresses to more bytes than the limit allows.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned for a body that expands so much that it must be a decompression bomb.
+	// ErrDecompressionRatio is returned for a body that expands so much that it is treated as a decompression bomb.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
@@ -111,7 +111,7 @@ var (
 
 // ErrSmallBuffer is returned for a header, a request target or a trailer section that is larger than its limit or has
 // too many lines. Programs written for fasthttp find it with a type assertion. errors.Is(err, ErrSmallReadBuffer) is
-// true. If a Server refuses a request for this reason, errors.As also finds a *ParseError with the status.
+// also true. If a Server refuses a request for this reason, errors.As also finds a *ParseError with the status.
 type ErrSmallBuffer struct{ error }
 
 // Unwrap returns the underlying error.
@@ -294,8 +294,8 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. It contains the address. Unwrap returns the
-// cause.
+// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. It adds the address to the cause, which
+// Unwrap returns.
 type ErrDialWithUpstream struct {
 	wrapErr error
 
@@ -364,8 +364,8 @@ var (
 	// Deprecated: one Server can serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
-	// ErrAbortHandler is the value to panic with in a handler that wants to close its connection without a log line.
-	// A response that has started is cut off; any other response is not sent.
+	// ErrAbortHandler is a value for panic. A handler that panics with it closes its connection without a log line. A
+	// response that has started is cut off; any other response is not sent.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -449,10 +449,10 @@ func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
 // ClosedError is returned if a connection failed before the first byte of the response arrived: the server closed the
-// connection, or writing to it failed. errors.Is(err, ErrConnectionClosed) is true.
+// connection, or writing to it failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
 //
-// If DetailedErrors is set, all such calls return a ClosedError. Without DetailedErrors, a call returns it if the
-// request could not be written, or if other responses were due first on a PipelineClient's connection.
+// If DetailedErrors is set, all such calls return a ClosedError. Without DetailedErrors, a call returns a ClosedError
+// only if the request could not be written, or if other responses were due first on a PipelineClient's connection.
 //
 // If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as the
 // client reused it.
@@ -463,7 +463,7 @@ type ClosedError struct {
 	// URL is the URL of the request, without user name and password.
 	URL string
 
-	// Addr is the address of the server, as it was dialed.
+	// Addr is the server address that was dialed.
 	Addr string
 
 	// Reused reports whether the connection had already carried another request.

@@ -42,15 +42,15 @@ import (
 //
 // A path with a NUL byte gets 400 (Bad Request).
 //
-// Symbolic links are followed if they are relative and stay within Root, like in os.Root. Clients get 404 for all
-// other links, and for anything that is neither a regular file nor a directory. An fs.FS decides for itself which
-// links to follow.
+// As in os.Root, symbolic links are followed if they are relative and stay within Root. Clients get 404 for all other
+// links, and for anything that is neither a regular file nor a directory. An fs.FS decides for itself which links to
+// follow.
 //
 // Do not copy an FS, and do not change it after calling NewRequestHandler.
 type FS struct {
 	_ noCopy
 
-	// FS is the source of the files, for example an embed.FS. If it is nil, files come from the directory Root.
+	// FS is the source of the files, for example an embed.FS. If it is nil, FS serves files from the directory Root.
 	FS fs.FS
 
 	// Root is the directory to serve, or the directory in FS if FS is set. If Root is empty, FS serves the working
@@ -76,16 +76,16 @@ type FS struct {
 	// hidden by its own name, not by the name of its target. By default dotfiles are served.
 	HideDotfiles bool
 
-	// AcceptByteRange serves the parts that a Range header asks for, if there are at most 32 and they do not
-	// overlap (RFC 9110 §14). By default Range is ignored.
+	// AcceptByteRange serves the ranges that a Range header asks for, if there are at most 32 ranges and they do not
+	// overlap (RFC 9110 §14). By default, Range is ignored.
 	AcceptByteRange bool
 
 	// PathRewrite returns the path to look up, which may differ from the request's path. Access checks must use the
 	// path that PathRewrite returns. The default is ctx.Path().
 	PathRewrite PathRewriteFunc
 
-	// PathNotFound builds the response if there is no file. Before it is called, the status is set to 404. By
-	// default, the response is a line of text.
+	// PathNotFound builds the response if there is no file. The status is set to 404 before PathNotFound is called.
+	// By default, the response is a line of text.
 	PathNotFound RequestHandler
 
 	// Compress sends compressible files with gzip coding to clients that accept it. If there is a precompressed file,
@@ -257,8 +257,8 @@ func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 }
 
 // FSHandler returns a handler that serves the files below root and supports ranges. For a directory, it serves
-// index.html if there is one, and a list of files otherwise. It removes the first stripSlashes segments of the path.
-// See [NewPathSlashesStripper].
+// index.html if there is one, and a list of files otherwise. Before looking up the path, the handler removes its
+// first stripSlashes segments. See [NewPathSlashesStripper].
 func FSHandler(root string, stripSlashes int) RequestHandler {
 	f := &FS{
 		Root:               root,

@@ -13,13 +13,12 @@ import (
 )
 
 // ServeContent responds with content. It evaluates the request's Range header and conditions (RFC 9110 §13.2.2,
-// §14.2). The response is therefore the whole content, the ranges that a GET asks for, or 304, 412 or 416 without
-// content.
+// §14.2). The response is therefore the whole content, the ranges that a GET asks for, or a 304, 412 or 416.
 //
-// ServeContent respects headers and the status that the handler has already set:
+// ServeContent respects what the handler has already set:
 //
 //   - Content-Type. By default, the extension of name or the first bytes of content determine the type.
-//   - ETag. Conditions are compared with it.
+//   - ETag. Conditional requests are evaluated against it.
 //   - Content-Encoding. It must be the coding that content already has.
 //   - A status other than 200. The response is then the whole content, regardless of conditions.
 //

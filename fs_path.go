@@ -32,9 +32,8 @@ func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 }
 
 // NewVHostPathRewriter returns a PathRewriteFunc that gives each host its own directory. It removes the first
-// slashesCount segments of the path and puts the requested host in front. If slashesCount is 1, a request to
-// img.example.com for "/images/a.jpg" becomes "/img.example.com/a.jpg". For a request without a host, the path
-// becomes "/invalid-host/".
+// slashesCount segments of the path and puts the requested host in front. If slashesCount is 1, "/images/a.jpg" on
+// img.example.com becomes "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
 func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		host := ctx.Host()

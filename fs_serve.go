@@ -52,8 +52,8 @@ func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 // SendFileBytes does the same as [RequestCtx.SendFile], but takes a []byte.
 func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
 
-// SendFileLiteral responds with the file at path, which is used unchanged. See [ServeFileLiteral]. Never take
-// the path from a request.
+// SendFileLiteral responds with the file at path. It uses the path unchanged. See [ServeFileLiteral]. Never take the
+// path from a request.
 func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }
 
 // FileLastModified returns the modification time of the file at path.

@@ -10,11 +10,11 @@ import (
 // Protocols values may be compared with ==.
 //
 // Server.Protocols, Client.Protocols and HostClient.Protocols are pointers: nil means the protocols that this version
-// of the module recommends. At present that is HTTP/1, which means HTTP/1.1 and HTTP/1.0. A later version that
+// of the module recommends. At present this is HTTP/1, which means HTTP/1.1 and HTTP/1.0. A later version that
 // supports HTTP/2 over TLS will recommend HTTP/2 too. If a program must use only HTTP/1, set the field.
 //
-// This version supports HTTP/1 only. If a set contains any other protocol or lacks HTTP/1, the result is an error
-// that wraps ErrProtocols.
+// This version supports HTTP/1 only. A Server or client whose set contains any other protocol or lacks HTTP/1 returns
+// an error that wraps ErrProtocols.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -82,7 +82,7 @@ type HTTP2Config struct {
 	// Server. Server.Concurrency limits connections, not streams. The default is at least 100.
 	MaxConcurrentStreams int
 
-	// StrictMaxConcurrentRequests makes a client wait when the server's limit for streams on a connection is reached.
+	// StrictMaxConcurrentRequests makes a client wait when a connection has reached the server's limit for streams.
 	// By default the client opens another connection, up to its MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 

@@ -46,7 +46,7 @@ type RequestHandler func(ctx *RequestCtx)
 type ServeHandler func(c net.Conn) error
 
 // RequestConfig contains limits for a single request. [Server.HeaderReceived] returns it. If a field is zero or
-// negative, the server's limit applies.
+// negative, the corresponding limit of the Server applies.
 type RequestConfig struct {
 	// ReadTimeout limits the time to read the rest of the request.
 	ReadTimeout time.Duration
@@ -116,9 +116,9 @@ type Server struct {
 	// the listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
-	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of
-	// the module recommends. At present that is HTTP/1; see Protocols. For a set that this version does not
-	// support, Serve and the Listen methods return an error that wraps ErrProtocols.
+	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the
+	// module recommends. At present this is HTTP/1; see [Protocols]. If this version does not support the set, Serve
+	// and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
 	// HTTP2 configures HTTP/2 connections. Nil means the defaults. The configuration has no effect unless Protocols
@@ -130,13 +130,13 @@ type Server struct {
 	// is registered with Server.NextProto. The same rules apply to configurations that GetConfigForClient returns.
 	TLSConfig *tls.Config
 
-	// FormValueFunc replaces the lookup that RequestCtx.FormValue does. Nil means the order that
-	// [RequestCtx.FormValue] describes.
+	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the order that [RequestCtx.FormValue]
+	// describes.
 	FormValueFunc FormValueFunc
 
 	// ErrorLog receives error messages as structured records. If ErrorLog is set, Logger is not used. Records about
-	// clients and the network have the level slog.LevelWarn; all other records have slog.LevelError. A record has
-	// those of the following attributes that apply:
+	// clients and the network have the level slog.LevelWarn; all other records have slog.LevelError. Each record has
+	// the following attributes, where applicable:
 	//
 	//   - remote: address of the client
 	//   - conn: RequestCtx.ConnID of the connection
@@ -144,8 +144,8 @@ type Server struct {
 	//   - err: reason, or the value of a panic
 	//   - stack: stack of a panic
 	//
-	// Records do not contain bytes of a request. The exception is RequestCtx.Logger, whose records also have the
-	// attributes method and uri.
+	// Records contain no bytes of a request, with one exception: records written by RequestCtx.Logger. These records
+	// also have the attributes method and uri.
 	ErrorLog *slog.Logger
 
 	// Logger receives error messages if ErrorLog is nil. The default writes to standard error with the prefix
@@ -166,11 +166,12 @@ type Server struct {
 
 	// MaxConcurrentRequests limits how many requests Handler processes at the same time, across all connections.
 	// Additional requests get a 503 response, and their connections stay open. Zero or a negative value means no
-	// limit. Even then Concurrency limits the requests, because an HTTP/1 connection carries one request at a time.
+	// limit. Concurrency still limits concurrent requests, because an HTTP/1 connection carries one request at a
+	// time.
 	MaxConcurrentRequests int
 
-	// MaxRequestsPerConn is how many requests are served on a connection before it is closed. Zero or a
-	// negative value means no limit.
+	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Zero
+	// or a negative value means no limit.
 	MaxRequestsPerConn int
 
 	// ReadHeaderTimeout limits the time from the first byte of a request to the end of its header. For the first
@@ -179,7 +180,7 @@ type Server struct {
 	ReadHeaderTimeout time.Duration
 
 	// ReadTimeout limits the time from the first byte of a request to the end of its body. Zero or a negative value
-	// means no limit. MinBodyRate still applies to bodies that arrive too slowly.
+	// means no limit. Even without this limit, MinBodyRate limits how slowly a body may arrive.
 	ReadTimeout time.Duration
 
 	// MinBodyRate is the minimum average rate of a request body, in bytes per second. The minimum applies once five
@@ -221,8 +222,8 @@ type Server struct {
 	MaxHeaderFields int
 
 	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If there are more,
-	// QueryArgs and PostArgs contain the first ones, and Args.Err returns ErrTooManyArgs. Zero means 10,000. A
-	// negative value means no limit.
+	// QueryArgs and PostArgs contain only the arguments up to the limit, and Args.Err returns ErrTooManyArgs. Zero
+	// means 10,000. A negative value means no limit.
 	//
 	// MaxFormArgs also limits the parts of a multipart form. If there are more, RequestCtx.MultipartForm returns
 	// ErrTooManyArgs. A multipart body never has more than 1000 parts, regardless of this field.
@@ -390,7 +391,7 @@ func (s *Server) prepareToServe() error {
 // once. It returns nil after Shutdown or Close, if the program closes ln, and if Accept returns io.EOF.
 //
 // If ln is a listener of crypto/tls whose configuration lists "h2", HTTP/2 is not offered unless a handler for "h2"
-// is registered with NextProto. Serve copies the configuration to remove "h2", and also if GetConfigForClient is set.
+// is registered with NextProto. Serve copies the configuration in that case, and also when GetConfigForClient is set.
 // Calling SetSessionTicketKeys on the original then has no effect on the copy.
 //
 // If this version does not support the set in Protocols, Serve returns an error that wraps ErrProtocols without

@@ -7,9 +7,9 @@ import (
 )
 
 // HijackHandler takes over a connection after the response has been written. Reads from c first return the bytes that
-// the client has sent after the request. They include the part of a streamed request body that the handler has not
-// read; if the body is chunked, it is not decoded. When the HijackHandler returns, c is closed unless
-// Server.KeepHijackedConns is set.
+// the client has sent after the request. These bytes include the part of a streamed request body that the handler has
+// not read. If that body is chunked, the bytes are still in chunked form. When the HijackHandler returns, c is closed
+// unless Server.KeepHijackedConns is set.
 //
 // If writing the response fails, the HijackHandler is not called.
 type HijackHandler func(c net.Conn)
@@ -61,8 +61,9 @@ func (c *serverConn) startHijack(h *hijack) {
 
 // HijackConn hands the connection to the handler at once, whereas Hijack waits until the handler has returned. It
 // sends the response header first, unless HijackSetNoResponse was called. Reads from the connection first return the
-// bytes that the client has sent after the request header and that the handler has not read. They may be the rest of
-// a streamed request body; if the body is chunked, it is not decoded.
+// bytes that the client has sent after the request header and that the handler has not read. If the handler has not
+// read all of a streamed request body, these bytes start with the rest of the body. If that body is chunked, the
+// bytes are still in chunked form.
 //
 // The server no longer uses or counts the connection. The handler must close it. For the server, the request ends
 // when the handler returns.

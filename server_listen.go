@@ -56,7 +56,7 @@ func removeStaleSocket(path string) error {
 	return os.Remove(path)
 }
 
-// ListenAndServeTLS listens on the TCP address addr and serves TLS. See [Server.ServeTLS] for the files.
+// ListenAndServeTLS listens on the TCP address addr and serves TLS. [Server.ServeTLS] describes certFile and keyFile.
 func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {

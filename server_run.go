@@ -16,7 +16,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }
 
-// RunTLS does the same as Run, but over TLS. See [Server.ServeTLS] for the files.
+// RunTLS does the same as Run, but over TLS. [Server.ServeTLS] describes certFile and keyFile.
 func (s *Server) RunTLS(ctx context.Context, ln net.Listener, certFile, keyFile string) error {
 	return s.run(ctx, func() error { return s.ServeTLS(ln, certFile, keyFile) })
 }

@@ -49,24 +49,24 @@ type ServerStats struct {
 	RefusedConcurrency uint64
 
 	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS
-	// overhead. They are updated every 64 KiB, and when a connection starts to wait for its next request. Bytes on
-	// hijacked connections are not counted.
+	// overhead. Both counters are updated every 64 KiB, and when a connection starts to wait for its next request.
+	// Bytes on hijacked connections are not counted.
 	BytesRead, BytesWritten uint64
 
-	// Loop counts how event loops have called handlers. It is empty without event loops.
+	// Loop counts how event loops have called handlers. All its fields are zero without event loops.
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. LoopStats is for debugging. Its fields depend on how the
+// LoopStats counts how event loops have called handlers. Use it only for debugging: its fields depend on how the
 // loops work and may change in any version.
 type LoopStats struct {
-	// Inline counts handlers that were called on a loop.
+	// Inline counts handler calls on a loop.
 	Inline uint64
 
-	// Pooled counts handlers that were called on goroutines while the loop continued.
+	// Pooled counts handler calls on goroutines, while the loop continued.
 	Pooled uint64
 
-	// Overtaken counts handlers on a loop that took so long that the loop continued without them.
+	// Overtaken counts handler calls on a loop that took so long that the loop continued without waiting for them.
 	Overtaken uint64
 
 	// FastPlaces and UsedPlaces describe the table in which loops remember how long handlers run. Several methods and
@@ -107,7 +107,7 @@ func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open
 // Deprecated: use the Connections field of Stats.
 func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
 
-// GetRejectedConnectionsCount returns the number of connections that were refused because of Concurrency or
+// GetRejectedConnectionsCount returns the number of connections that were rejected because of Concurrency or
 // MaxConnsPerIP.
 //
 // Deprecated: use the Rejected field of Stats.

@@ -18,7 +18,7 @@ func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
 
-// TimeoutErrorWithCode sends msg with another status. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithCode sends msg with the status statusCode. See [RequestCtx.TimeoutError].
 func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	var resp Response
 	resp.SetStatusCode(statusCode)
@@ -26,7 +26,7 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	ctx.TimeoutErrorWithResponse(&resp)
 }
 
-// TimeoutErrorWithResponse sends a copy of resp. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithResponse sends a copy of resp instead of ctx.Response. See [RequestCtx.TimeoutError].
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
