@@ -61,7 +61,7 @@ func (s Static) Endpoint() web.Handler {
 }
 
 // Handler returns middleware that serves the file named by the whole path. It passes requests on if the file does not exist, and if
-// the method is neither GET nor HEAD. It belongs behind the routes, where it runs only if none of them matches:
+// the method is neither GET nor HEAD. Add it with NotFound, so that it runs only if no route matches:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
