@@ -14,7 +14,7 @@ import (
 //
 //	type ListOptions struct {
 //		State  string    `query:"state,omitempty"`
-//		Labels []string  `query:"labels,comma"` // one parameter; one for each element without comma
+//		Labels []string  `query:"labels,comma"` // one parameter; without comma, one for each element
 //		Since  time.Time `query:"since,omitempty"`
 //		Day    time.Time `query:"day" layout:"2006-01-02"`
 //		Page   *int      `query:"page"` // left out if nil
@@ -30,7 +30,7 @@ import (
 //   - comma: the elements of a slice are one value, with commas between them.
 //   - unix: a time is in seconds since 1970.
 //
-// The tag layout sets the form of times, as for time.Time.Format.
+// The tag layout sets the format of times. See time.Time.Format.
 //
 // The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options that only
 // the Binder has, such as required, are ignored.

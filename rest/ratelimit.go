@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// RateLimit sets how a client deals with rate limits of the server. By default, the client remembers the limits and
+// RateLimit sets how a client deals with the server's rate limits. By default, the client remembers the limits and
 // returns a RateLimitError, without sending the request, if the server would refuse it.
 type RateLimit struct {
 	// Ignore makes the client neither remember limits nor refuse requests.
