@@ -23,7 +23,7 @@
 // A response whose status is not 2xx is an error. [APIError] holds the status, the body and the message that the
 // server sent. [RateLimitError], [AuthError] and [RedirectError] report special cases. [RequestError] means that no
 // complete response arrived. [DecodeError] means that the body could not be decoded. [StatusOf] returns the HTTP
-// status behind an error, or 0 if there is none.
+// status behind an error, or 0 if the error has no status.
 //
 // # What a client does by itself
 //

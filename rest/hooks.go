@@ -41,7 +41,7 @@ func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 // Target returns the method and the path as they were set. Parameters in the path are not replaced.
 func (r *Request) Target() (method, path string) { return r.method, r.path }
 
-// Header returns the first value of a header that was set on the request, or "" if there is none.
+// Header returns the first value of a header that was set on the request, or "" if the header is not set.
 func (r *Request) Header(name string) string {
 	value, _ := r.headers.get(name, foldName)
 	return value

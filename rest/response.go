@@ -62,7 +62,7 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 func (r *Response) URL() string { return r.url.String() }
 
 // Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". It returns
-// "" if there is none. Links with an anchor to another resource are ignored.
+// "" if there is no such link. Links with an anchor to another resource are ignored.
 func (r *Response) Link(rel string) string {
 	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {

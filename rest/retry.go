@@ -56,8 +56,8 @@ type Attempt struct {
 	// Elapsed is the time since the first attempt began.
 	Elapsed time.Duration
 
-	// ReplaySafe says that another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request
-	// has an Idempotency-Key, or the server has certainly not received it.
+	// ReplaySafe says that another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request has an
+	// Idempotency-Key, or the request has certainly not reached the server.
 	ReplaySafe bool
 }
 

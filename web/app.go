@@ -153,8 +153,8 @@ func (a *App) serve(request *gallop.RequestCtx) {
 // Handler returns the App as a gallop.RequestHandler, to serve it with a server other than Config.Server.
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
-// ServeHTTP implements http.Handler, so that net/http's server can serve the App, over HTTP/2 too. See nethttp.ToHTTP for the
-// features that need gallop's server.
+// ServeHTTP implements http.Handler, so that net/http's server can serve the App, including over HTTP/2. See nethttp.ToHTTP for
+// the features that need gallop's server.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
 // Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.

@@ -74,7 +74,8 @@ func (c *Ctx) mediaType() string {
 	return strings.ToLower(string(t))
 }
 
-// MediaType returns the Content-Type of the request in lower case and without parameters, or "" if there is none.
+// MediaType returns the Content-Type of the request in lower case and without parameters, or "" if the request has no
+// Content-Type.
 func (c *Ctx) MediaType() string { return c.mediaType() }
 
 // Charset returns the charset parameter of the request's Content-Type in lower case, or "" if there is none.

@@ -61,7 +61,7 @@ type Link struct {
 	// URL is the target of the link, absolute or relative. Bytes that are not allowed in a URI reference are escaped.
 	URL string
 
-	// Rel is the relation of the target to the response, such as "next". It is sent as rel="next", even if it is empty.
+	// Rel is the relation of the target to the response, such as "next". It is sent as the parameter rel, even if it is empty.
 	Rel string
 }
 
@@ -176,7 +176,8 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 }
 
 // Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
-// HEAD request with ETag and LastModified, which must be set before. If it returns true, respond with NotModified:
+// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If it returns true, respond with
+// NotModified:
 //
 //	if c.ETag(version).Fresh() {
 //		return c.NotModified()
@@ -186,15 +187,15 @@ func (c *Ctx) Fresh() bool { return c.request.FailedCondition() == gallop.Status
 // Stale reports whether the client needs a new copy of the resource. It is the opposite of [Ctx.Fresh].
 func (c *Ctx) Stale() bool { return !c.Fresh() }
 
-// NotModified sends the status 304 without a body and without headers that describe a body. It always returns nil.
+// NotModified sends status 304 without a body and without headers that describe a body. It always returns nil.
 func (c *Ctx) NotModified() error {
 	c.request.NotModified()
 	return nil
 }
 
-// Precondition returns an error with status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110
-// §13.1). It compares them with ETag and LastModified, which must be set before. Call it before a handler changes the resource, so
-// that one client does not overwrite another client's changes.
+// Precondition returns an error with status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110 §13.1).
+// It compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call it before a
+// handler changes the resource, so that one client does not overwrite another client's changes.
 func (c *Ctx) Precondition() error {
 	if c.request.FailedCondition() == gallop.StatusPreconditionFailed {
 		return NewError(gallop.StatusPreconditionFailed)

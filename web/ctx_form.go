@@ -27,7 +27,7 @@ func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	return form, nil
 }
 
-// FormFile returns the first file that was uploaded under this name in a multipart form. If there is none, the error has the
+// FormFile returns the first file that was uploaded under this name in a multipart form. If there is no such file, the error has
 // status 400 and wraps gallop.ErrMissingFile. For other errors see [Ctx.MultipartForm].
 func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	form, err := c.MultipartForm()

@@ -65,7 +65,7 @@
 // []byte, such as the result of a method whose name ends in Bytes, is a view that is valid until the handler returns.
 //
 // A parameter named otherwise is an optional default: c.Query("sort", "name") returns "name" if the query has no parameter sort. To
-// hand values from middleware to handlers, declare a [Key].
+// pass values from middleware to handlers, declare a [Key].
 //
 // # Binding
 //

@@ -233,9 +233,10 @@ func (c *completed) As(target any) bool {
 // Unwrap returns the error itself.
 func (c *completed) Unwrap() error { return c.error }
 
-// ErrorHandler responds to a request whose handler returned an error. Before it runs, the buffered body is dropped, with the
-// headers that describe it, such as Content-Type and Content-Encoding. Other headers are kept. Error handlers run concurrently,
-// each with a Ctx of its own. If part of the response has already been sent, the connection is closed and no error handler runs.
+// ErrorHandler responds to a request whose handler returned an error. Before it runs, the buffered body is dropped, along with
+// headers that describe the body, such as Content-Type and Content-Encoding. Other headers are kept. Error handlers run
+// concurrently, each with a Ctx of its own. If part of the response has already been sent, the connection is closed and no error
+// handler runs.
 //
 // An ErrorHandler also responds to requests that the server refused, whose path, method and headers may be missing: see
 // [Ctx.Refused]. If errors.As finds an *Error in err, its Message is not empty.

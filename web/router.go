@@ -176,15 +176,15 @@ func isMethod(s string) bool {
 // Use adds middleware to all routes of the router and of the groups, hosts and mounts that are made from it. The middleware of an
 // App also runs for requests that match no route.
 //
-// Use panics if one of these routes is registered already, because that route would not get the middleware. Call Use first, or put
+// Use panics if one of these routes is already registered, because that route would not get the middleware. Call Use first, or put
 // the middleware into a Group of its own. Handlers that should run only if no route matches belong in [App.NotFound]. Use also
 // panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
-// UseFunc adds functions as middleware, for example function literals. It panics if one is nil, and if a route is registered
-// already: see [Router.Use].
+// UseFunc adds functions as middleware, for example function literals. It panics if a function is nil, or if a route is already
+// registered: see [Router.Use].
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {
@@ -269,8 +269,8 @@ func joinPath(prefix, path string) string {
 // Route calls register with a group for the prefix. It keeps the routes of a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// OnError sets the error handler for the routes that are registered on g, and the groups that are made from g, after this call.
-// Nil means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
+// OnError sets the error handler for routes that are registered on g, and for groups that are made from g, after this call. Nil
+// means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
 func (g *Router) OnError(h ErrorHandler) {
 	g.made()
 	g.onError = h

@@ -80,8 +80,8 @@ type TemplatesConfig struct {
 }
 
 // Templates implements [Views] with html/template. Each file holds one template. The name of a page is the path of its file without
-// the extension, such as "users/list". A page can define templates, for example for {{block "title" .}} of its layout; other pages
-// do not see them. Templates may be used concurrently. Make one with NewTemplates.
+// the extension, such as "users/list". A page can define templates, for example for a {{block "title" .}} in its layout. Other
+// pages do not see these templates. Templates may be used concurrently. Make one with NewTemplates.
 type Templates struct {
 	config TemplatesConfig
 

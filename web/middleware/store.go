@@ -25,8 +25,8 @@ import (
 //     ttl 0 the value does not expire. A negative ttl is an error. So if a program computes ttl with time.Until and the moment has
 //     passed, it gets an error instead of a value that lasts forever.
 //   - A key whose value has expired counts as missing. A bounded Store may also drop values that have not expired.
-//   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, it
-//     returns an error too, but the Store may have made the change.
+//   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, the
+//     method also returns an error, but the Store may have made the change.
 //   - A Store returns an error if it cannot tell whether a key exists. It never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
