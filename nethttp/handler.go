@@ -63,7 +63,8 @@ import (
 // not begun.
 //
 // The request's context has these values:
-//   - http.ServerContextKey: an *http.Server. Only its Handler is set, and also its ErrorLog if the server is from [NewServer].
+//   - http.ServerContextKey: an *http.Server. Its Handler is set, and its ErrorLog if the server is from [NewServer]. Its other
+//     fields are zero.
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //

@@ -20,9 +20,9 @@ import (
 //		Page   *int      `query:"page"` // left out if nil
 //	}
 //
-// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers
-// to all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. The tag "-" leaves a
-// field out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
+// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers to
+// all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. The tag "-"
+// leaves a field out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
 //
 // These options may follow the name in the tag:
 //
@@ -32,8 +32,8 @@ import (
 //
 // The tag layout sets the format of times. See time.Time.Format.
 //
-// The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options that only
-// the Binder has, such as required, are ignored.
+// The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options
+// that only the Binder has, such as required, are ignored.
 func (r *Request) SetQueryFrom(v any) *Request {
 	return r.from(v, []string{"query", "url"}, r.SetQuery, r.AddQuery)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Request is a request that is being put together. Client.NewRequest and Client.Request make one. It may be sent as often as its
-// body allows. Setters return the request. If a setter gets an invalid argument, Do returns an error; if several do, it returns
-// the first. Only one goroutine at a time may use a Request. It must not be copied: see Clone.
+// body allows. Setters return the request. If setters get invalid arguments, Do returns the first error. Only one goroutine at a
+// time may use a Request. It must not be copied: see Clone.
 type Request struct {
 	_       noCopy
 	client  *Client

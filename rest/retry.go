@@ -26,9 +26,9 @@ type Retry struct {
 	// sent again. 0 means 10 s.
 	MaxWait time.Duration
 
-	// If decides whether to send a request again after an attempt that failed. nil means the default: see Retry. If is
-	// not called if the body cannot be sent again, the context is done, or Max is reached. If it returns true for an
-	// attempt that is not ReplaySafe, the server may process the request twice.
+	// If decides whether to send a request again after an attempt that failed. nil means the default: see Retry. The
+	// function is not called when the body cannot be sent again, the context is done, or Max is reached. If it returns
+	// true for an attempt that is not ReplaySafe, the server may process the request twice.
 	If func(a Attempt) bool
 
 	// Backoff returns how long to wait after an attempt. nil means the default, which Wait and MaxWait set. The server's

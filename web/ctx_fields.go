@@ -216,12 +216,12 @@ type ByteRange struct {
 const maxRanges = 32
 
 // Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
-// whole representation. The caller sends them with status 206. Range returns no parts and no error if the client should get the
-// whole representation, because the request
+// whole representation. The caller sends these ranges with status 206. Range returns no parts and no error if the client should get
+// the whole representation, because the request
 //
 //   - is not a GET request or has no Range header,
 //   - has a range in another unit or more than 32 ranges,
-//   - has an If-Range header that does not match ETag or LastModified, which must be set before (§13.1.5).
+//   - has an If-Range header that does not match the response's ETag or Last-Modified header, which must be set before (§13.1.5).
 //
 // If no part lies within the representation, the error has status 416, and Range sets Content-Range to the size. [Ctx.SendFile]
 // handles ranges by itself.

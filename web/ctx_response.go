@@ -32,9 +32,9 @@ func (c *Ctx) Status(status int) *Ctx {
 	return c
 }
 
-// SetHeader sets a response header and returns c. It replaces an existing header of this name. A Set-Cookie header is added
-// instead. Line breaks in the value become spaces. If the name is not a token (RFC 9110 §5.1), the header is not set and the
-// mistake is logged, once for each name.
+// SetHeader sets a response header and returns c. It replaces an existing header of this name, except that Set-Cookie headers are
+// added. Line breaks in the value become spaces. If the name is not a token (RFC 9110 §5.1), the header is not set and the mistake
+// is logged, once for each name.
 func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
@@ -89,15 +89,15 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON. The Content-Type is the codec's, by default application/json. If you set one before, such as
-// application/vnd.api+json, it is kept. If v cannot be encoded, JSON returns an error and sends nothing.
+// JSON sends v as JSON. The Content-Type is the codec's, by default application/json. A type that was set before, such as
+// application/vnd.api+json, is kept. If v cannot be encoded, JSON returns an error and sends nothing.
 func (c *Ctx) JSON(v any) error {
 	json := c.app.codecs.json
 	return c.sendEncoded(json, json.ContentType(), v)
 }
 
-// XML sends v as XML. The Content-Type is the codec's, by default application/xml in UTF-8, unless you set one before. If v cannot
-// be encoded, XML returns an error and sends nothing.
+// XML sends v as XML. The Content-Type is the codec's, by default application/xml in UTF-8. A type that was set before is kept. If
+// v cannot be encoded, XML returns an error and sends nothing.
 func (c *Ctx) XML(v any) error {
 	xml := c.app.codecs.xml
 	return c.sendEncoded(xml, xml.ContentType(), v)

@@ -28,9 +28,9 @@
 //   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over the rest of the path. A
 //     parameter followed by text wins over a parameter with a constraint, which wins over a plain parameter.
 //
-// If the most specific candidate does not match the rest of the request, the next one is tried. Two routes must not match the same
-// requests: registering the second one panics. A GET route also serves HEAD. The framework responds to OPTIONS requests itself,
-// unless a route matches them.
+// If the most specific candidate does not match the rest of the request, the next one is tried. If two routes match exactly the
+// same requests, registering the second one panics. A GET route also serves HEAD. The framework responds to OPTIONS requests
+// itself, unless a route matches them.
 //
 // If no route matches, the App's middleware and the handlers added with [App.NotFound] run. The error is [ErrNotFound], or
 // [ErrMethodNotAllowed] if the path has routes for other methods.

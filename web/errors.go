@@ -144,8 +144,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) HTTPStatus() int { return e.Status }
 
 // Is makes errors.Is compare errors by status. It returns true if target has the same status as e and is ErrNotFound,
-// ErrMethodNotAllowed or an [*Error] without a message of its own. If target has a cause, that cause must also match the cause of
-// e.
+// ErrMethodNotAllowed or an [*Error] without a message of its own. If target has a cause, errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:

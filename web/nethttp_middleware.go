@@ -20,8 +20,8 @@ import (
 //	app.UseFunc(web.FromMiddleware(func(next http.Handler) http.Handler { ... }))
 //
 // If the middleware passes a request on, the handlers that follow run. Their response is then written to the ResponseWriter that
-// the middleware passed on. If they return an error, the error handler's response is written instead. A net/http handler among them
-// writes to that ResponseWriter directly.
+// the middleware passed on. If they return an error, the error handler's response is written instead. If one of the handlers is a
+// net/http handler, it writes to that ResponseWriter directly.
 //
 // Response headers that the handlers set replace headers that the middleware set. Only Link, Server-Timing, Set-Cookie, Vary and
 // WWW-Authenticate keep the values from both. If the middleware sets a Content-Type, a handler can replace it explicitly, as with

@@ -142,8 +142,8 @@ func (s *EventStream) end() {
 	}
 }
 
-// LastEventID returns the ID of the last event that the client got before it connected again, or "". Send the events that came
-// after it first.
+// LastEventID returns the ID of the last event that the client got before it connected again, or "". Begin by sending the events
+// that came after that one.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
 // Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting

@@ -42,8 +42,7 @@ func (o BodyLimit) CheckApp(app *web.App) error {
 }
 
 // Handler returns the middleware. Its error is a web.Error of status 413 with gallop.ErrBodyTooLarge. If the middleware is passed
-// to a route as a handler, Size is checked on each request instead. The request fails with the error of CheckApp, if there is
-// one.
+// to a route as a handler, CheckApp runs on each request instead, and its error fails the request.
 func (o BodyLimit) Handler() web.Handler {
 	size := o.size()
 	return func(c *web.Ctx) error {
