@@ -57,25 +57,25 @@ type PipelineClient struct {
 	// [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
-	// Name is the User-Agent of requests that have none. The default is "gallop".
+	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
 	Name string
 
-	// NoDefaultUserAgentHeader omits the User-Agent "gallop" if Name is empty.
+	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over Dial. If both are nil, connections are opened by
-	// a TCPDialer that the process shares. See [HostClient.DialContext].
+	// DialContext opens connections. It takes precedence over Dial. If both are nil, the client uses a TCPDialer that
+	// is shared by the whole process. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Dial opens connections without knowing a time limit. See [HostClient.Dial].
+	// Dial opens connections. It is not given a timeout. See [HostClient.Dial].
 	Dial DialFunc
 
 	// MaxResponseHeaderBytes limits the head of a response, in bytes. Zero or a negative value means
 	// ReadBufferSize, and 4096 if that is not set either. The error for a larger head is an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
-	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A
-	// negative value means no limit. The error for a larger body is ErrBodyTooLarge.
+	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A negative
+	// value means no limit. If a body is larger, the call fails with ErrBodyTooLarge.
 	MaxResponseBodySize int
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means
@@ -188,7 +188,7 @@ func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but ends the call when ctx is done. The error is ErrTimeout if a deadline has
+// DoContext does the same as Do, but cancels the call when ctx is done. The error is ErrTimeout if a deadline has
 // passed. Otherwise it wraps the error of ctx.
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
