@@ -20,7 +20,7 @@ var (
 // line after the headers.
 //
 // If r ends before the first byte, not counting empty lines, the error is io.EOF. If reading fails there, the error
-// wraps ErrNothingRead. It is an *ErrSmallBuffer if the headers do not fit into r's buffer, and a *ParseError if they
+// is an ErrNothingRead. It is an *ErrSmallBuffer if the headers do not fit into r's buffer, and a *ParseError if they
 // are invalid. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
