@@ -15,9 +15,8 @@ import (
 // Args is an ordered list of keys and values, such as a query or a body of type application/x-www-form-urlencoded. A
 // key may occur several times. Keys are case sensitive.
 //
-// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. Several goroutines must not use an
-// Args at once. The exceptions are Peek, Has, the Get methods and All, which only read the list and may be called
-// concurrently.
+// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. An Args is not safe for concurrent
+// use, except that Peek, Has, the Get methods and All only read it and may be called concurrently.
 //
 // Slices that its methods return are views. They are valid until the list is changed or released.
 type Args struct {

@@ -137,7 +137,7 @@ type Client struct {
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until the
-	// function returns. If it is nil, interim responses are ignored.
+	// function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
 	// MaxIdemponentCallAttempts limits how many times a request is sent in total if RetryIfErr asks for retries. Zero

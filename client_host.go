@@ -21,7 +21,7 @@ import (
 // If a function in one of these fields panics or calls runtime.Goexit, the connection is closed and the call panics
 // too. Some functions run on their own goroutine, such as a Dial that must not delay the end of a call. Their panics
 // also reach the caller, unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body
-// stream panics, they return an *ErrBodyStreamWritePanic.
+// stream panics, calls return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
@@ -30,7 +30,7 @@ type HostClient struct {
 	// followed by the path; see TCPDialer.
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests whose URI has the scheme http then fail.
+	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
 	IsTLS bool
 
 	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set both
@@ -127,11 +127,11 @@ type HostClient struct {
 
 	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative value
 	// means no limit other than the call's deadline. If the request has a large body, the time starts only when the
-	// body has been sent. The timeout may fire late, by a sixteenth of its duration and by one second at most.
+	// body has been sent. The timeout may fire late: by up to a sixteenth of its duration, and by at most one second.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the call's
-	// deadline. The timeout may fire late, by a sixteenth of its duration and by one second at most.
+	// deadline. The timeout may fire late: by up to a sixteenth of its duration, and by at most one second.
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake, including one with an https proxy. Zero means ten seconds, or
@@ -170,7 +170,7 @@ type HostClient struct {
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until the
-	// function returns. If it is nil, interim responses are ignored.
+	// function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
 	// MaxIdemponentCallAttempts limits how many times a request is sent in total if RetryIfErr asks for retries. Zero

@@ -50,7 +50,7 @@ type PipelineClient struct {
 	// new connection uses the next one. See [HostClient.Addr].
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests whose URI has the scheme http then fail.
+	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
 	IsTLS bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See

@@ -217,8 +217,8 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 // SafeToRetry reports whether req, which failed with err, can be sent again without the risk that the server acts on
 // the request twice. It returns true in two cases:
 //
-//   - The server cannot have acted on the request. Either there was no connection, or err has a method NotProcessed()
-//     bool that returns true. [ClosedError] has such a method.
+//   - The server cannot have acted on the request. Either there was no connection, or err has a NotProcessed method
+//     that returns true, such as [ClosedError.NotProcessed].
 //   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
 // It returns false if err is nil, or if the body is a stream and the attempt has already read from it. To send such a

@@ -18,13 +18,13 @@ type ClientTrace struct {
 	// GotConn is called when the call gets a connection, whether new or reused.
 	GotConn func(GotConnInfo)
 
-	// PutIdleConn is called when the connection to addr is kept for another call.
+	// PutIdleConn is called when the connection to addr is returned to the pool.
 	PutIdleConn func(addr string)
 
-	// DNSStart is called before the lookup of a name.
+	// DNSStart is called before a DNS lookup.
 	DNSStart func(host string)
 
-	// DNSDone is called after the lookup of a name, with the addresses or the error.
+	// DNSDone is called after a DNS lookup, with the addresses or the error.
 	DNSDone func(host string, addrs []netip.Addr, err error)
 
 	// ConnectStart is called before each attempt to connect. Several addresses may be tried concurrently.
@@ -43,7 +43,7 @@ type ClientTrace struct {
 	// write.
 	WroteHeaders func()
 
-	// WroteRequest is called when the whole request has been written, or with the error that prevented it.
+	// WroteRequest is called when the whole request has been written, or when writing it failed, with the error.
 	WroteRequest func(err error)
 
 	// GotFirstByte is called when the first byte of the response has been read.

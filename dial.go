@@ -102,7 +102,7 @@ func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (ne
 }
 
 // DialContext connects to addr within Timeout, and gives up when ctx is done. network is "tcp", "tcp4", "tcp6"
-// or "unix". The method fits HostClient.DialContext and http.Transport.DialContext.
+// or "unix". The method can be used as HostClient.DialContext and http.Transport.DialContext.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.dialContext(ctx, network, addr)
 }

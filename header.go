@@ -145,7 +145,7 @@ func peekIn(l *field.List, name []byte) []byte {
 	return nil
 }
 
-// PeekAll returns the values of all headers with this name, in order. The next call of PeekAll reuses the slice.
+// PeekAll returns the values of all headers with this name, in order. The next call to PeekAll reuses the slice.
 func (h *header) PeekAll(key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
@@ -164,7 +164,7 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 }
 
 // PeekKeys returns the names of all headers in order, spelled as All spells them. A name is repeated for each header
-// line that has it. The next call of PeekKeys or PeekTrailerKeys reuses the slice.
+// line that has it. The next call to PeekKeys or PeekTrailerKeys reuses the slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.All() {

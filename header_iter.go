@@ -52,7 +52,7 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 }
 
 // Cookies returns an iterator over the cookies that the response sets. It yields the name and the whole Set-Cookie
-// value, which Cookie.ParseBytes parses. Both are views. Do not change the header in the loop.
+// value, which Cookie.ParseBytes parses. The name and the value are views. Do not change the header in the loop.
 func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachSetCookie(&h.head.Fields, yield) }
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestHeader is the head of a request: method, target, version and headers.
+// RequestHeader holds the method, target, version and headers of a request.
 //
 // The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo. It
 // must not be used by several goroutines at once.
@@ -242,8 +242,8 @@ func (h *RequestHeader) set(name, value []byte) {
 
 // DisableSpecialHeader makes the request go out with exactly the headers that were set, in that order, plus the
 // headers that frame the body. Host is not moved to the front, where RFC 9110 §7.2 wants it, and no User-Agent or
-// Content-Type is added. Set then replaces cookies instead of adding them. It reports whether this mode was already
-// on.
+// Content-Type is added. In this mode, Set replaces cookies instead of adding them. DisableSpecialHeader reports
+// whether the mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. It reports whether special headers were already enabled.
@@ -273,7 +273,7 @@ func (h *RequestHeader) SetReferer(referer string) { h.setKnown(field.Referer, U
 func (h *RequestHeader) ContentType() []byte { return h.head.Fields.PeekID(field.ContentType) }
 
 // SetByteRange sets Range to the bytes from startPos to endPos, both included (RFC 9110 §14.1.2). A negative endPos
-// means to the end. A negative startPos means the last -startPos bytes.
+// requests everything from startPos to the end. A negative startPos requests the last -startPos bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var room [64]byte
 	b := append(room[:0], "bytes="...)

@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// ResponseHeader is the head of a response: version, status and headers.
+// ResponseHeader holds the version, status and headers of a response.
 //
 // The zero value is a 200 response without headers, ready to use. The rules of RequestHeader about copies, views,
 // names and refused values apply here too.
@@ -56,12 +56,12 @@ func panicStatusCode(statusCode int) {
 	panic(fmt.Sprintf("gallop: status code %d does not have three digits", statusCode))
 }
 
-// StatusMessage returns the reason phrase that was received or set, or nil. Without one, the usual phrase of the
-// status code is sent; see the function StatusMessage.
+// StatusMessage returns the reason phrase that was received or set, or nil. If it is nil, the status code's usual
+// phrase is sent; see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase. Control characters in it become spaces. An empty phrase restores the usual
-// one. HTTP/2 has no reason phrases: the phrase is not sent there, and StatusMessage returns nil for a received
+// one. HTTP/2 has no reason phrases: over HTTP/2 the phrase is not sent, and StatusMessage returns nil for a received
 // response.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
@@ -92,8 +92,8 @@ func (h *ResponseHeader) SetContentLength(contentLength int) {
 }
 
 // ContentType returns the value of Content-Type. If none is set, it returns the default that is sent with a body,
-// "text/plain; charset=utf-8". It returns nil instead after SetNoDefaultContentType(true), or if the response was
-// received.
+// "text/plain; charset=utf-8". There is no default after SetNoDefaultContentType(true) or in a received response; the
+// result is then nil.
 func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
@@ -153,7 +153,7 @@ func (h *ResponseHeader) peek(name []byte) []byte {
 }
 
 // PeekAll returns the values of all headers with this name, in order. For Content-Type it returns what ContentType
-// returns. The next call of PeekAll reuses the slice.
+// returns. The next call to PeekAll reuses the slice.
 func (h *ResponseHeader) PeekAll(key string) [][]byte {
 	values := h.header.PeekAll(key)
 	if len(values) > 0 || field.Lookup(UnsafeBytes(key)) != field.ContentType {

@@ -111,14 +111,14 @@ func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, UnsafeBytes(key)) }
 
 // TrailerHeader returns the trailers as they are sent: header lines and an empty line. The slice is valid until the
-// header is changed, or until the next call of TrailerHeader or Header.
+// header is changed, or until the next call to TrailerHeader or Header.
 func (h *header) TrailerHeader() []byte {
 	h.scratch = http1.AppendFields(h.scratch[:0], &h.trailers)
 	h.scratch = append(h.scratch, "\r\n"...)
 	return h.scratch
 }
 
-// PeekTrailerKeys returns the names that Trailers yields. The next call of PeekKeys or PeekTrailerKeys reuses the
+// PeekTrailerKeys returns the names that Trailers yields. The next call to PeekKeys or PeekTrailerKeys reuses the
 // slice.
 func (h *header) PeekTrailerKeys() [][]byte {
 	h.keys = h.keys[:0]

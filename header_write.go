@@ -218,23 +218,23 @@ func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	return h.appendHead(dst, &o)
 }
 
-// Header returns the bytes that AppendBytes appends. The slice is valid until the header is changed, or until the
-// next call of Header or TrailerHeader.
+// Header returns the bytes that AppendBytes would append. The slice is valid until the header is changed, or until
+// the next call to Header or TrailerHeader.
 func (h *RequestHeader) Header() []byte {
 	h.scratch = h.AppendBytes(h.scratch[:0])
 	return h.scratch
 }
 
-// String returns the same text that AppendBytes appends.
+// String returns the text that AppendBytes would append.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes the same bytes to w that AppendBytes appends. It does not flush w.
+// Write writes to w the bytes that AppendBytes would append. It does not flush w.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
 }
 
-// WriteTo writes the same bytes to w that AppendBytes appends.
+// WriteTo writes to w the bytes that AppendBytes would append.
 func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err
@@ -248,23 +248,23 @@ func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	return h.appendHead(dst, &o)
 }
 
-// Header returns the bytes that AppendBytes appends. The slice is valid until the header is changed, or until the
-// next call of Header or TrailerHeader.
+// Header returns the bytes that AppendBytes would append. The slice is valid until the header is changed, or until
+// the next call to Header or TrailerHeader.
 func (h *ResponseHeader) Header() []byte {
 	h.scratch = h.AppendBytes(h.scratch[:0])
 	return h.scratch
 }
 
-// String returns the same text that AppendBytes appends.
+// String returns the text that AppendBytes would append.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes the same bytes to w that AppendBytes appends. It does not flush w.
+// Write writes to w the bytes that AppendBytes would append. It does not flush w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
 }
 
-// WriteTo writes the same bytes to w that AppendBytes appends.
+// WriteTo writes to w the bytes that AppendBytes would append.
 func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err

@@ -20,10 +20,10 @@ import (
 // defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
 const defaultProxyTimeout = 10 * time.Second
 
-// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout fit the fields
-// of HostClient with those names. Every connection is a tunnel, even for plain HTTP, and the proxy resolves the
-// names. Unix sockets are dialed directly. The zero value uses the proxies that the environment variables
-// specify for plain HTTP.
+// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout can be assigned
+// to the HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the
+// proxy resolves the names. Unix sockets are dialed directly. The zero value uses the proxies that the
+// environment variables specify for plain HTTP.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
 // is an *ErrDialWithUpstream. It wraps a *ProxyError if a proxy was used.

@@ -48,7 +48,7 @@ var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
 // Proxy returns the URL of the proxy for target, or nil for a direct connection. It uses only the scheme and
 // the host of target. If a proxy in the rules is invalid, Proxy returns an error, so that nothing is dialed
-// directly by mistake. It ignores the context. The method can be used as the Proxy field of Client, HostClient
+// directly by mistake. The context is ignored. The method can be used as the Proxy field of Client, HostClient
 // and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {

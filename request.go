@@ -17,9 +17,9 @@ import (
 
 // Request is an HTTP request.
 //
-// The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. It belongs to one
-// goroutine at a time. Slices that its methods return are views. They are valid until the request is changed, reset
-// or released, or until the handler that received the request returns.
+// The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
+// time may use it. Slices that its methods return are views. They are valid until the request is changed, reset or
+// released, or until the handler that received the request returns.
 type Request struct {
 	_ noCopy
 
@@ -47,14 +47,14 @@ type Request struct {
 	isTLS   bool
 	maxArgs int // limit for the query and for a form; 0 means no limit
 
-	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has another host.
+	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has a different host.
 	UseHostHeader bool
 
 	// FullDuplex lets a client keep sending a streamed request body while the caller reads a streamed response. The
 	// request stays in use until the response is read to its end or closed.
 	//
-	// On a server, set it in the handler before calling StreamResponse to read the rest of the request body while
-	// writing the response. See [RequestCtx.StreamResponse].
+	// On a server, FullDuplex lets a handler read the rest of the request body while it writes the response. Set the
+	// field before calling StreamResponse. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
 	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default dot segments
@@ -311,7 +311,7 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream makes the data in r the body. If size is 0 or more, it is sent as Content-Length, and r must yield
+// SetBodyStream sets the body to the data in r. If size is 0 or more, it is sent as Content-Length, and r must yield
 // exactly that many bytes. If size is negative, the body is sent in chunks, as r yields data. If r is an io.Closer,
 // it is closed exactly once, when it is no longer needed.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
@@ -319,7 +319,7 @@ func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter makes the data that sw writes the body. The body is sent in chunks. sw runs on the goroutine
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs on the goroutine
 // that writes the request.
 func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.setStreamWriter(sw)
@@ -381,8 +381,7 @@ func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(&req.Header.header, coding.Limits{})
 }
 
-// BodyUncompressedWithLimit does the same as BodyUncompressed, but with its own limit. See BodyGunzipWithLimit for
-// the limit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed, but with a limit of its own. See BodyGunzipWithLimit.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
 }

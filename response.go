@@ -12,9 +12,9 @@ import (
 
 // Response is an HTTP response.
 //
-// The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. It belongs to one
-// goroutine at a time. Slices that its methods return are views. They are valid until the response is changed, reset
-// or released, or until the handler returns.
+// The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
+// time may use it. Slices that its methods return are views. They are valid until the response is changed, reset or
+// released, or until the handler returns.
 type Response struct {
 	_ noCopy
 
@@ -53,7 +53,8 @@ func (resp *Response) resetSkipHeader() {
 	resp.remote, resp.local, resp.tls = nil, nil, nil
 }
 
-// CopyTo makes dst a copy of the response, without its body stream. To copy a stream too, call Body first.
+// CopyTo makes dst a copy of the response, without its body stream. To include a streamed body in the copy, call Body
+// first.
 func (resp *Response) CopyTo(dst *Response) {
 	if resp == dst {
 		return
@@ -77,7 +78,7 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose makes this response the last one on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream makes the data in r the body. If size is 0 or more, it is sent as Content-Length, and r must yield
+// SetBodyStream sets the body to the data in r. If size is 0 or more, it is sent as Content-Length, and r must yield
 // exactly that many bytes. If size is negative, the body is sent in chunks, as r yields data. If r is an io.Closer,
 // it is closed exactly once, when it is no longer needed.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
@@ -85,8 +86,8 @@ func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter makes the data that sw writes the body. The body is sent in chunks. sw runs when the response
-// is written, after the handler has returned. Data that it flushes is sent at once.
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs when the response
+// is written, after the handler has returned. Data that sw flushes is sent at once.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)
@@ -179,8 +180,7 @@ func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressedAnswer(coding.Limits{})
 }
 
-// BodyUncompressedWithLimit does the same as BodyUncompressed, but with its own limit. See BodyGunzipWithLimit for
-// the limit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed, but with a limit of its own. See BodyGunzipWithLimit.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
 }

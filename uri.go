@@ -173,8 +173,8 @@ func (u *URI) Password() []byte { return u.password }
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the normalized path, "/" by default. It is percent-decoded except for %2F, has no dot segments, and
-// repeated slashes are merged into one. Use this path in routers and access checks; FS serves the same path. With
+// Path returns the normalized path, "/" by default. It is percent-decoded except for %2F. Dot segments are removed,
+// and repeated slashes are merged. Use this path in routers and access checks; FS serves the same path. With
 // DisablePathNormalizing, Path keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
@@ -191,7 +191,7 @@ func (u *URI) Path() []byte {
 // PathOriginal returns the path as it was received or set.
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
-// SetPath sets the path. Percent escapes in it are decoded by Path: "/a%20b" means "/a b".
+// SetPath sets the path. Path decodes any percent escapes in it: "/a%20b" means "/a b".
 func (u *URI) SetPath(path string) { u.setPathOriginal(UnsafeBytes(path)) }
 
 func (u *URI) setPathOriginal(path []byte) {
@@ -223,9 +223,9 @@ func (u *URI) setQueryString(queryString []byte) {
 	u.argsParsed, u.emptyQuery = false, false
 }
 
-// QueryArgs returns the arguments of the query. Changing them changes the query of the URI; reading them leaves it
-// unchanged, byte for byte. In a request that a server received, Args.Err reports whether the query has more
-// arguments than Server.MaxFormArgs allows.
+// QueryArgs returns the arguments of the query. Changing the arguments changes the URI's query; reading them leaves
+// the query unchanged, byte for byte. In a request that a server received, Args.Err reports whether the query has
+// more arguments than Server.MaxFormArgs allows.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		_ = u.queryArgs.ParseAtMost(u.queryString, u.maxArgs) // Err returns it

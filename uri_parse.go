@@ -10,8 +10,8 @@ import (
 // Parse sets u to uri. It does not change DisablePathNormalizing.
 //
 // If uri has no host, u gets the argument host, which may be nil. If uri begins with "//", its meaning depends on the
-// argument host. If that is empty, uri's own host follows the slashes. If not, all of uri is a path. Spaces and bytes
-// above 0x7F are accepted in path, query and fragment.
+// argument host. If that argument is empty, uri's own host follows the slashes. Otherwise, all of uri is a path.
+// Spaces and bytes above 0x7F are accepted in path, query and fragment.
 //
 // The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
