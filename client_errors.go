@@ -172,7 +172,7 @@ func appendVisible(dst, raw []byte) []byte {
 // withoutUserinfo removes the user information from a URL that may be malformed or have no scheme.
 func withoutUserinfo(raw []byte) []byte {
 	start := 0
-	if i := bytes.Index(raw, []byte("//")); i >= 0 && bytes.IndexAny(raw[:i], "/?#") < 0 {
+	if i := bytes.Index(raw, []byte("//")); i >= 0 && !bytes.ContainsAny(raw[:i], "/?#") {
 		start = i + 2
 	}
 	end := len(raw)

@@ -23,9 +23,9 @@ import (
 //  3. web, rest and nethttp use what the root and each other export and nothing
 //     else of ours, so that anybody could have written them.
 //
-// A test may also import the packages in forTests, and the tests of the root,
-// which are those of the whole, anything. Directories with a go.mod of their own
-// are other modules and none of this table's business, unless they are in it.
+// Tests may also import the packages in forTests. Tests of the root may import everything, because they test the whole
+// module. A directory with its own go.mod is another module and is not checked, unless the table lists it. A permission
+// that no file uses is refused.
 
 const module = "github.com/gallop-http/gallop"
 
@@ -37,14 +37,14 @@ var layers = map[string]layer{
 	"internal/target":   {ours: []string{"internal/ascii"}, sansIO: true},
 	"internal/coding":   {ours: []string{"internal/bufpool"}, others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli"}},
 	"internal/http1":    {ours: []string{"internal/ascii", "internal/field", "internal/target"}, sansIO: true},
-	"internal/poll":     {ours: []string{"internal/clock", "internal/bufpool"}},
+	"internal/poll":     {ours: []string{"internal/clock"}},
 	"internal/wiretest": {},
 	"negotiate":         {ours: []string{"internal/ascii"}},
 	"memnet":            {},
 	"listen":            {},
 	root: {ours: []string{
 		"internal/ascii", "internal/bufpool", "internal/clock", "internal/field", "internal/target",
-		"internal/coding", "internal/http1", "internal/poll", "negotiate", "memnet",
+		"internal/coding", "internal/http1", "internal/poll", "memnet",
 	}, others: []string{"golang.org/x/net/publicsuffix", "golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	"galloptest":               {ours: []string{root, "memnet"}},
 	"nethttp":                  {ours: []string{root}, others: []string{"golang.org/x/net/http/httpguts"}},
@@ -52,14 +52,14 @@ var layers = map[string]layer{
 	"pprofhandler":             {ours: []string{root, "nethttp"}},
 	"prefork":                  {ours: []string{root, "listen"}},
 	"web":                      {ours: []string{root, "negotiate", "nethttp", "codec"}},
-	"web/middleware":           {ours: []string{root, "negotiate", "web"}},
+	"web/middleware":           {ours: []string{root, "web"}},
 	"web/middleware/storetest": {ours: []string{"web/middleware"}},
-	"rest":                     {ours: []string{root, "negotiate", "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
+	"rest":                     {ours: []string{root, "codec"}, others: []string{"golang.org/x/net/http/httpguts"}},
 	"codec":                    {ours: []string{"codec/internal/plainjson", "internal/bufpool"}},
 	"codec/internal/plainjson": {},
-	"cmd/gallop":               {ours: append([]string{"cmd/gallop/internal/..."}, public...)},
-	"cmd/gallop/internal":      {ours: append([]string{"cmd/gallop/internal/..."}, public...), below: true},
-	"docs":                     {ours: public},
+	"cmd/gallop":               {ours: []string{"cmd/gallop/internal/..."}, user: true},
+	"cmd/gallop/internal":      {ours: []string{"cmd/gallop/internal/..."}, user: true, below: true},
+	"docs":                     {user: true},
 }
 
 // root is the name of the root package in the table.
@@ -82,6 +82,7 @@ var registering = []string{"net/http/pprof", "expvar"}
 type layer struct {
 	ours   []string // packages of this module; a/... stands for those below a
 	others []string // modules of other people, and of the standard library what registers handlers
+	user   bool     // everything public as well, as for the module's users
 	sansIO bool     // law 2
 	below  bool     // the same holds for all packages below this one
 }
@@ -96,6 +97,95 @@ func TestLayers(t *testing.T) {
 	}
 	if files < 10 {
 		t.Errorf("only %d files were looked at", files)
+	}
+	imports, err := importsOf(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range unusedPermissions(layers, imports) {
+		t.Error(complaint)
+	}
+}
+
+// importsOf returns what the files of each package in the module tree import, tests included.
+func importsOf(tree fs.FS) (imports map[string][]string, err error) {
+	imports = map[string][]string{}
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && isElsewhere(tree, name):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		src, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			imports[path.Dir(name)] = append(imports[path.Dir(name)], imported)
+		}
+		return nil
+	})
+	return imports, err
+}
+
+// unusedPermissions returns the packages and modules that a row of the table permits, and that no file of the row imports.
+func unusedPermissions(layers map[string]layer, imports map[string][]string) (unused []string) {
+	for name, rules := range layers {
+		var used, usedModules []string
+		for dir, paths := range imports {
+			if dir != name && !(rules.below && strings.HasPrefix(dir, name+"/")) {
+				continue
+			}
+			for _, imported := range paths {
+				if ours, isOurs := strings.CutPrefix(imported+"/", module+"/"); isOurs {
+					used = append(used, path.Clean(ours))
+				} else {
+					usedModules = append(usedModules, imported)
+				}
+			}
+		}
+		for _, entry := range rules.ours {
+			if !slices.ContainsFunc(used, func(name string) bool { return allows([]string{entry}, name) }) {
+				unused = append(unused, fmt.Sprintf("%s does not import %s: remove the permission from the table", name, entry))
+			}
+		}
+		for _, entry := range rules.others {
+			if !slices.ContainsFunc(usedModules, func(name string) bool { return allowsBelow([]string{entry}, name) }) {
+				unused = append(unused, fmt.Sprintf("%s does not import %s: remove the permission from the table", name, entry))
+			}
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}
+
+func TestUnusedPermissions(t *testing.T) {
+	table := map[string]layer{
+		"a": {ours: []string{"b", "c/..."}, others: []string{"example.com/m"}},
+		"d": {ours: []string{"b", "c/..."}, others: []string{"example.com/m"}, below: true},
+	}
+	imports := map[string][]string{
+		"a":   {module + "/b", module + "/c/e", "example.com/m/sub"},
+		"d/e": {module + "/bb", "example.com/mm"},
+	}
+	want := []string{
+		"d does not import b: remove the permission from the table",
+		"d does not import c/...: remove the permission from the table",
+		"d does not import example.com/m: remove the permission from the table",
+	}
+	if got := unusedPermissions(table, imports); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -189,8 +279,11 @@ func (l layer) refuses(imported, file string) string {
 		return "it registers handlers with http.DefaultServeMux"
 	case isOurs:
 		allowed := l.ours
+		if l.user {
+			allowed = slices.Concat(allowed, public)
+		}
 		if isTest(file) {
-			allowed = slices.Concat(l.ours, forTests, []string{dir})
+			allowed = slices.Concat(allowed, forTests, []string{dir})
 		}
 		if !allows(allowed, ours) && !(isTest(file) && dir == root) {
 			return "not below it in the table of layers_test.go"

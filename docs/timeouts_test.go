@@ -185,10 +185,10 @@ func TestLimitACall(t *testing.T) {
 			t.Error(err)
 		}
 
-		err := client.DoTimeout(req, resp, 5*time.Second)
-		err = client.DoDeadline(req, resp, time.Now().Add(5*time.Second))
-		if err != gallop.ErrTimeout {
-			t.Error(err)
+		first := client.DoTimeout(req, resp, 5*time.Second)
+		second := client.DoDeadline(req, resp, time.Now().Add(5*time.Second))
+		if first != gallop.ErrTimeout || second != gallop.ErrTimeout {
+			t.Error(first, second)
 		}
 	})
 }

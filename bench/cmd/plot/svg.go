@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,9 +76,10 @@ func summary(panels []panel) string {
 	return strings.Join(texts, " ")
 }
 
-// grouped writes a whole number with commas between groups of three digits.
+// grouped writes a whole number with commas between groups of three digits. A half is rounded down: the median of two
+// neighboring figures is then the same here and in the files of results.
 func grouped(v float64) string {
-	digits := strconv.Itoa(int(v + 0.5))
+	digits := strconv.Itoa(int(math.Ceil(v - 0.5)))
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
