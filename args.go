@@ -15,8 +15,8 @@ import (
 // Args is an ordered list of keys and values, such as a query or a body of type application/x-www-form-urlencoded. A
 // key may occur several times. Keys are case sensitive.
 //
-// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. It must not be used by several
-// goroutines at once, but Peek, Has, the Get methods and All only read and may be called concurrently.
+// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. An Args is not safe for concurrent
+// use, except that Peek, Has, the Get methods and All only read it and may be called concurrently.
 //
 // Slices that its methods return are views. They are valid until the list is changed or released.
 type Args struct {
@@ -53,8 +53,8 @@ var argsPool = sync.Pool{New: func() any { return new(Args) }}
 // AcquireArgs returns an empty Args from a pool.
 func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 
-// ReleaseArgs resets a and returns it to the pool. Do not use a or anything that its methods returned afterwards.
-// Race builds overwrite the memory that views refer to.
+// ReleaseArgs resets a and returns it to the pool. Afterwards, do not use a or anything that its methods returned.
+// Builds with the race detector overwrite the memory behind views.
 func ReleaseArgs(a *Args) {
 	if raceEnabled {
 		a.poison()
@@ -132,8 +132,8 @@ func (a *Args) ParseBytes(b []byte) {
 	a.parsed(start, equals, len(a.arena), coded)
 }
 
-// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b holds more, a has the first n, and the
-// error is ErrTooManyArgs, which Err returns too. There is no limit if n is zero or negative.
+// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b contains more, a holds the first n, and
+// both ParseAtMost and Err return ErrTooManyArgs. There is no limit if n is zero or negative.
 func (a *Args) ParseAtMost(b []byte, n int) error {
 	if n <= 0 || len(b) <= 2*n { // each argument has at least one byte and a separator
 		a.ParseBytes(b)
@@ -284,8 +284,8 @@ func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(valu
 // AddNoValue appends key without an equals sign.
 func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 
-// Set sets the value of the first argument with this key, or appends key=value if there is none. Further arguments
-// with the key stay.
+// Set sets the value of the first argument with this key, or appends key=value if there is none. It keeps any further
+// arguments with the same key.
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // SetNoValue removes the value and the equals sign of the first argument with this key, or appends key if there is
@@ -331,7 +331,7 @@ func (a *Args) peekMulti(key []byte) (values [][]byte) {
 }
 
 // GetUint returns the first value of key as a decimal number. If the key is missing or its value is empty, the error
-// is ErrNoArgValue. On every error the number is -1.
+// is ErrNoArgValue. On any error, the number is -1.
 func (a *Args) GetUint(key string) (int, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -350,7 +350,7 @@ func (a *Args) GetUintOrZero(key string) int {
 }
 
 // GetUfloat returns the first value of key as a non-negative number. If the key is missing or its value is empty, the
-// error is ErrNoArgValue. On every error the number is -1.
+// error is ErrNoArgValue. On any error, the number is -1.
 func (a *Args) GetUfloat(key string) (float64, error) {
 	value := a.Peek(key)
 	if len(value) == 0 {
@@ -379,7 +379,8 @@ func (a *Args) GetBool(key string) bool {
 	return false
 }
 
-// Sort sorts the arguments by key, then by value. f compares two of them in the manner of bytes.Compare.
+// Sort sorts the arguments by key, then by value. f compares two keys or two values, with results like those of
+// bytes.Compare.
 func (a *Args) Sort(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int {
@@ -390,8 +391,8 @@ func (a *Args) Sort(f func(x, y []byte) int) {
 	})
 }
 
-// SortKeys sorts the arguments by key; arguments with the same key keep their order. f compares two keys in the
-// manner of bytes.Compare.
+// SortKeys sorts the arguments by key; arguments with the same key keep their order. f compares two keys, with
+// results like those of bytes.Compare.
 func (a *Args) SortKeys(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int { return f(a.bytes(x.key), a.bytes(y.key)) })

@@ -13,14 +13,14 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient implement it, and so can any type that
-// wraps one of them. Client-side middleware is a function of the form
+// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient implement Doer, and any type that wraps one of
+// them can implement it too. Client-side middleware is a function of the form
 //
 //	func(next Doer) Doer
 //
-// DoContext sends req and reads the response into resp, which may be nil if the caller does not need it. It
-// returns at the latest when ctx is done. It must not keep req or resp after it has returned, unless the
-// response body is a stream. Several goroutines may call it at once, each with its own request.
+// DoContext sends req and reads the response into resp, which may be nil if the caller does not need it. It must return
+// promptly once ctx is done. It must not keep req or resp after it has returned, unless the response body is a stream.
+// Several goroutines may call DoContext at once, each with its own request.
 type Doer interface {
 	// DoContext sends req and reads the response into resp.
 	DoContext(ctx context.Context, req *Request, resp *Response) error
@@ -33,29 +33,29 @@ var (
 	_ Doer = (*LBClient)(nil)
 )
 
-// Client sends requests to any host, over http or https, as their URIs say. It keeps a HostClient for each host
-// as long as that host has connections. The zero value is ready to use.
+// Client sends requests to any host, over HTTP or HTTPS depending on the URI's scheme. It keeps one HostClient per host
+// while connections to that host are open. The zero value is ready to use.
 //
 // All methods may be called concurrently. Do not change fields after the first call, and do not copy a Client.
-// Each limit on connections applies to every host separately.
+// Connection limits apply to each host separately.
 type Client struct {
 	_ noCopy
 
-	// Name is the User-Agent of requests that have none. The default is "gallop".
+	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
 	Name string
 
-	// NoDefaultUserAgentHeader omits the User-Agent "gallop" if Name is empty.
+	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over DialTimeout and Dial. If all three are nil,
-	// connections are opened by a TCPDialer that the process shares. See [HostClient.DialContext].
+	// DialContext opens connections. It takes precedence over DialTimeout and Dial. If all three are nil, the client
+	// uses a TCPDialer that is shared by the whole process. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTimeout opens connections within the time that is left for the call. It takes precedence over Dial.
-	// See [HostClient.DialTimeout].
+	// DialTimeout opens connections. Its timeout is the time left for the call. It takes precedence over Dial. See
+	// [HostClient.DialTimeout].
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections without knowing a time limit. See [HostClient.Dial].
+	// Dial opens connections. It is not given a timeout. See [HostClient.Dial].
 	Dial DialFunc
 
 	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
@@ -71,19 +71,19 @@ type Client struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2. Nil means the defaults. It has no effect unless HTTP/2 is used.
+	// HTTP2 configures HTTP/2. Nil means the defaults. HTTP2 has no effect unless HTTP/2 is used.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
 	// [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
-	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means
-	// DefaultMaxConnsPerHost. Calls that exceed the limit fail or wait, see MaxConnWaitTimeout.
+	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means DefaultMaxConnsPerHost.
+	// Calls beyond the limit fail or wait; see MaxConnWaitTimeout.
 	MaxConnsPerHost int
 
-	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost.
-	// A negative value keeps none.
+	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. A
+	// negative value means that connections are closed instead of kept idle.
 	MaxIdleConnsPerHost int
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
@@ -94,84 +94,84 @@ type Client struct {
 	// no limit. See [HostClient.MaxConnDuration].
 	MaxConnDuration time.Duration
 
-	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. With zero
-	// the call fails at once with ErrNoFreeConns. With a negative value it waits until its own deadline or its
-	// context ends the call.
+	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. Zero means that the
+	// call fails at once with ErrNoFreeConns. A negative value means that it waits until its deadline passes or its
+	// context is done.
 	MaxConnWaitTimeout time.Duration
 
 	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
 	// a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
-	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative
-	// value means no limit other than the deadline of the call. See [HostClient.ReadTimeout].
+	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative value
+	// means no limit other than the call's deadline. See [HostClient.ReadTimeout].
 	ReadTimeout time.Duration
 
-	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the
-	// deadline of the call.
+	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the call's
+	// deadline.
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake, including one with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if that is shorter. A negative value means no limit other than the deadline of the call.
+	// WriteTimeout if that is shorter. A negative value means no limit other than the call's deadline.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for a 100 response before it
-	// sends its body. Zero means one second. With a negative value the body is sent without waiting.
+	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for a 100 response before it sends
+	// its body. Zero means one second. A negative value means that the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
-	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means
-	// 4096. It also limits response heads unless MaxResponseHeaderBytes is set.
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096. It
+	// also limits the size of response headers unless MaxResponseHeaderBytes is set.
 	ReadBufferSize int
 
-	// MaxResponseHeaderBytes limits the head of a response, in bytes. Zero or a negative value means
-	// ReadBufferSize. The error for a larger head is an *ErrSmallBuffer.
+	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value means
+	// ReadBufferSize. If they are larger, the call fails with an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize limits response bodies that are read into memory, in bytes. Zero means
-	// DefaultMaxResponseBodySize. A negative value means no limit. The error for a larger body is
-	// ErrBodyTooLarge. Streams are not limited.
+	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
+	// ErrBodyTooLarge. Streamed bodies are not limited.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the head of the response has arrived. The body is then a
-	// stream, which you must close. See [HostClient.StreamResponseBody].
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. The body is then a stream,
+	// which you must close. See [HostClient.StreamResponseBody].
 	StreamResponseBody bool
 
-	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until
-	// the function returns. Nil ignores interim responses.
+	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until the
+	// function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how often a request is sent in all, if RetryIfErr asks for retries. Zero
-	// or a negative value means DefaultMaxIdemponentCallAttempts. With 1 no request is sent twice.
+	// MaxIdemponentCallAttempts limits how many times a request is sent in total if RetryIfErr asks for retries. Zero
+	// or a negative value means DefaultMaxIdemponentCallAttempts. With 1, no request is ever retried.
 	MaxIdemponentCallAttempts int
 
-	// RetryIfErr decides whether a request that failed is sent again. Nil means one retry, where that is safe.
-	// See [HostClient.RetryIfErr].
+	// RetryIfErr decides whether a failed request is sent again. Nil means one retry, and only where that is safe. See
+	// [HostClient.RetryIfErr].
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIf decides whether a request that failed is sent again, without knowing the error.
+	// RetryIf decides whether a failed request is sent again. It does not get the error.
 	//
 	// Deprecated: use RetryIfErr.
 	RetryIf RetryIfFunc
 
-	// RetryIfErrUpstream decides whether a request that failed is sent again. It also gets the address of the
-	// server. Use RetryIfErr instead.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, it also gets the server's
+	// address. Use RetryIfErr instead.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. A call returns a *ClosedError if
-	// the connection closes before the response begins, and RetryIfErr gets one, too. Other errors are a *CallError, such
-	// as one around ErrTimeout. By default a call returns the errors that programs for fasthttp compare with == as they are,
-	// and RetryIfErr gets io.EOF for a closed connection.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
+	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets one too. Most other errors are a
+	// *CallError, for example one that wraps ErrTimeout. By default, errors that programs written for fasthttp compare
+	// with == are returned unwrapped, and RetryIfErr gets io.EOF for a closed connection.
 	DetailedErrors bool
 
-	// Transport makes each attempt of a call. The default is DefaultTransport.
+	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
 	Transport RoundTripper
 
-	// Jar stores the cookies that servers set, and sends them with later requests. With nil, cookies are
-	// neither stored nor sent.
+	// Jar stores the cookies that servers set, and sends them with later requests. If Jar is nil, no cookies are
+	// stored, and none are added to requests.
 	Jar *CookieJar
 
-	// MaxRedirects is how many redirects Do, DoContext, DoTimeout and DoDeadline follow. Zero or a negative
-	// value means that they follow none and return the redirect as the response. See [Client.DoRedirects].
+	// MaxRedirects is how many redirects Do, DoContext, DoTimeout and DoDeadline follow. Zero or a negative value means
+	// that redirects are not followed: the call returns the redirect response itself. See [Client.DoRedirects].
 	MaxRedirects int
 
 	// AllowRedirectToPlain allows redirects from https to http, where anybody on the network path can read and
@@ -181,7 +181,7 @@ type Client struct {
 	// DisablePathNormalizing sends paths as they were given, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes loops over response headers show names as they were received. See
+	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
 	// [HostClient.DisableHeaderNamesNormalizing].
 	DisableHeaderNamesNormalizing bool
 
@@ -207,7 +207,7 @@ func (c *Client) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but ends the call when ctx is done. See [HostClient.DoContext].
+// DoContext does the same as Do, but cancels the call when ctx is done. See [HostClient.DoContext].
 func (c *Client) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

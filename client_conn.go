@@ -25,10 +25,10 @@ import (
 //   - client_body.go: the response body as a stream
 //   - client_upload.go: request bodies that are written while the client waits for the response
 
-// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns it. It may have only one
-// user at a time.
+// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns one. Only one call may
+// use it at a time.
 //
-// Deprecated: an HTTP/2 connection has several users, so ClientConn cannot represent it. Wrap
+// Deprecated: several calls share an HTTP/2 connection, so a ClientConn cannot represent one. Wrap
 // [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
 type ClientConn struct {
 	// A ClientConn owns the bytes that have arrived and are not used yet. It knows where the response being
@@ -103,11 +103,11 @@ func tlsStateOf(nc net.Conn) *tls.ConnectionState {
 // Conn returns the network connection. Only the RoundTripper that acquired cc may use it.
 func (cc *ClientConn) Conn() net.Conn { return cc.nc }
 
-// CreatedTime returns when the connection was opened. The TLS handshake was complete by then.
+// CreatedTime returns the time at which the connection was ready, after any TLS handshake.
 func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
-// LastUseTime returns when the last call on the connection ended. It is the zero time before the end of the
-// first call.
+// LastUseTime returns the time at which the last call on the connection ended, or the zero time if no call has
+// ended yet.
 func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
 // maxDirectBody is the largest body that is written in full before the client reads the response. It fits into

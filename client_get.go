@@ -89,8 +89,8 @@ func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount
 	return follow(&sameHost{HostClient: c}, time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get requests url and returns the status and the body. It follows up to 16 redirects within the host. The body
-// is stored in dst[:0], or in new memory if dst is too small.
+// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects within
+// the host. The body overwrites dst; if dst is too small, a new slice is allocated.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Time{})
 }
@@ -105,23 +105,23 @@ func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (st
 	return getURL(&sameHost{HostClient: c}, dst, url, deadline)
 }
 
-// Post sends postArgs to url as a form with the method POST, and returns the status and the body. postArgs may
-// be nil. See [HostClient.Get] for redirects and dst.
+// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs
+// may be nil. See [HostClient.Get] for redirects and dst.
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(&sameHost{HostClient: c}, dst, url, postArgs)
 }
 
 // DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are
-// more, it fails with ErrTooManyRedirects. Afterwards req is the request that was sent last.
+// more, it fails with ErrTooManyRedirects. Afterwards, req is the last request that was sent.
 //
-// Credentials are not sent to another origin. A redirect from https to http is refused unless
+// Credentials are not forwarded to another origin. A redirect from https to http is refused unless
 // AllowRedirectToPlain is set.
 func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get requests url and returns the status and the body. It follows up to 16 redirects. The body is stored in
-// dst[:0], or in new memory if dst is too small.
+// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects. The
+// body overwrites dst; if dst is too small, a new slice is allocated.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, time.Time{})
 }
@@ -136,8 +136,8 @@ func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (status
 	return getURL((*singleCalls)(c), dst, url, deadline)
 }
 
-// Post sends postArgs to url as a form with the method POST, and returns the status and the body. postArgs may
-// be nil. See [Client.Get] for redirects and dst.
+// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs
+// may be nil. See [Client.Get] for redirects and dst.
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL((*singleCalls)(c), dst, url, postArgs)
 }
@@ -155,36 +155,36 @@ func (s *singleCalls) do(ctx context.Context, deadline time.Time, req *Request, 
 
 var defaultClient Client
 
-// Do sends req to the host in its URI and reads the response into resp, with a Client that the process shares.
-// See [Client.Do].
+// Do sends req to the host in its URI and reads the response into resp. It uses a Client that the whole process
+// shares. See [Client.Do].
 func Do(req *Request, resp *Response) error { return defaultClient.Do(req, resp) }
 
-// DoContext sends req with a Client that the process shares, and ends the call when ctx is done. See
+// DoContext sends req with a Client that the whole process shares, and cancels the call when ctx is done. See
 // [Client.DoContext].
 func DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return defaultClient.DoContext(ctx, req, resp)
 }
 
-// DoTimeout sends req with a Client that the process shares. It fails with ErrTimeout if the call takes longer
-// than timeout.
+// DoTimeout sends req with a Client that the whole process shares. It fails with ErrTimeout if the call takes
+// longer than timeout.
 func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline sends req with a Client that the process shares. It fails with ErrTimeout at the deadline. The
-// zero time means no deadline.
+// DoDeadline sends req with a Client that the whole process shares. It fails with ErrTimeout at the deadline.
+// The zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }
 
-// DoRedirects sends req with a Client that the process shares, and follows up to maxRedirectsCount redirects.
-// See [Client.DoRedirects].
+// DoRedirects sends req with a Client that the whole process shares, and follows up to maxRedirectsCount
+// redirects. See [Client.DoRedirects].
 func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
 }
 
-// Get requests url with a Client that the process shares, and returns the status and the body. See
-// [Client.Get].
+// Get sends a GET request to url with a Client that the whole process shares. It returns the status code and the
+// body. See [Client.Get].
 func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return defaultClient.Get(dst, url)
 }
@@ -199,7 +199,7 @@ func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, bo
 	return defaultClient.GetDeadline(dst, url, deadline)
 }
 
-// Post sends postArgs to url as a form with the method POST, with a Client that the process shares. See
+// Post sends a POST request to url with postArgs as a form. It uses a Client that the whole process shares. See
 // [Client.Post].
 func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return defaultClient.Post(dst, url, postArgs)

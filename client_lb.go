@@ -12,14 +12,14 @@ import (
 // DefaultLBClientTimeout is the default of LBClient.Timeout.
 const DefaultLBClientTimeout = time.Second
 
-// BalancingClient is a client over which an LBClient spreads requests, such as a HostClient or a
+// BalancingClient is one of the clients that an LBClient spreads requests over, such as a HostClient or a
 // PipelineClient. If it is also a [Doer], LBClient.DoContext calls its DoContext method.
 type BalancingClient interface {
-	// DoDeadline sends req and reads the response into resp until the deadline. The zero time means no
+	// DoDeadline sends req, reads the response into resp, and fails at the deadline. The zero time means no
 	// deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
-	// PendingRequests returns the number of calls in flight. It is called for every client and request, so it
-	// should be fast.
+	// PendingRequests returns the number of calls in flight. It is called on every client for each request, so
+	// it should be fast.
 	PendingRequests() int
 }
 
@@ -31,33 +31,33 @@ const (
 	// with equal load take turns, as with LBRoundRobin.
 	LBLeastLoaded LBStrategy = iota
 
-	// LBRoundRobin lets the clients take turns, in proportion to their weights and evenly mixed.
+	// LBRoundRobin lets the clients take turns in proportion to their weights, evenly interleaved.
 	LBRoundRobin
 )
 
 // LBClient spreads requests over several clients, and sends fewer requests to clients that fail. It never sends
 // a request twice.
 //
-// A client gets a penalty for each request that fails or panics. With LBLeastLoaded the penalty counts like
-// calls that never end: 4 for the first failure, 256 at most. With LBRoundRobin the share of the client is
-// divided by the penalty plus one. Half of the penalty is forgotten every second, so a client recovers
-// gradually, within ten seconds at the latest. If all clients fail, all are tried equally.
+// A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as
+// additional calls in flight: 4 for the first failure, 256 at most. With LBRoundRobin, the client's share of
+// requests is divided by the penalty plus one. The penalty halves every second, so a client recovers gradually,
+// within ten seconds at most. If all clients fail, all are tried equally.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
 type LBClient struct {
 	_ noCopy
 
-	// Clients are the clients to start with. AddClient and RemoveClients change the set later.
+	// Clients is the initial set of clients. AddClient and RemoveClients change the set later.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request and reports whether the client worked. If HealthCheck is nil, a
-	// client has worked if err is nil. req.Context() returns the context of the call.
+	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is
+	// nil, a request succeeded if err is nil. req.Context() returns the call's context.
 	//
 	// HealthCheck is not called if the caller of DoContext has cancelled the request.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits calls of Do. It also limits calls of DoContext whose context has no deadline, if the
+	// Timeout limits calls to Do. It also limits calls to DoContext whose context has no deadline, if the
 	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
@@ -73,19 +73,19 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do sends req with one of the clients and limits the call to Timeout.
+// Do sends req through one of the clients and limits the call to Timeout.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout sends req with one of the clients and limits the call to timeout. See [LBClient.DoDeadline].
+// DoTimeout sends req through one of the clients and limits the call to timeout. See [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline sends req with one of the clients until the deadline. The zero time means no deadline. The error
-// is ErrNoAvailableClients if there are no clients. If the deadline has already passed, the error is ErrTimeout
-// and no client is called.
+// DoDeadline sends req through one of the clients and limits the call to the deadline. The zero time means no
+// deadline. The error is ErrNoAvailableClients if there are no clients. If the deadline has already passed, the
+// error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -102,7 +102,7 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return err
 }
 
-// DoContext sends req with one of the clients and ends the call when ctx is done. For a client without a
+// DoContext sends req through one of the clients and cancels the call when ctx is done. For a client without a
 // DoContext method, the deadline of ctx limits the call, or Timeout if ctx has none. The error is
 // ErrNoAvailableClients if there are no clients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
@@ -132,8 +132,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. An LBClient can therefore be a client of
-// another LBClient.
+// PendingRequests returns the number of calls in flight through lb. With this method, an LBClient can itself be
+// a client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {
@@ -153,7 +153,7 @@ func (lb *LBClient) AddClient(c BalancingClient) int {
 }
 
 // RemoveClients removes the clients for which rc returns true, and returns the number of clients left. Calls in
-// flight on removed clients continue. rc must not call AddClient or RemoveClients of lb.
+// flight on removed clients continue. rc must not call lb.AddClient or lb.RemoveClients.
 func (lb *LBClient) RemoveClients(rc func(BalancingClient) bool) int {
 	lb.all()
 	lb.change.Lock()

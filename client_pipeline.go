@@ -17,28 +17,28 @@ const DefaultMaxPendingRequests = 1024
 // server. A slow response delays all responses behind it on the same connection, so use a HostClient for
 // everything else. A PipelineClient always uses HTTP/1.1.
 //
-// Bodies are kept in memory: a request body that is a stream is read before the request is sent. Requests
-// behind one that is not idempotent wait until it has its response, see PipelineNonIdempotent. CONNECT and
-// requests for an upgrade are refused.
+// Bodies are kept in memory: if a request body is a stream, it is read completely before the request is sent. After a
+// request that is not idempotent, later requests wait until its response has arrived; see PipelineNonIdempotent.
+// CONNECT and upgrade requests are refused.
 //
-// When a connection ends, its calls without a response fail with a *ClosedError. The first of them fails with
-// io.EOF instead unless DetailedErrors is set. In two cases calls are sent again over another connection
-// instead:
+// When a connection closes, the calls that still wait for a response on it fail with a *ClosedError. Unless
+// DetailedErrors is set, the first of these calls fails with io.EOF instead. In two cases, a call is retried over
+// another connection instead of failing:
 //
-//   - They are always sent again if the server cannot have acted on them. That is so if they were not sent, or
-//     if an earlier response said that the connection closes.
-//   - They are sent again once if they are idempotent (RFC 9110 §9.2.2, or with an Idempotency-Key) and the
-//     connection had delivered responses before.
+//   - A call is always retried if the server cannot have acted on it: the request was not sent, or an earlier response
+//     announced that the connection would be closed.
+//   - A call is retried once if its request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key, and the
+//     connection had already delivered responses.
 //
-// If a dial fails, the calls that wait for it fail with the same error, unless an open connection can take
-// them. An unreachable host is dialed at most ten times a second. In between, calls without a connection fail
-// at once with the error of the last dial.
+// If a dial fails, the calls that wait for it fail with the same error, unless an open connection has room for them. An
+// unreachable host is dialed at most ten times a second. Between dials, calls without a connection fail at once with
+// the last dial's error.
 //
-// A call that has timed out is never sent again. If its response is the next one due, the client waits for it
-// for another second and drops it. Then it closes the connection.
+// A call that has timed out is never retried. If its response is the next one due, the client waits up to one more
+// second for the response and discards it. If the response has not arrived by then, the client closes the connection.
 //
-// Each connection has two goroutines, one for writing and one for reading. They end with the connection, when
-// it breaks or has been idle for MaxIdleConnDuration. If a function that is set here panics on one of them, the
+// Each connection has two goroutines, one for writing and one for reading. Both end when the connection breaks or has
+// been idle for MaxIdleConnDuration. If a function in one of these fields panics on one of the two goroutines, the
 // calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
@@ -50,42 +50,43 @@ type PipelineClient struct {
 	// new connection uses the next one. See [HostClient.Addr].
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests whose URI has the scheme http then fail.
+	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
 	IsTLS bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
 	// [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
-	// Name is the User-Agent of requests that have none. The default is "gallop".
+	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
 	Name string
 
-	// NoDefaultUserAgentHeader omits the User-Agent "gallop" if Name is empty.
+	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over Dial. If both are nil, connections are opened by
-	// a TCPDialer that the process shares. See [HostClient.DialContext].
+	// DialContext opens connections. It takes precedence over Dial. If both are nil, the client uses a TCPDialer that
+	// is shared by the whole process. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Dial opens connections without knowing a time limit. See [HostClient.Dial].
+	// Dial opens connections. It is not given a timeout. See [HostClient.Dial].
 	Dial DialFunc
 
-	// MaxResponseHeaderBytes limits the head of a response, in bytes. Zero or a negative value means
-	// ReadBufferSize, and 4096 if that is not set either. The error for a larger head is an *ErrSmallBuffer.
+	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value means
+	// ReadBufferSize, or 4096 if ReadBufferSize is not set either. If they are larger, the call fails with an
+	// *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
-	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A
-	// negative value means no limit. The error for a larger body is ErrBodyTooLarge.
+	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A negative
+	// value means no limit. If a body is larger, the call fails with ErrBodyTooLarge.
 	MaxResponseBodySize int
 
-	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means
-	// 4096. It also limits response heads unless MaxResponseHeaderBytes is set.
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096. It
+	// also limits the size of response headers unless MaxResponseHeaderBytes is set.
 	ReadBufferSize int
 
 	// DisablePathNormalizing sends paths as they were given, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes loops over response headers show names as they were received. See
+	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
 	// [HostClient.DisableHeaderNamesNormalizing].
 	DisableHeaderNamesNormalizing bool
 
@@ -93,12 +94,12 @@ type PipelineClient struct {
 	// all open ones have calls in flight.
 	MaxConns int
 
-	// MaxPendingRequests limits the calls in flight for each connection. Zero or a negative value means
-	// DefaultMaxPendingRequests. The maximum is 1,048,576. A call beyond the limit waits if it has a deadline
-	// or a context that can end. Otherwise it fails with ErrPipelineOverflow.
+	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
+	// DefaultMaxPendingRequests. The maximum is 1,048,576. A call beyond the limit waits if it has a deadline or a
+	// context that can be cancelled. Otherwise it fails with ErrPipelineOverflow.
 	MaxPendingRequests int
 
-	// MaxBatchDelay is how long a request waits for other requests to be written together with it. Zero or a
+	// MaxBatchDelay is how long a request waits so that it can be written together with later requests. Zero or a
 	// negative value means no wait. Requests that arrive during a write are sent together in any case.
 	MaxBatchDelay time.Duration
 
@@ -106,8 +107,8 @@ type PipelineClient struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// WriteBufferSize is how many bytes of requests are collected for one write. A single larger request is
-	// still written at once. Zero or a negative value means 64 KiB.
+	// WriteBufferSize is how many bytes of requests are combined into a single write. A larger request is still written
+	// as a whole. Zero or a negative value means 64 KiB.
 	WriteBufferSize int
 
 	// ReadTimeout limits the time for a response. The time starts when the response is the next one due, and
@@ -117,19 +118,21 @@ type PipelineClient struct {
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.
 	WriteTimeout time.Duration
 
-	// PipelineNonIdempotent sends further requests while a request that is not idempotent still waits for its
-	// response. If the connection breaks then, you cannot know which of these requests the server has acted on.
+	// PipelineNonIdempotent lets the client send further requests while a request that is not idempotent is still
+	// waiting for its response. If the connection then breaks, you cannot know which of these requests the server has
+	// acted on.
 	PipelineNonIdempotent bool
 
-	// DetailedErrors makes every error name the method, the URL and the phase of the call. See [HostClient.DetailedErrors].
-	// If the connection closes when the response of a call is the next one due, the call returns a *ClosedError. By default
-	// that call returns io.EOF, as in fasthttp.
+	// DetailedErrors makes every error name the method, the URL and the phase of the call. See
+	// [HostClient.DetailedErrors]. If the connection closes while a call's response is the next one due, that call
+	// returns a *ClosedError. By default it returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
-	// Trace traces connections. All calls share them, so WithClientTrace has no effect here. The functions for lookups,
-	// dials and handshakes are called. GotConn is called for each new connection, WroteRequest for each write of one or more
-	// requests, GotFirstByte and GotInterim for responses, and CallFailed for each call that fails. The remaining functions
-	// are not called. All calls on the connection wait while a function runs. Nil turns tracing off.
+	// Trace traces connections. Calls share connections, so WithClientTrace has no effect on a PipelineClient. The
+	// functions for lookups, dials and handshakes are called. GotConn is called for each new connection, WroteRequest
+	// for each write of one or more requests, GotFirstByte and GotInterim for responses, and CallFailed for each call
+	// that fails. The remaining functions are not called. All calls on the connection wait while a function runs. Nil
+	// turns tracing off.
 	Trace *ClientTrace
 
 	// Logger has no effect.
@@ -140,7 +143,7 @@ type PipelineClient struct {
 	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
 	// It has no effect on DialContext and Dial.
 	//
-	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which always uses both.
+	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which uses both IPv4 and IPv6.
 	DialDualStack bool
 
 	once    sync.Once
@@ -182,14 +185,14 @@ func (c *PipelineClient) perConn() int {
 	return min(orDefault(c.MaxPendingRequests, DefaultMaxPendingRequests), 1<<20)
 }
 
-// Do sends req and reads the response into resp, which may be nil. It does not follow redirects. The call may
-// take as long as req.SetTimeout and ReadTimeout allow.
+// Do sends req and reads the response into resp, which may be nil. It does not follow redirects. The call's duration is
+// limited by req.SetTimeout and ReadTimeout.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but ends the call when ctx is done. The error is ErrTimeout if a deadline has
-// passed. Otherwise it wraps the error of ctx.
+// DoContext does the same as Do, but cancels the call when ctx is done. The error is ErrTimeout if a deadline has
+// passed. Otherwise it wraps ctx.Err().
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RetryIfFunc reports whether a request that has failed is sent again.
+// RetryIfFunc reports whether a failed request is sent again.
 //
 // Deprecated: use RetryIfErrFunc, which gets the error.
 type RetryIfFunc func(request *Request) bool
 
-// RetryIfErrFunc decides whether a failed request is sent again. attempts is how often it was sent so far, and
-// err is the error of the last attempt. If resetTimeout is true, the timeout of the request starts again.
+// RetryIfErrFunc decides whether a failed request is sent again. attempts is how many times the request has been sent
+// so far, and err is the last attempt's error. If resetTimeout is true, the request's timeout starts again.
 // [SafeToRetry] reports which requests may be repeated. request.Context() returns the context of the call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
-// RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server,
-// or "" if there was no connection. See [RetryIfErrFunc] for all other parameters.
+// RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server, or ""
+// if there was no connection. See [RetryIfErrFunc] for the other parameters.
 //
 // Deprecated: use RetryIfErrFunc. ClosedError and ErrDialWithUpstream contain the address.
 type RetryIfErrUpstreamFunc func(request *Request, attempts int, err error, upstream string) (resetTimeout bool, retry bool)
@@ -214,18 +214,18 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 	return false, errors.As(err, &closed) && n == 1 && closed.Reused && (closed.NotProcessed() || isIdempotent(req))
 }
 
-// SafeToRetry reports whether req, for which a client has returned err, can be sent again without the risk that
-// the server acts on it twice. It returns true in two cases:
+// SafeToRetry reports whether req, which failed with err, can be sent again without the risk that the server acts on
+// the request twice. It returns true in two cases:
 //
-//   - The server has certainly not acted on the request. Either there was no connection, or err has a method
-//     NotProcessed() bool that returns true, such as the one of ClosedError.
+//   - The server cannot have acted on the request. Either there was no connection, or err has a NotProcessed method
+//     that returns true, such as [ClosedError.NotProcessed].
 //   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
-// It returns false if err is nil, and if the body was a stream that the attempt has begun to read. To repeat
-// such a request, set the body again.
+// It returns false if err is nil, or if the body is a stream and the attempt has already read from it. To send such a
+// request again, set its body again first.
 //
-// SafeToRetry does not say whether another attempt makes sense. It also returns true after a timeout, for
-// example. A Client or HostClient returns a ClosedError only with DetailedErrors.
+// SafeToRetry does not say whether another attempt makes sense. For example, it may also return true after a timeout. A
+// Client or HostClient returns a ClosedError only if DetailedErrors is set.
 func SafeToRetry(req *Request, err error) bool {
 	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))
 }

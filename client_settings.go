@@ -9,7 +9,7 @@ import (
 
 // Defaults of Client and HostClient.
 const (
-	// DefaultMaxConnsPerHost is the default limit for open connections to one host.
+	// DefaultMaxConnsPerHost is the default limit on open connections to one host.
 	DefaultMaxConnsPerHost = 512
 
 	// DefaultMaxIdleConnDuration is how long an idle connection is kept by default.
@@ -19,7 +19,7 @@ const (
 	// attempts of a call, including the first.
 	DefaultMaxIdemponentCallAttempts = 5
 
-	// DefaultMaxResponseBodySize is the default limit for response bodies that are read into memory, in bytes.
+	// DefaultMaxResponseBodySize is the default limit on response bodies that are read into memory, in bytes.
 	DefaultMaxResponseBodySize = 64 << 20
 
 	defaultUserAgent    = "gallop"
@@ -31,10 +31,10 @@ const (
 type ConnPoolStrategyType int
 
 const (
-	// LIFO reuses the connection that was used most recently. Few connections stay open this way.
+	// LIFO reuses the connection that was used most recently, so that few connections stay open.
 	LIFO ConnPoolStrategyType = iota
 
-	// FIFO reuses the connection that has been idle longest. All connections are used in turn this way.
+	// FIFO reuses the connection that has been idle longest, so that all connections are used in turn.
 	FIFO
 )
 

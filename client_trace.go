@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// ClientTrace contains functions that are called while a call makes progress. Set it for a call with
-// [WithClientTrace]. Any function may be nil. Functions may run on any goroutine and concurrently with each
-// other. The call waits while one of them runs.
+// ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
+// call. Any function may be nil. The functions may run on any goroutine and concurrently with each other. The call
+// waits while one of them runs.
 type ClientTrace struct {
 	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)
 
-	// GotConn is called when the call has got a connection, whether new or reused.
+	// GotConn is called when the call gets a connection, whether new or reused.
 	GotConn func(GotConnInfo)
 
-	// PutIdleConn is called when the connection to addr is kept for another call.
+	// PutIdleConn is called when the connection to addr is returned to the pool.
 	PutIdleConn func(addr string)
 
-	// DNSStart is called before the lookup of a name.
+	// DNSStart is called before a DNS lookup.
 	DNSStart func(host string)
 
-	// DNSDone is called after the lookup of a name, with the addresses or the error.
+	// DNSDone is called after a DNS lookup, with the addresses or the error.
 	DNSDone func(host string, addrs []netip.Addr, err error)
 
 	// ConnectStart is called before each attempt to connect. Several addresses may be tried concurrently.
@@ -39,11 +39,11 @@ type ClientTrace struct {
 	// TLSHandshakeDone is called after a TLS handshake. err is nil if it succeeded.
 	TLSHandshakeDone func(state tls.ConnectionState, err error)
 
-	// WroteHeaders is called when the head of the request has been written. A small body is written together
-	// with it.
+	// WroteHeaders is called when the request line and headers have been written. A small body is included in the same
+	// write.
 	WroteHeaders func()
 
-	// WroteRequest is called when the whole request has been written, or with the error that prevented it.
+	// WroteRequest is called when the whole request has been written, or when writing it failed, with the error.
 	WroteRequest func(err error)
 
 	// GotFirstByte is called when the first byte of the response has been read.
@@ -52,15 +52,15 @@ type ClientTrace struct {
 	// GotInterim is called with each interim response except 101. resp is valid until the function returns.
 	GotInterim func(resp *Response)
 
-	// CallFailed is called when a call fails, after the last attempt, and when reading a response body that is a stream
-	// fails. err has the method, the URL and the phase, also where the call returns an error such as ErrTimeout without
-	// them. The function may keep err.
+	// CallFailed is called when a call has failed after its last attempt, and when reading a streamed response body
+	// fails. err always names the method, the URL and the phase, even if the call itself returns an error without them,
+	// such as ErrTimeout. The function may keep err.
 	CallFailed func(err *CallError)
 }
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx that makes DoContext of Client and HostClient call the functions of
+// WithClientTrace returns a copy of ctx that makes Client.DoContext and HostClient.DoContext call the functions in
 // trace. It replaces a trace that ctx already has. A nil trace turns tracing off.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)

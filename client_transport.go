@@ -10,13 +10,13 @@ import (
 // RoundTripper makes a single attempt of a call. To wrap whole calls, implement [Doer] instead.
 type RoundTripper interface {
 	// RoundTrip sends req to hc's host and reads the response into resp. It must stop when req.Context() is
-	// done, and after req.GetTimeOut() unless that is 0. After an error, retry reports whether hc may try
+	// done, and after req.GetTimeOut() unless the latter is 0. After an error, retry reports whether hc may try
 	// again. RoundTrip may be called concurrently.
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
-// DefaultTransport makes attempts like a HostClient without a Transport. No function of this
-// package reads it: set [HostClient.Transport] or [Client.Transport] instead of changing it.
+// DefaultTransport makes attempts in the same way as a HostClient without a Transport. The package never reads
+// this variable, so changing it has no effect: set [HostClient.Transport] or [Client.Transport] instead.
 var DefaultTransport RoundTripper = transport{}
 
 type transport struct{}
@@ -55,7 +55,7 @@ func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundT
 // limit if reqTimeout is 0. If connectionClose is true, it always opens a new connection. Return the connection
 // with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error wraps errors.ErrUnsupported.
 //
-// Deprecated: HTTP/2 connections have no single user. See [ClientConn].
+// Deprecated: several calls share an HTTP/2 connection. See [ClientConn].
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (*ClientConn, error) {
 	if err := c.init(); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 	return cc, err
 }
 
-// ReleaseConn returns a connection from AcquireConn to the pool. No exchange may be in flight on it. Clear
-// deadlines that you have set first.
+// ReleaseConn returns a connection from AcquireConn to the pool. No request may be in flight on the connection.
+// Before returning it, clear any deadlines that you have set.
 //
 // Deprecated: see [ClientConn].
 func (c *HostClient) ReleaseConn(cc *ClientConn) { c.pool.put(cc) }
@@ -86,7 +86,7 @@ func (c *HostClient) ReleaseConn(cc *ClientConn) { c.pool.put(cc) }
 // Deprecated: see [ClientConn].
 func (c *HostClient) CloseConn(cc *ClientConn) { c.pool.discard(cc) }
 
-// AcquireReader returns a buffered reader for conn. Its size is ReadBufferSize.
+// AcquireReader returns a buffered reader for conn, with a buffer of ReadBufferSize bytes.
 func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {
 	return bufio.NewReaderSize(conn, orDefault(c.ReadBufferSize, defaultClientBuffer))
 }
@@ -94,7 +94,7 @@ func (c *HostClient) AcquireReader(conn net.Conn) *bufio.Reader {
 // ReleaseReader takes back a reader from AcquireReader. Do not use br afterwards.
 func (c *HostClient) ReleaseReader(br *bufio.Reader) { br.Reset(nil) }
 
-// AcquireWriter returns a buffered writer for conn. Its size is WriteBufferSize.
+// AcquireWriter returns a buffered writer for conn, with a buffer of WriteBufferSize bytes.
 func (c *HostClient) AcquireWriter(conn net.Conn) *bufio.Writer {
 	return bufio.NewWriterSize(conn, orDefault(c.WriteBufferSize, defaultClientBuffer))
 }

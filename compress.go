@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// Levels of gzip and deflate. A level outside of -2 to 9 means CompressDefaultCompression.
+// Levels of gzip and deflate. A level outside the range -2 to 9 means CompressDefaultCompression.
 const (
 	CompressNoCompression      = 0
 	CompressBestSpeed          = 1
@@ -15,15 +15,15 @@ const (
 	CompressHuffmanOnly        = -2
 )
 
-// Levels of br. A level outside of 0 to 11 means CompressBrotliDefaultCompression.
+// Levels of br. A level outside the range 0 to 11 means CompressBrotliDefaultCompression.
 const (
 	CompressBrotliNoCompression      = 0
 	CompressBrotliBestSpeed          = 0
 	CompressBrotliBestCompression    = 11
-	CompressBrotliDefaultCompression = 4 // costs about what gzip's 6 does
+	CompressBrotliDefaultCompression = 4 // costs about as much as gzip level 6
 )
 
-// Levels of zstd. A level outside of 1 to 4 means CompressZstdDefault.
+// Levels of zstd. A level outside the range 1 to 4 means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed
@@ -47,8 +47,8 @@ func AppendGzipBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Gzip, level)
 }
 
-// AppendDeflateBytes compresses src with deflate at CompressDefaultCompression, appends the result to dst and
-// returns it. Deflate is the HTTP content coding of that name, which has a zlib header (RFC 9110 §8.4.1.2).
+// AppendDeflateBytes compresses src with deflate at CompressDefaultCompression, appends the result to dst and returns
+// it. Like the HTTP content coding "deflate", the result has a zlib header (RFC 9110 §8.4.1.2).
 func AppendDeflateBytes(dst, src []byte) []byte {
 	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
 }
@@ -69,8 +69,8 @@ func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Brotli, level)
 }
 
-// AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the result to dst and returns it.
-// The window has at most 8 MiB, as RFC 9659 requires.
+// AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the result to dst and returns it. The
+// window is at most 8 MiB, as RFC 9659 requires.
 func AppendZstdBytes(dst, src []byte) []byte {
 	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
 }

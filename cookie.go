@@ -15,7 +15,7 @@ import (
 // several goroutines at once. Slices that its methods return are views. They are valid until a method changes
 // the cookie or the cookie is released.
 //
-// Setters never let a value break out of its place, such as "x; Domain=evil.example" or a line break. If a
+// Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. If a
 // setter refuses a value, it leaves the field empty. A cookie with an empty key is not written at all. Setters
 // refuse
 //
@@ -40,8 +40,8 @@ type Cookie struct {
 	text []byte // what Cookie returns
 }
 
-// CookieSameSite is the mode of a cookie's SameSite attribute, which limits the requests from other sites that
-// carry the cookie.
+// CookieSameSite is the mode of a cookie's SameSite attribute. The attribute limits which requests from other
+// sites carry the cookie.
 type CookieSameSite int
 
 const (
@@ -108,28 +108,28 @@ func (c *Cookie) Value() []byte { return c.value }
 // SetValue sets the value of the cookie. See [Cookie] for values that it refuses.
 func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 
-// Domain returns the Domain attribute. It is empty if there is none.
+// Domain returns the Domain attribute, which is empty if there is none.
 func (c *Cookie) Domain() []byte { return c.domain }
 
 // SetDomain sets the Domain attribute. With an empty domain, clients send the cookie only to the host that set
 // it.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
-// Path returns the Path attribute. It is empty if there is none.
+// Path returns the Path attribute, which is empty if there is none.
 func (c *Cookie) Path() []byte { return c.path }
 
 // SetPath sets the Path attribute. If path does not begin with '/', SetPath puts one in front.
 func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
-// MaxAge returns for how many seconds a client keeps the cookie. It is 0 if there is no Max-Age attribute, and
-// negative if the client must delete the cookie.
+// MaxAge returns how many seconds a client keeps the cookie. The result is 0 if there is no Max-Age attribute,
+// and negative if the client must delete the cookie.
 func (c *Cookie) MaxAge() int { return c.maxAge }
 
-// SetMaxAge sets for how many seconds a client keeps the cookie. Zero omits the attribute. A negative number
-// makes the client delete the cookie. Max-Age takes precedence over Expires.
+// SetMaxAge sets how many seconds a client keeps the cookie. Zero omits the attribute. A negative number makes
+// the client delete the cookie. Max-Age takes precedence over Expires.
 func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
 
-// Expire returns the expiry time. It is CookieExpireUnlimited if there is none.
+// Expire returns the expiry time, or CookieExpireUnlimited if there is none.
 func (c *Cookie) Expire() time.Time { return c.expire }
 
 // SetExpire sets the expiry time. CookieExpireUnlimited removes it, and CookieExpireDelete makes the client
@@ -173,22 +173,22 @@ func (c *Cookie) SetPartitioned(partitioned bool) {
 	}
 }
 
-// Cookie returns the cookie in the form of a Set-Cookie header. It is empty if the cookie has no key.
+// Cookie returns the cookie as the value of a Set-Cookie header. The result is empty if the cookie has no key.
 func (c *Cookie) Cookie() []byte {
 	c.text = c.AppendBytes(c.text[:0])
 	return c.text
 }
 
-// String returns the cookie in the form of a Set-Cookie header.
+// String returns the cookie as the value of a Set-Cookie header.
 func (c *Cookie) String() string { return string(c.Cookie()) }
 
-// WriteTo writes the cookie to w in the form of a Set-Cookie header.
+// WriteTo writes the cookie to w as the value of a Set-Cookie header.
 func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(c.Cookie())
 	return int64(n), err
 }
 
-// AppendBytes appends the cookie to dst in the form of a Set-Cookie header. It appends nothing if the cookie
+// AppendBytes appends the cookie to dst as the value of a Set-Cookie header. It appends nothing if the cookie
 // has no key.
 func (c *Cookie) AppendBytes(dst []byte) []byte {
 	if len(c.key) == 0 {

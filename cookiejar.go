@@ -19,19 +19,19 @@ import (
 // The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use it at once.
 // Cookies are kept in memory only.
 //
-//   - A cookie goes to the host that set it. With a Domain attribute it goes to that domain and all hosts below
-//     it. The jar refuses a domain under which anybody can register a name, such as "co.uk", by the list of
-//     golang.org/x/net/publicsuffix.
+//   - A cookie is sent to the host that set it. With a Domain attribute, it is sent to that domain and its
+//     subdomains. The jar refuses a domain under which anybody can register a name, such as "co.uk", using the
+//     list in golang.org/x/net/publicsuffix.
 //   - A Secure cookie is set and sent over https only, even for localhost. A response over http cannot replace
 //     a cookie that was set with Secure.
 //   - The name prefixes __Secure- and __Host- are enforced.
 //   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
-//   - SameSite is stored but has no effect, because a client without pages has no sites to compare.
-//     SameSite=None without Secure is refused.
-//   - Name and value may have 4096 bytes together.
-//   - The jar holds at most 180 cookies of a registrable domain and 3000 in all. Expired cookies are removed
-//     first, then those that were not used for the longest time. Within a domain, cookies without Secure are
-//     removed before those with it.
+//   - SameSite is stored but has no effect, because the client does not load pages and so has no site to
+//     compare with. SameSite=None without Secure is refused.
+//   - A cookie's name and value may have up to 4096 bytes in total.
+//   - The jar holds at most 180 cookies per registrable domain and 3000 in total. Expired cookies are removed
+//     first, then the least recently used ones. Within a domain, cookies without Secure are removed before
+//     cookies with Secure.
 type CookieJar struct {
 	_ noCopy
 
@@ -57,8 +57,8 @@ func (c *jarCookie) expired(now time.Time) bool {
 	return !c.expires.IsZero() && !c.expires.After(now)
 }
 
-// SetCookies stores the cookies that a response from u sets. It skips cookies that must not be set there, and
-// removes cookies that have expired.
+// SetCookies stores the cookies that a response from u sets. It skips cookies that u must not set, and removes
+// cookies that have expired.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)
@@ -94,13 +94,13 @@ func (j *CookieJar) SetCookie(u *URI, cookie *Cookie) {
 }
 
 // AppendCookies appends to dst the Cookie header of a request for u. It appends nothing if there are no cookies
-// for u. Cookies with longer paths come first, and older ones first among equals.
+// for u. Cookies with longer paths come first; if the paths are equally long, older cookies come first.
 func (j *CookieJar) AppendCookies(dst []byte, u *URI) []byte {
 	return j.appendCookies(dst, u, nil)
 }
 
 // SetRequestCookies adds the cookies for the URI of req to the request. A cookie that the request already has
-// takes precedence over one of the same name in the jar.
+// takes precedence over a cookie with the same name in the jar.
 func (j *CookieJar) SetRequestCookies(req *Request) {
 	h := &req.Header
 	var room [256]byte
@@ -110,8 +110,8 @@ func (j *CookieJar) SetRequestCookies(req *Request) {
 	}
 }
 
-// Cookies returns copies of the cookies for u, in the order in which they are sent. A cookie that was set
-// without a Domain attribute has an empty domain.
+// Cookies returns copies of the cookies to send to u, in the order in which they are sent. A cookie that was
+// set without a Domain attribute has an empty domain.
 func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	at, ok := cookiePlaceOf(u)
 	if !ok {

@@ -12,11 +12,11 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestCtx holds a request and the response to it. It is also the context.Context of the request.
+// RequestCtx holds a request and its response. It is also the request's context.Context.
 //
-// It belongs to the server. Do not use it, or a byte slice that comes from it, after the handler has returned, and do
-// not copy it. Strings may be kept. The methods of context.Context may be called concurrently; all other methods must
-// be called by one goroutine at a time.
+// A RequestCtx belongs to the server. Do not copy it. After the handler has returned, do not use the RequestCtx or
+// any byte slice that came from it. Strings may be kept. The methods of context.Context may be called concurrently;
+// all other methods must be called by one goroutine at a time.
 type RequestCtx struct {
 	noCopy noCopy
 
@@ -114,7 +114,8 @@ func (ctx *RequestCtx) config() *Server {
 
 var noServer Server
 
-// Init prepares ctx for a copy of req that no server serves, for tests. remoteAddr and logger may be nil.
+// Init prepares ctx with a copy of req, for tests that call a handler without a server. remoteAddr and logger may be
+// nil.
 func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	ctx.Init2(nil, logger, true)
 	ctx.fakeRemote = remoteAddr
@@ -138,7 +139,7 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 }
 
 // InitContext makes parent the parent context of ctx, for programs that serve requests themselves. ctx is done when
-// parent is, has the deadline of parent, and finds the values of parent after its own user values.
+// parent is, and has parent's deadline. Value looks at the user values of ctx first, and then at parent.
 func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -147,9 +148,9 @@ func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l.parent = parent
 }
 
-// Parent returns the parent context of ctx: the one that Server.ConnContext or Server.BaseContext returned, or that
-// InitContext was given, or else context.Background. It outlives the request, so work that continues after the
-// handler has returned can use it instead of ctx.
+// Parent returns the parent context of ctx. Server.ConnContext, Server.BaseContext or InitContext sets the parent;
+// the default is context.Background. The parent outlives the request, so work that continues after the handler has
+// returned can use the parent instead of ctx.
 func (ctx *RequestCtx) Parent() context.Context {
 	l := &ctx.life
 	l.mu.Lock()
@@ -160,10 +161,11 @@ func (ctx *RequestCtx) Parent() context.Context {
 	return l.parent
 }
 
-// Conn returns the connection of the request, for its addresses, its TLS state and similar facts. Do not read from it, write to it, close it or
-// set its deadlines: use HijackConn, SetReadDeadline and SetWriteDeadline instead. Over HTTP/2 all requests on a connection share the returned
-// value, and its methods Read, Write, Close, SetDeadline, SetReadDeadline and SetWriteDeadline fail with errors.ErrUnsupported. Conn
-// returns nil if no Server serves the request.
+// Conn returns the request's connection. Use it to look up addresses, the TLS state and similar facts. Do not read
+// from the connection, write to it, close it or set its deadlines; use HijackConn, SetReadDeadline and
+// SetWriteDeadline instead. Over HTTP/2, all requests on a connection share the returned value. Its methods Read,
+// Write, Close, SetDeadline, SetReadDeadline and SetWriteDeadline then fail with errors.ErrUnsupported. Conn returns
+// nil if the request is not served by a Server.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -174,11 +176,11 @@ func (ctx *RequestCtx) Conn() net.Conn {
 // ConnID returns a number that identifies the connection. It is unique for the life of the Server.
 func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
 
-// ConnRequestNum returns the position of the request among those on its connection, counted from 1 in the order of arrival. It is not the ID of
-// an HTTP/2 stream.
+// ConnRequestNum returns the number of the request on its connection. Requests are counted from 1, in the order in
+// which they arrive. The number is not an HTTP/2 stream ID.
 func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
-// ConnTime returns the time at which the server started to serve the connection.
+// ConnTime returns the time when the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.conn != nil {
 		began, _ := ctx.conn.begun()
@@ -187,10 +189,11 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	return ctx.time
 }
 
-// ID returns a number that identifies the request. It is unique for the life of the Server. Programs must not rely on how it is composed.
+// ID returns a number that identifies the request. It is unique for the life of the Server. Programs must not rely on
+// how the number is composed.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
-// Time returns the time at which the last bytes of the request arrived before the handler was called.
+// Time returns when the server received the last bytes that it read before calling the handler.
 func (ctx *RequestCtx) Time() time.Time { return ctx.time }
 
 // LocalAddr returns the local address of the connection. It is never nil.
@@ -203,7 +206,7 @@ func (ctx *RequestCtx) LocalAddr() net.Addr {
 	return zeroAddr
 }
 
-// RemoteAddr returns the address of the client, or the one that SetRemoteAddr set. It is never nil.
+// RemoteAddr returns the client's address, or the address that SetRemoteAddr set. It is never nil.
 func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.fakeRemote != nil {
 		return ctx.fakeRemote
@@ -222,10 +225,10 @@ var zeroAddr = &net.TCPAddr{IP: net.IPv4zero}
 // address that a proxy reported.
 func (ctx *RequestCtx) SetRemoteAddr(a net.Addr) { ctx.fakeRemote = a }
 
-// LocalIP returns the IP address of LocalAddr, or 0.0.0.0 if it has none.
+// LocalIP returns the IP address in LocalAddr, or 0.0.0.0 if LocalAddr has no IP address.
 func (ctx *RequestCtx) LocalIP() net.IP { return addrIP(ctx.LocalAddr()) }
 
-// RemoteIP returns the IP address of RemoteAddr, or 0.0.0.0 if it has none.
+// RemoteIP returns the IP address in RemoteAddr, or 0.0.0.0 if RemoteAddr has no IP address.
 func (ctx *RequestCtx) RemoteIP() net.IP { return addrIP(ctx.RemoteAddr()) }
 
 func addrIP(a net.Addr) net.IP {
@@ -238,14 +241,14 @@ func addrIP(a net.Addr) net.IP {
 // tlsStater is a *tls.Conn, or a connection that embeds one.
 type tlsStater interface{ ConnectionState() tls.ConnectionState }
 
-// IsTLS reports whether the request arrived over TLS. That is so if its connection is a *tls.Conn or embeds
-// one. IsTLS looks only at the type and does not need a completed handshake.
+// IsTLS reports whether the request arrived over TLS, which means that its connection is a *tls.Conn or embeds one.
+// IsTLS checks only the type, so the handshake need not be complete.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.Conn().(tlsStater)
 	return ok
 }
 
-// TLSConnectionState returns a copy of the TLS state of the connection, or nil without TLS.
+// TLSConnectionState returns a copy of the connection's TLS state, or nil if the connection does not use TLS.
 func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	tc, ok := ctx.Conn().(tlsStater)
 	if !ok {
@@ -255,8 +258,8 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	return &state
 }
 
-// Logger returns a logger that adds the request to each message and writes it to the ErrorLog or the Logger of the server. It may be used as
-// long as ctx.
+// Logger returns a logger that adds the request to each message and writes to the server's ErrorLog or Logger. The
+// logger may be used as long as ctx.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.logFor.ctx = ctx
 	return &ctx.logFor
@@ -278,13 +281,15 @@ func (l *ctxLogger) Printf(format string, args ...any) {
 	to.Printf("%s - %s", ctx.String(), fmt.Sprintf(format, args...))
 }
 
-// String describes the request in one line, for logs. The URI is escaped and does not include user name and password.
+// String describes the request in one line, for logs. The URI is escaped and does not include a user name or
+// password.
 func (ctx *RequestCtx) String() string {
 	return fmt.Sprintf("#%016X - %v<->%v - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
 }
 
-// EarlyHints sends the Link headers of the response in a 103 response (RFC 8297), so that the client can load what
-// they name while the handler works. It does nothing for an HTTP/1.0 client or without a Link header.
+// EarlyHints sends the Link headers of ctx.Response in a 103 response (RFC 8297), so that the client can load the
+// linked resources while the handler works. It does nothing if the client uses HTTP/1.0 or ctx.Response has no Link
+// header.
 func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.Response.Header.head.Fields.Has(field.Link) {
 		return nil
@@ -292,11 +297,11 @@ func (ctx *RequestCtx) EarlyHints() error {
 	return ctx.WriteInterim(StatusEarlyHints)
 }
 
-// WriteInterim sends an interim response (RFC 9110 §15.2) with the headers that the response has so far. status is
-// 100, or from 102 to 199. The final response follows and has the headers too. HTTP/1.0 clients get no interim
-// response.
+// WriteInterim sends an interim response (RFC 9110 §15.2) with the headers that ctx.Response has at the time of the
+// call. The final response has these headers too, unless the handler removes them. status must be 100, or from 102 to
+// 199. HTTP/1.0 clients get no interim response.
 //
-// Status 100 makes a client that waits for it send the body. Reading the body does the same.
+// Status 100 is sent only if the client waits for it before sending the body. Reading the body also sends it.
 func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus

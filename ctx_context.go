@@ -33,9 +33,9 @@ type lifetime struct {
 // shuts down, or the handler has returned.
 //
 // A client goes away when it closes its side of the connection (see Server.AllowHalfClose and ServeConn for
-// exceptions), resets the connection, or stops reading the response. To notice the first two, the connection is
-// watched from the first call of Done on, but only once the body has been read. If the client has sent a further
-// request, only a reset is noticed.
+// exceptions), resets the connection, or stops reading the response. The server watches the connection for a close or
+// a reset from the first call of Done on, but only once the body has been read. If the client has already sent
+// another request, the server notices only a reset.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -60,17 +60,16 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 
 // OnDisconnect calls f on its own goroutine if the request ends before its handler returns. cause says why:
 //
-//   - context.Canceled: the client went away. See Done for when the server notices.
+//   - context.Canceled: the client went away. Done describes when the server notices.
 //   - context.DeadlineExceeded: the request timed out.
-//   - another error: the context from Server.BaseContext or Server.ConnContext ended with this error.
+//   - any other error: the context from Server.BaseContext or Server.ConnContext ended with this error.
 //
-// A shutdown of the server does not count. If the request has already ended in one of these ways, f is called
-// at once. f must not use ctx.
+// A server shutdown does not call f. If the request has already ended for one of these reasons, f is called at once.
+// f must not use ctx.
 //
-// OnDisconnect may be called several times, for example by several middleware. Each f is called at most once.
-// stop cancels one call of OnDisconnect. It reports whether it has prevented the call of f. It returns false if
-// f was already called, and after an earlier call of stop. stop may be called by any goroutine and at any time.
-// You need not call it when the handler returns.
+// OnDisconnect may be called several times, for example by several middleware. Each f is called at most once. stop
+// unregisters f and reports whether it prevented the call of f. stop returns false if f was already called, or if
+// stop was called before. Any goroutine may call stop at any time. You need not call stop when the handler returns.
 func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l := &ctx.life
 	l.used.Store(true)
@@ -131,7 +130,7 @@ func (ctx *RequestCtx) Err() error {
 	return l.err
 }
 
-// Deadline returns the deadline that TimeoutHandler set or the one of the parent context, whichever is earlier.
+// Deadline returns the deadline that TimeoutHandler set or the parent context's deadline, whichever is earlier.
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -145,7 +144,7 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	return deadline, !deadline.IsZero()
 }
 
-// Value returns the user value with this key. If there is none, it returns the value of the parent context.
+// Value returns the user value for this key. If there is none, Value returns the parent context's value.
 func (ctx *RequestCtx) Value(key any) (v any) {
 	if key != cancelKey {
 		v = ctx.UserValue(key)

@@ -2,13 +2,13 @@ package gallop
 
 import "time"
 
-// SetReadDeadline sets the time until which the rest of the request can be read. It replaces the limits of the
-// server. Reads of the body that wait at that time, or start later, fail with os.ErrDeadlineExceeded. The zero
-// time means no limit.
+// SetReadDeadline sets the deadline for reading the rest of the request. It replaces the server's limits. Reads of
+// the body that are pending at the deadline, or that start later, fail with os.ErrDeadlineExceeded. The zero time
+// means no limit.
 //
-// The deadline applies to this request, not to its connection, and lasts until the handler returns.
-// SetReadDeadline may be called by any goroutine before that. The error wraps errors.ErrUnsupported if no
-// Server serves the request.
+// The deadline applies to this request, not to its connection, and lasts until the handler returns. Any goroutine may
+// call SetReadDeadline before the handler returns. The error wraps errors.ErrUnsupported if the request is not served
+// by a Server.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {
@@ -18,12 +18,12 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	return c.nc.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets the time until which the response can be written. It replaces the limits of the server.
-// The zero time means no limit. A response that is not written in time is cut off, and the HTTP/1 connection or
-// the HTTP/2 stream is closed.
+// SetWriteDeadline sets the deadline for writing the response. It replaces the server's limits. The zero time means
+// no limit. A response that is not written in time is cut off, and the HTTP/1 connection or the HTTP/2 stream is
+// closed.
 //
-// The deadline lasts until the handler returns. SetWriteDeadline may be called by any goroutine before that.
-// The error wraps errors.ErrUnsupported if no Server serves the request.
+// The deadline lasts until the handler returns. Any goroutine may call SetWriteDeadline before the handler returns.
+// The error wraps errors.ErrUnsupported if the request is not served by a Server.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {

@@ -9,7 +9,7 @@ import (
 // The methods below read ctx.Request. The byte slices that they return are views, valid
 // until the handler returns.
 
-// Method returns the method as it was received. It is GET if there is none.
+// Method returns the method as it was received. The default is GET.
 func (ctx *RequestCtx) Method() []byte { return ctx.Request.Header.Method() }
 
 // IsGet reports whether the method is GET.
@@ -45,21 +45,21 @@ func (ctx *RequestCtx) IsQuery() bool { return string(ctx.Method()) == "QUERY" }
 // RequestURI returns the request target as it was received.
 func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestURI() }
 
-// URI returns the target as a URI, with the host from the target or from Host.
+// URI returns the request target as a URI. Its host comes from the target, or else from the Host header.
 func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 
-// Path returns the normalized path of the target: percent-decoded, without dot segments, and with a single slash
-// where there were several. Use it for routing and access checks. See [URI.Path].
+// Path returns the normalized path of the target: percent-decoded, without dot segments, and with repeated slashes
+// merged into one. Use it for routing and access checks. See [URI.Path].
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
-// Host returns the requested host in lower case, including the port if there is one. It comes from the target if that
-// has a host, else from the Host header (RFC 9112 §3.2.2).
+// Host returns the requested host in lower case, including the port if there is one. The host comes from the target,
+// or else from the Host header (RFC 9112 §3.2.2).
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
-// QueryArgs returns the arguments in the query of the target.
+// QueryArgs returns the arguments in the target's query.
 func (ctx *RequestCtx) QueryArgs() *Args { return ctx.URI().QueryArgs() }
 
-// PostArgs returns the arguments of a form in the body. It is empty if the body is not a form.
+// PostArgs returns the arguments of a form in the body. The result is empty if the body is not a form.
 func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
 
 // Referer returns the value of the Referer header.
@@ -72,9 +72,9 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 // and the server responds with the error.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
-// RequestBodyStream returns the request body as a stream in two cases: Server.StreamRequestBody is set, or the
-// request expects 100 (Continue), which the first Read sends. It returns nil if the request has no body, or if
-// the body is already in memory; see PostBody. An announced body of zero bytes counts as a body.
+// RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request
+// expects 100 (Continue). In the latter case, the first Read sends 100. RequestBodyStream returns nil if the request
+// has no body, or if the body is already in memory; see PostBody. A request with Content-Length: 0 has a body.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -105,8 +105,8 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 	return ctx.multipartValue(key)
 }
 
-// NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http: a form in the body of POST,
-// PUT or PATCH comes before the query.
+// NetHttpFormValueFunc is a FormValueFunc that searches in net/http's order: a form in the body of POST, PUT or PATCH
+// comes before the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {
@@ -142,8 +142,8 @@ func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	return nil, ErrMissingFile
 }
 
-// MultipartForm returns the multipart form in the body. Its files are removed when the handler has returned. The
-// error is ErrNoMultipartForm if the body has another type.
+// MultipartForm returns the multipart form in the body. The form's files are removed when the handler has returned.
+// The error is ErrNoMultipartForm if the body has another type.
 func (ctx *RequestCtx) MultipartForm() (*multipart.Form, error) {
 	return ctx.Request.MultipartForm()
 }
@@ -154,8 +154,8 @@ func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form,
 	return ctx.Request.MultipartFormWithLimit(maxBodySize)
 }
 
-// SetUserValue stores value under key for other handlers of this request. A value that is an io.Closer is closed when
-// the handler has returned.
+// SetUserValue stores value under key, so that other handlers of this request can read it. If value is an io.Closer,
+// it is closed when the handler has returned.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
 // UserValue returns the value that SetUserValue stored under key, or nil.
@@ -164,5 +164,5 @@ func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key
 // RemoveUserValue removes the value stored under key without closing it.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 
-// ResetUserValues removes all user values and closes those that are an io.Closer.
+// ResetUserValues removes all user values. It closes each value that is an io.Closer.
 func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }

@@ -14,8 +14,8 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 	ctx.Response.Header.SetContentType(contentType)
 }
 
-// SetConnectionClose closes the connection after the response. Over HTTP/2 the server sends GOAWAY, so the
-// client opens no further streams, and the connection is closed when its streams have ended.
+// SetConnectionClose closes the connection after the response. Over HTTP/2, the server sends GOAWAY so that the
+// client opens no more streams. The connection is closed when its open streams have ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the response body to a copy of body.
@@ -39,14 +39,15 @@ func (ctx *RequestCtx) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// SetBodyStream sets the response body to bodySize bytes of what bodyStream yields, or to all of it if bodySize is
-// negative. It is read after the handler has returned, and closed then if it is an io.Closer.
+// SetBodyStream sets the response body to the first bodySize bytes of bodyStream, or to the whole stream if bodySize
+// is negative. The server reads bodyStream after the handler has returned. If bodyStream is an io.Closer, the server
+// then closes it.
 func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	ctx.Response.SetBodyStream(bodyStream, bodySize)
 }
 
-// SetBodyStreamWriter sets the response body to what sw writes. sw runs after the handler has returned, and must not
-// use ctx. Data that it flushes is sent at once.
+// SetBodyStreamWriter sets the response body to the data that sw writes. sw runs after the handler has returned, and
+// must not use ctx. When sw flushes its writer, the data is sent at once.
 func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) { ctx.Response.SetBodyStreamWriter(sw) }
 
 // Success sets the Content-Type of the response, and its body to a copy of body.
@@ -61,7 +62,7 @@ func (ctx *RequestCtx) SuccessString(contentType, body string) {
 	ctx.SetBodyString(body)
 }
 
-// Error replaces the whole response with msg as plain text and this status.
+// Error replaces the whole response with the plain text msg and the status statusCode.
 func (ctx *RequestCtx) Error(msg string, statusCode int) {
 	ctx.Response.Reset()
 	ctx.SetStatusCode(statusCode)
@@ -72,8 +73,8 @@ func (ctx *RequestCtx) Error(msg string, statusCode int) {
 // NotFound replaces the whole response with a 404 (Not Found).
 func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
 
-// NotModified turns the response into a 304 (Not Modified) without a body. Headers about the cached response stay:
-// Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
+// NotModified turns the response into a 304 (Not Modified) without a body. It keeps the headers that describe the
+// cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
 func (ctx *RequestCtx) NotModified() {
 	ctx.Response.ResetBody()
 	h := &ctx.Response.Header
@@ -84,8 +85,8 @@ func (ctx *RequestCtx) NotModified() {
 	ctx.SetStatusCode(StatusNotModified)
 }
 
-// Redirect turns the response into a redirect to uri, which is resolved against the URI of the request. The status
-// becomes 302 (Found) unless statusCode is 301, 302, 303, 307 or 308.
+// Redirect turns the response into a redirect to uri, which is resolved against the request's URI. The status becomes
+// 302 (Found) unless statusCode is 301, 302, 303, 307 or 308.
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	u := AcquireURI()
 	defer ReleaseURI(u)

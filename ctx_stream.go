@@ -11,27 +11,29 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamResponse sends the head of ctx.Response and returns a stream to which the handler writes the body while it
-// runs. Bytes that the response body already holds are sent first. The head is sent with the first data or at once by
-// Flush. Another call returns the same stream.
+// StreamResponse starts the response and returns a stream to which the handler writes the body while it runs. If
+// ctx.Response already has a body, the server sends that body first. The header is sent together with the first data;
+// Flush sends it at once. Calling StreamResponse again returns the same stream.
 //
 // If the header has a Content-Length, the handler must write exactly that many bytes. Otherwise the body is sent in
-// chunks. For an HTTP/1.0 client, or after Header.SetContentLength(LengthUntilClose), it ends when the connection is
-// closed. Trailers are those that the header has when the handler returns; ResponseHeader.AddTrailer may announce
-// them until then. Other changes to ctx.Response have no effect.
+// chunks. For an HTTP/1.0 client, or after Header.SetContentLength(LengthUntilClose), the body ends when the
+// connection is closed. The trailers sent are the ones that are set in the header when the handler returns. Until
+// then, the handler may declare trailers with ResponseHeader.AddTrailer. Other changes to ctx.Response have no
+// effect.
 //
-// If the handler panics or writes less than announced, the connection is closed. If the body would end with the
-// connection, the connection is reset, so that the client does not take a part for the whole.
+// If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If closing the
+// connection would mark the end of the body, the connection is reset instead, so that the client does not mistake a
+// truncated body for a complete one.
 //
-// The request body can still be read, even while another goroutine writes. A client that waits for 100 (Continue)
-// does not get it any more. If more than 256 KiB of the body are left, the response announces that the connection
-// will be closed. To find out for a chunked body, up to 256 KiB are read ahead, for one second at most. A handler
-// that reads the body while it writes sets ctx.Request.FullDuplex first. Then nothing is read ahead, and the
-// connection stays open if the body is read.
+// The request body can still be read, even while another goroutine writes. A client that is waiting for 100
+// (Continue) will not get it. If more than 256 KiB of the request body are unread, the response announces that the
+// connection will be closed. For a chunked body, the server finds out by reading ahead up to 256 KiB, for at most one
+// second. A handler that reads the request body while it writes should set ctx.Request.FullDuplex first. The server
+// then does not read ahead, and the connection stays open if the handler reads the whole body.
 //
-// StreamResponse fails after Hijack, if the body is already a stream, and if the request has timed out. Without a
-// server the error is errors.ErrUnsupported. Under another server it works if that has called InitStream, as
-// nethttp.ToHTTP does.
+// StreamResponse fails after Hijack, if the response body is already a stream, and if the request has timed out. If
+// the request is not served by a Server, the error wraps errors.ErrUnsupported, unless the program has called
+// InitStream, as nethttp.ToHTTP does.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
 	s.mu.Lock()
@@ -58,7 +60,7 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
-// FlushWriter is the body of a response that another server sends while a handler runs. See
+// FlushWriter writes the body of a response that a server other than gallop's sends while a handler runs. See
 // [RequestCtx.InitStream].
 type FlushWriter interface {
 	io.Writer
@@ -68,11 +70,11 @@ type FlushWriter interface {
 }
 
 // InitStream makes StreamResponse work under a server other than gallop's. It is meant for programs that serve
-// requests themselves. StreamResponse calls open, which sends the head of ctx.Response and the body that it
-// already has. The FlushWriter must fail once the handler has returned.
+// requests themselves. StreamResponse calls open, which sends the header of ctx.Response and any body that
+// ctx.Response already has. The FlushWriter must return errors once the handler has returned.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
-// Streaming reports whether StreamResponse was called and has written the head.
+// Streaming reports whether StreamResponse has started the response.
 func (ctx *RequestCtx) Streaming() bool {
 	ctx.stream.mu.Lock()
 	defer ctx.stream.mu.Unlock()
@@ -95,9 +97,9 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 	return ctx.conn, nil
 }
 
-// ResponseStream is the body of a response that a handler writes while it runs. See RequestCtx.StreamResponse. It
-// belongs to the server; do not use it after the handler has returned. Its methods must be called by one goroutine at
-// a time.
+// ResponseStream is the body of a response that a handler writes while it runs. See RequestCtx.StreamResponse. A
+// ResponseStream belongs to the server; do not use it after the handler has returned. Only one goroutine at a time
+// may call its methods.
 type ResponseStream struct {
 	mu   sync.Mutex  // held by the goroutine that uses the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end
@@ -158,7 +160,7 @@ func (c *serverConn) streamedLength(none bool) int64 {
 	return lengthUntilClose
 }
 
-// Write writes p to the body. It drops p if the response has no body, such as one to HEAD.
+// Write writes p to the body. It discards p if the response has no body, as for a HEAD request.
 func (s *ResponseStream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +210,7 @@ func (s *ResponseStream) emit() error {
 	return err
 }
 
-// Flush sends everything written so far, including the head.
+// Flush sends everything that was written so far, including the header.
 func (s *ResponseStream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,8 +226,8 @@ func (s *ResponseStream) Flush() error {
 	return s.sink.o.flush()
 }
 
-// ReadFrom writes everything that r yields. Where the system allows it, a file is sent to a socket without being
-// copied through this process, if the length of the body is known.
+// ReadFrom copies r to the body until io.EOF. If r is a file, the body's length is known and the system supports it,
+// the kernel sends the file to the socket without copying it through this process.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

@@ -8,12 +8,12 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Upgrade returns the protocol to which the client wants to switch on this connection or stream, in lower case,
-// such as "websocket". ok is false if the client does not ask for an upgrade.
+// Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". ok is false if
+// the client does not ask for an upgrade.
 //
-// Over HTTP/1.1 it is the first protocol in the Upgrade header of a request whose Connection header says
-// upgrade (RFC 9110 §7.8). Over HTTP/2 it will be the protocol of an extended CONNECT (RFC 8441). Call
-// AcceptStream to accept the upgrade.
+// Over HTTP/1.1, Upgrade returns the first protocol in the Upgrade header, if the Connection header lists "upgrade"
+// (RFC 9110 §7.8). Once this module supports HTTP/2, Upgrade will also return the protocol of an extended CONNECT
+// (RFC 8441). Call AcceptStream to accept the upgrade.
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -32,17 +32,17 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	return "", false
 }
 
-// AcceptStream accepts the CONNECT or the upgrade that the request asks for. It sends the response and returns
-// the stream of bytes that follows in both directions. AcceptStream sets the status and the headers that
-// accept; all other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
+// AcceptStream accepts the CONNECT or the upgrade that the request asks for. It sends the response and returns a
+// connection for the bytes that both sides send afterwards. AcceptStream sets the status and the headers that accept
+// the request; all other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
 // ctx.Response, or else the one that Upgrade returns.
 //
-// AcceptStream works where HijackConn works. It will also work over HTTP/2 once this module supports that. With
-// HTTP/1 the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The result is then the
-// connection, which the handler must close. It stays open when the handler returns.
+// AcceptStream works where HijackConn works. It will also work over HTTP/2 once this module supports HTTP/2. With
+// HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The handler must close the
+// returned connection, which stays open when the handler returns.
 //
-// AcceptStream fails if the request asks for neither, after StreamResponse, and where HijackConn fails. Then
-// ctx.Response is unchanged, unless the connection broke.
+// AcceptStream fails if the request is neither a CONNECT nor an upgrade, after StreamResponse, and where HijackConn
+// fails. If AcceptStream fails, ctx.Response is unchanged, unless the connection broke.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {

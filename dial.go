@@ -24,7 +24,7 @@ import (
 //   - dial_probe*.go: whether an idle connection is still usable
 //   - proxy*.go: dialing through a proxy
 
-// DefaultDialTimeout is how long a dial may take if neither a timeout nor a setting says otherwise.
+// DefaultDialTimeout limits a dial for which no other timeout is set.
 const DefaultDialTimeout = 3 * time.Second
 
 // DialFunc connects to addr, which has the form host:port, for a client.
@@ -33,28 +33,28 @@ type DialFunc func(addr string) (net.Conn, error)
 // DialFuncWithTimeout connects to addr, which has the form host:port, within timeout.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
-// TCPDialer opens TCP connections for clients. It caches the addresses of names, and connects to the first
-// address that responds (RFC 8305). Dial and DialTimeout use IPv4 only, as in fasthttp. DialContext,
-// DialDualStack and DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
+// TCPDialer opens TCP connections for clients. It caches DNS lookups, and uses the first address that accepts a
+// connection (RFC 8305). Dial and DialTimeout use IPv4 only, as in fasthttp. DialContext, DialDualStack and
+// DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
 //
-// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket
-// it is "unix:" followed by the path. '@' at the start of the path stands for Linux's abstract namespace. A
-// path of digits alone would be taken for the port of a host called unix, so put "./" in front of it.
+// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket,
+// the address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace.
+// Put "./" in front of a path that consists only of digits: without it, the digits would be read as the port of
+// a host called unix.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
-// is an *ErrDialWithUpstream. It wraps the reason: ErrDialTimeout, the error of the context, or the error of
-// the network.
+// is an *ErrDialWithUpstream. It wraps the reason: ErrDialTimeout, the context's error, or the network error.
 type TCPDialer struct {
-	// Concurrency limits the dials that connect at the same time. Further dials wait for their turn. Lookups of
-	// names do not count. Zero or a negative value means no limit.
+	// Concurrency limits how many dials may connect at the same time. Further dials wait their turn. DNS
+	// lookups do not count. Zero or a negative value means no limit.
 	Concurrency int
 
-	// LocalAddr is the local address of connections. Only addresses of its family are dialed. If it is nil, the
-	// system chooses the address.
+	// LocalAddr is the local address of connections. Only addresses of the same family (IPv4 or IPv6) are
+	// dialed. If LocalAddr is nil, the system chooses the local address.
 	LocalAddr *net.TCPAddr
 
-	// Resolver looks up names. Nil means net.DefaultResolver. The order of its addresses matters: the family of
-	// the first one is tried first.
+	// Resolver looks up names. Nil means net.DefaultResolver. The order of the addresses that it returns
+	// matters: the first address decides whether IPv4 or IPv6 is tried first.
 	Resolver Resolver
 
 	// DNSCacheDuration is how long the addresses of a name are cached. Zero means DefaultDNSCacheDuration. A
@@ -78,8 +78,8 @@ type TCPDialer struct {
 // connectFunc connects to one address.
 type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial connects to addr over IPv4 within Timeout. It refuses an IPv6 address, and a name that has only IPv6
-// addresses.
+// Dial connects to addr over IPv4 within Timeout. It fails for IPv6 addresses, and for names that have only
+// IPv6 addresses.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
 	return d.dialContext(context.Background(), "tcp4", addr)
 }
@@ -102,18 +102,18 @@ func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (ne
 }
 
 // DialContext connects to addr within Timeout, and gives up when ctx is done. network is "tcp", "tcp4", "tcp6"
-// or "unix". The method fits HostClient.DialContext and http.Transport.DialContext.
+// or "unix". The method can be used as HostClient.DialContext and http.Transport.DialContext.
 func (d *TCPDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return d.dialContext(ctx, network, addr)
 }
 
-// FlushDNSCache removes all names from the cache of the dialer.
+// FlushDNSCache removes all names from the dialer's cache.
 func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr over IPv4 within DefaultDialTimeout. It uses a TCPDialer that the whole process shares
-// and that makes at most 1000 dials at a time. See [TCPDialer.Dial].
+// Dial connects to addr over IPv4 within DefaultDialTimeout. It uses a TCPDialer that is shared by the whole
+// process and makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout connects to addr over IPv4 within timeout. See [Dial].
@@ -131,7 +131,7 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 
 // FlushDNSCache removes all names from the cache that Dial, DialTimeout and clients without a dial function
 // use. It may be called at any time, but it affects all packages of the program. To flush only your own cache,
-// use a TCPDialer and its FlushDNSCache.
+// use a TCPDialer of your own.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -6,9 +6,9 @@ import (
 )
 
 // StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle
-// connection that is not a socket, it calls Stale. Connections of package memnet implement it. An idle
-// connection without this method is assumed to be usable. A request that then finds it closed is sent again if
-// that is safe.
+// connection that is not a socket, the client calls Stale. Connections of package memnet have this method. An
+// idle connection without it is assumed to be usable. If the connection turns out to be closed, the request is
+// retried if that is safe.
 type StaleConn interface {
 	net.Conn
 

@@ -1,7 +1,7 @@
-// This package has rooms. Each file is in one of them, and a file uses its own room and the rooms before it. Client and
-// server do not use each other. rooms_test.go reads this comment and checks every use.
+// The files of this package are grouped into rooms. A file may use its own room and the rooms before it. The client
+// room and the server room do not use each other. rooms_test.go reads this comment and checks every use.
 //
-// Room 1, base, holds what knows no message: names, numbers, dates, errors and small helpers.
+// Room 1, base, holds code that does not depend on messages: names, numbers, dates, errors and small helpers.
 //
 //	address.go                   IPv4 addresses as text
 //	buffers.go                   buffers kept, structs not copied
@@ -74,8 +74,8 @@
 //	uri_parse.go                 parsing a URI
 //	uservalues.go                values attached to a request
 //
-// Room 3, network, holds the public dialers, proxies, TLS for clients, and connections that have been read from
-// before.
+// Room 3, network, holds the public dialers, proxies, TLS for clients, and connections from which bytes were already
+// read.
 //
 //	dial.go                      the dialer and its settings
 //	dial_dns.go                  looking up names, with cache
@@ -178,7 +178,7 @@
 //	server_wait_unix.go          waiting for input without buffers
 //	timeout.go                   handlers with a time limit
 //
-// Room 7, handlers, holds handlers that the package brings along: files and compression.
+// Room 7, handlers, holds the handlers that come with the package: files and compression.
 //
 //	compress_handler.go          a handler that compresses
 //	fs.go                        the file server and settings
@@ -197,13 +197,13 @@
 //	fs_types.go                  media types
 //	fs_windowsnames.go           names refused on Windows
 //
-// Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every room, and no
-// room uses it.
+// Room 8, spellings, holds names that exist only for programs that come from fasthttp. It may use every other room,
+// but no other room may use it.
 //
 //	fasthttp_spellings.go        fasthttp's names
 
-// Package gallop is an HTTP server and client for Go. Both share one engine, which parses strictly, allocates little
-// and sets a limit on everything a peer can send.
+// Package gallop is an HTTP server and client for Go. Server and client share one engine, which parses strictly,
+// allocates little and limits everything that a peer can send.
 //
 // A server calls a handler for each request. The handler gets a [RequestCtx] with the request and the response:
 //
@@ -219,32 +219,32 @@
 //
 // # Ownership of bytes
 //
-// You may keep a string forever. A []byte that a method returns is a view of memory that will be reused. In a handler it
-// is valid until the handler returns; in a client, until the message is released. Copy what has to live longer. The same
-// rule applies to the RequestCtx and to everything you get from it.
+// You may keep a string forever. A []byte that a method returns is a view of memory that will be reused. In a
+// handler, the view is valid until the handler returns. In a client, the view is valid until the message is released.
+// Copy bytes that you need for longer. The same rule applies to the RequestCtx and to everything you get from it.
 //
-// Race builds overwrite released memory with 0xDB, so a view that was kept too long shows up in tests.
-// Server.PoisonReleased turns this on in other builds.
+// Race builds overwrite released memory with 0xDB, so tests notice a view that was kept too long. Set
+// Server.PoisonReleased to do the same in other builds.
 //
 // # Strict parsing
 //
-// Two parsers must never disagree about where a message ends, because request smuggling relies on that. Ambiguous messages
-// are therefore refused: both Content-Length and Transfer-Encoding, differing lengths, bare CR or LF, and whitespace before
-// a colon (RFC 9112 §2.2, §5.1, §6.3). Setters refuse values that would split a message in two.
+// Request smuggling relies on two parsers that disagree about where a message ends. The package therefore refuses
+// ambiguous messages: both Content-Length and Transfer-Encoding, conflicting lengths, bare CR or LF, and whitespace
+// before a colon (RFC 9112 §2.2, §5.1, §6.3). Setters refuse values that would split a message in two.
 //
-// Every limit has a default, which is documented at the field that changes it. Zero means the default. A negative value
-// turns a limit off, unless the documentation of the field says that it cannot be negative.
+// Every limit has a default, which is documented at the field that sets the limit. Zero means the default. A negative
+// value turns a limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
-// All packages of a program share the exported variables, which no lock protects. Do not change the errors,
-// [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the program serves files.
-// You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time; they affect the whole process.
+// The exported variables are shared by all packages of a program, and no lock protects them. Do not change the
+// errors, [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the program
+// serves files. You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time; they affect the whole process.
 //
 // # Names for programs that come from fasthttp
 //
-// A program can move from fasthttp to this package by changing an import. The package therefore has names that new
-// programs do not need:
+// A program can move from fasthttp to this package by changing an import. The package therefore exports names that
+// new programs do not need:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout],
 //     [GetDeadline], [Post], and the methods of clients with these names. Use [Client.DoContext], with
@@ -273,5 +273,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. With the module compat/fasthttp a program can keep its imports instead.
+// Names that have no effect are marked Deprecated. A program that uses the module compat/fasthttp can keep its
+// imports instead.
 package gallop

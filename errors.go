@@ -24,7 +24,7 @@ var (
 	// ErrDecompressedTooLarge is returned for a body that decompresses to more bytes than the limit allows.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned for a body that expands so much that it must be a decompression bomb.
+	// ErrDecompressionRatio is returned for a body that expands so much that it is treated as a decompression bomb.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
@@ -41,7 +41,7 @@ var (
 // Errors of URI.
 var (
 	// ErrInvalidURI is returned by URI.Parse and URI.Resolve for a URI with control characters, an invalid scheme or
-	// an invalid authority. errors.Is also reports it for EscapeError and InvalidHostError.
+	// an invalid authority. errors.Is(err, ErrInvalidURI) is also true for an EscapeError and an InvalidHostError.
 	ErrInvalidURI = errors.New("gallop: invalid uri")
 
 	// ErrorInvalidURI is another name for ErrInvalidURI.
@@ -51,7 +51,7 @@ var (
 )
 
 // EscapeError is returned by URI.Parse and URI.Resolve if an escape in the host is malformed or encodes an ASCII
-// character. Its value is the escape, at most three bytes.
+// character. Its value is the invalid escape, at most three bytes.
 type EscapeError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -84,20 +84,20 @@ var (
 	// §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
-	// ErrSmallReadBuffer matches every *ErrSmallBuffer in errors.Is.
+	// ErrSmallReadBuffer is a sentinel: errors.Is(err, ErrSmallReadBuffer) is true for every *ErrSmallBuffer.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
 	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned if the connection fails in the middle of
-	// the response head or of the trailers. They come together with the cause.
+	// the response header or trailers. The returned error also wraps the cause.
 	ErrReadingResponseHeaders = errors.New("gallop: response head breaks off")
 	ErrReadingResponseTrailer = errors.New("gallop: trailer section breaks off")
 	errReadingRequest         = errors.New("gallop: request head breaks off")
 )
 
-// Errors that errors.Is finds in a ParseError.
+// Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the errors below are the ones that fasthttp programs compare. errors.Is finds them
-	// in a ParseError. New code checks ParseError.StatusCode instead.
+	// ErrMissingRequestMethod and the errors below exist for programs from fasthttp that compare errors. errors.Is
+	// finds them in a ParseError. New code should check ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -109,20 +109,19 @@ var (
 	ErrUnsupportedTransferEncoding   = errors.New("gallop: transfer coding is not supported")
 )
 
-// ErrSmallBuffer is returned for a head, a request target or a trailer section that is larger than its limit or has
-// too many lines. Programs written for fasthttp find it with a type assertion. errors.Is reports it as
-// ErrSmallReadBuffer. If a Server refuses a request for this reason, errors.As also finds a *ParseError with the
-// status.
+// ErrSmallBuffer is returned for a header, a request target or a trailer section that is larger than its limit or has
+// too many lines. Programs written for fasthttp find it with a type assertion. errors.Is(err, ErrSmallReadBuffer) is
+// also true. If a Server refuses a request for this reason, errors.As also finds a *ParseError with the status.
 type ErrSmallBuffer struct{ error }
 
 // Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrNothingRead is returned if reading failed before the first byte of a message. A keep-alive connection that timed
-// out while idle fails this way. If the connection was closed instead, the error is io.EOF.
+// ErrNothingRead is returned if reading failed before the first byte of a message, for example because an idle
+// keep-alive connection timed out. If the connection was closed, the error is io.EOF instead.
 type ErrNothingRead struct{ error }
 
-// Unwrap returns the error of the connection.
+// Unwrap returns the connection's error.
 func (e ErrNothingRead) Unwrap() error { return e.error }
 
 // ParseError says why a message was refused. It contains no bytes of the message.
@@ -130,7 +129,7 @@ type ParseError struct {
 	// StatusCode is the status of the response that a server sends, such as 400, 413 or 431.
 	StatusCode int
 
-	// Reason says what is wrong with the message, and which section of an RFC forbids it.
+	// Reason says what is wrong with the message, and which section of an RFC the message violates.
 	Reason string
 
 	also []error // further errors that errors.Is and errors.As find in it
@@ -139,11 +138,12 @@ type ParseError struct {
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
-// HTTPStatus returns StatusCode, the status to send to the peer that sent the refused message. If a client gets a
-// ParseError for a response, do not pass the status on: the program's own client did nothing wrong.
+// HTTPStatus returns StatusCode, the status to send to the peer that sent the refused message. If your program is a
+// client and gets a ParseError for a response, do not pass this status on to your own clients: they did nothing
+// wrong.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
-// Unwrap returns the errors that fasthttp has for this reason, such as ErrDuplicateContentLength.
+// Unwrap returns the errors that fasthttp uses for the same reason, such as ErrDuplicateContentLength.
 func (e *ParseError) Unwrap() []error { return e.also }
 
 // parseError converts an *http1.Error into a *ParseError, and wraps it in an *ErrSmallBuffer if something was too
@@ -223,8 +223,8 @@ var (
 	// ErrMissingLocation is returned for a redirect without a Location header.
 	ErrMissingLocation = errors.New("gallop: redirect without Location")
 
-	// ErrInvalidLocation is returned for a redirect whose Location does not lead to an http or https URI, or that has
-	// two different Location headers.
+	// ErrInvalidLocation is returned for a redirect whose Location is not an http or https URI, or that has two
+	// different Location headers.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
 	// ErrRedirectBodyStream is returned if a redirect requires the body to be sent again and the body was a stream.
@@ -270,12 +270,12 @@ var (
 
 // Errors of dialing.
 var (
-	// ErrDialTimeout is returned if dialing took too long. errors.Is also reports it as context.DeadlineExceeded, and
-	// its Timeout method returns true.
+	// ErrDialTimeout is returned if dialing took too long. errors.Is(err, context.DeadlineExceeded) is also true. The
+	// error's Timeout method returns true.
 	ErrDialTimeout error = &dialTimeout{"gallop: dialing timed out"}
 
-	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. errors.Is also reports it as
-	// context.DeadlineExceeded, and its Timeout method returns true.
+	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. errors.Is(err, context.DeadlineExceeded)
+	// is also true. The error's Timeout method returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
 	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
@@ -294,12 +294,12 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream says which address could not be dialed, or with which address the TLS handshake failed. Unwrap
-// returns the cause.
+// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. It adds the address to the cause, which
+// Unwrap returns.
 type ErrDialWithUpstream struct {
 	wrapErr error
 
-	// Upstream is the address, as it was passed to the dialer.
+	// Upstream is the address that was passed to the dialer.
 	Upstream string
 
 	phase string // phaseTLS, or empty for dialing
@@ -330,23 +330,24 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls. It says that the
-	// Protocols field contains a protocol that this version does not support, or lacks HTTP/1. The text of the
-	// returned error names the protocols. errors.Is also reports it as errors.ErrUnsupported.
+	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls. It means that the
+	// Protocols field contains a protocol that this version does not support, or lacks HTTP/1. The returned error's
+	// text names the protocols. errors.Is(err, errors.ErrUnsupported) is also true.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
 var (
-	// ErrConcurrencyLimit is the reason why a connection is refused once Server.Concurrency connections are open.
+	// ErrConcurrencyLimit is the error for a connection that is refused because Server.Concurrency connections are
+	// already open.
 	ErrConcurrencyLimit = errors.New("gallop: too many connections (see Server.Concurrency)")
 
-	// ErrPerIPConnLimit is the reason why a connection is refused once its address has Server.MaxConnsPerIP
-	// connections.
+	// ErrPerIPConnLimit is the error for a connection that is refused because its client already has
+	// Server.MaxConnsPerIP open connections.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address (see Server.MaxConnsPerIP)")
 
-	// ErrRequestLimit is the reason why a request gets a 503 response once Server.MaxConcurrentRequests requests are
-	// in flight.
+	// ErrRequestLimit is the error for a request that gets a 503 response because Server.MaxConcurrentRequests
+	// requests are already in flight.
 	ErrRequestLimit = errors.New("gallop: too many requests in flight (see Server.MaxConcurrentRequests)")
 
 	// ErrGetOnly is the error for a request whose method is not GET or HEAD while Server.GetOnly is set.
@@ -363,8 +364,8 @@ var (
 	// Deprecated: one Server can serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
-	// ErrAbortHandler is the value to panic with in a handler that wants to close its connection without a log line.
-	// The response is cut off where it is, or not sent at all.
+	// ErrAbortHandler is a value for panic. A handler that panics with it closes its connection without a log line. A
+	// response that has started is cut off; any other response is not sent.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -381,15 +382,15 @@ var (
 // Errors of Client and HostClient.
 var (
 	// ErrTimeout is returned when a call took too long, because of its deadline, its context's deadline, ReadTimeout
-	// or WriteTimeout. errors.Is also reports it as context.DeadlineExceeded and os.ErrDeadlineExceeded.
+	// or WriteTimeout. errors.Is(err, target) is also true for context.DeadlineExceeded and os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned if all connections that are allowed to a host stayed in use for longer than the call
-	// could wait.
+	// ErrNoFreeConns is returned if the host's connection limit is reached and no connection became free in the time
+	// that the call could wait.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
 	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. With
-	// DetailedErrors the call returns a *ClosedError instead, which errors.Is reports as ErrConnectionClosed.
+	// DetailedErrors, the call returns a *ClosedError instead, for which errors.Is(err, ErrConnectionClosed) is true.
 	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
 	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy is neither LIFO nor FIFO and a call finds an idle
@@ -405,11 +406,12 @@ var (
 	errNoAddr      = errors.New("gallop: HostClient.Addr is empty; set it to host:port")
 )
 
-// CallError says which call of a client failed, in which phase, and why. errors.Is and errors.As find the cause.
+// CallError describes a failed client call: the request, the phase in which the call failed, and the cause. errors.Is
+// and errors.As find the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. A client returns these errors as they are, unless its DetailedErrors is set. Programs find
-// *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their type, so the CallError is inside these errors.
+// io.ErrUnexpectedEOF. A client returns these errors without a CallError unless DetailedErrors is set. Programs find
+// *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their type, so these errors wrap the CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
 type CallError struct {
@@ -420,8 +422,8 @@ type CallError struct {
 	Err    error  // why the call failed
 }
 
-// Error returns a text with the method, the URL, the phase and the cause. It names the address if that is not in the
-// URL.
+// Error returns a text with the method, the URL, the phase and the cause. The text includes the address if the URL
+// does not contain it.
 func (e *CallError) Error() string {
 	text, cause := "gallop: ", errorText(e.Err)
 	if e.Method != "" {
@@ -446,14 +448,14 @@ func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 // Temporary returns the same as Timeout. It implements net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
-// ClosedError says that a connection failed before the first byte of the response arrived: the server closed it, or
-// it could not be written to. errors.Is reports it as ErrConnectionClosed.
+// ClosedError is returned if a connection failed before the first byte of the response arrived: the server closed the
+// connection, or writing to it failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
 //
-// Calls return it if the client has DetailedErrors. Calls also return it if the request could not be written, and
-// from a PipelineClient if other responses were due first.
+// If DetailedErrors is set, all such calls return a ClosedError. Without DetailedErrors, a call returns a ClosedError
+// only if the request could not be written, or if other responses were due first on a PipelineClient's connection.
 //
-// If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as it was
-// reused.
+// If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as the
+// client reused it.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string
@@ -461,7 +463,7 @@ type ClosedError struct {
 	// URL is the URL of the request, without user name and password.
 	URL string
 
-	// Addr is the address of the server, as it was dialed.
+	// Addr is the server address that was dialed.
 	Addr string
 
 	// Reused reports whether the connection had already carried another request.
@@ -470,14 +472,14 @@ type ClosedError struct {
 	// Written is how many bytes of the request were written to the connection.
 	Written int64
 
-	// Err is the error of the connection: io.EOF, a reset or a broken pipe.
+	// Err is the connection's error: io.EOF, a reset or a broken pipe.
 	Err error
 
 	writing bool // Err is from writing
 }
 
-// Error returns a text with the method, the URL and the address. It says whether the connection was new or reused, and
-// why it failed.
+// Error returns a text with the method, the URL and the address. The text says whether the connection was new or
+// reused, and why it failed.
 func (e *ClosedError) Error() string {
 	which, when := "a new connection", "before the first byte of the response: "
 	if e.Reused {
@@ -493,8 +495,9 @@ func (e *ClosedError) Error() string {
 	return text + e.Addr + " closed " + which + " " + when + e.Err.Error()
 }
 
-// NotProcessed reports whether the server has certainly not acted on the request, so that any request may be sent
-// again. False means that it is unknown. See [SafeToRetry].
+// NotProcessed reports whether the server certainly did not process the request, so that even a non-idempotent
+// request may be sent again. If NotProcessed returns false, the server may have processed the request. See
+// [SafeToRetry].
 func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
 
 // Unwrap returns ErrConnectionClosed and Err.

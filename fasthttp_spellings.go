@@ -119,14 +119,14 @@ func (h *RequestHeader) SetBytesKV(key, value []byte) { h.set(key, value) }
 // SetBytesKV does the same as [ResponseHeader.Set], but takes a key and a value of type []byte.
 func (h *ResponseHeader) SetBytesKV(key, value []byte) { h.set(key, value) }
 
-// SetCanonical sets a header whose name keeps the given spelling. See [RequestHeader.Set].
+// SetCanonical sets a header without normalizing its name. See [RequestHeader.Set].
 func (h *RequestHeader) SetCanonical(key, value []byte) {
 	normalizes := h.DisableNormalizing()
 	h.set(key, value)
 	h.changeFlag(namesAsGiven, !normalizes)
 }
 
-// SetCanonical sets a header whose name keeps the given spelling. See [ResponseHeader.Set].
+// SetCanonical sets a header without normalizing its name. See [ResponseHeader.Set].
 func (h *ResponseHeader) SetCanonical(key, value []byte) {
 	normalizes := h.DisableNormalizing()
 	h.set(key, value)
@@ -272,7 +272,7 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return time.NewTimer(timeout)
 }
 
-// ReleaseTimer stops t and returns it to the pool. t need not have fired. Do not use it afterwards.
+// ReleaseTimer stops t and returns it to the pool. It does not matter whether t has fired. Do not use t afterwards.
 func ReleaseTimer(t *time.Timer) {
 	t.Stop() // nothing is received from its channel after this
 	timers.Put(t)

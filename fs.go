@@ -24,98 +24,97 @@ import (
 // FS serves the files of a directory or of an fs.FS. The zero value serves the working directory, without index
 // files, listings or compression.
 //
-// FS responds to GET and HEAD, and with 405 to other methods. Responses have Last-Modified and an entity tag,
-// and the conditions of a request are evaluated (RFC 9110 §13). A directory whose path lacks the final slash is
-// redirected to the path with the slash.
+// FS serves GET and HEAD, and responds with 405 to other methods. Responses have Last-Modified and an entity tag. FS
+// evaluates conditional requests (RFC 9110 §13). A request for a directory without the final slash is redirected to
+// the path with the slash.
 //
-// The entity tag depends on the modification time and the size. If the modification time is in whole seconds,
-// it also depends on the time of the inode's last change. The tag is weak for two seconds after a change.
-// Machines that serve copies of the same files may therefore produce different tags if times are in whole
-// seconds. To avoid that, set ETag before FS runs.
+// The entity tag is derived from the file's modification time and size. If the modification time is in whole seconds,
+// the tag also depends on the time of the inode's last change. Machines that serve copies of the same files may then
+// produce different tags. To avoid that, set ETag before FS runs. The tag is weak for two seconds after a change.
 //
-// Nothing outside Root is served. The path is ctx.Path(), the same one that routers and access checks compare.
-// These paths name no file:
+// FS serves nothing outside Root. It looks up ctx.Path(), the same path that routers and access checks use. FS
+// responds with 404 to these paths:
 //
 //   - a path with an empty segment, which only a PathRewrite or disabled path normalizing can produce
 //   - a path with a backslash
-//   - on Windows, a name of a drive, a stream or a device, or a short name, such as "a.txt::$DATA", "nul.txt"
-//     and "GIT~1"
+//   - on Windows, a path that names a drive, a stream or a device, or that contains a short name, such as
+//     "a.txt::$DATA", "nul.txt" and "GIT~1"
 //
 // A path with a NUL byte gets 400 (Bad Request).
 //
-// Symbolic links are followed if they are relative and stay within Root, as os.Root does it. Other links do not
-// exist for clients, nor does anything that is neither a regular file nor a directory. An fs.FS has its own
-// policy.
+// As in os.Root, symbolic links are followed if they are relative and stay within Root. Clients get 404 for all other
+// links, and for anything that is neither a regular file nor a directory. An fs.FS decides for itself which links to
+// follow.
 //
-// Do not copy an FS, and do not change it after NewRequestHandler was called.
+// Do not copy an FS, and do not change it after calling NewRequestHandler.
 type FS struct {
 	_ noCopy
 
-	// FS is the source of the files, for example an embed.FS. If it is nil, files come from the directory Root.
+	// FS is the source of the files, for example an embed.FS. If it is nil, FS serves files from the directory Root.
 	FS fs.FS
 
-	// Root is the directory to serve, or the directory in FS if FS is set. If Root is empty, it is the working
-	// directory, or the whole of FS. It is opened for each request, so it can be replaced at runtime. If it is
-	// a regular file and FS is nil, only that file is served, for the path "/".
+	// Root is the directory to serve, or the directory in FS if FS is set. If Root is empty, FS serves the working
+	// directory, or all of the field FS. Root is opened for each request, so the directory can be replaced at
+	// runtime. If Root is a regular file and the field FS is nil, only that file is served, for the path "/".
 	Root string
 
-	// AllowEmptyRoot makes an empty Root mean the whole file system. On Windows it is the current volume. All
-	// symbolic links are followed then.
+	// AllowEmptyRoot makes an empty Root mean the whole file system, or the current volume on Windows. All symbolic
+	// links are then followed.
 	AllowEmptyRoot bool
 
-	// IndexNames are the names of files that are served for the directory that contains them, in order of
-	// preference. A name with an empty segment, such as "a//b", is ignored. By default directories have no
-	// index file.
+	// IndexNames are the names of index files, in order of preference. A request for a directory gets the first index
+	// file that the directory contains. A name with an empty segment, such as "a//b", is ignored. By default
+	// directories have no index file.
 	IndexNames []string
 
-	// GenerateIndexPages serves a list of files for a directory that has none of IndexNames. By default such a
+	// GenerateIndexPages lists the files of a directory that has no index file. By default, a request for such a
 	// directory gets 403 (Forbidden).
 	GenerateIndexPages bool
 
-	// HideDotfiles hides files and directories whose names begin with a dot. They get 404 together with
-	// everything below them, and do not appear in lists. ".well-known" (RFC 8615) is never hidden. A link is
+	// HideDotfiles hides files and directories whose names begin with a dot. Requests for them, and for anything in
+	// hidden directories, get 404. Directory listings omit them. ".well-known" (RFC 8615) is never hidden. A link is
 	// hidden by its own name, not by the name of its target. By default dotfiles are served.
 	HideDotfiles bool
 
-	// AcceptByteRange serves the parts that a Range header asks for, if there are at most 32 and they do not
-	// overlap (RFC 9110 §14). By default Range is ignored.
+	// AcceptByteRange serves the ranges that a Range header asks for, if there are at most 32 ranges and they do not
+	// overlap (RFC 9110 §14). By default, Range is ignored.
 	AcceptByteRange bool
 
-	// PathRewrite returns the path to look up, which may differ from the path of the request. Access checks
-	// must compare the path that it returns. The default is ctx.Path().
+	// PathRewrite returns the path to look up, which may differ from the request's path. Access checks must use the
+	// path that PathRewrite returns. The default is ctx.Path().
 	PathRewrite PathRewriteFunc
 
-	// PathNotFound builds the response if there is no file. The status is already 404 when it is called. By
-	// default the response is a line of text.
+	// PathNotFound builds the response if there is no file. The status is set to 404 before PathNotFound is called.
+	// By default, the response is a line of text.
 	PathNotFound RequestHandler
 
-	// Compress sends compressible files in gzip coding to clients that accept it. A precompressed file is used
-	// if there is one: the same name with ".gz" or CompressedFileSuffix appended. It must be neither older than
-	// the file nor empty. Otherwise a file of at most 1 MiB is compressed in memory, unless parts of it are
-	// requested or the handler has set Cache-Control: no-transform. Lists of files are compressed too. Nothing
-	// is written to disk.
+	// Compress sends compressible files with gzip coding to clients that accept it. If there is a precompressed file,
+	// FS sends that file. Its name is the file's name with ".gz" or CompressedFileSuffix appended, and it must be
+	// neither empty nor older than the file. Otherwise FS compresses files of up to 1 MiB in memory, unless the
+	// client requests ranges or the handler has set Cache-Control: no-transform. Directory listings are compressed
+	// too. Nothing is written to disk.
 	//
-	// A file is sent uncompressed if the handler has set Content-Encoding or a digest of the file.
+	// A file is sent uncompressed if the handler has set Content-Encoding or a header with a digest of the file.
 	Compress bool
 
-	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br". It
-	// has no effect without Compress. If the client likes several codings equally, br is used before zstd, and
-	// zstd before gzip.
+	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br".
+	// CompressBrotli has no effect without Compress. If the client has no preference, FS prefers br to zstd, and zstd
+	// to gzip.
 	CompressBrotli bool
 
-	// CompressZstd adds zstd to the codings that Compress uses. Precompressed files have the suffix ".zst". It
-	// has no effect without Compress.
+	// CompressZstd adds zstd to the codings that Compress uses. Precompressed files have the suffix ".zst".
+	// CompressZstd has no effect without Compress.
 	CompressZstd bool
 
-	// CompressRoot is the directory that contains the precompressed files, under the same paths. The default is
-	// Root.
+	// CompressRoot is the directory that contains the precompressed files, under the same paths as in Root. The
+	// default is Root.
 	CompressRoot string
 
-	// CompressedFileSuffix is a further suffix of precompressed files in gzip coding, after ".gz". The default
-	// is FSCompressedFileSuffix.
+	// CompressedFileSuffix is a suffix for files precompressed with gzip, which FS tries after ".gz". The default is
+	// FSCompressedFileSuffix.
 	CompressedFileSuffix string
 
-	// CompressedFileSuffixes are further suffixes of precompressed files, by coding: "gzip", "br", "zstd". An
+	// CompressedFileSuffixes are additional suffixes of precompressed files. The keys are "gzip", "br" and "zstd". An
 	// entry for "gzip" takes precedence over CompressedFileSuffix. The default is FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
@@ -148,7 +147,7 @@ var FSCompressedFileSuffixes = map[string]string{
 // Deprecated: FS.CacheDuration has no effect.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// CacheKind exists because fasthttp exports a type of this name.
+// CacheKind exists because fasthttp exports a type with this name.
 //
 // Deprecated: nothing takes or returns a CacheKind.
 type CacheKind uint8
@@ -257,9 +256,9 @@ func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// FSHandler returns a handler that serves the files below root. It serves index.html for a directory that has
-// one, and a list of files for other directories. It supports ranges. It removes stripSlashes leading segments
-// from the path. See [NewPathSlashesStripper].
+// FSHandler returns a handler that serves the files below root and supports ranges. For a directory, it serves
+// index.html if there is one, and a list of files otherwise. Before looking up the path, the handler removes its
+// first stripSlashes segments. See [NewPathSlashesStripper].
 func FSHandler(root string, stripSlashes int) RequestHandler {
 	f := &FS{
 		Root:               root,

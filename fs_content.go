@@ -12,21 +12,21 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// ServeContent responds with content. The response is the whole content, the ranges that a GET asks for, or
-// 304, 412 or 416. Range and the conditions of the request decide (RFC 9110 §13.2.2, §14.2).
+// ServeContent responds with content. It evaluates the request's Range header and conditions (RFC 9110 §13.2.2,
+// §14.2). The response is therefore the whole content, the ranges that a GET asks for, or a 304, 412 or 416.
 //
-// ServeContent respects what the handler has set before:
+// ServeContent respects what the handler has already set:
 //
-//   - Content-Type. By default the type is found by the extension of name, or by the first bytes of content.
-//   - ETag, which conditions are compared with.
-//   - Content-Encoding, which then describes content.
+//   - Content-Type. By default, the extension of name or the first bytes of content determine the type.
+//   - ETag. Conditional requests are evaluated against it.
+//   - Content-Encoding. It must be the coding that content already has.
 //   - A status other than 200. The response is then the whole content, regardless of conditions.
 //
-// modtime is sent as Last-Modified, or the present time if that is earlier. It is not sent if it is zero or the
-// Unix epoch.
+// modtime is sent as Last-Modified. If modtime is in the future, the current time is sent instead. If modtime is zero
+// or the Unix epoch, there is no Last-Modified.
 //
-// content is read from its start after the handler has returned, regardless of its current position. It is then
-// closed if it is an io.Closer.
+// After the handler has returned, content is read from its start, regardless of its current position. If content is
+// an io.Closer, it is then closed.
 func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.ReadSeeker) {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err == nil {

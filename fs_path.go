@@ -9,12 +9,12 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// PathRewriteFunc returns the path that FS looks up for a request. The result may be a view of the path of the
-// request. A path with an empty or a ".." segment names no file.
+// PathRewriteFunc returns the path that FS looks up for a request. The result may share memory with the request's
+// path. FS responds with 404 if the result has an empty segment or a ".." segment.
 type PathRewriteFunc func(ctx *RequestCtx) []byte
 
-// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. With 3,
-// "/foo/bar" becomes "o/bar". A path that is shorter stays unchanged.
+// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. If prefixSize
+// is 3, "/foo/bar" becomes "o/bar". A path that is shorter than prefixSize stays unchanged.
 func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		p := ctx.Path()
@@ -25,16 +25,15 @@ func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	}
 }
 
-// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path.
-// "/foo/bar" becomes "/bar" with 1, and "" with 2.
+// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path. If
+// slashesCount is 1, "/foo/bar" becomes "/bar". If it is 2, "/foo/bar" becomes "".
 func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte { return stripSegments(ctx.Path(), slashesCount) }
 }
 
 // NewVHostPathRewriter returns a PathRewriteFunc that gives each host its own directory. It removes the first
-// slashesCount segments of the path and puts the requested host in front. With 1, "/images/a.jpg" of
-// img.example.com becomes "/img.example.com/a.jpg". For a request without a host, the path becomes
-// "/invalid-host/".
+// slashesCount segments of the path and puts the requested host in front. If slashesCount is 1, "/images/a.jpg" on
+// img.example.com becomes "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
 func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		host := ctx.Host()

@@ -10,15 +10,14 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// ServeFile responds with the file at path, or with a list of files if path is a directory. It compresses the
-// file if the client accepts that. See [FS.Compress].
+// ServeFile responds with the file at path, or with a list of files if path is a directory. It compresses the file if
+// the client accepts a compressed response. See [FS.Compress].
 //
-// The path has the syntax of a URI: escapes in it are decoded, and '?' and '#' end it. ServeFileLiteral uses
-// the path unchanged. A relative path starts at the working directory, and all symbolic links are followed.
-// Never let a client influence the path; use FS for that. A path with an empty segment, such as "a//b", names
-// no file.
+// The path has URI syntax: percent-encoding is decoded, and the path ends at '?' or '#'. ServeFileLiteral uses the
+// path unchanged. A relative path starts at the working directory, and all symbolic links are followed. Never let a
+// client influence the path; use FS instead. The response is 404 if the path has an empty segment, such as "a//b".
 //
-// Unlike FS, ServeFile responds to any method. A status that was set before stays, see ServeContent.
+// Unlike FS, ServeFile responds to any method. It keeps a status that the handler has already set; see ServeContent.
 func ServeFile(ctx *RequestCtx, path string) { ServeFileLiteral(ctx, decodedPath(path)) }
 
 // ServeFileBytes does the same as [ServeFile], but takes a []byte.
@@ -53,8 +52,8 @@ func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 // SendFileBytes does the same as [RequestCtx.SendFile], but takes a []byte.
 func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
 
-// SendFileLiteral responds with the file at path, which is used unchanged. See [ServeFileLiteral]. Never take
-// the path from a request.
+// SendFileLiteral responds with the file at path. It uses the path unchanged. See [ServeFileLiteral]. Never take the
+// path from a request.
 func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }
 
 // FileLastModified returns the modification time of the file at path.

@@ -124,7 +124,8 @@ func (h *header) poison() {
 }
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. Peek also
-// finds a trailer that was announced with SetTrailer and set, but not one that was received (see PeekTrailer).
+// finds a trailer that you announced with SetTrailer and then set. It does not find received trailers; see
+// PeekTrailer.
 func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *header) peek(name []byte) []byte {
@@ -144,7 +145,7 @@ func peekIn(l *field.List, name []byte) []byte {
 	return nil
 }
 
-// PeekAll returns the values of all headers with this name, in order. The next call of PeekAll reuses the slice.
+// PeekAll returns the values of all headers with this name, in order. The next call to PeekAll reuses the slice.
 func (h *header) PeekAll(key string) [][]byte {
 	name := UnsafeBytes(key)
 	id := field.Lookup(name)
@@ -162,8 +163,8 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 	return dst
 }
 
-// PeekKeys returns the names of all headers in order, spelled the same as by All. A name occurs once for each of its
-// lines. The next call of PeekKeys or PeekTrailerKeys reuses the slice.
+// PeekKeys returns the names of all headers in order, spelled as All spells them. A name is repeated for each header
+// line that has it. The next call to PeekKeys or PeekTrailerKeys reuses the slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.All() {
@@ -175,16 +176,16 @@ func (h *header) PeekKeys() [][]byte {
 // Len returns the number of header lines.
 func (h *header) Len() int { return h.head.Fields.Len() }
 
-// Add adds a header after those already there, including ones with the same name. Headers that a message can have
-// only once are replaced instead: Host, Content-Length, Content-Type, Transfer-Encoding, User-Agent, Server and Date.
-// Cookies are appended to the one Cookie header of a request (RFC 6265 §5.4), except those with a value that
-// SetCookie refuses.
+// Add appends a header and keeps existing headers with the same name. Headers that a message can have only once are
+// replaced instead: Host, Content-Length, Content-Type, Transfer-Encoding, User-Agent, Server and Date. In a request,
+// cookies are appended to its single Cookie header (RFC 6265 §5.4), and cookies whose value SetCookie refuses are
+// skipped.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
 
-// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Add,
-// it also refuses a value with a control character, which Add replaces with a space. After an error the header is
+// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if it refuses the header. It also
+// refuses a value with a control character, which Add would replace with a space. After an error, the header is
 // unchanged.
 func (h *header) TryAdd(key, value string) error { return h.try(key, value, true) }
 
@@ -362,12 +363,12 @@ func (h *header) del(name []byte) {
 // EnableNormalizing undoes DisableNormalizing. It reports whether normalizing was already enabled.
 func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, false) }
 
-// DisableNormalizing makes setters keep names as they are given, and makes loops show names as they were given or
+// DisableNormalizing makes setters keep the spelling of names, and makes iterators yield names as they were set or
 // received. It reports whether normalizing was enabled, which is the default.
 //
 // By default, setters spell a known name as its RFC does ("ETag") and all other names as AppendNormalizedHeaderKey
-// does. Loops show every name in the latter spelling ("Etag"). In either mode, received names are forwarded as they
-// arrived, and lookups ignore case.
+// does. Iterators yield every name as AppendNormalizedHeaderKey spells it ("Etag"). In either mode, received names
+// are forwarded as they arrived, and lookups ignore case.
 func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.
@@ -379,8 +380,8 @@ func (h *header) changeFlag(f headerFlags, set bool) (wasClear bool) {
 	return wasClear
 }
 
-// SetNoDefaultContentType says whether to omit the default Content-Type. It applies to a message that has a body but
-// no Content-Type.
+// SetNoDefaultContentType sets whether to omit the default Content-Type. Without this setting, a message that has a
+// body but no Content-Type gets the default one.
 func (h *header) SetNoDefaultContentType(noDefault bool) {
 	h.changeFlag(noDefaultContentType, noDefault)
 }

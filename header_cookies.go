@@ -7,8 +7,9 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Cookie returns the value of the first cookie with this name, or nil. Cookie names are case sensitive. It does not
-// find a cookie whose value contains a backslash or a quote, apart from quotes around the value (RFC 6265 §4.1.1).
+// Cookie returns the value of the first cookie with this name, or nil. Cookie names are case sensitive. Cookie does
+// not find a cookie whose value contains a backslash or a quote, apart from quotes around the value (RFC 6265
+// §4.1.1).
 func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeBytes(key)) }
 
 // CookieBytes does the same as [RequestHeader.Cookie], but takes a key of type []byte.
@@ -22,7 +23,7 @@ func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	return nil
 }
 
-// SetCookie adds a cookie after the others and removes those with the same name. It does nothing if the name is not a
+// SetCookie appends a cookie and removes any other cookies with the same name. It does nothing if the name is not a
 // token or if Cookie.SetValue refuses the value.
 func (h *RequestHeader) SetCookie(key, value string) {
 	h.SetCookieBytesKV(UnsafeBytes(key), UnsafeBytes(value))
@@ -110,8 +111,8 @@ func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	return -1
 }
 
-// Cookie looks for the cookie that the response sets under cookie's own key, and parses it into cookie. It reports
-// whether there is one that Cookie.ParseBytes accepts.
+// Cookie looks for a Set-Cookie header whose cookie has the name cookie.Key(), and parses it into cookie. It reports
+// whether there is such a header and Cookie.ParseBytes accepts its value.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	i := h.findSetCookie(0, cookie.Key())
 	return i >= 0 && cookie.ParseBytes(h.head.Fields.Value(i)) == nil
@@ -126,8 +127,8 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 	return nil
 }
 
-// SetCookie adds a Set-Cookie header, which replaces one for a cookie with the same name. A cookie without a key
-// changes nothing. You may reuse cookie afterwards.
+// SetCookie adds a Set-Cookie header for cookie. It replaces any Set-Cookie header for the same name. If cookie has
+// no key, SetCookie does nothing. You may reuse cookie afterwards.
 func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	value := cookie.Cookie()
 	if len(value) == 0 || !h.accepts(field.SetCookie, nil, value) {
@@ -145,8 +146,8 @@ func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	}
 }
 
-// DelCookie removes the Set-Cookie headers for the cookie with this name. It does not delete the cookie in the
-// client; DelClientCookie does.
+// DelCookie removes the Set-Cookie headers for the cookie with this name. To delete the cookie in the client, use
+// DelClientCookie.
 func (h *ResponseHeader) DelCookie(key string) { h.DelCookieBytes(UnsafeBytes(key)) }
 
 // DelCookieBytes does the same as [ResponseHeader.DelCookie], but takes a key of type []byte.
@@ -159,8 +160,8 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) {
 // DelAllCookies removes all Set-Cookie headers.
 func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
 
-// DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete one that has, set
-// a cookie with the same domain and path and with CookieExpireDelete.
+// DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete a cookie that has
+// one of them, set a cookie with the same name, domain and path and the expiry time CookieExpireDelete.
 func (h *ResponseHeader) DelClientCookie(key string) { h.DelClientCookieBytes(UnsafeBytes(key)) }
 
 // DelClientCookieBytes does the same as [ResponseHeader.DelClientCookie], but takes a key of type []byte.

@@ -91,10 +91,10 @@ func (h *header) hasLength() bool {
 		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
-// Lengths of a body that are not a number of bytes. ContentLength returns them and SetContentLength takes them.
+// Special values for the length of a body. ContentLength returns them and SetContentLength accepts them.
 const (
-	// LengthUnknown is the length of a body that marks its own end: with the last chunk over HTTP/1.1, and with the
-	// end of the stream over HTTP/2.
+	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked; over
+	// HTTP/2 it ends with its stream.
 	LengthUnknown = -1
 
 	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2
@@ -104,9 +104,9 @@ const (
 
 // ContentLength returns the number of bytes of the body. It is LengthUnknown for a chunked body.
 //
-// A received message without Content-Length and Transfer-Encoding has the length LengthUntilClose. It either has no
-// body, or it is a response whose body ends with the connection and has not been read. In a header that was not
-// received, the length is 0 then.
+// If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
+// message either has no body, or it is a response whose body extends to the end of the connection and has not been
+// read. If a header that was not received has neither, the result is 0.
 func (h *header) ContentLength() int {
 	switch {
 	case h.head.Body == http1.Chunked:
@@ -130,9 +130,9 @@ func (h *header) sentLength() int64 {
 	return lengthNone
 }
 
-// ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). That is so if its
-// Connection header says close, if it is HTTP/1.0 without keep-alive, or if its body ends with the connection. It is
-// false for a message that came over HTTP/2.
+// ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). It is if the
+// Connection header contains close, if the message is HTTP/1.0 without keep-alive, or if the body extends to the end
+// of the connection. For a message received over HTTP/2, the result is false.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
 // saysClose returns ConnectionClose, or, if keepAlive is set, what it would be with keep-alive added to Connection.
@@ -148,14 +148,14 @@ func (h *header) hasToSayClose() bool {
 	return h.sentMinor() > 0 || h.head.Flags&http1.ConnectionClose != 0
 }
 
-// ConnectionUpgrade reports whether the Connection header says upgrade (RFC 9110 §7.8). In HTTP/1.0 it must say
-// keep-alive as well, because the connection would be closed otherwise.
+// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0 it must also
+// contain keep-alive, because otherwise the connection would be closed.
 func (h *header) ConnectionUpgrade() bool {
 	flags := h.head.Flags
 	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
 }
 
-// SetConnectionClose makes the Connection header say close. It removes keep-alive and keeps the other options.
+// SetConnectionClose adds close to the Connection header. It removes keep-alive and keeps all other options.
 //
 // Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
 // Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).

@@ -8,7 +8,7 @@ import (
 
 // All returns an iterator over the names and values of the headers, in order. Names are spelled as
 // AppendNormalizedHeaderKey and net/textproto spell them, regardless of the case in which they arrived: "Etag",
-// "X-Request-Id". After DisableNormalizing they keep the received spelling.
+// "X-Request-Id". After DisableNormalizing, names keep the received spelling.
 //
 // Names and values are views; do not write to them. Do not change the header in the loop. Several goroutines may loop
 // over one header at once.
@@ -30,8 +30,8 @@ func (h *header) eachField(l *field.List, yield func(name, value []byte) bool) {
 	}
 }
 
-// Cookies returns an iterator over the names and values of the cookies of the request. They are views. Do not change
-// the header in the loop.
+// Cookies returns an iterator over the names and values of the request's cookies. Names and values are views. Do not
+// change the header in the loop.
 func (h *RequestHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachCookie(&h.head.Fields, yield) }
 }
@@ -52,7 +52,7 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 }
 
 // Cookies returns an iterator over the cookies that the response sets. It yields the name and the whole Set-Cookie
-// value, which Cookie.ParseBytes parses. Both are views. Do not change the header in the loop.
+// value, which Cookie.ParseBytes parses. The name and the value are views. Do not change the header in the loop.
 func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachSetCookie(&h.head.Fields, yield) }
 }

@@ -16,23 +16,24 @@ var (
 	trailerLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: 256}
 )
 
-// Read reads a request head from r and replaces h with it. It reads nothing beyond the head.
+// Read reads a request line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
+// line after the headers.
 //
-// The error is io.EOF if r ends before the first byte, not counting empty lines, and ErrNothingRead if r fails there.
-// It is *ErrSmallBuffer if the head does not fit the buffer of r, and *ParseError if the head is refused. After an
-// error h is empty.
+// If r ends before the first byte, not counting empty lines, the error is io.EOF. If reading fails there, the error
+// is an ErrNothingRead. It is an *ErrSmallBuffer if the headers do not fit into r's buffer, and a *ParseError if they
+// are invalid. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
 		return http1.ParseRequest(&h.head, b, &readLimits)
 	})
 }
 
-// Read reads a response head from r and replaces h with it. It reads nothing beyond the head. Interim responses (1xx)
-// are returned too. Read cannot know whether the response answers a HEAD or CONNECT request and therefore has no
-// body.
+// Read reads a status line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
+// line after the headers. Interim responses (1xx) are returned too. Read cannot know whether the response belongs to
+// a HEAD or CONNECT request and therefore has no body.
 //
-// If no byte arrives, the error is ErrTimeout after the deadline of the connection, and io.EOF for any other reason,
-// as in fasthttp. Other errors are those of [RequestHeader.Read].
+// If no byte arrives, the error is ErrTimeout if the connection's deadline has passed, and io.EOF otherwise, as in
+// fasthttp. See [RequestHeader.Read] for the other errors.
 func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
 
 // readAnswer reads the head of a response to a request with this method.

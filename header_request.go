@@ -8,18 +8,18 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestHeader is the head of a request: method, target, version and headers.
+// RequestHeader holds the method, target, version and headers of a request.
 //
 // The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo. It
 // must not be used by several goroutines at once.
 //
 // Headers keep their order and their spelling; lookups ignore the case of the name. Slices that methods return are
-// views. They are valid until the handler returns or, in a header that does not belong to a server, until Reset. They
-// keep their contents even if the header is changed later.
+// views. On a server they are valid until the handler returns, and elsewhere until Reset. They keep their contents
+// even if the header is changed later.
 //
-// Setters never let a value break out of its place. They refuse a name that is not a token, and they trim values. See
-// Set for control characters. SetHost, SetContentType and the other setters named after a header remove it if the
-// value is empty, while Set stores an empty value.
+// Setters prevent header injection. They refuse a name that is not a token, and they trim values; see Set for control
+// characters. SetHost, SetContentType and the other setters named after a header remove that header if the value is
+// empty, while Set stores an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -183,8 +183,9 @@ func (h *RequestHeader) setProtocol(protocol []byte) {
 	}
 }
 
-// RawHeaders returns the header lines as they were received, including the empty line after them. It returns nil for
-// a header without lines or one that was not received. Later changes to the header do not show.
+// RawHeaders returns the header lines as they were received, including the empty line after them. It returns nil if
+// there are no header lines, or if the header was not received. The result does not reflect later changes to the
+// header.
 func (h *RequestHeader) RawHeaders() []byte {
 	if h.head.Lines.Len <= 2 {
 		return nil
@@ -202,8 +203,8 @@ func (h *RequestHeader) ContentLength() int {
 	return n
 }
 
-// SetContentLength sets the length of the body in bytes. A negative length, such as LengthUnknown, means that it is
-// unknown.
+// SetContentLength sets the length of the body in bytes. A negative number, such as LengthUnknown, means that the
+// length is unknown.
 func (h *RequestHeader) SetContentLength(contentLength int) {
 	if contentLength >= 0 {
 		h.frame(http1.Fixed, int64(contentLength))
@@ -212,20 +213,20 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 	}
 }
 
-// Set sets the value of the first header with this name and removes the others. If there is none, it adds one. Cookie
-// is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or DelAllCookies
-// first, or use DisableSpecialHeader.
+// Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
+// one. Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or
+// DelAllCookies first, or use DisableSpecialHeader.
 //
 // Some headers have rules of their own:
 //
 //   - Content-Length must be a number.
-//   - Transfer-Encoding can only be chunked, which does the same as SetContentLength(LengthUnknown).
+//   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer does the same as SetTrailer. Headers that it announces are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers that it names are sent after the body.
 //
-// Set replaces a control character in a value, such as a line end, with a space. In Host, in cookies and in the
-// headers above it refuses such a value. It also refuses an invalid name. A refused header changes nothing; TrySet
-// returns an error in that case.
+// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
+// headers above, it refuses such a value instead. Set also refuses an invalid name. If Set refuses a header, nothing
+// changes; use TrySet to get an error.
 func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
 // TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
@@ -239,9 +240,10 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader sends exactly the headers that were set, in that order, plus those that frame the body. Host
-// is not moved to the front, where RFC 9110 §7.2 wants it, and no User-Agent or Content-Type is added. Set then
-// replaces cookies instead of adding them. It reports whether this mode was already on.
+// DisableSpecialHeader makes the request go out with exactly the headers that were set, in that order, plus the
+// headers that frame the body. Host is not moved to the front, where RFC 9110 §7.2 wants it, and no User-Agent or
+// Content-Type is added. In this mode, Set replaces cookies instead of adding them. DisableSpecialHeader reports
+// whether the mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. It reports whether special headers were already enabled.
@@ -271,7 +273,7 @@ func (h *RequestHeader) SetReferer(referer string) { h.setKnown(field.Referer, U
 func (h *RequestHeader) ContentType() []byte { return h.head.Fields.PeekID(field.ContentType) }
 
 // SetByteRange sets Range to the bytes from startPos to endPos, both included (RFC 9110 §14.1.2). A negative endPos
-// means to the end. A negative startPos means the last -startPos bytes.
+// requests everything from startPos to the end. A negative startPos requests the last -startPos bytes.
 func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 	var room [64]byte
 	b := append(room[:0], "bytes="...)
@@ -290,8 +292,8 @@ func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 
 const multipartForm = "multipart/form-data"
 
-// MultipartFormBoundary returns the boundary of a Content-Type multipart/form-data, or nil if the type is another one
-// or has no boundary.
+// MultipartFormBoundary returns the boundary in the Content-Type header, or nil if the type is not
+// multipart/form-data or has no boundary.
 func (h *RequestHeader) MultipartFormBoundary() []byte {
 	contentType := h.ContentType()
 	media, _ := ascii.Cut(contentType, ';')
@@ -327,9 +329,8 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 	h.setKnown(field.ContentType, b)
 }
 
-// HasAcceptEncoding reports whether Accept-Encoding accepts this content coding: by its name or else by "*", with a
-// weight above zero (RFC 9110 §12.5.3). A malformed weight counts as zero. If a coding occurs several times, the
-// lowest weight counts.
+// HasAcceptEncoding reports whether Accept-Encoding lists this content coding, or else "*", with a weight above zero
+// (RFC 9110 §12.5.3). A malformed weight counts as zero. If a coding occurs several times, the lowest weight counts.
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
 }

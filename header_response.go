@@ -9,14 +9,14 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// ResponseHeader is the head of a response: version, status and headers.
+// ResponseHeader holds the version, status and headers of a response.
 //
 // The zero value is a 200 response without headers, ready to use. The rules of RequestHeader about copies, views,
 // names and refused values apply here too.
 //
-// A server adds Server, Date, Content-Type and the headers that frame the body when it sends the response. They are
-// not stored here, and headers that are set take precedence. A response is sent as HTTP/1.1, regardless of the
-// version it was received with, unless SetProtocol changes that.
+// A server adds Server, Date, Content-Type and the headers that frame the body when it sends the response. The
+// ResponseHeader does not store these headers, and headers that you set take precedence. A response is sent as
+// HTTP/1.1, regardless of the version it was received with, unless SetProtocol changes that.
 type ResponseHeader struct {
 	_ noCopy
 	header
@@ -56,12 +56,12 @@ func panicStatusCode(statusCode int) {
 	panic(fmt.Sprintf("gallop: status code %d does not have three digits", statusCode))
 }
 
-// StatusMessage returns the reason phrase that was received or set, or nil. Without one, the usual phrase of the
-// status code is sent; see the function StatusMessage.
+// StatusMessage returns the reason phrase that was received or set, or nil. If it is nil, the status code's usual
+// phrase is sent; see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase. Control characters in it become spaces. An empty phrase restores the usual
-// one. HTTP/2 has no reason phrases: the phrase is not sent there, and StatusMessage returns nil for a received
+// one. HTTP/2 has no reason phrases: over HTTP/2 the phrase is not sent, and StatusMessage returns nil for a received
 // response.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
@@ -71,14 +71,15 @@ func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	h.changeFlag(reasonSet, len(statusMessage) > 0)
 }
 
-// SetProtocol sets the version to HTTP/1.1 or HTTP/1.0 and refuses all others. It has no effect over HTTP/2.
+// SetProtocol sets the version, which must be HTTP/1.1 or HTTP/1.0; other versions are ignored. It has no effect over
+// HTTP/2.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) }
 
-// SetContentLength sets the length of the body in bytes, or to LengthUnknown or LengthUntilClose. Any other negative
-// number means LengthUntilClose.
+// SetContentLength sets the length of the body: a number of bytes, LengthUnknown or LengthUntilClose. Any other
+// negative number means LengthUntilClose.
 //
-// Handlers rarely need it, since a server frames the body according to what it knows about it. Use it if you write
-// the head yourself.
+// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use it if you write the
+// headers yourself.
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
@@ -91,8 +92,8 @@ func (h *ResponseHeader) SetContentLength(contentLength int) {
 }
 
 // ContentType returns the value of Content-Type. If none is set, it returns the default that is sent with a body,
-// "text/plain; charset=utf-8". It returns nil instead after SetNoDefaultContentType(true), or if the response was
-// received.
+// "text/plain; charset=utf-8". There is no default after SetNoDefaultContentType(true) or in a received response; the
+// result is then nil.
 func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
@@ -103,23 +104,23 @@ func (h *ResponseHeader) ContentType() []byte {
 	return defaultContentType
 }
 
-// SetNoDefaultDate says whether to omit the Date header that a server adds if none is set.
+// SetNoDefaultDate sets whether to omit the Date header that a server adds if none is set.
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
-// Set sets the value of the first header with this name and removes the others. If there is none, it adds one.
-// Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or
+// Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
+// one. Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or
 // DelAllCookies first.
 //
 // Some headers have rules of their own:
 //
 //   - Content-Length must be a number.
-//   - Transfer-Encoding can only be chunked, which does the same as SetContentLength(LengthUnknown).
+//   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer does the same as SetTrailer. Headers that it announces are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers that it names are sent after the body.
 //
-// Set replaces a control character in a value, such as a line end, with a space. In Host, in cookies and in the
-// headers above it refuses such a value. It also refuses an invalid name. A refused header changes nothing; TrySet
-// returns an error in that case.
+// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
+// headers above, it refuses such a value instead. Set also refuses an invalid name. If Set refuses a header, nothing
+// changes; use TrySet to get an error.
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
 // TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
@@ -136,8 +137,8 @@ func (h *ResponseHeader) set(name, value []byte) {
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
 // Content-Type it returns what ContentType returns. It joins several Set-Cookie headers with "; ", as fasthttp does;
-// PeekAll and Cookies keep them apart. Peek also finds a trailer that was announced with SetTrailer and set, but not
-// one that was received (see PeekTrailer).
+// PeekAll and Cookies keep them apart. Peek also finds a trailer that you announced with SetTrailer and then set. It
+// does not find received trailers; see PeekTrailer.
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {
@@ -152,7 +153,7 @@ func (h *ResponseHeader) peek(name []byte) []byte {
 }
 
 // PeekAll returns the values of all headers with this name, in order. For Content-Type it returns what ContentType
-// returns. The next call of PeekAll reuses the slice.
+// returns. The next call to PeekAll reuses the slice.
 func (h *ResponseHeader) PeekAll(key string) [][]byte {
 	values := h.header.PeekAll(key)
 	if len(values) > 0 || field.Lookup(UnsafeBytes(key)) != field.ContentType {

@@ -13,13 +13,13 @@ import (
 // merged with the headers of the head. Their sender wrote them after the body, and proxies check them less
 // strictly.
 
-// SetTrailer announces trailers in the Trailer header: a comma-separated list of headers that follow a chunked body.
-// Headers set under these names, before or after the call, are sent as trailers instead of in the head. They are not
-// sent at all if the body is not chunked.
+// SetTrailer announces trailers, which are headers that follow a chunked body. trailer is a comma-separated list of
+// their names, and is sent in the Trailer header. A header that you set under one of these names, before or after the
+// call, is sent as a trailer instead of before the body. If the body is not chunked, such a header is not sent at all.
 //
-// Names that are malformed or must not be trailers are skipped, and the error is then ErrBadTrailer. That applies to
-// headers for framing, routing, request modifiers, authentication and the description of the body (RFC 9110 §6.5.1).
-// If no name is left, nothing changes.
+// If a name is malformed or must not be a trailer, it is skipped, and the error is ErrBadTrailer. Headers for framing,
+// routing, request modifiers, authentication and the description of the body must not be trailers (RFC 9110 §6.5.1). If
+// no name is left, nothing changes.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
 // AddTrailer announces more trailers. See [RequestHeader.SetTrailer].
@@ -111,14 +111,14 @@ func moveFields(dst, src *field.List, wanted func(name []byte) bool) {
 func (h *header) PeekTrailer(key string) []byte { return peekIn(&h.trailers, UnsafeBytes(key)) }
 
 // TrailerHeader returns the trailers as they are sent: header lines and an empty line. The slice is valid until the
-// header is changed or the next call of TrailerHeader or Header.
+// header is changed, or until the next call to TrailerHeader or Header.
 func (h *header) TrailerHeader() []byte {
 	h.scratch = http1.AppendFields(h.scratch[:0], &h.trailers)
 	h.scratch = append(h.scratch, "\r\n"...)
 	return h.scratch
 }
 
-// PeekTrailerKeys returns the names that Trailers yields. The next call of PeekKeys or PeekTrailerKeys reuses the
+// PeekTrailerKeys returns the names that Trailers yields. The next call to PeekKeys or PeekTrailerKeys reuses the
 // slice.
 func (h *header) PeekTrailerKeys() [][]byte {
 	h.keys = h.keys[:0]
@@ -129,7 +129,7 @@ func (h *header) PeekTrailerKeys() [][]byte {
 }
 
 // Trailers returns an iterator over the names of the trailers: first those that the Trailer header announces, then
-// those that were received unannounced. Names are spelled the same as by All. Do not change the header in the loop.
+// those that were received unannounced. Names are spelled as All spells them. Do not change the header in the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
 }
@@ -154,7 +154,7 @@ func (h *header) eachTrailerName(yield func([]byte) bool) {
 }
 
 // AllTrailers returns an iterator over the names and values of the trailers that were received or set. Names are
-// spelled the same as by All. Do not change the header in the loop.
+// spelled as All spells them. Do not change the header in the loop.
 func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.trailers, yield) }
 }

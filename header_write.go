@@ -211,60 +211,60 @@ func (h *header) asStored() outgoing {
 	return o
 }
 
-// AppendBytes appends the head to dst as it is sent: everything that was set or received, and an empty line. It does
-// not include trailers.
+// AppendBytes appends the request line and headers to dst as they are sent, followed by an empty line. It includes
+// everything that was set or received, except trailers.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)
 }
 
-// Header returns what AppendBytes appends. It is valid until the header is changed
-// or the next call of Header or TrailerHeader.
+// Header returns the bytes that AppendBytes would append. The slice is valid until the header is changed, or until
+// the next call to Header or TrailerHeader.
 func (h *RequestHeader) Header() []byte {
 	h.scratch = h.AppendBytes(h.scratch[:0])
 	return h.scratch
 }
 
-// String returns what AppendBytes appends.
+// String returns the text that AppendBytes would append.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes what AppendBytes appends to w, which it does not flush.
+// Write writes to w the bytes that AppendBytes would append. It does not flush w.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
 }
 
-// WriteTo writes what AppendBytes appends to w.
+// WriteTo writes to w the bytes that AppendBytes would append.
 func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err
 }
 
-// AppendBytes appends the head to dst as it is sent: everything that was set or received, and an empty line. It adds
-// a Content-Type if there is a body and none is set. It does not include headers that only a server can add, such as
-// Date, or trailers.
+// AppendBytes appends the status line and headers to dst as they are sent, followed by an empty line. It includes
+// everything that was set or received, except trailers. It adds a Content-Type if there is a body and no
+// Content-Type is set. It omits headers that only a server can add, such as Date.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)
 }
 
-// Header returns what AppendBytes appends. It is valid until the header is changed
-// or the next call of Header or TrailerHeader.
+// Header returns the bytes that AppendBytes would append. The slice is valid until the header is changed, or until
+// the next call to Header or TrailerHeader.
 func (h *ResponseHeader) Header() []byte {
 	h.scratch = h.AppendBytes(h.scratch[:0])
 	return h.scratch
 }
 
-// String returns what AppendBytes appends.
+// String returns the text that AppendBytes would append.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes what AppendBytes appends to w, which it does not flush.
+// Write writes to w the bytes that AppendBytes would append. It does not flush w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
 }
 
-// WriteTo writes what AppendBytes appends to w.
+// WriteTo writes to w the bytes that AppendBytes would append.
 func (h *ResponseHeader) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(h.Header())
 	return int64(n), err

@@ -23,9 +23,9 @@ const (
 	maxFormSize = 256 << 20
 )
 
-// MultipartReader returns a reader for the parts of a multipart/form-data body. It does not buffer parts in memory or
-// on disk. It consumes the body if that is a stream, and does not undo a content coding. The error is
-// ErrNoMultipartForm if the body has another type.
+// MultipartReader returns a reader for the parts of a multipart/form-data body. The reader does not buffer parts in
+// memory or on disk. If the body is a stream, the reader consumes it. The body is not decompressed. If the body has a
+// different type, the error is ErrNoMultipartForm.
 func (req *Request) MultipartReader() (*MultipartReader, error) {
 	boundary := req.boundary()
 	if boundary == "" {
@@ -67,18 +67,19 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 	return req.MultipartFormWithLimit(maxFormSize)
 }
 
-// MultipartFormWithLimit returns the form in a multipart/form-data body. It parses the form once and keeps it as long
-// as the body. It decodes a body that has a content coding. The error is ErrNoMultipartForm if the body has another
-// type.
+// MultipartFormWithLimit returns the form in a multipart/form-data body. The form is parsed once and kept for as long
+// as the request keeps the body. A compressed body is decompressed. If the body has a different type, the error is
+// ErrNoMultipartForm.
 //
-// If maxBodySize is positive, a larger form is refused with ErrBodyTooLarge. At most 2 MiB of its files and 12 MiB in
-// all stay in memory. The rest of the files goes to temporary files, which RemoveMultipartFormFiles and Reset remove.
-// After an error no files are left behind.
+// If maxBodySize is positive and the form is larger, the error is ErrBodyTooLarge. At most 2 MiB of files, and 12 MiB
+// of the form in total, are kept in memory. The remaining files are written to temporary files, which
+// RemoveMultipartFormFiles and Reset remove. After an error, no files are left behind.
 //
-// A form may have 1000 parts, each with 8 KiB of header. On a server, the error for a form with more parts than
-// Server.MaxFormArgs is ErrTooManyArgs.
+// A form may have up to 1000 parts, each with up to 8 KiB of headers. On a server, if a form has more parts than
+// Server.MaxFormArgs allows, the error is ErrTooManyArgs.
 //
-// It consumes a stream. Body and BodyWriteTo rebuild the body from the form if needed.
+// If the body is a stream, parsing the form consumes it. Body and BodyWriteTo rebuild the body from the form if
+// needed.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form != nil && !req.formed { // it was parsed from another body
 		req.dropForm()
@@ -238,8 +239,8 @@ func (req *Request) dropForm() {
 	req.form = nil
 }
 
-// WriteMultipartForm writes form to w as a multipart/form-data body with this boundary. It writes values first, then
-// files, each sorted by name. It does not load files into memory.
+// WriteMultipartForm writes form to w as a multipart/form-data body with this boundary. It writes the values first,
+// then the files, both sorted by name. It does not load files into memory.
 func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
 	if !isBoundary(boundary) {
 		return ErrNoMultipartForm
@@ -298,7 +299,7 @@ func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
 	return errors.Join(err, content.Close())
 }
 
-// SaveMultipartFile writes an uploaded file to path and overwrites an existing file. Never build path from the file
+// SaveMultipartFile writes an uploaded file to path, overwriting any existing file. Never build path from the file
 // name that the client sent. After an error, such as a full disk, no partial file is left.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
 	content, err := fh.Open()

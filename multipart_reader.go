@@ -20,9 +20,9 @@ const (
 )
 
 // MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. It buffers only 16 KiB of the
-// body. It stops at the closing boundary and leaves unread data after it to the owner of the body.
+// body. It stops at the closing boundary and leaves any unread data after the boundary to the body's owner.
 //
-// A body may have at most 1000 parts, each with at most 8 KiB of header. Lines must end with CRLF, and the body must
+// A body may have at most 1000 parts, each with at most 8 KiB of headers. Lines must end with CRLF, and the body must
 // begin with its boundary. A MultipartReader must be used by one goroutine only.
 type MultipartReader struct {
 	r     io.Reader
@@ -59,7 +59,7 @@ func isBoundary[S ascii.Text](b S) bool {
 	return true
 }
 
-// Parts returns an iterator over the parts. If an error occurs, the last pair has a nil part.
+// Parts returns an iterator over the parts. If an error occurs, the iterator yields it last, with a nil part.
 func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		for {
@@ -71,8 +71,8 @@ func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 	}
 }
 
-// NextPart returns the next part. It returns io.EOF after the last one, and io.ErrUnexpectedEOF if the body ends
-// without its closing boundary. It skips the unread rest of the previous part, which must not be used any more.
+// NextPart returns the next part. It returns io.EOF after the last part, and io.ErrUnexpectedEOF if the body ends
+// without its closing boundary. It skips any unread data of the previous part; do not use that part any more.
 func (m *MultipartReader) NextPart() (*Part, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -268,8 +268,8 @@ func checkPartHeader(head string) error {
 	return nil
 }
 
-// Part is one part of a multipart body. It has a header, and it reads its content as an io.Reader until the next part
-// is requested. Strings that its methods return may be kept.
+// Part is one part of a multipart body, with headers and content. It is an io.Reader of its content until the next
+// part is requested. You may keep strings that its methods return.
 type Part struct {
 	m        *MultipartReader // nil after the next call of NextPart
 	head     string           // header lines, each with its CRLF

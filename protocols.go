@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// Protocols is a set of HTTP protocols. It has the methods of net/http's type of the same name. The zero value
-// is the empty set. Protocols values may be compared with ==.
+// Protocols is a set of HTTP protocols. It has the methods of net/http.Protocols. The zero value is the empty set.
+// Protocols values may be compared with ==.
 //
-// Server.Protocols, Client.Protocols and HostClient.Protocols are pointers: nil means the protocols that this
-// version of the module recommends. At present that is HTTP/1, which means HTTP/1.1 and HTTP/1.0. A later
-// version that supports HTTP/2 over TLS will recommend that too, so set the field if a program must use only
-// HTTP/1.
+// Server.Protocols, Client.Protocols and HostClient.Protocols are pointers: nil means the protocols that this version
+// of the module recommends. At present this is HTTP/1, which means HTTP/1.1 and HTTP/1.0. A later version that
+// supports HTTP/2 over TLS will recommend HTTP/2 too. If a program must use only HTTP/1, set the field.
 //
-// This version supports HTTP/1 only. It refuses a set that contains anything else or lacks HTTP/1, with an
-// error that wraps ErrProtocols.
+// This version supports HTTP/1 only. A Server or client whose set contains any other protocol or lacks HTTP/1 returns
+// an error that wraps ErrProtocols.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -73,17 +72,17 @@ func (p *Protocols) check() error {
 	return fmt.Errorf("%w: got %v, want {HTTP1}", ErrProtocols, *p)
 }
 
-// HTTP2Config configures HTTP/2. Its fields have the names and meanings of net/http's type of the same name. In
-// each field, zero means the default. A field that only one side uses says so; the other side ignores it.
+// HTTP2Config configures HTTP/2. Its fields have the same names and meanings as in net/http.HTTP2Config. In each
+// field, zero means the default. Some fields apply only to clients or only to servers, as their comments say.
 //
 // This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. Do not change an
-// HTTP2Config once a Server or client that points to it is used.
+// HTTP2Config once a Server or client that points to it is in use.
 type HTTP2Config struct {
-	// MaxConcurrentStreams limits the streams that a client may have open at a time on one connection of a
+	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a
 	// Server. Server.Concurrency limits connections, not streams. The default is at least 100.
 	MaxConcurrentStreams int
 
-	// StrictMaxConcurrentRequests makes a client wait when the server's limit for streams on a connection is reached.
+	// StrictMaxConcurrentRequests makes a client wait when a connection has reached the server's limit for streams.
 	// By default the client opens another connection, up to its MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
@@ -107,22 +106,22 @@ type HTTP2Config struct {
 	// 4 MiB; other values mean the default.
 	MaxReceiveBufferPerStream int
 
-	// SendPingTimeout is how long nothing may be received on a connection before a PING frame checks whether the peer is
-	// still there. Zero means no checks.
+	// SendPingTimeout is how long a connection may receive nothing before a PING frame is sent to check whether the
+	// peer is still there. Zero means no checks.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
 	// default is 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout closes a connection on which no byte could be written for this long although data was
-	// waiting. Zero means no timeout here. The write limits of a Server apply in addition.
+	// WriteByteTimeout is how long a connection with data to send may fail to write a single byte before it is
+	// closed. Zero means no timeout. A Server's write limits apply in addition.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.
 	PermitProhibitedCipherSuites bool
 
 	// CountError is called for each HTTP/2 error, for metrics. errType consists of lowercase letters, digits and
-	// underscores. The function may be called by many goroutines at once. It may be nil.
+	// underscores. CountError may be called by several goroutines at once. It may be nil.
 	CountError func(errType string)
 }

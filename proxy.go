@@ -20,38 +20,39 @@ import (
 // defaultProxyTimeout is how long a dial through a proxy may take if nothing else is said.
 const defaultProxyTimeout = 10 * time.Second
 
-// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout fit the fields
-// of HostClient with those names. Every connection is a tunnel, for http as well as for https, and the proxy
-// resolves the names. Unix sockets are dialed directly. The zero value uses the proxies of the environment, by
-// the rules for plain HTTP.
+// ProxyDialer opens connections through proxies. Its methods DialContext, Dial and DialTimeout can be assigned
+// to the HostClient fields with the same names. Every connection is a tunnel, even for plain HTTP, and the
+// proxy resolves the names. Unix sockets are dialed directly. The zero value uses the proxies that the
+// environment variables specify for plain HTTP.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
 // is an *ErrDialWithUpstream. It wraps a *ProxyError if a proxy was used.
 type ProxyDialer struct {
-	// URL is the proxy for all connections. If it is nil, Proxy chooses. Its scheme is one of these:
+	// URL is the proxy for all connections. If it is nil, the Proxy field chooses the proxy. The URL's scheme
+	// is one of these:
 	//
 	//   - http: CONNECT (RFC 9110 §9.3.6)
 	//   - https: CONNECT, with TLS to the proxy
 	//   - socks5 or socks5h: SOCKS 5 (RFC 1928)
 	//
-	// User name and password in the URL are sent to the proxy, as Basic credentials (RFC 7617) or as RFC 1929
-	// says for SOCKS.
+	// The user name and password in the URL are sent to the proxy. They are sent as Basic credentials (RFC
+	// 7617) with CONNECT, and according to RFC 1929 with SOCKS.
 	URL *url.URL
 
 	// Proxy chooses the proxy if URL is nil. It returns nil for a direct connection. target contains only a
-	// scheme, which is Scheme, and a host with a port. ctx is the context of the dial. If Proxy is nil, the
-	// dialer uses the rules that the environment contained at the first dial of the process.
+	// scheme, taken from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil,
+	// the dialer uses the environment variables as they were at the process's first dial.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
 	Scheme string
 
-	// Authorization is the Proxy-Authorization header of CONNECT. It replaces the credentials in the URL. If it
-	// is empty, the credentials in the URL are sent.
+	// Authorization is the Proxy-Authorization header to send with CONNECT, in place of the credentials in the
+	// URL. If it is empty, the credentials in the URL are sent.
 	Authorization string
 
 	// TLSConfig configures TLS to https proxies. Nil means the default configuration. If ServerName is empty,
-	// it is the host of the proxy.
+	// the proxy's host is used.
 	TLSConfig *tls.Config
 
 	// Connect opens connections to proxies, and direct connections. Nil means the DialContext method of the
@@ -68,7 +69,8 @@ type ProxyDialer struct {
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
 	// OnConnectResponse is called with the response to each CONNECT, including refusals. resp is valid until
-	// the function returns. If the function returns an error, the dial fails with that error. It may be nil.
+	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse
+	// may be nil.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
 	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. A negative
@@ -84,10 +86,10 @@ type ProxyError struct {
 	// Proxy is the address of the proxy, as host:port.
 	Proxy string
 
-	// StatusCode is the status with which an HTTP proxy refused, or 0 if it did not.
+	// StatusCode is the status code with which an HTTP proxy refused the tunnel, or 0 if there is none.
 	StatusCode int
 
-	// Err is the reason if the proxy did not refuse with a status. Otherwise it is nil.
+	// Err is the reason if StatusCode is 0, and nil otherwise.
 	Err error
 }
 
@@ -101,8 +103,8 @@ func (e *ProxyError) Error() string {
 	return text + errorText(e.Err)
 }
 
-// HTTPStatus returns StatusCode, the status with which the proxy refused. It is 0 if the proxy did not refuse,
-// and for SOCKS proxies. The server behind the proxy has not seen the request.
+// HTTPStatus returns StatusCode, the status code with which an HTTP proxy refused the tunnel. The server behind
+// the proxy has not seen the request.
 func (e *ProxyError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns Err.

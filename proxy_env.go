@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// ProxyRules choose the proxy for a connection. The rules have the meaning of the environment variables
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Proxy may be called concurrently. Do not change fields after its first
-// call.
+// ProxyRules choose the proxy for a connection. The fields correspond to the environment variables HTTP_PROXY,
+// HTTPS_PROXY and NO_PROXY. Proxy may be called concurrently. Do not change fields after the first call to
+// Proxy.
 type ProxyRules struct {
 	// HTTPProxy is the proxy for http: a URL, or the host:port of an HTTP proxy. If it is empty, http uses no
 	// proxy.
@@ -22,7 +22,7 @@ type ProxyRules struct {
 	HTTPSProxy string
 
 	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
-	// or a prefix such as 10.0.0.0/8. A name includes the names below it. A name or an address may have a port.
+	// or a prefix such as 10.0.0.0/8. A name also matches its subdomains. A name or an address may have a port.
 	// "*" means all hosts. Localhost and loopback addresses are always dialed directly.
 	NoProxy string
 
@@ -33,11 +33,11 @@ type ProxyRules struct {
 	broken error // a proxy is no URL
 }
 
-// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Their lowercase forms
-// http_proxy, https_proxy and no_proxy are used if the former are not set.
+// ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If a variable is not
+// set, its lowercase form is used instead: http_proxy, https_proxy or no_proxy.
 //
-// In a CGI program HTTP_PROXY is not trusted, because it may come from the Proxy header of a request. A dial
-// that needs it fails.
+// In a CGI program, HTTP_PROXY is not trusted, because a request's Proxy header may have set it. A dial that
+// needs HTTP_PROXY fails.
 func ProxyRulesFromEnvironment() *ProxyRules {
 	env := httpproxy.FromEnvironment()
 	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}
@@ -48,8 +48,8 @@ var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
 // Proxy returns the URL of the proxy for target, or nil for a direct connection. It uses only the scheme and
 // the host of target. If a proxy in the rules is invalid, Proxy returns an error, so that nothing is dialed
-// directly by mistake. It ignores the context. Proxy fits the fields of Client, HostClient and ProxyDialer with
-// that name.
+// directly by mistake. The context is ignored. The method can be used as the Proxy field of Client, HostClient
+// and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		env := httpproxy.Config{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}

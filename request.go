@@ -17,9 +17,9 @@ import (
 
 // Request is an HTTP request.
 //
-// The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. It belongs to one
-// goroutine at a time. Slices that its methods return are views. They are valid until the request is changed, reset
-// or released, or until the handler that got it returns.
+// The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
+// time may use it. Slices that its methods return are views. They are valid until the request is changed, reset or
+// released, or until the handler that received the request returns.
 type Request struct {
 	_ noCopy
 
@@ -47,14 +47,14 @@ type Request struct {
 	isTLS   bool
 	maxArgs int // limit for the query and for a form; 0 means no limit
 
-	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has another host.
+	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has a different host.
 	UseHostHeader bool
 
 	// FullDuplex lets a client keep sending a streamed request body while the caller reads a streamed response. The
 	// request stays in use until the response is read to its end or closed.
 	//
-	// On a server, a handler sets it before StreamResponse if it reads the rest of the request body while it writes
-	// the response. See [RequestCtx.StreamResponse].
+	// On a server, FullDuplex lets a handler read the rest of the request body while it writes the response. Set the
+	// field before calling StreamResponse. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
 	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default dot segments
@@ -62,8 +62,8 @@ type Request struct {
 	DisableRedirectPathNormalizing bool
 }
 
-// Reset makes the request empty. It closes the body stream and the user values, and removes the temporary files of
-// the form.
+// Reset makes the request empty. It closes the body stream and the user values, and removes the form's temporary
+// files.
 func (req *Request) Reset() {
 	req.values.reset() // first, because closing a value may look at the request
 	req.resetButValues()
@@ -126,8 +126,9 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 }
 
-// URI returns the URI of the request, made from its target and, if that has no host, from the Host header. Changes to
-// the URI are sent by Write. If the target is not a valid URI, the result is empty.
+// URI returns the request's URI. It is parsed from the request target; if the target has no host, the host is taken
+// from the Host header. Write sends any changes to the URI. If the target is not a valid URI, the returned URI is
+// empty.
 func (req *Request) URI() *URI {
 	req.parseURI()
 	req.uriShown, req.uriProof = true, uriUnproven
@@ -135,7 +136,7 @@ func (req *Request) URI() *URI {
 	return &req.uri
 }
 
-// SetURI sets the URI of the request to a copy of uri. With nil, the request uses the URI in its header again.
+// SetURI sets the URI of the request to a copy of uri. If uri is nil, the request uses the URI in its header again.
 func (req *Request) SetURI(uri *URI) {
 	req.uriParsed, req.uriErr, req.uriProof = uri != nil, nil, uriUnproven
 	if uri == nil {
@@ -184,13 +185,13 @@ func (req *Request) readURI(uri *URI) error {
 	return nil
 }
 
-// SetRequestURI sets the target: a path with its query, or a whole URI.
+// SetRequestURI sets the request target: a path with an optional query, or a full URI.
 func (req *Request) SetRequestURI(requestURI string) {
 	req.Header.SetRequestURI(requestURI)
 	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 }
 
-// RequestURI returns the target as Write would send it.
+// RequestURI returns the request target as Write would send it.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
 		req.updateTarget()
@@ -297,8 +298,8 @@ func (req *Request) setBasicAuth() {
 const mediaTypeForm = "application/x-www-form-urlencoded"
 
 // PostArgs returns the arguments of a body of type application/x-www-form-urlencoded. If the body is empty, Write
-// sends the arguments that were added here. On a server, Args.Err says whether the form has more arguments than
-// Server.MaxFormArgs.
+// sends the arguments that you add to the returned Args. On a server, Args.Err reports whether the form has more
+// arguments than Server.MaxFormArgs allows.
 func (req *Request) PostArgs() *Args {
 	if !req.postArgsParsed {
 		req.postArgsParsed = true
@@ -310,16 +311,16 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream sets the body to what r yields. A size of 0 or more is sent as Content-Length, and r must yield
-// exactly that many bytes. With a negative size the body is sent in chunks as it comes. If r is an io.Closer, it is
-// closed exactly once, when it is no longer needed.
+// SetBodyStream sets the body to the data in r. If size is 0 or more, it is sent as Content-Length, and r must yield
+// exactly that many bytes. If size is negative, the body is sent in chunks, as r yields data. If r is an io.Closer,
+// it is closed exactly once, when it is no longer needed.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.setStream(r, size)
 	req.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter sets the body to what sw writes. It is sent in chunks. sw runs on the goroutine that writes the
-// request.
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs on the goroutine
+// that writes the request.
 func (req *Request) SetBodyStreamWriter(sw StreamWriter) {
 	req.setStreamWriter(sw)
 	req.Header.SetContentLength(-1)
@@ -331,23 +332,24 @@ func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose()
 // SetConnectionClose makes this request the last one on its connection.
 func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 
-// MayContinue reports whether the client waits for 100 (Continue) before it sends the body (RFC 9110 §10.1.1). Send
-// 100 or a final response, or close the connection. HTTP/1.0 has no 100, so such a request never waits.
+// MayContinue reports whether the client waits for a 100 (Continue) response before it sends the body (RFC 9110
+// §10.1.1). If it does, send 100 or a final response, or close the connection. HTTP/1.0 has no 100 response, so an
+// HTTP/1.0 client never waits.
 func (req *Request) MayContinue() bool {
 	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
 
 // SetTimeout limits how long a client may take for the request, up to the end of the response body. Zero means that
-// only the limits of the client apply.
+// only the client's own limits apply.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// Context returns the context of the call that is sending the request: the argument of DoContext. Use it in a
-// RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
+// Context returns the context of the call that is sending the request, which is the one passed to DoContext. Use it
+// in a RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
 //
-// It is context.Background if DoContext was not used, if no call is in flight, and on a server, where the RequestCtx
-// is the context. It is never nil.
+// The result is context.Background() if DoContext was not used or no call is in flight. That is always so on a
+// server; use the RequestCtx as the context there. The result is never nil.
 //
-// A call may have an earlier deadline than its context, so a RoundTripper also respects GetTimeOut.
+// A call may have an earlier deadline than its context, so a RoundTripper must also respect GetTimeOut.
 func (req *Request) Context() context.Context {
 	if req.ctx == nil {
 		return context.Background()
@@ -359,8 +361,8 @@ func (req *Request) Context() context.Context {
 // if there is no limit.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// SetUserValue stores value under key until the request is reset. key must be comparable; a []byte is the same key as
-// the equal string. Values that are an io.Closer are closed when the values are reset.
+// SetUserValue stores value under key until the request is reset. key must be comparable or a []byte; a []byte is the
+// same key as the equal string. Values that implement io.Closer are closed when they are reset.
 func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
 
 // UserValue returns the value stored under key, or nil.
@@ -369,16 +371,17 @@ func (req *Request) UserValue(key any) any { return req.values.get(key) }
 // RemoveUserValue removes the value stored under key without closing it.
 func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.index(textKey(key))) }
 
-// ResetUserValues removes all values and closes those that are an io.Closer.
+// ResetUserValues removes all values and closes those that implement io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
-// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
-// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
+// BodyUncompressed returns the body, decompressed according to Content-Encoding. It has the same limits as
+// BodyGunzip. If there is no Content-Encoding, the result is the same as Body's. If a content coding is unknown, the
+// error is ErrContentEncodingUnsupported.
 func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(&req.Header.header, coding.Limits{})
 }
 
-// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed, but with a limit of its own. See BodyGunzipWithLimit.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
 }

@@ -6,15 +6,16 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Read reads a whole request from r, without a limit on the body. The head has the limits of RequestHeader.Read. The
-// user values of req stay. The error is io.EOF if r ends before the first byte.
+// Read reads a whole request from r, without a limit on the body. The request line and headers must fit into r's
+// buffer; see [RequestHeader.Read]. Read keeps req's user values. The error is io.EOF if r ends before the first
+// byte.
 //
-// If MayContinue returns true afterwards, the body has not been read: send 100, then call ContinueReadBody.
+// If MayContinue then returns true, the body has not been read: send 100, then call ContinueReadBody.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
-// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes if that is positive. The error for a
-// larger body is ErrBodyTooLarge. Memory is allocated for what arrives, not for what is announced. After an error the
-// rest of the body is left in r.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes if that is positive. If the body is
+// larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not according to the announced length.
+// After an error, the rest of the body remains unread in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
@@ -29,8 +30,8 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody reads the body and the trailers of a request whose header has been read. See
 // [Request.ReadLimitBody] for maxBodySize.
 //
-// A multipart/form-data body of known length without a content coding is parsed while it is read, and its larger
-// files go to disk. MultipartForm then returns the form, and Reset removes the files. Pass false for
+// A multipart/form-data body of known length that is not compressed is parsed while it is read, and larger files in
+// it are written to disk. MultipartForm then returns the form, and Reset removes the files. Pass false for
 // preParseMultipartForm to turn this off.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
@@ -44,9 +45,9 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 	return req.readBody(&from, maxBodySize)
 }
 
-// ContinueReadBodyStream makes the body of a request whose header has been read a stream, which BodyStream returns.
-// It has no size limit; maxBodySize has no effect. Do not use r until the stream has ended or was closed without an
-// error. Forms are parsed the same way as by ContinueReadBody.
+// ContinueReadBodyStream continues with a request whose header has been read, and makes its body a stream, which
+// BodyStream returns. The stream has no size limit; maxBodySize has no effect. Do not use r until the stream has
+// ended or was closed without an error. Forms are parsed in the same way as in ContinueReadBody.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
@@ -60,8 +61,9 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body from r. It reads contentLength bytes, or a chunked body with its trailers if contentLength is
-// -1, or up to the end of r if it is less. See [Request.ReadLimitBody] for maxBodySize.
+// ReadBody reads a body from r. If contentLength is -1, it reads a chunked body with its trailers. If contentLength
+// is less than -1, it reads up to the end of r. Otherwise it reads contentLength bytes. See [Request.ReadLimitBody]
+// for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
 	kind := http1.Fixed
 	switch {

@@ -12,9 +12,9 @@ import (
 
 // Response is an HTTP response.
 //
-// The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. It belongs to one
-// goroutine at a time. Slices that its methods return are views. They are valid until the response is changed, reset
-// or released, or until the handler that got it returns.
+// The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
+// time may use it. Slices that its methods return are views. They are valid until the response is changed, reset or
+// released, or until the handler returns.
 type Response struct {
 	_ noCopy
 
@@ -23,11 +23,11 @@ type Response struct {
 
 	body
 
-	// ImmediateHeaderFlush makes Write send the head of a streamed response before the stream has yielded anything.
+	// ImmediateHeaderFlush makes Write send the headers of a streamed response before the stream yields any data.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read and clients return as soon as the head has arrived. The body is then a stream, and
-	// reading it returns its errors.
+	// StreamBody makes Read and clients return as soon as the headers have arrived. The body is then a stream, and
+	// errors in the body are returned when you read the stream.
 	StreamBody bool
 
 	// SkipBody marks the response to a HEAD request: Read reads no body, and Write writes none.
@@ -53,7 +53,8 @@ func (resp *Response) resetSkipHeader() {
 	resp.remote, resp.local, resp.tls = nil, nil, nil
 }
 
-// CopyTo makes dst a copy of the response, without its body stream. To copy a stream too, call Body first.
+// CopyTo makes dst a copy of the response, without its body stream. To include a streamed body in the copy, call Body
+// first.
 func (resp *Response) CopyTo(dst *Response) {
 	if resp == dst {
 		return
@@ -77,16 +78,16 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose makes this response the last one on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream sets the body to what r yields. A size of 0 or more is sent as Content-Length, and r must yield
-// exactly that many bytes. With a negative size the body is sent in chunks as it comes. If r is an io.Closer, it is
-// closed exactly once, when it is no longer needed.
+// SetBodyStream sets the body to the data in r. If size is 0 or more, it is sent as Content-Length, and r must yield
+// exactly that many bytes. If size is negative, the body is sent in chunks, as r yields data. If r is an io.Closer,
+// it is closed exactly once, when it is no longer needed.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.setStream(r, size)
 	resp.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter sets the body to what sw writes. It is sent in chunks. sw runs when the response is written,
-// after the handler has returned. Data that it flushes is sent at once.
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs when the response
+// is written, after the handler has returned. Data that sw flushes is sent at once.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)
@@ -125,8 +126,9 @@ func (resp *Response) dropBodyAndCoding() {
 	}
 }
 
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes
-// that belong to the body, or -1 for all. The body is empty afterwards. It returns nil if the body is not a stream.
+// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes of
+// the stream that belong to the body, or -1 for all of them. The response's body is empty afterwards. If the body is
+// not a stream, TakeBodyStream returns nil.
 //
 // Trailers that arrive later are dropped, because the response may be in use for another message by then.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
@@ -158,7 +160,7 @@ func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
 
 // TLSConnectionState returns the TLS state of the connection that the response arrived on, or nil without TLS. All
-// responses of a connection share it, so do not change it.
+// responses on a connection share the state, so do not change it.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
 // mayHaveBody reports whether a body is sent (RFC 9110 §6.4.1). A 205 response is framed like one with a body,
@@ -168,16 +170,17 @@ func (resp *Response) mayHaveBody() bool {
 	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
 }
 
-// BodyUncompressed returns the body with all codings in Content-Encoding undone. Its limits are those of BodyGunzip.
-// If there are no codings, it returns Body. The error for an unknown coding is ErrContentEncodingUnsupported.
+// BodyUncompressed returns the body, decompressed according to Content-Encoding. It has the same limits as
+// BodyGunzip. If there is no Content-Encoding, the result is the same as Body's. If a content coding is unknown, the
+// error is ErrContentEncodingUnsupported.
 //
-// A response that cannot have a body, such as one to HEAD or with status 304, has an empty one, regardless of
-// Content-Encoding.
+// If a response cannot have a body, such as a response to HEAD or one with status 304, the result is empty regardless
+// of Content-Encoding.
 func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressedAnswer(coding.Limits{})
 }
 
-// BodyUncompressedWithLimit does the same as BodyUncompressed. For the limit see BodyGunzipWithLimit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed, but with a limit of its own. See BodyGunzipWithLimit.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
 }

@@ -13,10 +13,10 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 	return resp.WriteGzipLevel(w, CompressDefaultCompression)
 }
 
-// WriteGzipLevel does the same as Write with the body compressed by gzip at this level. It sets Content-Encoding and
+// WriteGzipLevel writes the response with its body compressed by gzip at this level. It sets Content-Encoding and
 // Vary. The body stays uncompressed if one of these applies:
 //
-//   - It already has a content coding, or is a part of a larger body.
+//   - It already has a content coding, or is part of a larger body.
 //   - It has fewer than 200 bytes, or compression does not make it smaller.
 //   - Its type does not compress well.
 //   - The response has a digest of the body, or Cache-Control: no-transform.

@@ -18,15 +18,15 @@ const (
 	// connection is active while it has open streams, so several handlers may run then.
 	StateActive
 
-	// StateIdle is the state of a connection whose requests all have a response and that waits for another one.
+	// StateIdle is the state of a connection that has responded to all its requests and waits for another request.
 	StateIdle
 
-	// StateHijacked is the state of a connection that a handler has taken over. It is the last state that is
-	// reported.
+	// StateHijacked is the state of a connection that a handler has taken over. No other state is reported
+	// afterwards.
 	StateHijacked
 
-	// StateClosed is the state of a closed connection. It is the last state that is reported, unless the
-	// connection was hijacked.
+	// StateClosed is the state of a closed connection. It is the last state reported for every connection that was
+	// not hijacked.
 	StateClosed
 )
 

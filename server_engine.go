@@ -1,14 +1,14 @@
 package gallop
 
-// EngineType chooses what serves connections: event loops or goroutines. See [Server.Engine].
+// EngineType selects whether connections are served by event loops or by goroutines. See [Server.Engine].
 type EngineType int
 
 const (
 	// EngineAuto uses EngineLoop where it is available, and EngineGoroutine elsewhere.
 	EngineAuto EngineType = iota
 
-	// EngineLoop serves connections on event loops, one for each processor. A connection that waits for a
-	// request needs its socket and a few hundred bytes. Event loops are available on Linux for TCP and unix
+	// EngineLoop serves connections on event loops, one for each processor. A connection that waits for a request
+	// needs only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix
 	// sockets. All other connections are served by goroutines.
 	EngineLoop
 
@@ -16,14 +16,14 @@ const (
 	EngineGoroutine
 )
 
-// DispatchType chooses where an event loop calls handlers, see [Server.Dispatch]. Handlers may block in either
-// place. The choice affects speed only.
+// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. Handlers may block in either place.
+// The choice affects only speed.
 type DispatchType int
 
 const (
-	// DispatchAuto calls a handler on the loop if earlier calls for the same method and path were short, and on
-	// a goroutine otherwise. If a handler on the loop does not return within two milliseconds, the loop
-	// continues without it. Other connections of the loop wait until then.
+	// DispatchAuto calls a handler on the loop if earlier calls for the same method and path were short, and on a
+	// goroutine otherwise. If a handler on the loop does not return within two milliseconds, the loop stops waiting
+	// for it. Until then, the loop's other connections wait.
 	DispatchAuto DispatchType = iota
 
 	// DispatchInline always calls the handler on the loop.

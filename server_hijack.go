@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// HijackHandler takes over a connection after the response has been written. Reads from c first return what the
-// client has sent beyond the request. That includes the part of a streamed request body that the handler has
-// not read, still in its chunks if it is chunked. When the HijackHandler returns, c is closed unless
-// Server.KeepHijackedConns is set.
+// HijackHandler takes over a connection after the response has been written. Reads from c first return the bytes that
+// the client has sent after the request. These bytes include the part of a streamed request body that the handler has
+// not read. If that body is chunked, the bytes are still in chunked form. When the HijackHandler returns, c is closed
+// unless Server.KeepHijackedConns is set.
 //
-// It is not called if writing the response fails.
+// If writing the response fails, the HijackHandler is not called.
 type HijackHandler func(c net.Conn)
 
 // hijack is a connection on its way to a HijackHandler.
@@ -59,17 +59,18 @@ func (c *serverConn) startHijack(h *hijack) {
 	}()
 }
 
-// HijackConn hands the connection to the handler at once, while Hijack does so after the handler has returned.
-// It sends the head of the response first, unless HijackSetNoResponse was called. Reads from the connection
-// first return what the client has sent after the head of the request and the handler has not read. That may be
-// the rest of a streamed request body, still in its chunks if it is chunked.
+// HijackConn hands the connection to the handler at once, whereas Hijack waits until the handler has returned. It
+// sends the response header first, unless HijackSetNoResponse was called. Reads from the connection first return the
+// bytes that the client has sent after the request header and that the handler has not read. If the handler has not
+// read all of a streamed request body, these bytes start with the rest of the body. If that body is chunked, the
+// bytes are still in chunked form.
 //
-// The server no longer uses or counts the connection. It does not close it either, so the handler must. For the
-// server the request ends when the handler returns.
+// The server no longer uses or counts the connection. The handler must close it. For the server, the request ends
+// when the handler returns.
 //
-// HijackConn fails if the request has timed out or if it was called before. The error wraps
-// errors.ErrUnsupported if there is no connection to hand over: without a Server, or over HTTP/2. Use
-// AcceptStream there.
+// HijackConn fails if the request has timed out or if it was called before. The error wraps errors.ErrUnsupported if
+// there is no connection to hand over: over HTTP/2, or if the request is not served by a Server. For HTTP/2, use
+// AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	c := ctx.conn
 	if c == nil {

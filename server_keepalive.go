@@ -14,11 +14,10 @@ type keepAlives struct {
 	ended bool // for good, by Shutdown or Close
 }
 
-// SetKeepAlivesEnabled turns keep-alive on or off. It is on by default. With false, each response says that it
-// is the last one on its connection. Idle connections that have had a response are closed, unless a request
-// arrives within a few milliseconds. Connections that have not sent a request yet may send their first one.
-// After Shutdown or Close, SetKeepAlivesEnabled has no effect. It cannot turn keep-alive on if DisableKeepalive
-// is set.
+// SetKeepAlivesEnabled turns keep-alive on or off. It is on by default. After SetKeepAlivesEnabled(false), each
+// connection is closed after its next response. Idle connections that have already had a response are closed, unless
+// a request arrives within a few milliseconds. Connections that have not sent a request yet may send their first one.
+// SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
@@ -48,9 +47,9 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown registers a function that Shutdown calls on its own goroutine after it has closed the
-// listeners. Use it for connections that Shutdown does not wait for, such as hijacked ones: f can ask their
-// owners to end them. Shutdown does not wait for f. Close does not call it.
+// RegisterOnShutdown registers a function that Shutdown calls on its own goroutine after it has closed the listeners.
+// Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections: f can ask
+// their owners to close them. Shutdown does not wait for f to return. Close does not call f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown
 	o.mu.Lock()

@@ -9,8 +9,8 @@ import (
 )
 
 // ListenAndServe listens on the TCP address addr and serves its connections. An address without a host, such as
-// ":8080", means all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close, and
-// otherwise the reason why it ended.
+// ":8080", means all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close. Otherwise it
+// returns the error that stopped it.
 func (s *Server) ListenAndServe(addr string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -19,8 +19,8 @@ func (s *Server) ListenAndServe(addr string) error {
 	return s.Serve(ln)
 }
 
-// ListenAndServeUNIX listens on a unix socket at the path addr and serves its connections. mode are the
-// permissions of the socket. It replaces an existing socket if nothing listens on it any more.
+// ListenAndServeUNIX listens on a unix socket at the path addr and serves its connections. mode sets the socket's
+// permissions. An existing socket is replaced if nothing listens on it any more.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := removeStaleSocket(addr); err != nil {
 		return err
@@ -56,7 +56,7 @@ func removeStaleSocket(path string) error {
 	return os.Remove(path)
 }
 
-// ListenAndServeTLS listens on the TCP address addr and serves TLS. See [Server.ServeTLS] for the files.
+// ListenAndServeTLS listens on the TCP address addr and serves TLS. [Server.ServeTLS] describes certFile and keyFile.
 func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -75,9 +75,9 @@ func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) e
 	return s.ServeTLSEmbed(ln, certData, keyData)
 }
 
-// ServeTLS does the same as Serve, but over TLS with the certificate in these PEM files. If both names are
-// empty, it uses the certificates of AppendCert and TLSConfig. When the files change, new connections use the
-// new certificate.
+// ServeTLS does the same as Serve, but over TLS. The certificate and its key are read from the PEM files certFile and
+// keyFile. If both names are empty, only the certificates from AppendCert and TLSConfig are used. When the files
+// change, new connections use the new certificate.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	if certFile != "" || keyFile != "" {
 		if err := s.AppendCert(certFile, keyFile); err != nil {

@@ -5,18 +5,18 @@ import (
 	"net"
 )
 
-// Run serves the connections that ln accepts until ctx ends, and then shuts the server down without cutting off
-// a request. It does what Serve followed by ShutdownWithContext does, including the wait of LameDuck, and
-// returns when both are done. Use it with signal.NotifyContext or an errgroup.
+// Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. It does
+// the same as Serve followed by ShutdownWithContext, including the LameDuck time, and returns when both have
+// returned. Use Run with signal.NotifyContext or an errgroup.
 //
-// Run returns nil after a shutdown in which all in-flight requests were served. It returns
-// context.DeadlineExceeded if ShutdownTimeout ran out first. If the server stops for another reason, Run
-// returns what Serve returns, and other listeners of the server continue.
+// Run returns nil after a shutdown in which all in-flight requests were served. If ShutdownTimeout passes first, Run
+// returns context.DeadlineExceeded. If Serve returns for another reason, Run returns Serve's error, and the server
+// continues to serve its other listeners.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }
 
-// RunTLS does the same as Run, but over TLS. See [Server.ServeTLS] for the files.
+// RunTLS does the same as Run, but over TLS. [Server.ServeTLS] describes certFile and keyFile.
 func (s *Server) RunTLS(ctx context.Context, ln net.Listener, certFile, keyFile string) error {
 	return s.run(ctx, func() error { return s.ServeTLS(ln, certFile, keyFile) })
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Shutdown shuts the server down without cutting off a request, and waits without a time limit. See
+// Shutdown shuts the server down gracefully and waits for in-flight requests without a time limit. See
 // [Server.ShutdownWithContext].
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
-// ShutdownWithContext shuts the server down without cutting off a request. It proceeds in these steps:
+// ShutdownWithContext shuts the server down gracefully, in these steps:
 //
-//   - During the time of LameDuck, every response is the last one on its connection.
+//   - During the LameDuck time, it continues to serve, and closes each connection after its next response.
 //   - It accepts the connections that wait in the listeners, and then closes the listeners.
-//   - It closes RequestCtx.Done and idle connections. Connections in a TLS handshake have half a second to send
-//     a request.
-//   - It waits until all requests are served.
+//   - It cancels the contexts of in-flight requests and closes idle connections. Connections in a TLS handshake have
+//     half a second to send a request.
+//   - It waits until all requests have been served.
 //
-// If ctx ends first, it closes all remaining connections and returns the error of ctx at once. Handlers may
-// still run then, and listeners and connections may still be closing. Errors from closing listeners are
-// returned too, joined with the error of ctx. Hijacked connections are not affected.
+// If ctx is done first, ShutdownWithContext closes all remaining connections and returns ctx's error at once. At that
+// time handlers may still be running, and listeners and connections may still be closing. If closing a listener
+// fails, the returned error includes that error too. Hijacked connections are not affected.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
@@ -55,9 +55,9 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	return s.conns.closeError(nil)
 }
 
-// Close closes all listeners and connections at once. It cuts off requests in flight and waits until their
-// handlers return, so a handler must not call it. It waits at most one second for listeners to close, and
-// likewise for connections whose own Close blocks. It returns the errors from closing listeners.
+// Close closes all listeners and connections at once. It cuts off in-flight requests and waits until their handlers
+// return, so a handler must not call Close. If closing a listener or a connection blocks, Close waits at most one
+// second for it. Close returns the errors from closing listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()

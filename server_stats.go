@@ -7,14 +7,15 @@ import (
 
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
-// The first four fields describe the moment of the call. All other fields count from the start of the server
-// and never decrease. The fields are read one after another while the server works, so they need not add up
-// exactly.
+// Connections, Active, Idle and Handshaking describe the moment of the call. All other fields count from the start of
+// the server and never decrease. The fields are read one after another while the server is running, so they need not
+// add up exactly.
 type ServerStats struct {
 	// Connections is the number of open connections: Active, Idle and Handshaking together.
 	Connections uint64
 
-	// Active is the number of connections with a request that is being read, handled or responded to.
+	// Active is the number of connections on which the server is reading a request, running a handler or writing a
+	// response.
 	Active uint64
 
 	// Idle is the number of connections that wait for their first or next request.
@@ -23,7 +24,7 @@ type ServerStats struct {
 	// Handshaking is the number of connections in a TLS handshake.
 	Handshaking uint64
 
-	// Accepted counts the connections that were accepted and not rejected, including those given to ServeConn.
+	// Accepted counts the connections that were accepted and not rejected, including connections passed to ServeConn.
 	Accepted uint64
 
 	// Rejected counts the connections that were rejected for any reason: RejectedConcurrency plus
@@ -36,45 +37,46 @@ type ServerStats struct {
 	// RejectedPerIP counts the connections that were rejected because of Server.MaxConnsPerIP.
 	RejectedPerIP uint64
 
-	// Requests counts the requests whose head was complete. A request that is being handled may not be counted
-	// yet.
+	// Requests counts the requests whose header has arrived completely. A request that is being handled may not be
+	// counted yet.
 	Requests uint64
 
 	// Refused counts the requests to which the server responded with an error instead of calling Handler.
 	Refused uint64
 
-	// RefusedConcurrency counts those of the Refused requests that exceeded Server.MaxConcurrentRequests.
+	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. Refused
+	// includes them.
 	RefusedConcurrency uint64
 
-	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without the
-	// overhead of TLS. They are updated when a connection waits for its next request, and every 64 KiB. Bytes
-	// on hijacked connections are not counted.
+	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS
+	// overhead. Both counters are updated every 64 KiB, and when a connection starts to wait for its next request.
+	// Bytes on hijacked connections are not counted.
 	BytesRead, BytesWritten uint64
 
-	// Loop counts how event loops have called handlers. It is empty without event loops.
+	// Loop counts how event loops have called handlers. All its fields are zero without event loops.
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. It is for debugging. Its fields depend on how the
+// LoopStats counts how event loops have called handlers. Use it only for debugging: its fields depend on how the
 // loops work and may change in any version.
 type LoopStats struct {
-	// Inline counts handlers that were called on a loop.
+	// Inline counts handler calls on a loop.
 	Inline uint64
 
-	// Pooled counts handlers that were called on goroutines while the loop continued.
+	// Pooled counts handler calls on goroutines, while the loop continued.
 	Pooled uint64
 
-	// Overtaken counts handlers on a loop that took so long that the loop continued without them.
+	// Overtaken counts handler calls on a loop that took so long that the loop continued without waiting for them.
 	Overtaken uint64
 
-	// FastPlaces and UsedPlaces describe the table in which loops remember how long handlers run. Methods and
-	// paths share its places. FastPlaces counts the places whose handlers are called on the loop, and
-	// UsedPlaces those that have had a handler so far.
+	// FastPlaces and UsedPlaces describe the table in which loops remember how long handlers run. Several methods and
+	// paths may share a place in the table. FastPlaces counts the places whose handlers are called on the loop.
+	// UsedPlaces counts the places that have been used so far.
 	FastPlaces, UsedPlaces int
 }
 
-// Stats returns counters of connections and requests. It may be called at any time by any goroutine. It looks
-// at every connection, so call it every few seconds at most rather than for every request.
+// Stats returns counters of connections and requests. Any goroutine may call Stats at any time. Stats looks at every
+// connection, so call it every few seconds rather than for every request.
 func (s *Server) Stats() ServerStats {
 	stats := ServerStats{
 		RejectedConcurrency: s.conns.rejectedFull.Load(),
@@ -105,7 +107,7 @@ func (s *Server) GetCurrentConcurrency() uint32 { return uint32(max(s.conns.open
 // Deprecated: use the Connections field of Stats.
 func (s *Server) GetOpenConnectionsCount() int32 { return s.conns.open.Load() }
 
-// GetRejectedConnectionsCount returns the number of connections that were refused because of Concurrency or
+// GetRejectedConnectionsCount returns the number of connections that were rejected because of Concurrency or
 // MaxConnsPerIP.
 //
 // Deprecated: use the Rejected field of Stats.

@@ -14,9 +14,9 @@ import (
 
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
-// NextProto makes handler serve the TLS connections on which client and server agree on the protocol key by
-// ALPN (RFC 7301). Call it before the server serves. A handler for "h2" takes precedence over the HTTP/2
-// support of a later version of this module, regardless of Protocols.
+// NextProto registers handler for TLS connections on which client and server negotiate the protocol key with ALPN
+// (RFC 7301). Call NextProto before the server starts. If a later version of this module supports HTTP/2, a handler
+// for "h2" will take precedence over that support, regardless of Protocols.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -24,9 +24,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 	s.protos[key] = handler
 }
 
-// AppendCert adds a certificate from PEM files. It is used for the names it is valid for. The certificate that
-// was added first is used for all other names. When the files change, they are read again. If that fails, the
-// old certificate stays in use.
+// AppendCert adds a certificate from PEM files. The server uses the certificate for the names that the certificate is
+// valid for. For all other names, it uses the certificate that was added first. When the files change, they are read
+// again. If reading fails, the old certificate stays in use.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey

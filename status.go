@@ -69,7 +69,7 @@ const (
 	StatusNetworkAuthenticationRequired = 511 // RFC 6585 §6
 )
 
-// StatusMessage returns the reason phrase of statusCode, or "Unknown Status Code" if it has none.
+// StatusMessage returns statusCode's reason phrase, or "Unknown Status Code" if there is none.
 func StatusMessage(statusCode int) string {
 	if statusCode >= 0 && statusCode < len(statusMessages) && statusMessages[statusCode] != "" {
 		return statusMessages[statusCode]
@@ -77,8 +77,8 @@ func StatusMessage(statusCode int) string {
 	return "Unknown Status Code"
 }
 
-// StatusCodeIsRedirect reports whether statusCode redirects the client to the Location header of the response. That
-// is so for 301, 302, 303, 307 and 308.
+// StatusCodeIsRedirect reports whether statusCode redirects the client to the URI in the Location header: 301, 302,
+// 303, 307 or 308.
 func StatusCodeIsRedirect(statusCode int) bool {
 	switch statusCode {
 	case StatusMovedPermanently, StatusFound, StatusSeeOther, StatusTemporaryRedirect, StatusPermanentRedirect:

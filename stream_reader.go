@@ -4,9 +4,9 @@ import (
 	"io"
 )
 
-// NewStreamReader returns a reader of the data that sw writes. sw runs on a goroutine of its own, which starts at
-// once. Close makes the writes of sw fail, so that it returns. If sw panics, Read returns an
-// *ErrBodyStreamWritePanic. After Close, Read returns io.EOF.
+// NewStreamReader returns a reader for the data that sw writes. sw starts at once, on its own goroutine. Close
+// makes sw's writes fail, so that sw can return. If sw panics, Read returns an *ErrBodyStreamWritePanic. After
+// Close, Read returns io.EOF.
 //
 // Always call Close, even after reading everything. You can pass the reader to SetBodyStream; SetBodyStreamWriter
 // does the same without a goroutine.

@@ -13,12 +13,12 @@ import (
 type timeoutAnswer = atomic.Pointer[Response]
 
 // TimeoutError sends msg with status 408 (Request Timeout) instead of ctx.Response, and closes the connection. The
-// server then no longer uses ctx, so goroutines that hold it may go on using it after the handler has returned.
+// server then no longer uses ctx, so goroutines may continue to use ctx after the handler has returned.
 func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
 
-// TimeoutErrorWithCode sends msg with another status. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithCode sends msg with the status statusCode. See [RequestCtx.TimeoutError].
 func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	var resp Response
 	resp.SetStatusCode(statusCode)
@@ -26,7 +26,7 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	ctx.TimeoutErrorWithResponse(&resp)
 }
 
-// TimeoutErrorWithResponse sends a copy of resp. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithResponse sends a copy of resp instead of ctx.Response. See [RequestCtx.TimeoutError].
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
@@ -37,8 +37,8 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeout.Store(kept)
 }
 
-// LastTimeoutErrorResponse returns the response that one of the TimeoutError methods or TimeoutHandler has set, or
-// nil.
+// LastTimeoutErrorResponse returns the response that TimeoutHandler or one of the TimeoutError methods has set. If
+// there is none, it returns nil.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
 
 // detach leaves ctx and the bytes that it shows to a handler that may still run. The connection continues with
@@ -78,14 +78,15 @@ func (c *serverConn) abandonCtx() (begun bool) {
 	return begun
 }
 
-// TimeoutHandler returns a handler that calls h on a goroutine of its own. If h does not return in time, the response
-// is msg with status 408 (Request Timeout). ctx, as a context.Context, has this deadline and is done when it passes.
-// Nothing else stops h, and what h does to ctx afterwards has no effect.
+// TimeoutHandler returns a handler that calls h on a separate goroutine. If h does not return within timeout, the
+// response is msg with status 408 (Request Timeout). ctx, as a context.Context, has the same deadline and is done
+// when the deadline passes. Nothing else stops h. Changes that h makes to ctx after the timeout have no effect.
 //
-// If as many timed-out calls as the server's Concurrency are still running, further requests get 429.
+// At most Server.Concurrency calls of h run at the same time, including calls that have timed out. Additional
+// requests get 429 (Too Many Requests).
 //
-// Handlers that watch their context do not need the goroutine. In package web, middleware.Timeout sets the deadline,
-// leaves the handler on its goroutine, and responds with 503 if the handler gives up.
+// Handlers that watch their context do not need a separate goroutine. In package web, middleware.Timeout sets the
+// deadline and responds with 503 if the handler gives up, without starting a goroutine.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }

@@ -38,9 +38,9 @@ type URI struct {
 
 	fullURI, requestURI []byte // what the methods of these names return
 
-	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. They
-	// then percent-encode only whitespace, control characters, '?' and '#'. By default they remove dot segments. It
-	// also makes Path keep empty segments, which it merges by default.
+	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. Both
+	// methods then percent-encode only whitespace, control characters, '?' and '#'. By default they also remove dot
+	// segments. DisablePathNormalizing also makes Path keep empty segments, which Path merges by default.
 	DisablePathNormalizing bool
 }
 
@@ -58,8 +58,8 @@ var uriPool = sync.Pool{New: func() any { return new(URI) }}
 // AcquireURI returns an empty URI from a pool.
 func AcquireURI() *URI { return uriPool.Get().(*URI) }
 
-// ReleaseURI resets u and returns it to the pool. Do not use u or anything that its methods returned afterwards. Race
-// builds overwrite the memory that views refer to.
+// ReleaseURI resets u and returns it to the pool. Afterwards, do not use u or anything that its methods returned.
+// Builds with the race detector overwrite the memory behind views.
 func ReleaseURI(u *URI) {
 	if raceEnabled {
 		u.poison()
@@ -155,7 +155,8 @@ func schemeByte(c byte, first bool) (byte, bool) {
 // Host returns the host in lower case, including the port if there is one.
 func (u *URI) Host() []byte { return u.host }
 
-// SetHost sets the host and the optional port. An invalid host (RFC 3986 §3.2.2) leaves the URI without one.
+// SetHost sets the host and the optional port. If the host is invalid (RFC 3986 §3.2.2), the URI has no host
+// afterwards.
 func (u *URI) SetHost(host string) { u.setHost(UnsafeBytes(host)) }
 
 func (u *URI) setHost(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
@@ -172,9 +173,9 @@ func (u *URI) Password() []byte { return u.password }
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the normalized path, "/" by default. It is percent-decoded except for %2F, has no dot segments, and
-// has a single slash where there were several. Compare this path in routers and access checks; FS serves it. With
-// DisablePathNormalizing it keeps empty segments, so "/a//b" differs from "/a/b".
+// Path returns the normalized path, "/" by default. It is percent-decoded except for %2F. Dot segments are removed,
+// and repeated slashes are merged. Use this path in routers and access checks; FS serves the same path. With
+// DisablePathNormalizing, Path keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
 	case u.pathState == pathPlain:
@@ -190,7 +191,7 @@ func (u *URI) Path() []byte {
 // PathOriginal returns the path as it was received or set.
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
-// SetPath sets the path. Percent escapes in it are decoded by Path: "/a%20b" means "/a b".
+// SetPath sets the path. Path decodes any percent escapes in it: "/a%20b" means "/a b".
 func (u *URI) SetPath(path string) { u.setPathOriginal(UnsafeBytes(path)) }
 
 func (u *URI) setPathOriginal(path []byte) {
@@ -207,8 +208,8 @@ func (u *URI) LastPathSegment() []byte {
 	return path[bytes.LastIndexByte(path, '/')+1:]
 }
 
-// QueryString returns the query without its question mark, as it was received or set. If the Args that QueryArgs
-// returned were changed, the query is made from them.
+// QueryString returns the query without its question mark, as it was received or set. If you have changed the Args
+// that QueryArgs returned, QueryString returns the changed arguments as a query.
 func (u *URI) QueryString() []byte {
 	u.refreshQuery()
 	return u.queryString
@@ -222,9 +223,9 @@ func (u *URI) setQueryString(queryString []byte) {
 	u.argsParsed, u.emptyQuery = false, false
 }
 
-// QueryArgs returns the arguments of the query. Changing them changes the query of the URI; reading them leaves it
-// unchanged, byte for byte. In the URI of a request that a server received, Args.Err says whether there are more of
-// them than Server.MaxFormArgs.
+// QueryArgs returns the arguments of the query. Changing the arguments changes the URI's query; reading them leaves
+// the query unchanged, byte for byte. In a request that a server received, Args.Err reports whether the query has
+// more arguments than Server.MaxFormArgs allows.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		_ = u.queryArgs.ParseAtMost(u.queryString, u.maxArgs) // Err returns it

@@ -9,8 +9,7 @@
 //	func (CBOR) Encode(w io.Writer, v any) error    { return cbor.NewEncoder(w).Encode(v) }
 //	func (CBOR) Decode(data []byte, v any) error    { return cbor.Unmarshal(data, v) }
 //
-// A codec may also implement [StreamDecoder], to decode large bodies in little memory, and [Appender], to save a
-// copy.
+// A codec may also implement [StreamDecoder], which saves memory for large bodies, and [Appender], which saves a copy.
 package codec
 
 import "io"
@@ -21,7 +20,7 @@ type Codec interface {
 	// parameters, such as a charset.
 	ContentType() string
 
-	// Encode writes v to w. If it returns an error, what it has written so far must not be used.
+	// Encode writes v to w. If it returns an error, the caller must discard everything that it has written to w.
 	Encode(w io.Writer, v any) error
 
 	// Decode stores the value that data describes in v, which is a non-nil pointer. The caller reuses data afterwards, so
@@ -29,17 +28,17 @@ type Codec interface {
 	Decode(data []byte, v any) error
 }
 
-// StreamDecoder is implemented by a [Codec] that can decode without having the whole text in memory. Callers that find no
+// StreamDecoder is implemented by a Codec that can decode without having the whole input in memory. Callers that find no
 // StreamDecoder read the whole body and call Decode.
 type StreamDecoder interface {
 	// DecodeFrom reads a value from r and stores it in v, like Decode. It may read beyond the end of the value.
 	DecodeFrom(r io.Reader, v any) error
 }
 
-// Appender is implemented by a [Codec] that can encode into memory of the caller, which saves a copy.
+// Appender is implemented by a Codec that can encode into the caller's memory, which saves a copy.
 type Appender interface {
-	// AppendEncode appends the encoding of v to dst and returns the extended slice. When dst needs room for n more bytes
-	// and grow is not nil, AppendEncode calls grow, uses the slice that grow returns, and does not touch the old one any
-	// more. After an error, it returns dst, which may have moved, with its original length.
+	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes and
+	// grow is not nil, AppendEncode calls grow. From then on, it uses the slice that grow returned and no longer touches the
+	// old slice. After an error, it returns dst, which may have moved, with its original length.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

@@ -2,7 +2,8 @@ package codec
 
 import "strconv"
 
-// Error is an error with its place in a text. A [StreamDecoder] returns it if it knows the place.
+// Error is a decoding error with its position in the input. A [StreamDecoder] returns an Error if
+// it knows the position.
 type Error struct {
 	// Offset is how many bytes had been read when the error was found.
 	Offset int64
@@ -12,7 +13,7 @@ type Error struct {
 	Err error
 }
 
-// Error returns the place, followed by the text of Err.
+// Error returns the position, followed by the text of Err.
 func (e *Error) Error() string {
 	place := "offset " + strconv.FormatInt(e.Offset, 10)
 	if e.Path != "" {

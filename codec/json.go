@@ -13,28 +13,29 @@ import (
 // JSON is the [Codec] for JSON (RFC 8259). The zero value does exactly what encoding/json does: Encode writes the bytes that
 // json.Marshal returns, and Decode sets the value that json.Unmarshal sets. The errors are the same, too.
 //
-// It takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
-// numbers, bools and times. It leaves all other types, and every text with an error, to encoding/json. A MarshalJSON
-// or UnmarshalJSON method may therefore run twice for the same value if that value, or a later one, causes an error or
-// belongs to another kind of type.
+// JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
+// numbers, bools and times. For all other types, and for input with an error, it calls encoding/json. A MarshalJSON or
+// UnmarshalJSON method may therefore run twice for the same value if that value or a later one causes an error or needs
+// encoding/json.
 //
-// Nothing that Decode or DecodeFrom stores is a view of the text. In texts of 16 KB and more, short strings share blocks of
-// memory, and so do strings and numbers stored as any. A string that outlives the rest of its value keeps up to 512 bytes
+// Values that Decode and DecodeFrom store never refer to the input. In inputs of 16 KB and more, short strings share blocks
+// of memory, and so do strings and numbers stored as any. A string that outlives the rest of its value keeps up to 512 bytes
 // alive, an any up to 8 KB.
 //
-// JSON implements [StreamDecoder] and [Appender]. DecodeFrom reads through a window of 64 KiB. Only a single value that
-// encoding/json or an UnmarshalJSON method needs in one piece, or a long string, is in memory as a whole.
+// JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The
+// exceptions are a long string, and a value that encoding/json or an UnmarshalJSON method needs in one piece.
 type JSON struct {
 	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By default
 	// they are escaped, so that the text is safe inside HTML.
 	KeepHTML bool
 
-	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By
-	// default anything but white space is an error. With IgnoreTrailing, a text that ends too early is
-	// io.ErrUnexpectedEOF, as it is for a json.Decoder.
+	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By default
+	// anything but white space is an error. With IgnoreTrailing, the error for input that ends too early is io.ErrUnexpectedEOF,
+	// like a json.Decoder's.
 	IgnoreTrailing bool
 
-	// RefuseUnknown makes a field that the destination struct lacks an error, like json.Decoder.DisallowUnknownFields.
+	// RefuseUnknown makes Decode and DecodeFrom return an error for a field that the destination struct does not have, like
+	// json.Decoder.DisallowUnknownFields.
 	RefuseUnknown bool
 }
 
@@ -127,9 +128,8 @@ func isSyntax(err error) bool {
 // windowSize is how many bytes of a text are in memory while DecodeFrom decodes it.
 const windowSize = 64 << 10
 
-// DecodeFrom decodes the value that the text in r begins with. Its errors are those of a json.Decoder, wrapped in an [*Error]
-// that says where in the text they are. It reads until it has seen what follows the value. It implements
-// [StreamDecoder].
+// DecodeFrom decodes the first value in r. Its errors are those of a json.Decoder, wrapped in an [*Error] with the position
+// in the input. DecodeFrom also reads on to see what follows the value. It implements [StreamDecoder].
 func (j JSON) DecodeFrom(r io.Reader, v any) error {
 	window := bufpool.Get(windowSize)
 	defer bufpool.Put(window)

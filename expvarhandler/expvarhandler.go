@@ -17,8 +17,8 @@ import (
 )
 
 // Handler responds to any path with the variables as a JSON object. The query argument r is a regular expression that selects
-// variables by name. Handler responds with 400 and the reason if the expression does not compile, or if it is larger than 1,024
-// characters when its repetitions are written out.
+// variables by name. Handler responds with 400 and the reason if the expression does not compile, or if it would be longer than
+// 1,024 characters with all repetitions written out.
 //
 // The response is always valid JSON. A variable whose String method does not return JSON becomes a JSON string. A variable whose
 // String method panics becomes null.

@@ -19,8 +19,9 @@ import (
 // baseURL is the URL that Serve and Start return. Every other host reaches the same server.
 const baseURL = "http://example.com"
 
-// Serve serves h until t ends. It returns a client and the base URL http://example.com. The client reaches the server under any
-// host and port over http. You may set the client's fields before its first call. See [Start] for what happens when t ends.
+// Serve serves h until t ends. It returns a client and the base URL http://example.com. With the scheme http, the client reaches
+// the server under any host and port. You may set the client's fields before its first call. See [Start] for what happens when t
+// ends.
 func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 	t.Helper()
 	return Start(t, &gallop.Server{Handler: h})
@@ -48,14 +49,15 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	return c, baseURL
 }
 
-// Do calls h once with req, and returns the response when all of it has arrived. A request without a host gets
-// the host example.com. Do panics if there is no response, for example because h panics with
-// gallop.ErrAbortHandler. To test the error that a client gets, use [Serve].
+// Do calls h once with req, and returns the response when it has arrived completely. A request without a host gets the host
+// example.com. Do panics if there is no response, for example because h panics with gallop.ErrAbortHandler. To test the error that
+// a client gets, use [Serve].
 //
 // Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to
 // CONNECT. Its body stream is the connection, an io.ReadWriteCloser that the caller must close.
 //
-// Interim responses are skipped. To see those that EarlyHints sends, set OnInterim of the client from [Serve].
+// Interim responses are skipped. To see interim responses, such as those of EarlyHints, set OnInterim on the client that [Serve]
+// returns.
 func Do(h gallop.RequestHandler, req *gallop.Request) *gallop.Response {
 	s := &gallop.Server{Handler: h}
 	c, stop := start(s)

@@ -29,8 +29,8 @@ type TCP struct {
 	// means that maximum. Backlog has no effect on Windows.
 	Backlog int
 
-	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns
-	// an error, Listen fails. Its network is "tcp4" or "tcp6". It may be nil. See the field of net.ListenConfig of this name.
+	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns an
+	// error, Listen fails. The network argument is "tcp4" or "tcp6". Control may be nil. See net.ListenConfig.Control.
 	Control func(network, address string, c syscall.RawConn) error
 }
 

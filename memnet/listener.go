@@ -13,7 +13,8 @@ var ErrListenerClosed = fmt.Errorf("memnet: the listener is closed: %w", net.Err
 // Listener is a net.Listener whose connections are dialed with its own methods. Create one with [NewListener]; the zero value
 // is not usable. Its methods may be called concurrently.
 //
-// There is no backlog. A dial waits until Accept takes the connection, so the server has every connection that was dialed.
+// There is no backlog. A dial waits until Accept takes the connection, so a successful dial means that the server has
+// accepted the connection.
 type Listener struct {
 	dialed chan *Conn    // server ends; unbuffered, so no connection is left in it after Close
 	closed chan struct{} // closed by Close
@@ -44,13 +45,13 @@ func (ln *Listener) Dial() (net.Conn, error) {
 }
 
 // DialContext waits for Accept and returns the client's end of the connection. If ctx is done first, it returns the error of
-// ctx. After that, ctx has no effect on the connection. The network and addr arguments are ignored; they are there so that the
-// method fits the field DialContext of gallop.Client and http.Transport.
+// ctx. After that, ctx has no effect on the connection. The network and addr arguments are ignored; they let the method be
+// used as the field DialContext of gallop.Client and http.Transport.
 func (ln *Listener) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return ln.dial(ctx, Addr{})
 }
 
-// DialWithLocalAddr dials like [Listener.Dial] and gives the client the address local. The server sees it as the remote
+// DialWithLocalAddr dials like [Listener.Dial] and gives the client the address local. The server sees local as the remote
 // address. A nil local means [Addr].
 func (ln *Listener) DialWithLocalAddr(local net.Addr) (net.Conn, error) {
 	if local == nil {
@@ -88,8 +89,8 @@ func (ln *Listener) Addr() net.Addr {
 	return ln.addr
 }
 
-// SetLocalAddr sets the listener's address. It is also the server's address in connections that are dialed from now on. A nil
-// addr means [Addr].
+// SetLocalAddr sets the listener's address. Connections that are dialed from now on also have addr as the server's address. A
+// nil addr means [Addr].
 func (ln *Listener) SetLocalAddr(addr net.Addr) {
 	if addr == nil {
 		addr = Addr{}

@@ -83,7 +83,8 @@ type Conn struct {
 // does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
-// LocalAddr returns the address of this end. It is [Addr], unless Listener.SetLocalAddr or Listener.DialWithLocalAddr set another.
+// LocalAddr returns the address of this end. It is [Addr], unless [Listener.SetLocalAddr] or [Listener.DialWithLocalAddr] set
+// another address.
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr returns the address of the other end.

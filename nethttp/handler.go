@@ -54,26 +54,27 @@ import (
 // The handler owns the request and the ResponseWriter, as in net/http: the request, its header, its URL and the strings in them
 // never change and may be kept. After h has returned, reading the body fails, writes are dropped, and the context is canceled.
 //
-// The request body and the response always flow in both directions at once, as after EnableFullDuplex. With
-// Server.StreamRequestBody the body is read from the connection while h runs; otherwise it was read before. See [NewServer] for
+// The handler can read the request body while it writes the response, as after EnableFullDuplex. With Server.StreamRequestBody,
+// the body is read from the connection while h runs. Without it, the whole body is read before h is called. See [NewServer] for
 // other settings that programs for net/http expect.
 //
-// OPTIONS * gets an empty 200 response without a call of h, like in http.Server; see [DisableGeneralOptionsHandler]. A
-// panic with http.ErrAbortHandler closes the connection. The gallop server handles other panics: it responds with 500 if
-// the response has not begun.
+// OPTIONS * gets an empty 200 response and h is not called, as with http.Server; see [DisableGeneralOptionsHandler]. A panic with
+// http.ErrAbortHandler closes the connection. The gallop server handles other panics: it responds with 500 if the response has
+// not begun.
 //
 // The request's context has these values:
-//   - http.ServerContextKey: an *http.Server. Only its Handler is set, and its ErrorLog for a server from [NewServer].
+//   - http.ServerContextKey: an *http.Server. Its Handler is set, and its ErrorLog if the server is from [NewServer]. Its other
+//     fields are zero.
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the
-// client has disconnected. A shutdown of the server does not cancel the context, because h may finish then.
+// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the client has
+// disconnected. Shutting the server down does not cancel the context, because h may still finish.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before.
 //
-// Without a server, as in tests that make a RequestCtx themselves, the whole response is in ctx.Response, and it can be neither
-// flushed nor hijacked. Package galloptest calls a handler with a server.
+// Without a server, as in tests that make a RequestCtx themselves, the whole response is in ctx.Response, and h can neither flush
+// nor hijack. To test a handler with a server, use package galloptest.
 func FromHTTP(h http.Handler, options ...Option) gallop.RequestHandler {
 	if h == nil {
 		panic("nethttp: FromHTTP of a nil http.Handler")
@@ -95,9 +96,9 @@ func DisableGeneralOptionsHandler() Option {
 	return optionFunc(func(hg *handling) { hg.std.DisableGeneralOptionsHandler = true })
 }
 
-// Gather makes [FromHTTP] leave responses of up to 16 MiB in ctx.Response, instead of streaming those of more than 4 KiB. Use it
-// if something reads or changes the response after the handler has returned, such as gallop.CompressHandler. Responses that
-// are larger, flushed by the handler, or have trailers are still streamed.
+// Gather makes [FromHTTP] leave responses of up to 16 MiB in ctx.Response, instead of streaming every response over 4 KiB. Use it
+// if something reads or changes the response after the handler has returned, such as gallop.CompressHandler. Responses that are
+// larger, flushed by the handler, or have trailers are still streamed.
 func Gather() Option { return optionFunc(func(hg *handling) { hg.gathers = true }) }
 
 // handling is how the requests to an http.Handler are handled.

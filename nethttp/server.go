@@ -13,10 +13,11 @@ import (
 // net/http expect:
 //   - A request body of any size is read from the connection while h reads it (StreamRequestBody).
 //   - TRACE requests reach h.
-//   - Responses have no Server header, and only the Content-Type that h sets or causes.
+//   - Responses have no Server header. The Content-Type is the one that h sets, or is detected from the body, as in
+//     net/http.
 //
-// The limits of the server are gallop's, most of which http.Server does not have. See the fields of gallop.Server. You may
-// change the fields before the server serves.
+// The server has gallop's limits, most of which http.Server does not have. See the fields of gallop.Server. You may change
+// the fields before the server serves.
 func NewServer(h http.Handler, options ...Option) *gallop.Server {
 	if h == nil {
 		h = http.DefaultServeMux

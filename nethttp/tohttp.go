@@ -20,8 +20,8 @@ import (
 // ToHTTP returns an http.Handler that calls h, for net/http's server and for other servers that run an http.Handler, HTTP/2 servers
 // included.
 //
-// The request body is a stream. Methods of RequestCtx that need the whole body read up to 64 MiB. If the response body is a
-// stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx ends with the request's context.
+// The request body is a stream. Methods of RequestCtx that need the whole body read up to 64 MiB. If the response body is a stream,
+// each piece is flushed. Trailers are passed on in both directions. The RequestCtx is done when the request's context is done.
 //
 // After Hijack, h's HijackHandler gets the connection on a goroutine of its own. If the server cannot hijack, the response is 501.
 // StreamResponse works, and each Flush reaches the client if the server can flush. EarlyHints and HijackConn need a gallop server,

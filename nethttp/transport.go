@@ -41,7 +41,7 @@ func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironm
 //
 // An error names the phase of the call and the address of the server, and http.Client puts the method and the URL in front
 // of it. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
-// *tls.CertificateVerificationError. A body that is cut off returns io.ErrUnexpectedEOF itself.
+// *tls.CertificateVerificationError. Reading a body that was cut off returns io.ErrUnexpectedEOF, which is not wrapped.
 type Transport struct {
 	// Proxy returns the URL of the proxy for a request, or nil to connect directly. The scheme of the URL is http, https,
 	// socks5 or socks5h. A nil Proxy uses no proxies.
@@ -59,7 +59,7 @@ type Transport struct {
 	// response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
-	// DialContext makes connections to servers and proxies. By default gallop's dialer does, over IPv4 and IPv6.
+	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes them, over IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTLSContext makes TLS connections for https requests without a proxy. It replaces DialContext, TLSClientConfig and
@@ -73,8 +73,8 @@ type Transport struct {
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout is how long the server may take to send the response header, counted from when the request and
-	// its body were written. Zero means no limit. Beyond it, the call fails with an error whose Timeout method returns true.
+	// ResponseHeaderTimeout is how long the server may take to send the response header, counted from when the request and its
+	// body were written. Zero means no limit. After that, the call fails with an error whose Timeout method returns true.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
@@ -88,11 +88,12 @@ type Transport struct {
 	// Accept-Encoding or Range header, and decompresses the response body.
 	DisableCompression bool
 
-	// MaxConnsPerHost limits the number of connections to a host. Zero means no limit. Calls beyond it wait.
+	// MaxConnsPerHost limits the number of connections to a host. Zero means no limit. If the limit is reached, further calls
+	// wait.
 	MaxConnsPerHost int
 
-	// MaxIdleConns limits the number of idle connections to all hosts together. Zero means no limit. Beyond it, idle
-	// connections to the least recently used hosts are closed.
+	// MaxIdleConns limits the number of idle connections to all hosts together. Zero means no limit. If the limit is exceeded,
+	// idle connections to the least recently used hosts are closed.
 	MaxIdleConns int
 
 	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. With a negative value no
@@ -102,20 +103,20 @@ type Transport struct {
 	// IdleConnTimeout is how long an idle connection is kept. The default is 90 seconds. A negative value means no limit.
 	IdleConnTimeout time.Duration
 
-	// MaxResponseHeaderBytes limits the size of a response head in bytes. The default is 256 KiB.
+	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. That is
-	// HTTP/1 now, and a later version will add HTTP/2 over TLS; see gallop.Protocols. This version supports HTTP/1 only: for a
-	// set that contains anything else, or that does not contain HTTP/1, RoundTrip returns an error that is gallop.ErrProtocols
-	// and errors.ErrUnsupported to errors.Is.
+	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. For now
+	// that is HTTP/1; a later version will add HTTP/2 over TLS. See gallop.Protocols. This version supports only HTTP/1. For
+	// any other set of protocols, RoundTrip returns an error that matches both gallop.ErrProtocols and errors.ErrUnsupported
+	// with errors.Is.
 	Protocols *http.Protocols
 
 	// HTTP2 configures HTTP/2. It has no effect in this version.
 	HTTP2 *http.HTTP2Config
 
-	// ForceAttemptHTTP2 has no effect. It exists for programs that set it on an http.Transport, where it keeps HTTP/2 enabled
-	// beside a TLSClientConfig or a dial function of their own. Here these fields do not change which protocols are used.
+	// ForceAttemptHTTP2 has no effect. Programs set it on an http.Transport to keep HTTP/2 enabled when they set
+	// TLSClientConfig or a dial function. In this Transport, those fields do not affect which protocols are used.
 	ForceAttemptHTTP2 bool
 
 	// ConfigureHost is called with the HostClient for a host before the first call to this host. It may change settings that

@@ -29,8 +29,8 @@ import (
 // usualPrefix is where net/http/pprof has its profiles.
 const usualPrefix = "/debug/pprof/"
 
-// Handler returns a handler for the paths below prefix. An empty prefix means "/debug/pprof/", where tools expect the profiles. A
-// prefix must begin with a slash; if it does not end in one, a slash is added. Handler panics on any other prefix. The returned
+// Handler returns a handler for the paths below prefix. An empty prefix means "/debug/pprof/", where tools expect the profiles. Any
+// other prefix must begin with a slash, or Handler panics. If the prefix does not end in a slash, one is added. The returned
 // handler may be called concurrently.
 //
 // With the usual prefix, these are the paths:

@@ -1,5 +1,5 @@
-// Package prefork serves one address with several processes that share no memory. A parent process starts children, which
-// serve requests, and replaces a child that ends.
+// Package prefork serves one address with several processes that share no memory. A parent process starts children, which serve
+// requests. It replaces a child that exits.
 //
 // Most Go programs do not need this, because a gallop.Server uses all processors. Use it if the program must keep serving when a
 // process crashes, or if a single very large heap makes garbage collection too slow.
@@ -46,9 +46,8 @@ type Options struct {
 	// process would.
 	Processes int
 
-	// Restarts is how many children are replaced within one minute. If more of them end, Run stops the
-	// remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is negative, no
-	// child is replaced.
+	// Restarts is the maximum number of children that are replaced within one minute. If more children exit, Run stops the
+	// remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is negative, no child is replaced.
 	Restarts int
 
 	// GracePeriod is how long children may take to shut down before they are killed. Zero or a negative value
@@ -60,14 +59,14 @@ type Options struct {
 	// requires ReusePort.
 	ReusePort bool
 
-	// OnReady is called in the parent when all children have been started. It gets the address and the process
-	// IDs of the children. Clients that connect before a child accepts connections wait, unless ReusePort is
-	// set. Run watches the children only after OnReady has returned. Nil calls nothing.
+	// OnReady is called in the parent when all children have been started. It gets the address and the process IDs of the children.
+	// Clients that connect before a child accepts connections wait, unless ReusePort is set. Run watches the children only after
+	// OnReady has returned. OnReady may be nil.
 	OnReady func(addr net.Addr, pids []int)
 }
 
-// ErrTooManyRestarts is returned by [Run] in the parent if more children have ended than Options.Restarts
-// allows. The error wraps it and says how the last child ended.
+// ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. It is wrapped
+// in an error that says how the last child exited.
 var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
 // childVariable is the environment variable that makes a process a child.
@@ -80,23 +79,22 @@ func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// Run serves with several processes until ctx ends. The process that calls it first becomes the parent. For
-// each child it starts the same program with the same arguments. Each child must call Run with the same
-// options. IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in
-// the parent only.
+// Run serves with several processes until ctx is done. The process that calls it first becomes the parent. For each child it
+// starts the same program with the same arguments. Each child must call Run with the same options. IsChild tells a program
+// whether it is a child. Do one-time work, such as a database migration, in the parent only.
 //
 // Run returns in the parent and in the children:
 //
-//   - In the parent, Run shuts all children down when ctx ends, waits for them, and returns nil. If some had to
-//     be killed after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it
-//     cannot listen on the address or cannot start a child, and ErrTooManyRestarts.
-//   - In a child, Run returns what Server.Run returns. It returns when ctx ends, when the parent shuts down and
-//     when the parent has died. The program should end then. If requests are still in flight after GracePeriod,
-//     Run returns anyway, with an error that wraps context.DeadlineExceeded.
+//   - In the parent, when ctx is done, Run shuts all children down, waits for them, and returns nil. If some had to be killed
+//     after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it cannot listen on the address
+//     or cannot start a child, and ErrTooManyRestarts.
+//   - In a child, Run returns what Server.Run returns. It returns when ctx is done, when the parent shuts down, or when the
+//     parent has died. The program should then exit. If requests are still in flight after GracePeriod, Run returns anyway, with
+//     an error that wraps context.DeadlineExceeded.
 //
-// Run handles no signals, so create ctx with signal.NotifyContext. A process that gets a signal then shuts down
-// without cutting off requests, whether that is the parent, a child or all of them. The parent replaces a child
-// that was shut down alone.
+// Run handles no signals, so create ctx with signal.NotifyContext. Then a process that gets a signal shuts down without cutting
+// off requests. It does not matter whether the parent, a child or all processes get the signal. If only a child shuts down, the
+// parent replaces it.
 //
 // The standard input of a child is a pipe from the parent. A child shares the standard output and error of the
 // parent. The parent logs to the ErrorLog of s, with the attribute pid of the child, or else to its Logger.

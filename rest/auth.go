@@ -89,7 +89,7 @@ func (r *AuthRequest) Method() string { return r.x.method }
 func (r *AuthRequest) URL() string { return r.x.to.String() }
 
 // Header returns the first value of a header. A value that SetHeader set takes precedence over the request's own. It
-// returns "" if there is none. Headers that the transport adds, such as Host, Content-Length and Accept-Encoding,
+// returns "" if the header is not set. Headers that the transport adds, such as Host, Content-Length and Accept-Encoding,
 // are not included.
 func (r *AuthRequest) Header(name string) string {
 	if value, ok := r.headers.get(name, foldName); ok {

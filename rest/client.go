@@ -1,4 +1,4 @@
-// Package rest is a client for JSON APIs, and the base for client packages of such APIs.
+// Package rest is a client for JSON APIs. It is also a base for packages that wrap one particular API.
 //
 //	client, err := rest.New("https://api.example.com/v1/",
 //		rest.WithAuth(rest.Bearer(token)),
@@ -14,16 +14,16 @@
 // # Clients and requests
 //
 // A [Client] talks to one API. Its paths are relative to a base URL, and values in a path are escaped. [Get], [Post]
-// and the functions beside them make one call each and decode the response into a type that you choose. A [Request]
-// gives more control: [Client.NewRequest] and [Client.Request] make one, [Client.Do] sends it and decodes the
-// response, and [Client.Open] returns the response with its body unread.
+// and similar functions make one call each and decode the response into a type that you choose. A [Request] gives more
+// control: [Client.NewRequest] and [Client.Request] make one, [Client.Do] sends it and decodes the response, and
+// [Client.Open] returns the response with its body unread.
 //
 // # Errors
 //
 // A response whose status is not 2xx is an error. [APIError] holds the status, the body and the message that the
-// server sent. [RateLimitError], [AuthError] and [RedirectError] stand for special cases. [RequestError] means that
-// no complete response arrived, and [DecodeError] that the body could not be decoded. [StatusOf] returns the HTTP
-// status behind an error, or 0 if there is none.
+// server sent. [RateLimitError], [AuthError] and [RedirectError] report special cases. [RequestError] means that no
+// complete response arrived. [DecodeError] means that the body could not be decoded. [StatusOf] returns the HTTP
+// status behind an error, or 0 if the error has no status.
 //
 // # What a client does by itself
 //
@@ -189,7 +189,7 @@ func (c *Client) Do(r *Request, v any) (*Response, error) {
 }
 
 // Open sends the request and returns the response as soon as its header has arrived. The caller must close the Body.
-// The errors are those of Do. After an error there is nothing to close.
+// Open returns the same errors as Do. After an error there is nothing to close.
 func (c *Client) Open(r *Request) (*Response, error) {
 	if r.client != c {
 		return nil, errNoClient

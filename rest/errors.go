@@ -54,7 +54,7 @@ var (
 )
 
 // RequestError is returned if no response arrived, or only part of one. It wraps the cause. If the context was done,
-// that is its error.
+// the cause is the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
@@ -172,9 +172,9 @@ func (e *DecodeError) HTTPStatus() int { return 0 }
 
 // APIError is returned for a response whose status is not 2xx.
 //
-// Its fields are filled in from the body if the body is JSON: problem details (RFC 9457), or one of the other common
-// formats. Those have a message, a code, a list of errors, or errors by field. Fields that the body does not set are
-// empty.
+// If the body is JSON in a common error format, the other fields are filled in from it. These formats are problem
+// details (RFC 9457) and objects with a message, a code, a list of errors, or errors by field. Fields that the body
+// does not set are empty.
 type APIError struct {
 	// Method is the method of the request.
 	Method string

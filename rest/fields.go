@@ -139,8 +139,8 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 // in the order in which the names were added, with all its values. Headers that the client adds on sending are not
 // included.
 //
-// The loop may call any setter of the request. It continues over the headers as they were when it began, and the
-// next loop sees the changes. A loop that changes nothing allocates nothing.
+// The loop may call any setter of the request. A running loop does not see the changes; the next loop does. A loop
+// that changes nothing allocates nothing.
 //
 // The strings remain valid forever. The slice is valid until the request changes after the loop. Do not modify it.
 // The other iterators of a Request follow the same rules.

@@ -14,15 +14,15 @@ import (
 //
 //	type ListOptions struct {
 //		State  string    `query:"state,omitempty"`
-//		Labels []string  `query:"labels,comma"` // one parameter; one for each element without comma
+//		Labels []string  `query:"labels,comma"` // one parameter; without comma, one for each element
 //		Since  time.Time `query:"since,omitempty"`
 //		Day    time.Time `query:"day" layout:"2006-01-02"`
 //		Page   *int      `query:"page"` // left out if nil
 //	}
 //
-// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers
-// to all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. The tag "-" leaves a
-// field out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
+// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers to
+// all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. The tag "-"
+// leaves a field out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
 //
 // These options may follow the name in the tag:
 //
@@ -30,10 +30,10 @@ import (
 //   - comma: the elements of a slice are one value, with commas between them.
 //   - unix: a time is in seconds since 1970.
 //
-// The tag layout sets the form of times, as for time.Time.Format.
+// The tag layout sets the format of times. See time.Time.Format.
 //
-// The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options that only
-// the Binder has, such as required, are ignored.
+// The Binder of package web reads the same tags with the same options, so that a client and a server can share the type. Options
+// that only the Binder has, such as required, are ignored.
 func (r *Request) SetQueryFrom(v any) *Request {
 	return r.from(v, []string{"query", "url"}, r.SetQuery, r.AddQuery)
 }

@@ -37,8 +37,8 @@ func Patch[Out any](ctx context.Context, c *Client, path string, in any, options
 	return v, err
 }
 
-// Delete requests path with the method DELETE and ignores the body of the response. Send can send a body with it and decode the
-// response.
+// Delete requests path with the method DELETE and ignores the body of the response. To send a body or decode the response, call
+// [Send].
 func Delete(ctx context.Context, c *Client, path string, options ...RequestOption) error {
 	r, err := c.NewRequest(ctx, "DELETE", path, nil, options...)
 	if err != nil {
@@ -48,8 +48,8 @@ func Delete(ctx context.Context, c *Client, path string, options ...RequestOptio
 	return err
 }
 
-// Send sends body to path with any method, decodes the body of the response into a T, and returns the response as
-// well. A nil body sends none. The Response is non-nil whenever one arrived, even if there is an error.
+// Send sends body to path with any method, decodes the body of the response into a T, and returns the response as well. If body is
+// nil, no body is sent. The Response is non-nil whenever one arrived, even if there is an error.
 func Send[T any](ctx context.Context, c *Client, method, path string, body any, options ...RequestOption) (T, *Response, error) {
 	var v T
 	r, err := c.NewRequest(ctx, method, path, body, options...)

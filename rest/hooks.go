@@ -13,8 +13,8 @@ import (
 // f may give the call another context with SetContext, derived from ctx, for example to begin a span. The request has its
 // own context again when the call is over.
 //
-// Hooks are called in the order of their options, by many goroutines, and once for each call. Retries and redirects
-// belong to the same call.
+// Hooks are called once for each call, in the order of their options, and possibly by several goroutines at once. Retries and
+// redirects belong to the same call.
 func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -25,9 +25,9 @@ func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	})
 }
 
-// WithResponseHook makes the client call f at the end of every call: when the header of the final response is there, or with
-// the error. r.Context returns the context of the call, as the request hooks have set it. resp may be nil. f must not read
-// resp.Body.
+// WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived, or
+// when the call has failed. r.Context returns the context of the call, as the request hooks have set it. resp may be nil. f
+// must not read resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -41,18 +41,18 @@ func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 // Target returns the method and the path as they were set. Parameters in the path are not replaced.
 func (r *Request) Target() (method, path string) { return r.method, r.path }
 
-// Header returns the first value of a header that was set on the request, or "" if there is none.
+// Header returns the first value of a header that was set on the request, or "" if the header is not set.
 func (r *Request) Header(name string) string {
 	value, _ := r.headers.get(name, foldName)
 	return value
 }
 
-// Context returns the context of the request: the one of NewRequest or SetContext, or context.Background. In a hook it is the
-// context of the call, which has its timeout.
+// Context returns the context that NewRequest or SetContext set, or context.Background. In a hook, it returns the context of
+// the call, which has the call's timeout.
 func (r *Request) Context() context.Context { return r.ctx }
 
-// Body returns the body that NewRequest or SetBody was given, before it is encoded: the io.Reader for SetBodyReader, nil
-// if there is none. The fields of a form are in Form.
+// Body returns the body that was passed to NewRequest or SetBody, before it is encoded. After SetBodyReader it returns the
+// io.Reader. It returns nil if the request has no body. Form returns the fields of a form.
 func (r *Request) Body() any {
 	if body, ok := r.body.(sized); ok {
 		return body.Reader

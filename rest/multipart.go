@@ -28,7 +28,8 @@ func (r *Request) AddFile(field, name string, src io.Reader) *Request {
 	return r.AddFileAs(field, name, mime.TypeByExtension(path.Ext(name)), src)
 }
 
-// AddFileAs adds a file with the given media type. Empty means application/octet-stream. See [Request.AddFile].
+// AddFileAs adds a file with the given media type. An empty mediaType means application/octet-stream. See
+// [Request.AddFile].
 func (r *Request) AddFileAs(field, name, mediaType string, src io.Reader) *Request {
 	if mediaType == "" {
 		mediaType = "application/octet-stream"

@@ -20,10 +20,9 @@ type option func(*Client) error
 
 func (f option) apply(c *Client) error { return f(c) }
 
-// WithClient makes the client send requests through g and its connections. g must not follow redirects itself, so
-// its MaxRedirects must be 0. If g.DetailedErrors is set, a POST is retried if nothing of it was written. A
-// gallop.Client rejects response heads over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and
-// DialDualStack are set.
+// WithClient makes the client send requests through g and its connections. g must not follow redirects itself, so its
+// MaxRedirects must be 0. If g.DetailedErrors is set, a POST is retried if no part of it was written. A gallop.Client rejects
+// response headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and DialDualStack are set.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -34,9 +33,8 @@ func WithClient(g *gallop.Client) Option {
 	})
 }
 
-// WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches
-// responses, it should mark them with the header X-From-Cache, so that the client ignores their outdated rate
-// limits.
+// WithTransport makes the client use rt instead of a gallop.Client. rt must not follow redirects. If rt caches responses, it
+// should mark responses from its cache with the header X-From-Cache, so that the client ignores their outdated rate limits.
 func WithTransport(rt http.RoundTripper) Option {
 	return option(func(c *Client) error {
 		if rt == nil {
@@ -109,8 +107,8 @@ func WithTimeout(d time.Duration) Option {
 	})
 }
 
-// WithCodec sets the codec for the bodies of requests and responses. The default is JSON without escapes for HTML that
-// ignores whatever follows the value of a response:
+// WithCodec sets the codec for the bodies of requests and responses. The default does not escape JSON for HTML, and ignores
+// anything that follows the value in a response:
 //
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
@@ -126,8 +124,8 @@ func WithCodec(bodies codec.Codec) Option {
 	})
 }
 
-// WithMaxBody limits how many bytes of a response body are decoded, counted after decompression. The default is 64
-// MiB. A longer body is an ErrBodyTooLarge. A body that is copied to an io.Writer is not limited.
+// WithMaxBody limits how many bytes of a response body are decoded, counted after decompression. The default is 64 MiB. A
+// longer body causes an [ErrBodyTooLarge]. A body that is copied to an io.Writer is not limited.
 func WithMaxBody(n int64) Option {
 	return option(func(c *Client) error {
 		if n <= 0 {
@@ -155,7 +153,7 @@ func WithRetry(r Retry) Option {
 	})
 }
 
-// WithRateLimit sets how the client deals with rate limits of the server. See [RateLimit] for the default.
+// WithRateLimit sets how the client deals with the server's rate limits. See [RateLimit] for the default.
 func WithRateLimit(policy RateLimit) Option {
 	return option(func(c *Client) error {
 		c.limits.policy = policy
@@ -163,9 +161,9 @@ func WithRateLimit(policy RateLimit) Option {
 	})
 }
 
-// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size
-// bytes, and no response larger than a quarter of that. It belongs to this client. A response that was stored for
-// one credential is never used for another. Response.FromCache says whether a response came from the cache.
+// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size bytes, and
+// no response larger than a quarter of that. Clients do not share a cache. A response that was stored for one credential is
+// never used for another. Response.FromCache says whether a response came from the cache.
 //
 // The client obeys the Cache-Control header of a request. A request with only-if-cached never reaches the server,
 // and gets a 504 if no stored response fits.
@@ -179,9 +177,9 @@ func WithCache(size int64) Option {
 	})
 }
 
-// WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port.
-// Without origins, it applies to the origin of the base URL. If several apply to one origin, the last one counts. A
-// request that sets an Authorization header keeps it.
+// WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port. Without origins,
+// it applies to the origin of the base URL. If several WithAuth options apply to one origin, the last one wins. A request that
+// sets an Authorization header keeps it.
 func WithAuth(source Auth, origins ...string) Option {
 	return option(func(c *Client) error {
 		if source == nil {
@@ -203,9 +201,8 @@ func WithAuth(source Auth, origins ...string) Option {
 	})
 }
 
-// WithLogger makes the client log what it does on its own, at the level Debug: that it sends a request again, waits for a rate
-// limit, or has renewed a token. Records have the attributes method and url, without secrets. nil logs nothing, which is the
-// default.
+// WithLogger makes the client log what it does on its own: retries, waits for rate limits, and renewals of tokens. The level
+// is Debug. Records have the attributes method and url, without secrets. nil logs nothing, which is the default.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *Client) error {
 		c.logger = l

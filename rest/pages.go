@@ -12,13 +12,14 @@ import (
 // maxEmptyPages is how many pages in a row may be without an element.
 const maxEmptyPages = 100
 
-// PagesByLink returns an iterator over the elements of all pages of a list. path is the first page. The Link header
-// (RFC 8288) of each page leads to the next page by the relation "next". The next page must be on the same origin,
-// because the headers of the request are not meant for other servers. See [Client.NewRequest] for path.
+// PagesByLink returns an iterator over the elements of all pages of a list. path is the first page. Each page's
+// Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must be on the
+// same origin, because the headers of the request are not meant for other servers. See [Client.NewRequest] for
+// path.
 //
 // The iterator fetches each page when it is needed, with the method GET unless an option sets another target. It
 // yields the first error with a zero element and then ends. If a page repeats, the error is ErrPagesRepeat: the
-// server probably ignores a parameter. After a hundred empty pages in a row it is ErrPagesEmpty.
+// server probably ignores a parameter. After a hundred empty pages in a row, the error is [ErrPagesEmpty].
 //
 // [EachPage] and [IntoResponse] give access to the responses. The iterator may be used again. It then applies the
 // options again and starts with the first page.
@@ -171,8 +172,8 @@ type hashedBody struct {
 }
 
 // PagesByCursor returns an iterator over the elements of all pages of a list. Each page is decoded into a P. split
-// returns its elements and the cursor of the next page, which a query parameter sends. An empty cursor ends the
-// iteration. See [PagesByLink] for everything else.
+// returns the page's elements and the cursor of the next page. The cursor is sent in the given query parameter. An
+// empty cursor ends the iteration. See [PagesByLink] for everything else.
 func PagesByCursor[P, T any](
 	ctx context.Context, c *Client, path, parameter string, split func(page P) (elements []T, cursor string), options ...RequestOption,
 ) iter.Seq2[T, error] {

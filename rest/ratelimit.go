@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// RateLimit sets how a client deals with rate limits of the server. By default, the client remembers the limits and
+// RateLimit sets how a client deals with the server's rate limits. By default, the client remembers the limits and
 // returns a RateLimitError, without sending the request, if the server would refuse it.
 type RateLimit struct {
 	// Ignore makes the client neither remember limits nor refuse requests.
 	Ignore bool
 
-	// Wait makes calls wait for the limit, as long as their context allows. A request that the server refused is
-	// sent once more if its body can be.
+	// Wait makes calls wait for the limit, as long as their context allows. A request that the server refused is sent
+	// once more if its body can be sent again.
 	Wait bool
 
 	// MaxPause limits how long a response can make the client refuse requests. It caps Retry-After and the time of

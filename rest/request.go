@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that is being put together. Client.NewRequest and Client.Request make one. It may be sent as often as
-// its body allows. Setters return the request, and Do returns the first error in what they were given. Only one goroutine at
-// a time may use a Request. It must not be copied: see Clone.
+// Request is a request that is being put together. Client.NewRequest and Client.Request make one. It may be sent as often as its
+// body allows. Setters return the request. If setters get invalid arguments, Do returns the first error. Only one goroutine at a
+// time may use a Request. It must not be copied: see Clone.
 type Request struct {
 	_       noCopy
 	client  *Client
@@ -46,8 +46,8 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// RequestOption changes a request before it is sent. Calls such as Get take RequestOptions. Every function of this type is
-// one, so all setters of Request can be used:
+// RequestOption changes a request before it is sent. Calls such as Get take RequestOptions. Any function of this type is an
+// option, so an option can call every setter of [Request]:
 //
 //	rest.Get[Gopher](ctx, c, "gophers", func(r *rest.Request) { r.SetTimeout(time.Second).SetCookie("lang", "en") })
 //
@@ -75,7 +75,7 @@ func SetPathValue(name, value string) RequestOption {
 }
 
 // IntoResponse returns an option that stores the response of the call in *to, for its headers, links, cookies and rate limit.
-// *to is nil if there was no response. With a function that makes several calls, it is the response of the last one.
+// *to is nil if there was no response. If a function makes several calls, *to is the response of the last call.
 func IntoResponse(to **Response) RequestOption {
 	return func(r *Request) {
 		if r.into = to; to != nil {
@@ -85,17 +85,16 @@ func IntoResponse(to **Response) RequestOption {
 }
 
 // EachPage returns an option for PagesByLink, PagesByNumber and PagesByCursor that calls f with the response of each page,
-// before the elements of the page are yielded. Its body has been read. Other calls ignore the option.
+// before the elements of the page are yielded. The body of that response has been read. Other calls ignore the option.
 func EachPage(f func(resp *Response)) RequestOption {
 	return func(r *Request) { r.page = f }
 }
 
 // NewRequest returns a request that [Client.Do] sends.
 //
-// path is relative to the base URL, with or without a leading slash. It may have parameters: {name} stands for one
-// segment and {name...} for several. Their values are escaped. A segment ".." is an error, even if it is escaped.
-// path may also be a URL. On another origin than that of the base URL, the client's own headers and credentials are
-// not sent.
+// path is relative to the base URL, with or without a leading slash. It may have parameters: {name} stands for one segment and
+// {name...} for several. Their values are escaped. A segment ".." is an error, even if it is escaped. path may also be a URL. If
+// it has a different origin than the base URL, the client's own headers and credentials are not sent.
 //
 // body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes anything else. A reader that is
 // also an io.ReaderAt and an io.Seeker, such as a file, can be sent again by retries and redirects, from its current
@@ -141,11 +140,13 @@ func (r *Request) check() error {
 	return err
 }
 
-// Request returns an empty request, for its setters. Its context is context.Background until SetContext sets another one.
+// Request returns an empty request, which its setters fill in. Its context is context.Background until SetContext sets another
+// one.
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
-// Clone returns a copy of the request, which shares nothing with r that a setter changes. Both have the same body. If that can be
-// read only once, only one of them can be sent. Clone may not be called while r is being sent.
+// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy. Both
+// requests have the same body. If the body can be read only once, only one of the requests can be sent. Clone may not be called
+// while r is being sent.
 func (r *Request) Clone() *Request {
 	return &Request{
 		client: r.client, ctx: r.ctx, method: r.method, path: r.path,

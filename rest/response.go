@@ -8,11 +8,14 @@ import (
 	"time"
 )
 
-// Response is the header of a response, and its body until that has been read. Its strings remain valid forever.
+// Response is the header of a response, and its body until the body has been read. Its strings remain valid
+// forever.
 type Response struct {
 	// StatusCode is the status of the response, such as 200.
-	StatusCode int // Protocol is the version of HTTP that the response came by, such as "HTTP/1.1". It is empty if it came from the cache.
-	Protocol   string
+	StatusCode int
+
+	// Protocol is the HTTP version of the response, such as "HTTP/1.1". It is empty if the response came from the cache.
+	Protocol string
 
 	// FromCache is true if the body came from the cache. The Age header then says how old the response may be, in
 	// seconds.
@@ -59,7 +62,7 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 func (r *Response) URL() string { return r.url.String() }
 
 // Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". It returns
-// "" if there is none. Links with an anchor to another resource are ignored.
+// "" if there is no such link. Links with an anchor to another resource are ignored.
 func (r *Response) Link(rel string) string {
 	for _, line := range r.headers.lines("Link") {
 		for link := range linksIn(line) {

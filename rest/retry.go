@@ -15,28 +15,28 @@ import (
 // with status 408, 502, 503 or 504, but only if that is safe. See Attempt.ReplaySafe. It never repeats a request if
 // the body can be read only once or the context is done.
 type Retry struct {
-	// Max is how often a request is sent again at most. 0 means never.
+	// Max is the maximum number of retries of a request. 0 means no retries.
 	Max int
 
 	// Wait is how long to wait before the second attempt. The time doubles with every further attempt. The actual wait is
 	// chosen at random between half of that time and all of it. 0 means 200 ms.
 	Wait time.Duration
 
-	// MaxWait is the longest wait by default, and the longest Retry-After that the client obeys: a request whose response
-	// asks for more is not sent again. 0 means 10 s.
+	// MaxWait caps the default wait. It also limits Retry-After: if a response asks for a longer wait, the request is not
+	// sent again. 0 means 10 s.
 	MaxWait time.Duration
 
-	// If decides whether to send a request again after an attempt that failed. nil means the default: see Retry. It is
-	// not asked if the body cannot be sent again, the context has ended, or Max is reached. Requests that are not
-	// ReplaySafe may then be processed twice.
+	// If decides whether to send a request again after an attempt that failed. nil means the default: see Retry. The
+	// function is not called when the body cannot be sent again, the context is done, or Max is reached. If it returns
+	// true for an attempt that is not ReplaySafe, the server may process the request twice.
 	If func(a Attempt) bool
 
-	// Backoff returns how long to wait after an attempt. nil means the default, by Wait and MaxWait. A Retry-After of the
-	// server takes precedence.
+	// Backoff returns how long to wait after an attempt. nil means the default, which Wait and MaxWait set. The server's
+	// Retry-After takes precedence.
 	Backoff func(a Attempt) time.Duration
 }
 
-// Attempt describes an attempt to send a request, which failed.
+// Attempt describes a failed attempt to send a request.
 type Attempt struct {
 	// Context is the context of the call.
 	Context context.Context
@@ -44,10 +44,10 @@ type Attempt struct {
 	// Request is the request. It must not be changed.
 	Request *Request
 
-	// Response is the response, whose body has been read or dropped. nil if there was none.
+	// Response is the response, whose body has been read or dropped. It is nil if no response arrived.
 	Response *Response
 
-	// Err is the error of the network or of the source of a token, and nil if there is a Response.
+	// Err is the error from the network or from the source of a token. It is nil if there is a Response.
 	Err error
 
 	// Number counts the attempts of a call from 1.
@@ -56,8 +56,8 @@ type Attempt struct {
 	// Elapsed is the time since the first attempt began.
 	Elapsed time.Duration
 
-	// ReplaySafe says that another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request
-	// has an Idempotency-Key, or the server has certainly not received it.
+	// ReplaySafe says that another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request has an
+	// Idempotency-Key, or the request has certainly not reached the server.
 	ReplaySafe bool
 }
 

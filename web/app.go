@@ -24,7 +24,7 @@ type Config struct {
 	// DefaultErrorHandler, which responds in plain text. ProblemErrorHandler responds in JSON.
 	ErrorHandler ErrorHandler
 
-	// Constraints adds constraints of path parameters. The key is the name that patterns use, so "even" is for {id<even>}. A
+	// Constraints adds constraints for path parameters. The key is the name that patterns use: the key "even" defines {id<even>}. A
 	// constraint replaces a built-in constraint of the same name. Nil adds none.
 	Constraints map[string]Constraint
 
@@ -40,16 +40,16 @@ type Config struct {
 	// Validator checks each struct after Binder has filled it. Nil means that nothing is checked beyond the struct tags.
 	Validator Validator
 
-	// TrustedProxies are the networks of the proxies in front of the app. The app believes their ProxyHeaders about the client's
-	// address, the scheme and the host. Nil trusts no proxy. If the list is not empty, peers on a unix socket are trusted, too.
-	// Each proxy has to set all headers of ProxyHeaders, or remove the ones that clients send.
+	// TrustedProxies are the networks of the proxies in front of the app. The app takes the client's address, the scheme and the
+	// host from their ProxyHeaders. Nil trusts no proxy. If the list is not empty, peers on a unix socket are trusted, too. Each
+	// proxy must set all of these headers, or remove the ones that clients send.
 	TrustedProxies []netip.Prefix
 
 	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
 	ProxyHeaders ProxyHeaders
 
-	// OnListen is called when the app is about to accept connections from a listener, for example to learn the port that was
-	// chosen for ":0". It runs after OnListen of Server and follows the same rules. Nil means that nothing is called.
+	// OnListen is called when the app is about to accept connections from a listener, for example to learn the port that was chosen
+	// for ":0". It runs after the Server's OnListen and follows the same rules. It may be nil.
 	OnListen func(ln net.Listener)
 
 	// NoListenLog turns off the log line that names the address of each listener. By default the line is written.
@@ -57,9 +57,9 @@ type Config struct {
 
 	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a zero gallop.Server.
 	//
-	// New sets the Server's Handler, which has to be nil, so one Server serves one App. If ErrorHandler of the Server is nil, New
-	// sets it so that the ErrorHandler of the App responds to requests that the server refuses: see Ctx.Refused. If neither
-	// ErrorLog nor Logger is set, New sets ErrorLog to a logger that writes to slog.Default.
+	// New sets the Server's Handler, which has to be nil, so one Server serves one App. If the Server's ErrorHandler is nil, New
+	// sets it so that the App's ErrorHandler responds to requests that the server refuses: see Ctx.Refused. If neither ErrorLog nor
+	// Logger is set, New sets ErrorLog to a logger that writes to slog.Default.
 	Server *gallop.Server
 }
 
@@ -86,7 +86,7 @@ type App struct {
 	draft    *table // all routes, to find two that match the same requests
 }
 
-// New returns an App without routes. It panics if Config.Server has a Handler already, for example because another App uses the
+// New returns an App without routes. It panics if Config.Server already has a Handler, for example because another App uses the
 // Server. It also panics if Config.Codecs has a nil codec, a codec without a media type, or two codecs with the same media type.
 func New(config Config) *App {
 	a := &App{config: config}
@@ -153,8 +153,8 @@ func (a *App) serve(request *gallop.RequestCtx) {
 // Handler returns the App as a gallop.RequestHandler, to serve it with a server other than Config.Server.
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
-// ServeHTTP implements http.Handler, so that net/http's server can serve the App, over HTTP/2 too. See [nethttp.ToHTTP] for
-// what is missing compared with gallop's server.
+// ServeHTTP implements http.Handler, so that net/http's server can serve the App, including over HTTP/2. See nethttp.ToHTTP for
+// the features that need gallop's server.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
 // Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.
@@ -179,15 +179,16 @@ func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
 // Shutdown stops what Listen, ListenTLS, Serve and Run started, then waits for in-flight requests until ctx is done.
 func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
 
-// Close closes all listeners and connections at once. It cuts off in-flight requests and waits for their handlers to
-// notice, so a handler must not call it.
+// Close closes all listeners and connections at once. It cuts off in-flight requests and waits for their handlers to return, so a
+// handler must not call it.
 func (a *App) Close() error { return a.server().Close() }
 
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
 // BodyLimit returns the size in bytes of the largest request body that the server accepts. It returns 0 if no single limit
-// applies: with StreamRequestBody, or with a HeaderReceived that may set a limit for each request. An [AppChecker] calls it.
+// applies, because StreamRequestBody is set or because HeaderReceived may set a limit for each request. Middleware calls it in
+// CheckApp: see [AppChecker].
 func (a *App) BodyLimit() int {
 	s := a.server()
 	if s.StreamRequestBody || s.HeaderReceived != nil {
@@ -199,10 +200,10 @@ func (a *App) BodyLimit() int {
 	return gallop.DefaultMaxRequestBodySize
 }
 
-// NotFound adds handlers that run only for requests that no route matches. They run after the middleware of the App, in the
-// order in which they were added. Each handler calls Ctx.Next to pass the request on. After the last one, Next returns the error
-// of the framework: ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. An OPTIONS request for a path
-// that has routes does not reach these handlers.
+// NotFound adds handlers that run only for requests that no route matches. They run after the middleware of the App, in the order
+// in which they were added. A handler calls [Ctx.Next] to pass the request on. In the last handler, Next returns the framework's
+// error: ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. An OPTIONS request for a path that has
+// routes does not reach these handlers.
 //
 // Use NotFound to serve files beside the routes:
 //
@@ -271,8 +272,8 @@ func (a *App) Routes() []*Route {
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
-// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value or
-// the value does not meet a constraint. The same goes for a value that a request for the path would not yield again.
+// URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value,
+// or if a value does not meet its constraint. A value is also rejected if a request for the path would yield a different value.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

@@ -14,7 +14,7 @@ import (
 // Validator checks the structs that Binder has filled. Set it as Config.Validator.
 type Validator interface {
 	// Validate checks v, the pointer that Binder got. ctx is the [*Ctx] of the request. An *Error goes to the error handler
-	// unchanged. Any other error becomes the cause of an *Error with the status 422, and its text becomes the Message, which
+	// unchanged. Any other error becomes the cause of an *Error with status 422, and its text becomes the Message, which
 	// clients read. Validate may be called concurrently.
 	Validate(ctx context.Context, v any) error
 }
@@ -25,7 +25,8 @@ func Bind[T any](c *Ctx) (v T, err error) {
 	return v, err
 }
 
-// Bind returns a Binder, which fills structs from the request. To fill a struct from all parts of it, call the function [Bind].
+// Bind returns a Binder, which fills structs from the request. To fill a struct from all parts of the request, call the function
+// [Bind].
 func (c *Ctx) Bind() Binder { return Binder{c} }
 
 // Binder fills structs from a request. It sets only fields that have a tag for the source:
@@ -43,34 +44,34 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //	}
 //
 // The tag "uri" means the same as "path". A field can be a string, []byte, bool, number, time.Time, time.Duration or a type with an
-// UnmarshalText method, a pointer to one of these types, or a slice of them. A slice takes all values of a name; from a header it
-// takes the members of the list. The fields of an embedded struct belong to the struct around it.
+// UnmarshalText method, a pointer to one of these types, or a slice of them. A slice gets all values of the name, or all list
+// members of a header. The fields of an embedded struct count as fields of the outer struct.
 //
-// In queries and forms, a field can also be a struct, a map with string keys, or a slice of these. Their names are spelled
-// address.city, address[city], items[0].price or ids[]. Elements are ordered by their numbers and leave no gaps. In a multipart
-// form, a *multipart.FileHeader or a slice of them takes uploaded files.
+// In queries and forms, a field can also be a struct, a map with string keys, or a slice of structs or maps. Names in the request
+// are then spelled address.city, address[city], items[0].price or ids[]. Elements are sorted by their numbers, and missing numbers
+// are skipped. In a multipart form, a *multipart.FileHeader or a slice of them gets the uploaded files.
 //
 // Options follow the name, as in "tag,comma". They apply to all sources of the field:
 //
-//   - required: a missing or empty value is an error, unless the field is set already.
-//   - comma: each value is a list with commas between its members.
-//   - unix: a time.Time is sent in seconds since 1970. Without this option, times are in RFC 3339 or in the layout of the tag
+//   - required: a missing or empty value is an error, unless the field is already set.
+//   - comma: each value is a comma-separated list.
+//   - unix: a time.Time is sent in seconds since 1970. Without this option, times are in the format of RFC 3339 or of the tag
 //     layout.
 //
 // Other options are ignored, so that package rest can send the same struct type.
 //
-// An empty value counts as missing, except for a string. A field that is not a slice takes the first of several values. A
-// field without a value keeps its contents; if they are zero, it gets the value of the tag default.
+// An empty value counts as missing, except for a string. If several values are sent, a field that is not a slice gets the first
+// one. If no value is sent, the field keeps its contents, or gets the value of its default tag if it is zero.
 //
 // Every method takes a pointer to a struct, except JSON, XML and Body, which take a pointer to anything that the codec can decode.
 // Config.Validator checks the result.
 //
-// If a value of the request does not fit, the error is an *Error with the status 400 whose cause is a *BindError. Its Message names
-// the field and is meant for clients. Binder reads at most as many values as the server's MaxFormArgs, 10,000 by default, and names
-// of at most 16 parts.
+// If a request value cannot be bound, the error is an [*Error] with status 400 whose cause is a [*BindError]. The Error's Message
+// names the field and is meant for clients. The server's MaxFormArgs, 10,000 by default, also limits how many values Binder reads.
+// Names may have at most 16 parts.
 //
-// A mistake in the program is an error without a status, for example a field of an unsupported type. Path, Query, Header, Cookie
-// and Form also return such an error if no field has a tag for their source.
+// If the program itself is wrong, for example because a field has an unsupported type, the error has no status. Path, Query,
+// Header, Cookie and Form also return such an error if no field has a tag for the method's source.
 type Binder struct{ c *Ctx }
 
 // Path fills the fields tagged "path" or "uri" from the parameters of the route.
@@ -86,7 +87,7 @@ func (b Binder) Header(v any) error { return b.bind(v, headerSource) }
 func (b Binder) Cookie(v any) error { return b.bind(v, cookieSource) }
 
 // Form fills the fields tagged "form" from a URL-encoded or multipart form in the body, including its files. For a body of another
-// type, the error has the status 415.
+// type, the error has status 415.
 func (b Binder) Form(v any) error {
 	if b.c.hasForm() {
 		return b.bind(v, formSource)
@@ -102,8 +103,8 @@ func (b Binder) JSON(v any) error {
 // XML decodes the body as XML, regardless of its Content-Type.
 func (b Binder) XML(v any) error { return b.validated(v, b.decode(b.c.app.codecs.xml, SourceXML, v)) }
 
-// Body decodes the body by its Content-Type: as JSON, as XML, as a form, or in a format of Config.Codecs. For a body of another type,
-// the error has the status 415.
+// Body decodes the body by its Content-Type: as JSON, as XML, as a form, or with a codec from Config.Codecs. For a body of another
+// type, the error has status 415.
 func (b Binder) Body(v any) error {
 	if b.c.hasForm() {
 		return b.Form(v)
@@ -118,10 +119,10 @@ func (b Binder) Body(v any) error {
 // All fills v from the path parameters, the query, the headers, the cookies and, if there is one, the body. If a field has tags for
 // several of these sources, the first source in this order that has a value wins.
 //
-// The body cannot set a field that has a tag for another source. The tag "json" lifts this rule for JSON bodies, and "xml" for XML
-// bodies. Other formats of Config.Codecs never set such a field.
+// The body cannot set a field that has a tag for another source. A "json" tag on the field lifts this rule for JSON bodies, and an
+// "xml" tag for XML bodies. Other formats of Config.Codecs never set such a field.
 //
-// If the body has a type that no codec decodes, the error has the status 415.
+// If the body has a type that no codec decodes, the error has status 415.
 func (b Binder) All(v any) error {
 	if b.c.hasForm() { // may be larger than memory, so it is not read here
 		return b.bind(v, pathSource, querySource, headerSource, cookieSource, formSource)
@@ -209,7 +210,7 @@ func (b Binder) validated(v any, err error) error {
 	return &Error{Status: gallop.StatusUnprocessableEntity, Message: cmp.Or(err.Error(), gallop.StatusMessage(gallop.StatusUnprocessableEntity)), Err: err}
 }
 
-// clientError wraps a BindError in an Error with the status 400. It returns other errors unchanged.
+// clientError wraps a BindError in an Error with status 400. It returns other errors unchanged.
 func clientError(err error) error {
 	var e *BindError
 	if !errors.As(err, &e) {

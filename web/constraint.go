@@ -13,8 +13,8 @@ import (
 // Constraint makes the function that checks a path parameter. argument is the text in parentheses after the name of the constraint,
 // for example "3" in {id<atLeast(3)>}, and "" without parentheses. Config.Constraints gives the constraint its name.
 //
-// A Constraint is called when a route with the constraint is registered; a mounted route is registered again. If it returns an error
-// or a nil function, the route is refused.
+// A Constraint is called when a route that uses it is registered, and again when that route is mounted. If it returns an error or a
+// nil function, the route is rejected.
 //
 // match reports whether a parameter may have the value. If it returns false, the path does not match the route. match is called
 // concurrently, once for each request that reaches the parameter. It may keep the value, which is a copy.

@@ -12,18 +12,18 @@ type Cookie struct {
 	// Name is the name under which the client sends the cookie back. It must be a token, so it must not be empty.
 	Name string
 
-	// Value is the text that the client stores. It may be empty. It cannot have semicolons, backslashes, control characters or bytes
-	// outside ASCII, and quotes only around the whole value. Encode other data, for example in base64.
+	// Value is the text that the client stores. It may be empty. It must not contain semicolons, backslashes, control characters or
+	// non-ASCII bytes. Quotes are allowed only around the whole value. Encode other data, for example in base64.
 	Value string
 
 	// Path is the path below which the client sends the cookie. Empty means "/".
 	Path string
 
-	// Domain is the domain to whose hosts the client sends the cookie, including subdomains. Empty means only the host that set the
+	// Domain is the domain that the client sends the cookie to, including its subdomains. Empty means only the host that set the
 	// cookie.
 	Domain string
 
-	// MaxAge is how many seconds the client keeps the cookie. It takes precedence over Expires. Zero leaves the time to Expires. A
+	// MaxAge is how many seconds the client keeps the cookie. It takes precedence over Expires. Zero means that Expires decides. A
 	// negative value deletes the cookie.
 	MaxAge int
 
@@ -31,7 +31,8 @@ type Cookie struct {
 	// ends.
 	Expires time.Time
 
-	// Secure makes the client send the cookie over https only. The default is false; SetCookie says when it sets Secure by itself.
+	// Secure makes the client send the cookie over https only. The default is false; [Ctx.SetCookie] sets Secure automatically in some
+	// cases.
 	Secure bool
 
 	// HTTPOnly hides the cookie from scripts. The default is false.
@@ -40,14 +41,14 @@ type Cookie struct {
 	// Partitioned gives the cookie a separate store for each site that embeds this one. It implies Secure. The default is false.
 	Partitioned bool
 
-	// SameSite controls whether the client sends the cookie with requests that other sites cause. The zero value means
+	// SameSite controls whether the client sends the cookie with requests that other sites initiate. The zero value means
 	// gallop.CookieSameSiteLaxMode.
 	SameSite gallop.CookieSameSite
 }
 
-// SetCookie adds a cookie to the response and replaces one with the same name. It sets Secure if SameSite is None, if the cookie is
-// Partitioned, and if the name begins with __Secure- or __Host-, regardless of case. A __Host- cookie also gets the Path "/" and no
-// Domain. If a field has bytes that a cookie cannot have, SetCookie returns ErrInvalidCookie and sends no cookie.
+// SetCookie adds a cookie to the response, replacing any cookie with the same name. It sets Secure if SameSite is None, if the
+// cookie is Partitioned, or if the name begins with __Secure- or __Host-, regardless of case. A __Host- cookie also gets the Path
+// "/" and no Domain. If a field has bytes that a cookie cannot have, SetCookie returns ErrInvalidCookie and sends no cookie.
 func (c *Ctx) SetCookie(cookie Cookie) error {
 	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {

@@ -14,7 +14,7 @@ import (
 // that is valid until the handler returns, unless the method says otherwise.
 //
 // Concurrency: the methods of context.Context may be called by several goroutines at once. A goroutine that called Done while the
-// handler ran may also call them later. All other methods belong to the goroutine that runs the handler.
+// handler ran may also call them later. Only the goroutine that runs the handler may call the other methods.
 type Ctx struct {
 	app        *App
 	table      *table
@@ -70,8 +70,8 @@ func (c *Ctx) end() (again bool) {
 	return true
 }
 
-// Next runs the next handler of the request and returns its error. After the last handler it returns nil. Middleware calls it:
-// code before the call runs before the handlers behind, and code after the call runs once they have returned.
+// Next runs the next handler of the request and returns its error. After the last handler it returns nil. In middleware, code
+// before the call of Next runs before the handlers that follow, and code after the call runs once they have returned.
 func (c *Ctx) Next() error {
 	if c.ran >= len(c.handlers) {
 		return nil
@@ -107,7 +107,7 @@ func (c *Ctx) App() *App { return c.app }
 func (c *Ctx) Route() *Route { return c.route }
 
 // RequestCtx returns the request and response of the server, for features that Ctx does not have. It is valid until the handler
-// returns. Status, headers and body that are set there are those of the Ctx.
+// returns. The Ctx and its RequestCtx share the status, the headers and the body of the response.
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 
 // SetLocal stores a value under a key until the request ends, and returns c. [Local] and [Ctx.Value] return the value. If the value
@@ -117,7 +117,7 @@ func (c *Ctx) SetLocal(key, value any) *Ctx {
 	return c
 }
 
-// Local returns the value that SetLocal stored under the key. ok is false if there is none or it has another type.
+// Local returns the value that SetLocal stored under the key. ok is false if there is no value or it has another type.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)
 	return value, ok

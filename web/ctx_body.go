@@ -9,9 +9,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// BodyUncompressed returns the body of the request with its content coding, such as gzip, removed. A body without a content coding
-// is a view that is valid until the handler returns. The limit for the decoded size is the one for plain bodies. The error is an
-// *Error with the status 413 if the body is too large, 415 if the coding is unknown, or 400.
+// BodyUncompressed returns the body of the request, decompressed if it has a content coding such as gzip. A body without a content
+// coding is returned as a view that is valid until the handler returns. The server's MaxRequestBodySize also limits the
+// decompressed size. The error is an *Error with status 413 if the body is too large, 415 if the coding is unknown, and 400 in
+// all other cases.
 func (c *Ctx) BodyUncompressed() (body []byte, err error) {
 	r := &c.request.Request
 	if len(r.Header.ContentEncoding()) == 0 {
@@ -73,7 +74,8 @@ func (c *Ctx) mediaType() string {
 	return strings.ToLower(string(t))
 }
 
-// MediaType returns the Content-Type of the request in lower case and without parameters, or "" if there is none.
+// MediaType returns the Content-Type of the request in lower case and without parameters, or "" if the request has no
+// Content-Type.
 func (c *Ctx) MediaType() string { return c.mediaType() }
 
 // Charset returns the charset parameter of the request's Content-Type in lower case, or "" if there is none.
@@ -85,8 +87,9 @@ func (c *Ctx) Charset() string {
 	return strings.ToLower(params["charset"])
 }
 
-// Is reports whether the request's Content-Type matches mediaType: a media type, a short name such as "json", or a range such as
-// "image/*". Parameters are ignored. JSON and XML include types with that suffix, such as application/problem+json.
+// Is reports whether the request's Content-Type matches mediaType, which is a media type, a short name such as "json", or a range
+// such as "image/*". Parameters are ignored. JSON and XML also match types with the suffix +json or +xml, such as
+// application/problem+json.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

@@ -59,7 +59,7 @@ func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	return c
 }
 
-// Deadline implements context.Context. It returns the deadline of Context.
+// Deadline implements context.Context. It returns the deadline of the context that [Ctx.Context] returns.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
 // Done implements context.Context. It returns a channel that is closed when Context is done, and at the latest when the handler
@@ -104,8 +104,8 @@ func (c *Ctx) Err() error {
 	return err
 }
 
-// Value implements context.Context. It returns the value of Context for the key. Unless SetContext set a context that is not derived
-// from the request's, this includes the values of [Ctx.SetLocal].
+// Value implements context.Context. It returns the value that the context from [Ctx.Context] has for the key. This includes the
+// values of [Ctx.SetLocal], unless SetContext set a context that is not derived from the request's context.
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {
 		return c

@@ -17,9 +17,9 @@ func (c *Ctx) RespHeader(name string, otherwise ...string) string {
 	return textOr(c.request.Response.Header.Peek(name), otherwise)
 }
 
-// Append adds members to a response header whose value is a list, such as Cache-Control, and returns c. Several lines of the header
-// become one. Members that are in the list already are left out, regardless of case. For Vary, call [Ctx.Vary]; for cookies, call
-// [Ctx.SetCookie].
+// Append adds members to a response header whose value is a list, such as Cache-Control, and returns c. If the header has several
+// lines, they are joined into one. Members that are already in the list, regardless of case, are left out. For Vary, call
+// [Ctx.Vary]; for cookies, call [Ctx.SetCookie].
 func (c *Ctx) Append(name string, members ...string) *Ctx {
 	h := &c.request.Response.Header
 	list := bytes.Clone(joinLines(h.PeekAll(name)))
@@ -50,18 +50,18 @@ func hasMember(list []byte, member string) bool {
 	return false
 }
 
-// Location sets the Location header (RFC 9110 §10.2.2) and returns c. Bytes that a URI reference cannot have are escaped. Location
-// does not set the status: see [Ctx.Redirect].
+// Location sets the Location header (RFC 9110 §10.2.2) and returns c. Bytes that are not allowed in a URI reference are escaped.
+// Location does not set the status: see [Ctx.Redirect].
 func (c *Ctx) Location(reference string) *Ctx {
 	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
 }
 
 // Link is a link from a response to another resource (RFC 8288).
 type Link struct {
-	// URL is the target of the link, absolute or relative. Bytes that a URI reference cannot have are escaped.
+	// URL is the target of the link, absolute or relative. Bytes that are not allowed in a URI reference are escaped.
 	URL string
 
-	// Rel is the relation of the target to the response, such as "next". It is sent as rel="next", even if it is empty.
+	// Rel is the relation of the target to the response, such as "next". It is sent as the parameter rel, even if it is empty.
 	Rel string
 }
 
@@ -76,9 +76,9 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 	return c.Append(gallop.HeaderLink, list...)
 }
 
-// EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to
-// load resources. links are values such as `</style.css>; rel=preload`. They are added to the Link header of the response, and the
-// 103 carries all of its values. EarlyHints sends nothing to an HTTP/1.0 client.
+// EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to load
+// resources. links are values such as `</style.css>; rel=preload`. They are added to the Link header of the final response. The 103
+// response carries all values of that header. EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)
@@ -87,8 +87,8 @@ func (c *Ctx) EarlyHints(links ...string) error {
 }
 
 // Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The client saves it under the
-// part of filename behind the last slash. The Content-Type becomes the type of the extension, if that is known. An empty filename
-// leaves the name to the client.
+// part of filename after the last slash. If the type of the file name's extension is known, it becomes the Content-Type. An empty
+// filename leaves the name to the client.
 func (c *Ctx) Attachment(filename string) *Ctx {
 	if filename == "" {
 		return c.SetHeader(gallop.HeaderContentDisposition, "attachment")
@@ -176,7 +176,8 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 }
 
 // Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
-// HEAD request with ETag and LastModified, which must be set before. If it returns true, respond with NotModified:
+// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If it returns true, respond with
+// NotModified:
 //
 //	if c.ETag(version).Fresh() {
 //		return c.NotModified()
@@ -186,15 +187,15 @@ func (c *Ctx) Fresh() bool { return c.request.FailedCondition() == gallop.Status
 // Stale reports whether the client needs a new copy of the resource. It is the opposite of [Ctx.Fresh].
 func (c *Ctx) Stale() bool { return !c.Fresh() }
 
-// NotModified sends the status 304 without a body and without the headers that describe one. It always returns nil.
+// NotModified sends status 304 without a body and without headers that describe a body. It always returns nil.
 func (c *Ctx) NotModified() error {
 	c.request.NotModified()
 	return nil
 }
 
-// Precondition returns an error with the status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110
-// §13.1). It compares them with ETag and LastModified, which must be set before. Call it before a handler changes the resource, so
-// that a client does not overwrite the changes of another one.
+// Precondition returns an error with status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110 §13.1).
+// It compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call it before a
+// handler changes the resource, so that one client does not overwrite another client's changes.
 func (c *Ctx) Precondition() error {
 	if c.request.FailedCondition() == gallop.StatusPreconditionFailed {
 		return NewError(gallop.StatusPreconditionFailed)
@@ -214,15 +215,15 @@ type ByteRange struct {
 // maxRanges is the largest number of parts that Range returns.
 const maxRanges = 32
 
-// Range returns the parts that the request asks for of a representation of size bytes, in the order of the request (RFC 9110
-// §14.2). The caller sends them with the status 206. Range returns no parts and no error if the client should get the whole
-// representation, because the request
+// Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
+// whole representation. The caller sends these ranges with status 206. Range returns no parts and no error if the client should get
+// the whole representation, because the request
 //
 //   - is not a GET request or has no Range header,
 //   - has a range in another unit or more than 32 ranges,
-//   - has an If-Range header that does not match ETag or LastModified, which must be set before (§13.1.5).
+//   - has an If-Range header that does not match the response's ETag or Last-Modified header, which must be set before (§13.1.5).
 //
-// If no part lies within the representation, the error has the status 416, and Range sets Content-Range to the size. [Ctx.SendFile]
+// If no part lies within the representation, the error has status 416, and Range sets Content-Range to the size. [Ctx.SendFile]
 // handles ranges by itself.
 func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {

@@ -10,14 +10,15 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// SendFile sends a file of the operating system. It sets Content-Type, Last-Modified and ETag, and it handles ranges, conditional
-// requests and content codings: see [gallop.ServeFile].
+// SendFile sends a file from the operating system's file system. It sets Content-Type, Last-Modified and ETag, and it handles
+// ranges, conditional requests and content codings: see [gallop.ServeFile].
 //
 // The path must not come from a client. For such paths, use gallop.FS, or call SendFS with a file system that confines paths, such as
 // the FS of an os.Root.
 //
-// The error has the status 404 if the path is not a regular file or has an empty segment, as in "a//b". SendFile replaces a body
-// that was set before, with its type and coding. If there was no body, a Content-Type that was set stays.
+// The error has status 404 if the path is not a regular file or has an empty segment, as in "a//b". SendFile replaces a body
+// that was set before, along with its Content-Type and Content-Encoding. If there was no body, a Content-Type that was set
+// before is kept.
 func (c *Ctx) SendFile(path string) error {
 	if strings.Contains(path[len(filepath.VolumeName(path)):], "//") {
 		return noFile(nil)
@@ -31,7 +32,7 @@ func (c *Ctx) SendFile(path string) error {
 	return nil
 }
 
-// SendFS sends a file of a file system, for example of an embed.FS. See [Ctx.SendFile].
+// SendFS sends a file from a file system, for example an embed.FS. See [Ctx.SendFile].
 func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 	info, err := fs.Stat(fsys, name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -8,8 +8,8 @@ import (
 )
 
 // MultipartForm parses the multipart form in the body and returns it. Its temporary files are removed when the handler has
-// returned. The limit for the size of a body in a content coding is the one for plain bodies. The error is an *Error with the
-// status 415 if the body is not a multipart form, 413 if it is too large, or 400.
+// returned. If the body has a content coding such as gzip, the server's MaxRequestBodySize also limits the decompressed size. The
+// error is an [*Error] with status 415 if the body is not a multipart form, 413 if it is too large, and 400 in all other cases.
 func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	r := &c.request.Request
 	limit := c.bodyLimit()
@@ -27,7 +27,7 @@ func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	return form, nil
 }
 
-// FormFile returns the first file that was uploaded under this name in a multipart form. If there is none, the error has the
+// FormFile returns the first file that was uploaded under this name in a multipart form. If there is no such file, the error has
 // status 400 and wraps gallop.ErrMissingFile. For other errors see [Ctx.MultipartForm].
 func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	form, err := c.MultipartForm()
@@ -40,7 +40,7 @@ func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	return nil, errorWith(gallop.StatusBadRequest, gallop.ErrMissingFile)
 }
 
-// FormValue returns the first value of a name in the form in the body, URL-encoded or multipart. It returns the default if there is
+// FormValue returns the first value of a field of the URL-encoded or multipart form in the body. It returns the default if there is
 // no such value, the value is empty, or the form is malformed. Unlike RequestCtx.FormValue it ignores the query.
 func (c *Ctx) FormValue(name string, otherwise ...string) string {
 	if c.mediaType() != typeMultipart {

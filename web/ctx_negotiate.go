@@ -16,31 +16,32 @@ func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
 
-// AcceptsCharsets returns the offered charset that the client prefers, by Accept-Charset, or "". See [negotiate.Charset].
+// AcceptsCharsets returns the offered charset that the client prefers, by Accept-Charset, or "" if none is acceptable. See
+// [negotiate.Charset].
 func (c *Ctx) AcceptsCharsets(offers ...string) string {
 	return negotiate.Charset(c.field(gallop.HeaderAcceptCharset), offers...)
 }
 
-// AcceptsEncodings returns the offered content coding that the client prefers, by Accept-Encoding, or "". See
+// AcceptsEncodings returns the offered content coding that the client prefers, by Accept-Encoding, or "" if none is acceptable. See
 // [negotiate.Encoding].
 func (c *Ctx) AcceptsEncodings(offers ...string) string {
 	return negotiate.Encoding(c.field(gallop.HeaderAcceptEncoding), offers...)
 }
 
-// AcceptsLanguages returns the offered language that the client prefers, by Accept-Language and basic filtering, or "". See
-// [negotiate.Language].
+// AcceptsLanguages returns the offered language that the client prefers, by Accept-Language and basic filtering, or "" if none is
+// acceptable. See [negotiate.Language].
 func (c *Ctx) AcceptsLanguages(offers ...string) string {
 	return negotiate.Language(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// AcceptsLanguagesExtended returns the offered language that the client prefers, by Accept-Language and extended filtering, or "".
-// See [negotiate.LanguageExtended].
+// AcceptsLanguagesExtended returns the offered language that the client prefers, by Accept-Language and extended filtering, or ""
+// if none is acceptable. See [negotiate.LanguageExtended].
 func (c *Ctx) AcceptsLanguagesExtended(offers ...string) string {
 	return negotiate.LanguageExtended(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// LookupLanguage returns the offered language that suits the client best, by Accept-Language and lookup. Unlike AcceptsLanguages, it
-// also finds "de" for a client that asks for the more specific "de-AT". See [negotiate.LanguageLookup].
+// LookupLanguage returns the offered language that suits the client best, by Accept-Language and the lookup scheme (RFC 4647 §3.4).
+// Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific "de-AT". See [negotiate.LanguageLookup].
 func (c *Ctx) LookupLanguage(offers ...string) string {
 	return negotiate.LanguageLookup(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
@@ -74,7 +75,8 @@ const defaultFormat = "default"
 
 // Format responds in the format that the client prefers, by the Accept header, and adds Accept to Vary. Before the Handler of the
 // chosen offer runs, its MediaType becomes the Content-Type. SendString, JSON and other methods that send a body keep this type. If
-// no offer is acceptable, the error has the status 406 and its message lists the offers. Without offers it is ErrNoHandlers.
+// no offer is acceptable, the error has status 406 and its message lists the offers. Without offers, the error is
+// [ErrNoHandlers].
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -161,9 +163,10 @@ func notAcceptable(offers []string) error {
 	return NewError(gallop.StatusNotAcceptable, "not acceptable; there is: "+strings.Join(offers, ", "))
 }
 
-// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. It falls back
-// to plain text, and adds Accept to Vary. HTML is a paragraph with the escaped text of v. Text is v itself if it is a string or a
-// []byte, or else the result of fmt.Sprint. The Content-Type of the chosen format replaces one that was set.
+// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. It falls
+// back to plain text, and adds Accept to Vary. As HTML, it sends a paragraph with the escaped text of v. The text is v itself if v
+// is a string or a []byte, or else the result of fmt.Sprint. The Content-Type of the chosen format replaces any that was set
+// before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()

@@ -89,8 +89,8 @@ func (c *Ctx) hostPort() []byte {
 // Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the labels of the host without the last below labels, leftmost first. below is the number of labels of the
-// domain that you own: for "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
+// Subdomains returns the subdomain labels of the host, leftmost first. below is the number of labels in the domain that you own,
+// which are left out: for "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
 func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
@@ -115,7 +115,7 @@ func (c *Ctx) FullURL() string {
 	return c.BaseURL() + string(uri.RequestURI())
 }
 
-// Protocol returns the version of HTTP that the request came with, for example "HTTP/1.1" or "HTTP/1.0".
+// Protocol returns the HTTP version of the request, for example "HTTP/1.1" or "HTTP/1.0".
 func (c *Ctx) Protocol() string {
 	version := c.request.Request.Header.Protocol()
 	if string(version) == "HTTP/1.1" { // without allocating

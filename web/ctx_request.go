@@ -111,7 +111,7 @@ func (c *Ctx) Headers() iter.Seq2[string, string] {
 }
 
 // Body returns the body as it was received, as a view that is valid until the handler returns. The server's MaxRequestBodySize
-// limits its size. To remove a content coding such as gzip, call [Ctx.BodyUncompressed].
+// limits its size. To decompress a body, call [Ctx.BodyUncompressed].
 func (c *Ctx) Body() []byte { return c.request.PostBody() }
 
 func textOr(value []byte, otherwise []string) string {

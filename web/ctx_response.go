@@ -32,9 +32,9 @@ func (c *Ctx) Status(status int) *Ctx {
 	return c
 }
 
-// SetHeader sets a response header and returns c. It replaces an existing header of this name, except Set-Cookie, to which it adds.
-// Line breaks in the value become spaces. If the name is not a token (RFC 9110 §5.1), the header is not set and the mistake is
-// logged, once for each name.
+// SetHeader sets a response header and returns c. It replaces an existing header of this name, except that Set-Cookie headers are
+// added. Line breaks in the value become spaces. If the name is not a token (RFC 9110 §5.1), the header is not set and the mistake
+// is logged, once for each name.
 func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
@@ -55,7 +55,7 @@ func (c *Ctx) Type(mediaType string) *Ctx {
 }
 
 // Vary adds names to the Vary header and returns c. Pass the request headers that the response depends on, so that caches do not
-// reuse the response for other values of these headers. Names that Vary has already are left out.
+// reuse the response for other values of these headers. Names that Vary already has are left out.
 func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
@@ -79,8 +79,8 @@ func (c *Ctx) Send(body []byte) error {
 // SendString sends text. The Content-Type is text/plain in UTF-8 unless one was set. It always returns nil.
 func (c *Ctx) SendString(text string) error { return c.sendText(typeText, text) }
 
-// HTML sends HTML as it is. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is text/html in UTF-8 unless
-// one was set. It always returns nil.
+// HTML sends text as HTML and does not escape it. Escape text that comes from users, or call [Ctx.Render]. The Content-Type is
+// text/html in UTF-8 unless one was set. It always returns nil.
 func (c *Ctx) HTML(text string) error { return c.sendText(typeHTML, text) }
 
 func (c *Ctx) sendText(mediaType, text string) error {
@@ -89,23 +89,23 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON. The Content-Type is that of the codec, by default application/json, unless one was set, such as
-// application/vnd.api+json. If v cannot be encoded, JSON returns an error and sends nothing.
+// JSON sends v as JSON. The Content-Type is the codec's, by default application/json. A type that was set before, such as
+// application/vnd.api+json, is kept. If v cannot be encoded, JSON returns an error and sends nothing.
 func (c *Ctx) JSON(v any) error {
 	json := c.app.codecs.json
 	return c.sendEncoded(json, json.ContentType(), v)
 }
 
-// XML sends v as XML. The Content-Type is that of the codec, by default application/xml in UTF-8, unless one was set. If v cannot be
-// encoded, XML returns an error and sends nothing.
+// XML sends v as XML. The Content-Type is the codec's, by default application/xml in UTF-8. A type that was set before is kept. If
+// v cannot be encoded, XML returns an error and sends nothing.
 func (c *Ctx) XML(v any) error {
 	xml := c.app.codecs.xml
 	return c.sendEncoded(xml, xml.ContentType(), v)
 }
 
 // Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. The media type may have parameters. It
-// becomes the Content-Type unless one was set. If there is no codec for it, or v cannot be encoded, Encode returns an error and
-// sends nothing.
+// becomes the Content-Type unless one was set. If there is no codec for the media type, or v cannot be encoded, Encode returns an
+// error and sends nothing.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
@@ -156,9 +156,9 @@ func (c *Ctx) hasBody() bool {
 	return r.IsBodyStream() || len(r.Body()) > 0
 }
 
-// SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. Statuses without a body, such as 204 and
-// 304, get none. A body that was set before is replaced, with its type and coding. SendStatus panics unless the status is from 100
-// to 999, and always returns nil.
+// SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. If the status does not allow a body,
+// as with 204 and 304, none is sent. A body that was set before is replaced, along with its Content-Type and Content-Encoding.
+// SendStatus panics unless the status is from 100 to 999, and always returns nil.
 func (c *Ctx) SendStatus(status int) error {
 	replaces := c.hasBody()
 	c.dropBody()

@@ -14,8 +14,8 @@ import (
 // is an io.Closer. SendStream does not choose a Content-Type: see [Ctx.Type]. It always returns nil.
 func (c *Ctx) SendStream(r io.Reader) error { return c.SendStreamSize(r, -1) }
 
-// SendStreamSize sends the size bytes that r yields as the body, with a Content-Length. If r yields fewer or more bytes, the
-// connection is closed. A negative size means that the size is unknown. On a 32-bit system, so does a size of 2 GiB or more. See
+// SendStreamSize sends size bytes from r as the body, with a Content-Length. If r yields fewer or more bytes, the connection is
+// closed. A negative size means that the size is unknown. On a 32-bit system, a size of 2 GiB or more also counts as unknown. See
 // [Ctx.SendStream].
 func (c *Ctx) SendStreamSize(r io.Reader, size int64) error {
 	if int64(int(size)) != size { // too large for an int of 32 bits

@@ -19,74 +19,76 @@
 //
 //	app.Get("/users/{id<int>}", showUser)      // a parameter with a constraint
 //	app.Get("/files/{path...}", showFile)      // the rest of the path
-//	app.Get("/reports/{name}.pdf", showReport) // text behind a parameter
+//	app.Get("/reports/{name}.pdf", showReport) // text after a parameter
 //
 // The most specific route wins, regardless of the order of registration. The host decides first, then the method, then the path:
 //
 //   - A route for the request's host wins over a route for any host. See [Router.Host].
 //   - A route for the request's method wins over one that [Router.All] registered.
-//   - From left to right, text wins over parameters, and parameters win over the rest of the path. Among parameters, one with text
-//     behind it wins over one with a constraint, and that one wins over a plain parameter.
+//   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over the rest of the path. A
+//     parameter followed by text wins over a parameter with a constraint, which wins over a plain parameter.
 //
-// If the specific candidate leads to no route, the next one is tried. Two routes that match the same requests are a mistake:
-// registering the second one panics. A GET route also serves HEAD. The framework responds to OPTIONS, unless the path has a route
-// for it.
+// If the most specific candidate does not match the rest of the request, the next one is tried. If two routes match exactly the
+// same requests, registering the second one panics. A GET route also serves HEAD. The framework responds to OPTIONS requests
+// itself, unless a route matches them.
 //
-// If no route matches, the middleware of the App and the handlers of [App.NotFound] run, and the error is [ErrNotFound]. It is
+// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. The error is [ErrNotFound], or
 // [ErrMethodNotAllowed] if the path has routes for other methods.
 //
 // # Groups
 //
-// [Router.Group] returns a [Router] for a path prefix, and [Router.Host] returns one for a host. Groups nest, and each can have its
-// own middleware and, by [Router.OnError], its own error handler. [Router.Mount] registers the routes of another App under a prefix,
-// and [Router.MountHTTP] hands a prefix to an http.Handler.
+// [Router.Group] returns a [Router] for a path prefix, and [Router.Host] returns one for a host. Groups can be nested. Each group
+// can have its own middleware and, through [Router.OnError], its own error handler. [Router.Mount] registers the routes of another
+// App under a prefix, and [Router.MountHTTP] lets an http.Handler serve a prefix.
 //
 // # Middleware
 //
-// Middleware is a [Handler] that calls [Ctx.Next], or a struct that makes one, such as those of package middleware:
+// Middleware is a [Handler] that calls [Ctx.Next], or a struct that makes such a Handler, such as the structs in package
+// middleware:
 //
 //	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
 //	app.UseFunc(func(c *web.Ctx) error {
 //		start := time.Now()
-//		err := c.Next() // runs the handlers behind this one
+//		err := c.Next() // runs the handlers that follow
 //		c.Log().Info("done", "took", time.Since(start))
 //		return err
 //	})
 //
-// The middleware of the App runs first, then that of the groups from the outside in, then the handlers of the route. Call
-// [Router.Use] before you register routes: it panics if a route would stay without the middleware. [FromMiddleware] adapts the
-// middleware of net/http.
+// The App's middleware runs first, then the middleware of the groups from the outermost to the innermost, then the route's
+// handlers. Call [Router.Use] before you register routes: it panics if an existing route would not get the middleware.
+// [FromMiddleware] adapts net/http middleware.
 //
 // # Context
 //
 // A handler gets a [Ctx], which reads the request and builds the response. The Ctx is also the context.Context of the request: pass
-// it to databases and clients. It must not be used after the handler has returned. A string that a Ctx returns may be kept. A
-// []byte, such as the result of a method that ends in Bytes, is a view that is valid until the handler returns.
+// it to databases and clients. Do not use a Ctx after the handler has returned. You may keep the strings that its methods return. A
+// []byte, such as the result of a method whose name ends in Bytes, is a view that is valid until the handler returns.
 //
-// A parameter named otherwise is an optional default: c.Query("sort", "name") returns "name" if the query has no sort.
-// To hand values from middleware to handlers, declare a [Key].
+// A parameter named otherwise is an optional default: c.Query("sort", "name") returns "name" if the query has no parameter sort. To
+// pass values from middleware to handlers, declare a [Key].
 //
 // # Binding
 //
-// [Bind] fills a struct from path parameters, query, headers, cookies and body, as its tags say. [Binder] documents the tags.
-// [Params] and [Query] read single values:
+// [Bind] fills a struct from the path parameters, query, headers, cookies and body. Struct tags say where each field's value comes
+// from; [Binder] documents them. [Params] and [Query] read single values:
 //
 //	id, err := web.Params[int](c, "id")
 //	page, err := web.Query(c, "page", 1)
 //
-// A value that does not fit is an error with the status 400. Config.Validator checks what Bind has filled.
+// If a value cannot be converted, the error has status 400. Config.Validator checks the structs that Bind has filled.
 //
 // # Errors
 //
-// A handler that fails returns an error, and the error handler responds. An [Error] in it chooses the status and the message for the
-// client. Any other error is logged and becomes a 500 without details. [ProblemErrorHandler] responds in JSON (RFC 9457); set it, or
-// a function of your own, as Config.ErrorHandler. It also responds to requests that the server refused: see [Ctx.Refused].
+// If a handler returns an error, the error handler responds. An [Error], even if it is wrapped, sets the status and the message for
+// the client. Any other error is logged and becomes a 500 without details. To respond in JSON (RFC 9457), set Config.ErrorHandler
+// to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler also responds to requests that the server
+// refused: see [Ctx.Refused].
 //
 // # Content negotiation
 //
-// [Ctx.Format] and [Formats] choose between handlers by the Accept header, and [Ctx.AutoFormat] sends one value as HTML, JSON, XML or
-// text. [Ctx.Accepts], [Ctx.AcceptsLanguages] and their relatives return the client's preference. Config.Codecs adds formats to these
-// methods and to Bind.
+// [Ctx.Format] and [Formats] choose between handlers by the Accept header, and [Ctx.AutoFormat] sends one value as HTML, JSON, XML
+// or text. [Ctx.Accepts], [Ctx.AcceptsLanguages] and similar methods return the offer that the client prefers. Config.Codecs adds
+// formats to AutoFormat and to Bind.
 //
 // # Testing
 //
@@ -94,7 +96,7 @@
 //
 //	response, err := app.Test(httptest.NewRequest("GET", "/hello/gopher", nil))
 //
-// docs/from-fiber.md maps fiber's names to those of this package. docs/design/0008-web.md explains the design.
+// docs/from-fiber.md maps fiber's names to the names in this package. docs/design/0008-web.md explains the design.
 package web
 
 // Source files:

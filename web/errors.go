@@ -11,14 +11,14 @@ import (
 
 // Errors that a Ctx returns.
 var (
-	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Formats panics with its text.
+	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Formats panics with the same text.
 	ErrNoHandlers = errors.New("web: no formats are offered: pass at least one Offer")
 
-	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. It is wrapped in an error with the name.
+	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. It is wrapped in an error that includes the name.
 	ErrNoRoute = errors.New("web: no route has this name")
 
-	// ErrInvalidCookie is returned by Ctx.SetCookie if the name is empty, or the name, value, path or domain has bytes that are not
-	// allowed there. Such bytes could change other attributes of the cookie.
+	// ErrInvalidCookie is returned by Ctx.SetCookie if the name is empty, or the name, value, path or domain contains bytes that are
+	// not allowed there. Such bytes could change other attributes of the cookie.
 	ErrInvalidCookie = errors.New("web: the cookie has an empty name or bytes that are not allowed in a cookie")
 
 	errNoViews    = errors.New("web: cannot render a page: Config.Views is not set")
@@ -46,7 +46,7 @@ const (
 	SourceXML    Source = "xml"    // an XML body
 )
 
-// BindError reports a value of a request that does not fit the struct field it is for. See [Binder].
+// BindError reports a request value that cannot be stored in its struct field. See [Binder].
 type BindError struct {
 	// Source is the part of the request that the value comes from.
 	Source Source
@@ -56,10 +56,11 @@ type BindError struct {
 	Field string
 
 	// Value is the value that was sent, cut off after 64 bytes. For a JSON value of a wrong type it is the kind of the value, such as
-	// "string". It is empty if the value is missing. Error does not include it, so that it does not get into logs by accident.
+	// "string". It is empty if the value is missing. The text of the error does not include Value, so that it does not end up in logs
+	// by accident.
 	Value string
 
-	// Err is the reason why the value does not fit, for example strconv.ErrRange. It is never nil.
+	// Err is the reason why the value was rejected, for example strconv.ErrRange. It is never nil.
 	Err error
 
 	reason string // for clients
@@ -126,7 +127,7 @@ func (e *Error) With(message string) *Error {
 	return &other
 }
 
-// Error implements error. The text has the status, the message and the cause.
+// Error implements error. The text contains the status, the message and the cause.
 func (e *Error) Error() string {
 	text := "web: " + strconv.Itoa(e.Status) + " " + e.text()
 	if e.Err != nil {
@@ -142,8 +143,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // status of the response: see [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. It reports whether target is ErrNotFound, ErrMethodNotAllowed or an *Error with the
-// status of e and no message of its own. If target has a cause, e must have it too.
+// Is makes errors.Is compare errors by status. It returns true if target has the same status as e and is ErrNotFound,
+// ErrMethodNotAllowed or an [*Error] without a message of its own. If target has a cause, errors.Is must also find that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
@@ -162,14 +163,14 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// Errors for requests that no route matches. Handlers may return them too. With errors.Is, every Error with the status 404 matches
-// ErrNotFound, and every Error with 405 matches ErrMethodNotAllowed. Each errors.As finds a new *Error, so no program can change the
-// variables by accident.
+// Errors for requests that no route matches. Handlers may return them too. errors.Is(err, ErrNotFound) is true for every Error with
+// status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. Each call of errors.As creates a new *Error,
+// so a program cannot change these variables by accident.
 var (
-	// ErrNotFound has the status 404. The framework returns it if no route matches the path of a request.
+	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
 
-	// ErrMethodNotAllowed has the status 405. The framework returns it if only routes for other methods match the path.
+	// ErrMethodNotAllowed has status 405. The framework returns it if only routes for other methods match the path.
 	ErrMethodNotAllowed error = statusError(gallop.StatusMethodNotAllowed)
 )
 
@@ -231,21 +232,22 @@ func (c *completed) As(target any) bool {
 // Unwrap returns the error itself.
 func (c *completed) Unwrap() error { return c.error }
 
-// ErrorHandler responds to a request whose handler returned an error. Before it runs, the buffered body is dropped, with the headers
-// that describe it, such as Content-Type and Content-Encoding. Other headers are kept. Error handlers run concurrently, each with a
-// Ctx of its own. If a part of the response was sent already, the connection is closed and no error handler runs.
+// ErrorHandler responds to a request whose handler returned an error. Before it runs, the buffered body is dropped, along with
+// headers that describe the body, such as Content-Type and Content-Encoding. Other headers are kept. Error handlers run
+// concurrently, each with a Ctx of its own. If part of the response has already been sent, the connection is closed and no error
+// handler runs.
 //
 // An ErrorHandler also responds to requests that the server refused, whose path, method and headers may be missing: see
 // [Ctx.Refused]. If errors.As finds an *Error in err, its Message is not empty.
 type ErrorHandler func(c *Ctx, err error)
 
-// DefaultErrorHandler responds in plain text. It looks for an [Error] in the tree of err and sends its status and message. For all
-// other errors it sends 500 and no details. Errors with a status of 500 and above are logged, unless they are in the log
-// already: see [Ctx.MarkErrorLogged].
+// DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, its status and message are sent. For all other
+// errors, the response is 500 without details. Errors with status 500 and above are logged, unless they have already been logged:
+// see [Ctx.MarkErrorLogged].
 //
-// Only an Error chooses the status. A method HTTPStatus() int does not. Errors of package rest have such a method for the status that
-// another server sent. A handler that gets a 401 or 404 from there must not send the same to its own client by accident. To pass a
-// status on, return an Error with it:
+// Only an Error sets the status. A method HTTPStatus() int has no effect. Errors of package rest have such a method, which returns
+// the status that another server sent. A handler should not pass that server's 401 or 404 on to its own client by accident. To pass
+// a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

@@ -29,7 +29,7 @@ func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	return c.SetLocal(k.id, value)
 }
 
-// Get returns the value that Set stored. ok is false if there is none. ctx is the Ctx or a context derived from it, such as the
+// Get returns the value that Set stored. ok is false if there is no value. ctx is the Ctx or a context derived from it, such as the
 // context of the request in a handler of net/http.
 func (k Key[T]) Get(ctx context.Context) (value T, ok bool) {
 	if k.id == nil {

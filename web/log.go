@@ -26,8 +26,8 @@ func (c *Ctx) Log() *slog.Logger {
 //		c.Log().Error("request failed", "error", err)
 //	}
 //
-// The error handlers of this package, middleware.Logger and middleware.Recover do so. For a request that the server refused, first
-// is false, because the server has logged the reason.
+// The error handlers of this package, middleware.Logger and middleware.Recover do this. For a request that the server refused,
+// first is false, because the server has logged the reason.
 func (c *Ctx) MarkErrorLogged() (first bool) {
 	first = !c.logged
 	c.logged = true

@@ -33,8 +33,9 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 	return c, ok
 }
 
-// FromHTTP adapts an http.Handler to a Handler, which always returns nil. The http.Handler can do all that net/http allows, including
-// streaming, flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
+// FromHTTP adapts an http.Handler to a Handler, which always returns nil. The http.Handler can do everything that net/http allows,
+// including streaming, flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to
+// http.HandlerFunc.
 //
 //   - Response headers that were set on the Ctx before are kept.
 //   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the target as it

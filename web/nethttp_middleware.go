@@ -19,19 +19,19 @@ import (
 //
 //	app.UseFunc(web.FromMiddleware(func(next http.Handler) http.Handler { ... }))
 //
-// Requests that the middleware passes on run the handlers behind it. Their response is then written to the ResponseWriter of the
-// middleware. If they fail, it is the response of the error handler. A net/http handler among them writes to that ResponseWriter
-// itself.
+// If the middleware passes a request on, the handlers that follow run. Their response is then written to the ResponseWriter that
+// the middleware passed on. If they return an error, the error handler's response is written instead. If one of the handlers is a
+// net/http handler, it writes to that ResponseWriter directly.
 //
-// Response headers of the handlers replace those of the middleware, except Link, Server-Timing, Set-Cookie, Vary and
-// WWW-Authenticate, to which both add. A Content-Type of the middleware is replaced only by one that a handler sets, as with
-// [Ctx.Type], and not by the type that a method such as [Ctx.SendString] chooses.
+// Response headers that the handlers set replace headers that the middleware set. Only Link, Server-Timing, Set-Cookie, Vary and
+// WWW-Authenticate keep the values from both. If the middleware sets a Content-Type, a handler can replace it explicitly, as with
+// [Ctx.Type]. The default type of a method such as [Ctx.SendString] does not replace it.
 //
-// The handlers behind see the request headers and the context as the middleware changed them. If it changed the method, the path, the
-// body or the remote address, only net/http handlers see that.
+// The handlers that follow see the middleware's changes to the request headers and the context. Only net/http handlers see changes
+// to the method, the path, the body or the remote address.
 //
-// Middleware may return while the handlers behind it are still running, as http.TimeoutHandler does. Its response is sent when they
-// have returned. If it passes a request on a second time, nothing runs.
+// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. The middleware's response is
+// sent when the handlers have returned. If the middleware passes a request on a second time, nothing runs.
 //
 // FromMiddleware calls the function once. It panics if the function is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {

@@ -2,15 +2,15 @@ package web
 
 import "reflect"
 
-// Params returns the value of a path or host parameter as a T. T can be every type that [Binder] reads from a single value, such as
-// int, bool or time.Time. If the value is missing or does not fit, the error is an *Error with the status 400 whose cause is a
-// *BindError. An unsupported T is an error without a status.
+// Params returns the value of a path or host parameter as a T. T can be any type that [Binder] reads from a single value, such as
+// int, bool or time.Time. If the value is missing or cannot be converted, the error is an [*Error] with status 400 whose cause is
+// a [*BindError]. If T is not supported, the error has no status.
 func Params[T any](c *Ctx, name string) (T, error) {
 	return valueOf[T](pathSource, name, c.ParamsBytes(name), nil)
 }
 
 // Query returns the first value of a query parameter as a T. If there is no such parameter or it is empty, Query returns the default.
-// Without a default, a missing value is an error with the status 400. See [Params] for T and for other errors.
+// Without a default, a missing value is an error with status 400. See [Params] for T and for other errors.
 func Query[T any](c *Ctx, name string, otherwise ...T) (T, error) {
 	return valueOf(querySource, name, c.QueryBytes(name), otherwise)
 }

@@ -35,7 +35,8 @@ type problemField struct {
 //   - status: the status of the response.
 //   - detail: Error.Message, unless it is the same as title.
 //   - request_id: Ctx.RequestID, if the request has one.
-//   - errors: the value that does not fit, if the cause is a [BindError]. The member in is its Source, and name is its Field.
+//   - errors: the value that could not be bound, if the cause is a [BindError]. Its member "in" is BindError.Source, and its
+//     member "name" is BindError.Field.
 func ProblemErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
 	p := problem{Title: gallop.StatusMessage(status), Status: status, RequestID: c.RequestID()}

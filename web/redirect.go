@@ -17,7 +17,7 @@ type Redirect struct {
 	status int
 }
 
-// Redirect returns a Redirect with the status 303 (See Other), with which clients send a GET request next.
+// Redirect returns a Redirect with status 303 (See Other), which makes clients send a GET request next.
 func (c *Ctx) Redirect() Redirect { return Redirect{c, gallop.StatusSeeOther} }
 
 // Status returns r with another status: 301, 302, 303, 307 or 308. Clients keep the method and the body with 307 and 308. Status
@@ -30,8 +30,8 @@ func (r Redirect) Status(status int) Redirect {
 	return r
 }
 
-// To redirects to any URL or path. It returns an error if the reference is empty. A reference from a client may lead to another site,
-// so pass it to Local instead.
+// To redirects to any URL or path. It returns an error if the reference is empty. A reference that comes from a client may point to
+// another site, so pass it to [Redirect.Local] instead.
 func (r Redirect) To(reference string) error {
 	if reference == "" {
 		return errNoLocation
@@ -50,8 +50,8 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// Local redirects to target if it is a path on this host, with or without a query, and to fallback if it is not. The target may come
-// from a client: Local refuses what a browser would read as another host.
+// Local redirects to target if it is a path on this host, with or without a query, and to fallback if it is not. The target may
+// come from a client: Local rejects targets that a browser would take for another host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
 		target = fallback
@@ -59,8 +59,8 @@ func (r Redirect) Local(target, fallback string) error {
 	return r.To(target)
 }
 
-// Back redirects to the page that the client comes from, by the Referer header. It redirects to fallback if there is no such page or
-// it is on another host.
+// Back redirects to the page that the client came from, according to the Referer header. It redirects to fallback if the header is
+// missing or the page is on another host.
 func (r Redirect) Back(fallback string) error {
 	referer, err := url.Parse(r.c.ReqHeader(gallop.HeaderReferer))
 	if err != nil || referer.Host == "" || !strings.EqualFold(referer.Host, r.c.Host()) {

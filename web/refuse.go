@@ -22,9 +22,9 @@ type refusal struct {
 
 // Refused returns the reason why the server refused the request. It returns nil for all other requests.
 //
-// The middleware of an App also runs for refused requests, so that they get an ID, headers and a line in the log. Such a request may
-// have no path, method or headers, and its body cannot be read. Middleware cannot respond to it. It should not count the request
-// among those for the path either.
+// The middleware of an App also runs for refused requests, so that they get an ID, headers and a line in the log. Such a request
+// may have no path, method or headers, and its body cannot be read. Middleware cannot respond to such a request, and should not
+// count it as a request for the path.
 func (c *Ctx) Refused() error {
 	if c.refusal == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Route is a method, a host, a path pattern, and the handlers for the requests that match them. Router.Add and its relatives
-// return a Route, and it belongs to the App. A mounted route is a Route of its own.
+// Route is a method, a host, a path pattern, and the handlers for the requests that match them. [Router.Add] and the other
+// registration methods return a Route, which belongs to the App. Mounting a route creates a new Route.
 type Route struct {
 	app      *App
 	method   string // "" means any

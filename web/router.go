@@ -16,20 +16,20 @@ import (
 // net/http and gallop.
 type Handler func(c *Ctx) error
 
-// Handler returns h. With this method a Handler is a Middleware.
+// Handler returns h. It makes a Handler implement [Middleware].
 func (h Handler) Handler() Handler { return h }
 
-// Middleware is the argument of Router.Use, Group and Host: a Handler, or a struct of settings that makes one, such as those of
-// package middleware. A router calls the method Handler once for each time that it gets the value.
+// Middleware is what Router.Use, Group and Host accept: a [Handler], or a struct of settings that makes a Handler, such as the
+// structs in package middleware. A router calls the method Handler each time that the value is passed to it.
 type Middleware interface {
 	// Handler returns the function that runs for each request. It panics if the settings contradict each other.
 	Handler() Handler
 }
 
-// AppChecker is implemented by Middleware that does not fit every App. Use, Group and Host call CheckApp and panic if it returns
-// an error. For example, middleware.BodyLimit refuses a limit above the one of the server: see [App.BodyLimit].
+// AppChecker is implemented by Middleware that does not work with every App. Use, Group and Host call CheckApp and panic if it
+// returns an error. For example, middleware.BodyLimit rejects a limit above the server's: see [App.BodyLimit].
 type AppChecker interface {
-	// CheckApp returns an error that says why the middleware does not fit app, and what to do about it. Nil accepts app.
+	// CheckApp returns an error if the middleware does not work with app. The error says why, and what to do about it.
 	CheckApp(app *App) error
 }
 
@@ -94,11 +94,11 @@ func (g *Router) Query(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodQuery, path, handlers...)
 }
 
-// All registers a route for every method. A route for a single method that matches the request wins over it. See [Router.Add].
+// All registers a route for every method. If a route for the request's method also matches, that route wins. See [Router.Add].
 func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
 
-// Add registers a route. A matching request runs the middleware of the router and then the first handler. Each handler calls
-// Ctx.Next to run the one behind it. Methods are case-sensitive, and "" means any method.
+// Add registers a route. A matching request runs the middleware of the router and then the first handler. A handler calls
+// [Ctx.Next] to run the next one. Methods are case-sensitive, and "" means any method.
 //
 // A path consists of text and parameters:
 //
@@ -107,15 +107,16 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //	{name...}     the rest of the path, which may be empty; only at the end
 //	:name         the same as {name}; :name<int> is the same as {name<int>}
 //	*name         the same as {name...}; a bare * has the name "*"
-//	\{            a literal brace; a backslash makes any byte behind it text
+//	\{            a literal brace; a backslash makes the byte after it text
 //
 // Names consist of ASCII letters, digits and underscores. The value of a {name} is never empty. Paths are case-sensitive.
 //
-// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore refuses net/http's
-// {$}. It also refuses {id:int}, because other routers read the part behind the colon as a constraint or as a regular expression.
+// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore rejects net/http's
+// {$}. It also rejects {id:int}, because other routers read the part after the colon as a constraint or as a regular expression.
 //
-// The characters +, ?, (, ), <, >, [, ], ^ and | are syntax in the patterns of other routers, so they need a backslash to be
-// text. So does % before two hexadecimal digits: paths are decoded before they are matched, so write the character itself.
+// The characters +, ?, (, ), <, >, [, ], ^ and | are syntax in the patterns of other routers, so escape them with a backslash to
+// use them as text. Do not write %XX in a pattern: paths are decoded before they are matched, so write the character itself. To
+// match a literal % before two hexadecimal digits, escape the % too.
 //
 // The constraints are:
 //
@@ -127,7 +128,7 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //	regex(e)                     a regular expression of package regexp that matches the whole value
 //	datetime(layout)             a time in a layout of package time, such as 2006-01-02
 //
-// Config.Constraints adds others. Add panics in the cases in which TryAdd returns an error.
+// Config.Constraints adds more constraints. Add panics where [Router.TryAdd] returns an error.
 func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	r, err := g.TryAdd(method, path, handlers...)
 	if err != nil {
@@ -175,15 +176,15 @@ func isMethod(s string) bool {
 // Use adds middleware to all routes of the router and of the groups, hosts and mounts that are made from it. The middleware of an
 // App also runs for requests that match no route.
 //
-// Use panics if one of these routes is registered already, because that route would stay without the middleware. Call Use
-// first, or put the middleware into a Group of its own. Handlers that should run only if no route matches belong in
-// [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that refuses the App.
+// Use panics if one of these routes is already registered, because that route would not get the middleware. Call Use first, or put
+// the middleware into a Group of its own. Handlers that should run only if no route matches belong in [App.NotFound]. Use also
+// panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
-// UseFunc adds functions as middleware, for example function literals. It panics if one is nil, and if a route is registered
-// already: see [Router.Use].
+// UseFunc adds functions as middleware, for example function literals. It panics if a function is nil, or if a route is already
+// registered: see [Router.Use].
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {
@@ -234,9 +235,9 @@ func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
 // place returns the host and the path that the group stands for, for messages.
 func (g *Router) place() string { return g.host + cmp.Or(g.prefix, "/") }
 
-// Group returns a router whose paths begin with the prefix. Its routes run the middleware of g and then the given middleware.
-// The prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with one, they become a single
-// slash. Group panics if a middleware is nil or refuses the App: see [AppChecker].
+// Group returns a router whose paths begin with the prefix. Its routes run the middleware of g and then the given middleware. The
+// prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with one, they become a single
+// slash. Group panics if a middleware is nil or rejects the App: see [AppChecker].
 func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 	return g.within(g.host, prefix, "Group", middleware)
 }
@@ -245,7 +246,7 @@ func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 // such as {tenant}.example.com or :tenant.example.com, which Ctx.Params returns. Case matters only in the names of parameters. If
 // several patterns match, the one with the fewest parameters is tried first. If g has a host, the pattern replaces it.
 //
-// Host panics if a middleware is nil or refuses the App. A malformed pattern makes Add panic.
+// Host panics if a middleware is nil or rejects the App. A malformed pattern makes Add panic.
 func (g *Router) Host(pattern string, middleware ...Middleware) *Router {
 	return g.within(pattern, "", "Host", middleware)
 }
@@ -268,8 +269,8 @@ func joinPath(prefix, path string) string {
 // Route calls register with a group for the prefix. It keeps the routes of a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// OnError sets the error handler for the routes that are registered on g, and the groups that are made from g, after this call.
-// Nil means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
+// OnError sets the error handler for routes that are registered on g, and for groups that are made from g, after this call. Nil
+// means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
 func (g *Router) OnError(h ErrorHandler) {
 	g.made()
 	g.onError = h
@@ -294,8 +295,8 @@ func (g *Router) Mount(prefix string, app *App) {
 }
 
 // MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. The handler sees the path without the
-// prefix of the router and without this one. Dot segments are resolved, and %2F is not decoded. To let the handler see the
-// whole path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
+// router's prefix and without this prefix. Dot segments are resolved, and %2F is not decoded. To let the handler see the whole
+// path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))

@@ -24,8 +24,8 @@ type Event struct {
 	// Data is the text of the event. It may have several lines.
 	Data string
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. Zero or a negative value keeps the
-	// client's present setting.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. Zero or a negative value keeps the client's
+	// current setting.
 	Retry time.Duration
 }
 
@@ -46,17 +46,17 @@ type EventStream struct {
 }
 
 // DefaultHeartbeat is the interval after which SSE sends a comment on an idle stream. The comment keeps proxies from closing the
-// connection and detects clients that are gone.
+// connection, and shows whether the client is still connected.
 const DefaultHeartbeat = 15 * time.Second
 
-// SSEOptions holds the settings of SSEWith. The zero value holds the settings of SSE.
+// SSEOptions holds the settings of SSEWith. The zero value gives the same stream as SSE.
 type SSEOptions struct {
 	// Heartbeat is the interval after which a comment is sent on an idle stream. Zero means DefaultHeartbeat. A negative value
 	// turns heartbeats off.
 	Heartbeat time.Duration
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. It is sent first. Zero or a negative
-	// value leaves the time to the client.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. It is sent at the start of the stream. Zero
+	// or a negative value leaves the time to the client.
 	Retry time.Duration
 }
 
@@ -75,10 +75,10 @@ type SSEOptions struct {
 //	})
 //
 // SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With other servers, the
-// error has the status 501. The response to a HEAD request has no events, and serve is not called.
+// error has status 501. The response to a HEAD request has no events, and serve is not called.
 func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
 
-// SSEWith responds with a stream of server-sent events and takes settings. See [Ctx.SSE].
+// SSEWith responds with a stream of server-sent events, using the given options. See [Ctx.SSE].
 func (c *Ctx) SSEWith(options SSEOptions, serve func(s *EventStream) error) error {
 	c.SetHeader(gallop.HeaderContentType, "text/event-stream")
 	c.SetHeader(gallop.HeaderCacheControl, "no-cache")
@@ -142,8 +142,8 @@ func (s *EventStream) end() {
 	}
 }
 
-// LastEventID returns the ID of the last event that the client got before it connected again, or "". Send the events after that one
-// first.
+// LastEventID returns the ID of the last event that the client got before it connected again, or "". Begin by sending the events
+// that came after that one.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
 // Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting
@@ -169,8 +169,8 @@ func (s *EventStream) Send(e Event) error {
 	return s.send(append(b, '\n'))
 }
 
-// SendJSON sends an event of this type whose data is v in JSON. It returns an error if v cannot be encoded. See
-// [EventStream.Send].
+// SendJSON encodes v as JSON and sends it as the data of an event of the given type. It returns an error if v cannot be encoded.
+// See [EventStream.Send].
 func (s *EventStream) SendJSON(event string, v any) error {
 	var b strings.Builder
 	if err := s.c.app.codecs.json.Encode(&b, v); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Test serves one request without a socket and returns the response, for tests. The request passes through Config.Server, with its
-// limits and timeouts, as a request from the network would. The URL needs no host; the default is example.com.
+// limits and timeouts, like a request from the network. The URL needs no host; the default is example.com.
 //
 // The body of the response is in memory, so it need not be closed. Interim responses (RFC 9110 §15.2) are skipped. If the context of
 // the request is done before the response is complete, Test returns an error.

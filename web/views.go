@@ -59,12 +59,12 @@ type TemplatesConfig struct {
 	// FS holds the template files, for example an embed.FS or the result of os.DirFS. It must not be nil.
 	FS fs.FS
 
-	// Extension is the end of the names of template files. Other files are ignored. Names of templates do not include it. Empty means
-	// ".html".
+	// Extension is the file name extension of templates. Other files are ignored. The names of templates do not include the extension.
+	// Empty means ".html".
 	Extension string
 
-	// Layout is the name of the default layout: a template that contains {{template "content" .}} at the place of the page. Empty
-	// means that pages have no layout, unless Page.Layout names one.
+	// Layout is the name of the default layout: a template that contains {{template "content" .}} where the page goes. Empty means
+	// that pages have no layout, unless Page.Layout names one.
 	Layout string
 
 	// Partials is the directory of templates that all pages and layouts can include. Templates defined within its files are
@@ -80,8 +80,8 @@ type TemplatesConfig struct {
 }
 
 // Templates implements [Views] with html/template. Each file holds one template. The name of a page is the path of its file without
-// the extension, such as "users/list". A page can define templates, for example for {{block "title" .}} of its layout; other pages
-// do not see them. Templates may be used concurrently. Make one with NewTemplates.
+// the extension, such as "users/list". A page can define templates, for example for a {{block "title" .}} in its layout. Other
+// pages do not see these templates. Templates may be used concurrently. Make one with NewTemplates.
 type Templates struct {
 	config TemplatesConfig
 
@@ -89,8 +89,8 @@ type Templates struct {
 	ready map[[2]string]*template.Template // by page and layout
 }
 
-// NewTemplates parses all files in config.FS with the extension and returns their templates. It returns an error if a file cannot be
-// read or is malformed.
+// NewTemplates parses the files in config.FS that have the extension config.Extension, and returns the templates. It returns an
+// error if a file cannot be read or is malformed.
 func NewTemplates(config TemplatesConfig) (*Templates, error) {
 	if config.Extension == "" {
 		config.Extension = ".html"

@@ -32,8 +32,8 @@ func (o BodyLimit) size() int64 {
 	return max(o.Size, 0)
 }
 
-// CheckApp returns an error if the server of the App refuses bodies of Size, so that the limit would have no effect. Use and groups
-// call it.
+// CheckApp returns an error if the App's server already refuses bodies of Size, so that Size would have no effect. Use, Group and
+// Host call it.
 func (o BodyLimit) CheckApp(app *web.App) error {
 	if limit := int64(app.BodyLimit()); limit > 0 && o.size() > limit {
 		return fmt.Errorf("a Size of %d bytes is over the %d bytes of the server's MaxRequestBodySize: raise that to Size, or lower Size", o.size(), limit)
@@ -41,8 +41,8 @@ func (o BodyLimit) CheckApp(app *web.App) error {
 	return nil
 }
 
-// Handler returns the middleware. Its error is a web.Error of status 413 with gallop.ErrBodyTooLarge. If it is the handler of a
-// route, no App is there to check Size; then each request fails with the error of CheckApp.
+// Handler returns the middleware. Its error is a web.Error of status 413 with gallop.ErrBodyTooLarge. If the middleware is passed
+// to a route as a handler, CheckApp runs on each request instead, and its error fails the request.
 func (o BodyLimit) Handler() web.Handler {
 	size := o.size()
 	return func(c *web.Ctx) error {

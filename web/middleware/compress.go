@@ -16,7 +16,7 @@ import (
 //
 // The zero value uses the default levels, which need little CPU time.
 type Compress struct {
-	// Level is the gzip level, 1 to 9. zstd uses the level of its own that costs about as much. Zero means
+	// Level is the gzip level, 1 to 9. For zstd, the level that costs about the same is used. Zero means
 	// gallop.CompressDefaultCompression.
 	Level int
 

@@ -23,9 +23,8 @@ import (
 //
 // Do not copy or change a Health once it is in use. The zero value has no checks: it is ready until Drain or Shutdown is called.
 type Health struct {
-	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each
-	// request to Ready runs all checks concurrently. Their context carries no values of the request, because a check may
-	// outlive it.
+	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each request to
+	// Ready runs all checks concurrently. Their context carries no values of the request, because a check may outlive the request.
 	Checks map[string]func(ctx context.Context) error
 
 	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. Ready does not wait any longer for

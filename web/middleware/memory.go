@@ -12,17 +12,17 @@ import (
 
 // MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
 //
-// A MemoryStore is bounded by MaxBytes. If there is no room for a new value, it drops the values that have not been used for the
-// longest time. A store of 1 MiB or more has 64 parts with a lock each, and the hash of a key selects the part; the order of use is
-// kept for each part. There is no background goroutine: an expired value takes up room until it is read or dropped.
+// A MemoryStore is bounded by MaxBytes. If there is no room for a new value, it drops the least recently used values. A store of 1
+// MiB or more has 64 parts, and the hash of a key selects the part. Each part has its own lock and its own order of use. There is
+// no background goroutine: an expired value takes up memory until it is read or dropped.
 //
-// A counter, bucket or claim that is dropped begins anew. If clients can fill the store with values of their own, keep the counters
-// and buckets that protect the program in another MemoryStore.
+// A counter, bucket or claim that is dropped starts from scratch. If clients can fill the store with values of their own, keep the
+// counters and buckets that protect the program in a separate MemoryStore.
 //
 // The zero value is ready to use. A MemoryStore may be used concurrently. It must not be copied.
 type MemoryStore struct {
-	// MaxBytes limits the room that keys and values take up, in bytes. Each value counts with its key and 128 bytes on top. Zero or
-	// a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
+	// MaxBytes is the maximum size of all keys and values together, in bytes. Each value adds 128 bytes to this size, for overhead.
+	// Zero or a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
 	MaxBytes int64
 
 	once   sync.Once

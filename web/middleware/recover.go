@@ -13,10 +13,11 @@ import (
 // Recover turns panics into errors, so that the application's error handler responds and the connection stays open. Without
 // Recover, the server responds with 500 and closes the connection.
 //
-// Recover re-panics with gallop.ErrAbortHandler and http.ErrAbortHandler. It also re-panics if the handler has started to
-// stream its response or has hijacked the connection, because the client must notice that the response is incomplete.
+// If the value of a panic is gallop.ErrAbortHandler or http.ErrAbortHandler, Recover panics again with this value. It also
+// panics again if the handler has started to stream its response or has hijacked the connection, because the client must
+// notice that the response is incomplete.
 //
-// The zero value logs panics with their stack to Ctx.Log. The line of Logger then has no error.
+// The zero value logs panics with their stack to Ctx.Log. The line that Logger writes then has no error attribute.
 type Recover struct {
 	// OnPanic is called for each panic, on the goroutine that panicked. If it is set, nothing is written to the Logger.
 	OnPanic func(c *web.Ctx, err *PanicError)

@@ -44,8 +44,8 @@ type Static struct {
 	Dotfiles bool
 }
 
-// Endpoint returns the last handler of a route. It serves the file that the parameter at the end of the pattern names, or the
-// path if there is no such parameter:
+// Endpoint returns the last handler of a route. It serves the file named by the parameter at the end of the pattern, or by the path
+// if the pattern has no such parameter:
 //
 //	app.Get("/assets/{file...}", middleware.Static{Root: "assets"}.Endpoint())
 //
@@ -61,7 +61,7 @@ func (s Static) Endpoint() web.Handler {
 }
 
 // Handler returns middleware that serves the file named by the whole path. It passes requests on if the file does not exist, and if
-// the method is neither GET nor HEAD. It belongs behind the routes, where it runs only if none of them matches:
+// the method is neither GET nor HEAD. Add it with NotFound, so that it runs only if no route matches:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
@@ -78,7 +78,7 @@ func (s Static) Handler() web.Handler {
 	}
 }
 
-// files returns the handler that serves files. If a file is missing, the handler sets the status 404 and no body.
+// files returns the handler that serves files. If a file is missing, the handler sets status 404 and no body.
 func (s Static) files() gallop.RequestHandler {
 	server := &gallop.FS{
 		FS: s.FS, Root: s.Root, AcceptByteRange: true,

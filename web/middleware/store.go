@@ -11,22 +11,22 @@ import (
 // single process.
 //
 // Get, Set and Delete are enough for a simple store. Some middleware also needs atomic steps: two requests that read a value,
-// change it and write it back would lose one of the changes. A Store that can do such a step implements one of the small
-// interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. Middleware checks when it is set up whether its Store has
-// the steps it needs.
+// change it and write it back would lose one of the changes. A Store that can do such a step atomically implements one of the
+// small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. When middleware is set up, it checks whether its Store
+// implements the interfaces that it needs.
 //
 // These rules hold for all methods of all these interfaces, and package storetest checks them:
 //
 //   - Any number of goroutines may call them at once, and each call is atomic.
-//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash what may be longer.
+//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that may be longer.
 //   - A value is any sequence of bytes, and belongs to the caller: the Store keeps a copy and returns a copy. nil and an empty
-//     slice are the same value. A key with the empty value is not a missing key.
+//     slice are the same value. A key with an empty value does not count as missing.
 //   - A positive ttl is how long the value lasts. The value never expires early; a Store with a coarse clock rounds ttl up. With
 //     ttl 0 the value does not expire. A negative ttl is an error. So if a program computes ttl with time.Until and the moment has
 //     passed, it gets an error instead of a value that lasts forever.
-//   - An expired value is a missing key. A bounded Store may also drop values that have not expired.
-//   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, it
-//     returns an error too, but the Store may have made the change.
+//   - A key whose value has expired counts as missing. A bounded Store may also drop values that have not expired.
+//   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, the
+//     method also returns an error, but the Store may have made the change.
 //   - A Store returns an error if it cannot tell whether a key exists. It never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
@@ -49,8 +49,8 @@ type Adder interface {
 	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (existing []byte, added bool, err error)
 }
 
-// Swapper is a Store that can change a value on the condition that no other caller has changed it. For the condition that the key is
-// missing, see [Adder.Add].
+// Swapper is a Store that can change a value on the condition that no other caller has changed it. To store a value only if the key
+// is missing, call [Adder.Add].
 type Swapper interface {
 	Store
 
@@ -62,16 +62,16 @@ type Swapper interface {
 	CompareAndDelete(ctx context.Context, key string, old []byte) (deleted bool, err error)
 }
 
-// Counter is a Store with counters. A counter is a value that is a decimal number in the range of int64, such as "-7". Get returns
-// it as that text, and Set can store it.
+// Counter is a Store with counters. The value of a counter is the text of a decimal number in the range of int64, such as "-7".
+// Get returns this text, and Set can store it.
 type Counter interface {
 	Store
 
-	// Incr adds n, which may be negative or 0, to the number of a key and returns the sum. A missing key counts as 0 and is
+	// Incr adds n, which may be negative or 0, to the number stored under a key and returns the sum. A missing key counts as 0 and is
 	// created with ttl. If the key exists, Incr ignores ttl and does not change the expiry.
 	//
-	// left is how long the counter still lasts, rounded up, or 0 if it does not expire. If the value is not a number, or the sum
-	// is not in the range of int64, Incr returns an error and changes nothing.
+	// left is the time until the counter expires, rounded up, or 0 if it does not expire. If the value is not a number, or the sum is
+	// not in the range of int64, Incr returns an error and changes nothing.
 	Incr(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error)
 }
 

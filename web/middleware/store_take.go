@@ -8,24 +8,24 @@ import (
 // Taker is a Store with token buckets, for rate limits. A bucket holds up to Burst tokens and is full at first. Each call takes
 // tokens out, and Limit tokens come back in each Window, one by one at even intervals (the generic cell rate algorithm).
 //
-// The keys of buckets must not be used with other methods than Take and Delete. Delete fills a bucket.
+// Use the keys of buckets only with Take and Delete. Delete refills a bucket.
 type Taker interface {
 	Store
 
 	// Take takes cost tokens out of each bucket and returns taken == true. If one bucket has fewer tokens, Take takes none from any
 	// bucket and returns false. In both cases it sets Left, RetryAfter and ResetAfter of all buckets, unless it returns an error.
 	//
-	// With the cost 0, Take only reads the state, and taken is true. A negative cost gives tokens back, but a bucket never has more
-	// than Burst tokens. The keys of the buckets have to differ.
+	// With cost 0, Take only reads the state, and taken is true. A negative cost gives tokens back, but a bucket never has more than
+	// Burst tokens. The keys of the buckets have to differ.
 	//
-	// Take uses the clock of the Store, so that all processes that share the Store agree. Rounding never lets a client have more than
-	// the limit. Take does not keep the slice.
+	// Take uses the clock of the Store, so that all processes that share the Store agree. Rounding never gives a client more than the
+	// limit. Take does not keep the slice.
 	Take(ctx context.Context, cost int64, buckets []Bucket) (taken bool, err error)
 }
 
 // Bucket is a token bucket in a call of [Taker.Take]. The caller sets Key, Limit, Window and Burst, and Take sets the other fields.
-// The Store keeps only the key and the time when the bucket is full again. So Limit, Window and Burst may change from one call to the
-// next, and a full bucket takes up no room.
+// The Store keeps only the key and the time when the bucket is full again. So Limit, Window and Burst may change from one call to
+// the next, and a full bucket takes up no memory.
 type Bucket struct {
 	// Key is the name of the bucket in the Store, such as "login:203.0.113.7".
 	Key string
@@ -37,8 +37,8 @@ type Bucket struct {
 	// nanoseconds.
 	Window time.Duration
 
-	// Burst is how many tokens the bucket holds when it is full. Zero means Limit. A negative value is an error. An empty bucket has
-	// to be full again within 73 years.
+	// Burst is how many tokens the bucket holds when it is full. Zero means Limit. A negative value is an error. An empty bucket must
+	// refill within 73 years.
 	Burst int64
 
 	// Left is how many whole tokens the bucket has after Take.

@@ -12,9 +12,9 @@ import (
 // Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass that context to databases and other servers; their calls
 // fail when the deadline passes. If the handler returns such an error, Timeout turns it into status 503.
 //
-// Timeout does not interrupt a handler. A handler that ignores the context runs to its end, and its response is sent. No
-// handler can therefore use a request that has ended. [gallop.TimeoutHandler] responds with 408 as soon as the time is over,
-// and leaves the handler running on another goroutine. Use it for handlers that cannot watch a context.
+// Timeout does not interrupt a handler. A handler that ignores the context runs to its end, and its response is sent. This
+// way, no handler uses a request that has already ended. gallop.TimeoutHandler responds with 408 as soon as the time limit
+// has passed, and leaves the handler running on another goroutine. Use it for handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.
 type Timeout struct {
@@ -25,7 +25,7 @@ type Timeout struct {
 	Status int
 }
 
-// Handler returns the middleware. Its error is a web.Error of that status with a TimeoutError.
+// Handler returns the middleware. Its error is a web.Error with the configured Status and a [TimeoutError] as its cause.
 func (o Timeout) Handler() web.Handler {
 	if o.After <= 0 {
 		o.After = 30 * time.Second
