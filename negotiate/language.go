@@ -7,114 +7,72 @@ import "github.com/gallop-http/gallop/internal/ascii"
 func matchBasic(langRange, tag string) specificity {
 	n := len(langRange)
 	switch {
-	case n == 0 || tag == "":
-		return 0
 	case langRange == "*":
 		return wildcard
-	case len(tag) < n || len(tag) > n && tag[n] != '-':
-		return 0
-	case equalFold(tag[:n], langRange):
+	case ascii.HasPrefixFold(tag, langRange) && (len(tag) == n || tag[n] == '-'):
 		return named + specificity(n)
 	}
 	return 0
 }
 
-// matchExtended implements extended filtering (RFC 4647 §3.3.2). The numbers below are those of its steps. A range
-// with more subtags is more specific.
+// matchExtended implements extended filtering. The numbers below are the steps of RFC 4647 §3.3.2. A range with more
+// subtags is more specific.
 func matchExtended(langRange, tag string) specificity {
-	if tag == "" || langRange == "" {
-		return 0
-	}
 	if langRange == "*" {
 		return wildcard
 	}
 	wanted, langRange := ascii.Cut(langRange, '-')
 	have, tag := ascii.Cut(tag, '-')
-	if wanted != "*" && !ascii.EqualFold(wanted, have) { // 2
-		return 0
-	}
 	s := named
 	if wanted != "*" {
-		s++
-	}
-	for langRange != "" {
-		if wanted, langRange = ascii.Cut(langRange, '-'); wanted == "*" { // 3.A
-			continue
-		}
-		if tag = behindSubtag(tag, wanted); tag == noTag { // 3.B to 3.E
+		if !ascii.EqualFold(wanted, have) { // 2
 			return 0
 		}
 		s++
 	}
-	return s // 4
+	n, ok := matchSubtags(langRange, tag)
+	if !ok {
+		return 0
+	}
+	return s + n
 }
 
-// noTag is the result of behindSubtag if the subtag is missing. It is not a valid tag.
-const noTag = "-"
+// matchSubtags implements step 3 for the subtags after the first one. It also returns how many of the range's subtags
+// are not "*".
+func matchSubtags(langRange, tag string) (n specificity, ok bool) {
+	for langRange != "" {
+		var wanted string
+		if wanted, langRange = ascii.Cut(langRange, '-'); wanted == "*" { // 3.A
+			continue
+		}
+		if tag, ok = cutSubtag(tag, wanted); !ok {
+			return 0, false
+		}
+		n++
+	}
+	return n, true // 4
+}
 
-// behindSubtag returns the rest of the tag after the next subtag that equals wanted. It does not skip a subtag of one
-// character, because that changes the meaning of the subtags after it.
-func behindSubtag(tag, wanted string) string {
-	for tag != "" {
+// cutSubtag returns the rest of the tag after the first subtag that equals wanted, and reports whether there is one.
+// It does not skip a subtag of one character, because that changes the meaning of the subtags after it.
+func cutSubtag(tag, wanted string) (rest string, ok bool) {
+	for tag != "" { // 3.B
 		var have string
-		if have, tag = ascii.Cut(tag, '-'); ascii.EqualFold(wanted, have) {
-			return tag
+		have, tag = ascii.Cut(tag, '-')
+		switch {
+		case ascii.EqualFold(wanted, have): // 3.C
+			return tag, true
+		case len(have) == 1: // 3.D
+			return "", false
 		}
-		if len(have) == 1 {
-			break
-		}
-	}
-	return noTag
+	} // 3.E
+	return "", false
 }
 
-// lookup is weigh for LanguagesByLookup. In effect, it tries one tag after another: the ranges, by decreasing weight,
-// each of them shortened step by step. The verdict of an offer is the first try that finds it. Its order is the
-// position of that range in the header, plus the number of bytes that were cut off.
-func lookup(header string, few []candidate) {
-	if !Languages.read(header, few) {
-		acceptAll(few)
-		return
+// ignoreLength makes all ranges that name a tag equally specific. A longer range says more about one tag, but it does
+// not say which of two tags the client likes better.
+func ignoreLength(verdicts []verdict) {
+	for i := range verdicts {
+		verdicts[i].specificity = min(verdicts[i].specificity, named)
 	}
-	var refused [perPass]bool
-	for i := range few {
-		refused[i] = few[i].quality == 0 && few[i].specificity >= named
-		few[i].verdict = verdict{}
-	}
-	var m member
-	for rest := header; rest != ""; {
-		start := len(header) - len(rest)
-		rest = m.cutFrom(rest)
-		for i := range few {
-			v := try(&m, start, few[i].name)
-			if !refused[i] && v.quality > 0 && v.beats(&few[i].verdict) {
-				few[i].verdict = v
-			}
-		}
-	}
-}
-
-// try returns the verdict of the range m, which begins at start, on the tag. The zero verdict means that the range
-// does not find the tag. "*" finds any tag, after all other tries.
-func try(m *member, start int, tag string) verdict {
-	switch {
-	case tag == "":
-	case m.name == "*":
-		return verdict{min(m.weight(), minQuality), wildcard, 0}
-	case isShortened(m.name, tag):
-		return verdict{m.weight(), named, int32(start + len(m.name) - len(tag))}
-	}
-	return verdict{}
-}
-
-// isShortened reports whether the tag equals the range or the rest of it after removing subtags from its end one by
-// one. A subtag of a single character is removed together with the subtag after it (RFC 4647 §3.4).
-func isShortened(langRange, tag string) bool {
-	if len(tag) == len(langRange) {
-		return ascii.EqualFold(langRange, tag)
-	}
-	if !ascii.HasPrefixFold(langRange, tag) || langRange[len(tag)] != '-' {
-		return false
-	}
-	endsInSingleton := len(tag) == 1 || tag[len(tag)-2] == '-'
-	return !endsInSingleton
 }

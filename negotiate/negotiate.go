@@ -8,9 +8,15 @@
 // their length. Offers come from the server and are trusted. To parse them only once, use [Offers].
 package negotiate
 
-// A header is a list of members (list.go). Each member is matched against each offer, by the rules of the kind of
-// header (media_type.go, token.go, language.go). The most specific matching member gives the offer its verdict, and
-// the offer with the best verdict wins (choose.go). docs/design/0007-negotiate.md lists what the RFC leaves open.
+// Read the files in this order:
+//
+//   - choose.go judges offers, and returns the one with the best verdict.
+//   - verdict.go compares verdicts. The most specific member of the header that matches an offer decides its verdict.
+//   - offers.go parses the offers, and list.go and weight.go the members of a header.
+//   - media_type.go, parameters.go, text.go, token.go and language.go match a member with an offer.
+//   - lookup.go has the rules of LanguageLookup, which differ.
+//
+// docs/design/0007-negotiate.md lists what the RFC leaves open.
 
 // Header is the type of a header value.
 type Header interface{ ~string | ~[]byte }
@@ -72,5 +78,5 @@ func Choose[H Header](kind Kind, header H, offers ...string) string {
 // Quality returns the weight that the header gives to one offer, in thousandths. 1000 is the highest, and 0 means
 // not acceptable.
 func Quality[H Header](kind Kind, header H, offer string) int {
-	return int(quality(kind, view(header), offer))
+	return quality(kind, view(header), offer)
 }

@@ -163,6 +163,8 @@ func TestMediaTypeParameters(t *testing.T) {
 		{"blanks around the equals sign", "text/plain;a = 1;q = 0", "text/plain;a=1", ""},
 		{"without a value", "text/plain;a", "text/plain|text/plain;a=1|text/plain;a", "text/plain;a"},
 		{"empty ones", "text/plain;;a=1; ;q=0.5", "text/plain;;a=1", "text/plain;;a=1"},
+		{"more than ten", "text/plain;k=11;a=1", "text/plain;a=1;b=2;c=3;d=4;e=5;f=6;g=7;h=8;i=9;j=10;k=11|text/plain;k=11",
+			"text/plain;a=1;b=2;c=3;d=4;e=5;f=6;g=7;h=8;i=9;j=10;k=11"},
 		{"begin like the weight", "text/plain;qs=0", "text/plain;qs=0", "text/plain;qs=0"},
 	})
 }
@@ -300,7 +302,7 @@ func TestLanguageExtended(t *testing.T) {
 		{"*", "en tlh", ""},
 		{"de-*-DE", "de-DE de-DE-x-goethe de-Latn-DE-1996 de-de", "de de-x-DE de-Deva"},
 		{"de-DE", "de-DE de-De de-DE-x-goethe de-Latn-DE de-Latf-DE de-DE-1996 de-Latn-DE-1996", "de de-x-DE de-Deva"},
-		{"en-US", "en-US", "en-GB"},
+		{"en-US", "en-US en-US--", "en-GB"},
 		{"fr", "", "en-US"},
 		{"de-1-DE", "", "de-DE de-a-DE"},
 	} {
@@ -410,6 +412,7 @@ func TestNothingAllocates(t *testing.T) {
 		"media types":        func() { MediaType(header, many...) },
 		"prepared":           func() { prepared.ChooseBytes(header) },
 		"one media type":     func() { MediaType(header, ".html") },
+		"parameters":         func() { MediaType(`text/plain;b="2";a=1;q=0.5`, "text/plain;a=1;b=2", "text/html;a=1") },
 		"charsets":           func() { Charset("utf-8, *;q=0.5", "utf-8", "latin1") },
 		"encodings":          func() { Encoding("gzip, br;q=0.5", "br", "identity") },
 		"languages":          func() { Language(languages, "en", "fr", "de") },
@@ -433,7 +436,7 @@ func TestHostileHeaders(t *testing.T) {
 		"text/html;q=0.1,", "*/*,", "a", ",", ";", "=", " ", "\t", `"`, `\`, `\"`, `";`, `",`, `a;"`, `a;",`, `a;b="c\",",`, `a;"",`,
 		"text/html;a=", "text/html;a=1;", ";a=1", `;a="\1"`, ";b=2;a=1", ";x", "q=", ";q", "-", "a-", "*-", "en-US-", "x-gzip,", "identity;q=0,",
 	} {
-		for _, start := range []string{"", "text/html;", "text/html", `text/html;a="`, "en-", "*;"} {
+		for _, start := range []string{"", "text/html;", "text/html", `text/html;a="`, "en-", "*;", strings.Repeat(";a", size/4)} {
 			header := start + strings.Repeat(unit, size/len(unit))
 			for kind := MediaTypes; kind <= LanguagesByLookup; kind++ {
 				choose(kind, header, offers)

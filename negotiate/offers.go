@@ -5,30 +5,27 @@ import "slices"
 // Offers are the offers of a server, parsed once instead of for each request. Make them when a route is registered.
 // The zero value offers nothing. Offers are immutable, so they may be copied and used concurrently.
 type Offers struct {
-	kind       Kind
-	spelled    []string
-	candidates []candidate
+	kind    Kind
+	spelled []string
+	parsed  []offer
 }
 
 // NewOffers parses offers of a kind, listed in the order of the server's preference. See the function of that kind
 // for what an offer looks like.
 func NewOffers(kind Kind, offers ...string) Offers {
-	o := Offers{kind, slices.Clone(offers), make([]candidate, len(offers))}
-	for i, offer := range offers {
-		o.candidates[i].set(kind, offer)
+	o := Offers{kind, slices.Clone(offers), make([]offer, len(offers))}
+	for i, spelled := range offers {
+		o.parsed[i].parse(kind, spelled)
 	}
 	return o
 }
 
 // Choose returns the offer that the header prefers by the rules of the kind, or "" if no offer is acceptable.
-func (o Offers) Choose(header string) string {
+func (o Offers) Choose(header string) (winner string) {
 	var best verdict
-	winner := ""
-	for start := 0; start < len(o.candidates); start += perPass {
-		var few [perPass]candidate
-		n := copy(few[:], o.candidates[start:])
-		o.kind.weigh(header, few[:n])
-		if i := bestOf(few[:n], &best); i >= 0 {
+	for start := 0; start < len(o.parsed); start += groupSize {
+		end := min(start+groupSize, len(o.parsed))
+		if i := o.kind.bestOf(header, o.parsed[start:end], &best); i >= 0 {
 			winner = o.spelled[start+i]
 		}
 	}
@@ -37,3 +34,24 @@ func (o Offers) Choose(header string) string {
 
 // ChooseBytes is like [Offers.Choose], but takes a byte slice, which it does not keep.
 func (o Offers) ChooseBytes(header []byte) string { return o.Choose(view(header)) }
+
+// offer is a parsed offer. The zero value offers nothing.
+type offer struct {
+	name       string // without parameters, and never a short name or an old name
+	parameters string // what follows the first semicolon of a media type
+	isPattern  bool   // a member whose name has another length may match it
+}
+
+// parse sets o to an offer of the given kind.
+func (o *offer) parse(kind Kind, spelled string) {
+	switch kind {
+	case MediaTypes:
+		o.parseMediaType(spelled)
+	case Charsets:
+		o.name = spelled
+	case Encodings:
+		o.name = canonicalCoding(spelled)
+	default:
+		o.name, o.isPattern = spelled, true
+	}
+}

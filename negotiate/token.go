@@ -1,10 +1,8 @@
 package negotiate
 
-// matchToken matches charsets and codings.
+// matchToken matches charsets and codings. "*" matches any of them (RFC 9110 §12.5.2, §12.5.3).
 func matchToken(member, name string) specificity {
 	switch {
-	case name == "":
-		return 0
 	case member == "*":
 		return wildcard
 	case equalFold(member, name):
@@ -13,24 +11,18 @@ func matchToken(member, name string) specificity {
 	return 0
 }
 
-// setEncoding parses the offer of a coding. No coding is acceptable unless the header refuses it (RFC 9110 §12.5.3).
-// It gets the lowest weight, because clients that list codings prefer any of them.
-func (c *candidate) setEncoding(offer string) {
-	c.name = canonicalCoding(offer)
-	if equalFold(c.name, "identity") {
-		c.quality = minQuality
+// acceptIdentity accepts "identity", which means no coding, unless the header refuses it (RFC 9110 §12.5.3). If no
+// member matches it, it gets the lowest weight, because clients that list codings prefer any of them.
+func acceptIdentity(group []offer, verdicts []verdict) {
+	for i := range group {
+		if verdicts[i].specificity == 0 && equalFold(group[i].name, "identity") {
+			verdicts[i].quality = minQuality
+		}
 	}
 }
 
 // canonicalCoding replaces an old name of a coding by the current one (RFC 9110 §8.4.1).
 func canonicalCoding(name string) string {
-	if len(name) > 2 && name[1] == '-' {
-		return withoutX(name)
-	}
-	return name
-}
-
-func withoutX(name string) string {
 	if equalFold(name, "x-gzip") || equalFold(name, "x-compress") {
 		return name[len("x-"):]
 	}
