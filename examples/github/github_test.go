@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 		{"comment gopher/holes 8 text", "there is no such thing, or it is not for everybody to see"},
 		{"repo gopher/none", "there is no such thing, or it is not for everybody to see"},
 		{"repo gopher", `"gopher" is not owner/name`},
-		{"repo gopher/..", rest.ErrPathForbidden.Error()},
+		{"repo gopher/..", `rest: GET repos/{owner}/{repo}: a path must not contain the segment ".."`},
 		{"", errUsage.Error()},
 	} {
 		args := strings.Fields(tc.args)
