@@ -89,8 +89,8 @@ func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount
 	return follow(&sameHost{HostClient: c}, time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects within
-// the host. The body overwrites dst; if dst is too small, a new slice is allocated.
+// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects within the
+// host. The body overwrites the contents of dst. If dst is too small, a new slice is allocated.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Time{})
 }
@@ -100,7 +100,8 @@ func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Now().Add(timeout))
 }
 
-// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout if the call has not ended by the deadline. The zero
+// time means no deadline.
 func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, deadline)
 }
@@ -111,8 +112,8 @@ func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode in
 	return postURL(&sameHost{HostClient: c}, dst, url, postArgs)
 }
 
-// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are
-// more, it fails with ErrTooManyRedirects. Afterwards, req is the last request that was sent.
+// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are more
+// redirects, DoRedirects fails with ErrTooManyRedirects. After the call, req holds the last request that was sent.
 //
 // Credentials are not forwarded to another origin. A redirect from https to http is refused unless
 // AllowRedirectToPlain is set.
@@ -120,8 +121,8 @@ func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int
 	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects. The
-// body overwrites dst; if dst is too small, a new slice is allocated.
+// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects. The body
+// overwrites the contents of dst. If dst is too small, a new slice is allocated.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, time.Time{})
 }
@@ -131,7 +132,8 @@ func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (stat
 	return getURL((*singleCalls)(c), dst, url, time.Now().Add(timeout))
 }
 
-// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout if the call has not ended by the deadline. The zero
+// time means no deadline.
 func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, deadline)
 }
@@ -171,8 +173,8 @@ func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline sends req with a Client that the whole process shares. It fails with ErrTimeout at the deadline.
-// The zero time means no deadline.
+// DoDeadline sends req with a Client that the whole process shares. It fails with ErrTimeout if the call has not
+// ended by the deadline. The zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }
@@ -194,7 +196,8 @@ func GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, 
 	return defaultClient.GetTimeout(dst, url, timeout)
 }
 
-// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout if the call has not ended by the deadline. The zero
+// time means no deadline.
 func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return defaultClient.GetDeadline(dst, url, deadline)
 }

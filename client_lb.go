@@ -13,13 +13,13 @@ import (
 const DefaultLBClientTimeout = time.Second
 
 // BalancingClient is one of the clients that an LBClient spreads requests over, such as a HostClient or a
-// PipelineClient. If it is also a [Doer], LBClient.DoContext calls its DoContext method.
+// PipelineClient. If the client also implements [Doer], LBClient.DoContext calls the client's DoContext method.
 type BalancingClient interface {
-	// DoDeadline sends req, reads the response into resp, and fails at the deadline. The zero time means no
-	// deadline.
+	// DoDeadline sends req, reads the response into resp, and fails if the response has not arrived by the deadline.
+	// The zero time means no deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
-	// PendingRequests returns the number of calls in flight. It is called on every client for each request, so
-	// it should be fast.
+	// PendingRequests returns the number of calls in flight. The LBClient calls PendingRequests on every client for
+	// each request, so the method should be fast.
 	PendingRequests() int
 }
 
@@ -27,16 +27,17 @@ type BalancingClient interface {
 type LBStrategy int
 
 const (
-	// LBLeastLoaded chooses the client with the fewest calls in flight in proportion to its weight. Clients
-	// with equal load take turns, as with LBRoundRobin.
+	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. Clients with equal
+	// load take turns, as with LBRoundRobin.
 	LBLeastLoaded LBStrategy = iota
 
-	// LBRoundRobin lets the clients take turns in proportion to their weights, evenly interleaved.
+	// LBRoundRobin lets the clients take turns. A client of weight 2 gets twice as many turns as one of weight 1,
+	// spread evenly.
 	LBRoundRobin
 )
 
-// LBClient spreads requests over several clients, and sends fewer requests to clients that fail. It never sends
-// a request twice.
+// LBClient spreads requests over several clients, and sends fewer requests to clients that fail. An LBClient never
+// sends a request twice.
 //
 // A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as
 // additional calls in flight: 4 for the first failure, 256 at most. With LBRoundRobin, the client's share of
@@ -57,15 +58,15 @@ type LBClient struct {
 	// HealthCheck is not called if the caller of DoContext has cancelled the request.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits calls to Do. It also limits calls to DoContext whose context has no deadline, if the
+	// Timeout limits every call to Do. It limits a call to DoContext only if the context has no deadline and the
 	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
 	// Strategy is the rule by which a client is chosen. The default is LBLeastLoaded.
 	Strategy LBStrategy
 
-	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as one of weight
-	// 1. Weight is called once for each client. If it is nil or returns less than 1, the weight is 1.
+	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as one of weight 1.
+	// Weight is called once for each client. If the function is nil or returns less than 1, the weight is 1.
 	Weight func(c BalancingClient) int
 
 	change  sync.Mutex // held to replace members
@@ -102,8 +103,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return err
 }
 
-// DoContext sends req through one of the clients and cancels the call when ctx is done. For a client without a
-// DoContext method, the deadline of ctx limits the call, or Timeout if ctx has none. The error is
+// DoContext sends req through one of the clients and cancels the call when ctx is done. If the chosen client has no
+// DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. The error is
 // ErrNoAvailableClients if there are no clients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {

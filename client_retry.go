@@ -221,11 +221,11 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 //     that returns true, such as [ClosedError.NotProcessed].
 //   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
-// It returns false if err is nil, or if the body is a stream and the attempt has already read from it. To send such a
-// request again, set its body again first.
+// It returns false if err is nil, or if the body is a stream and the attempt has already read from the stream. Before
+// you send such a request again, set its body again.
 //
-// SafeToRetry does not say whether another attempt makes sense. For example, it may also return true after a timeout. A
-// Client or HostClient returns a ClosedError only if DetailedErrors is set.
+// SafeToRetry does not say whether another attempt makes sense. For example, it may return true for a request that
+// has timed out. A Client or HostClient returns a ClosedError only if DetailedErrors is set.
 func SafeToRetry(req *Request, err error) bool {
 	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))
 }

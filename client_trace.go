@@ -9,8 +9,8 @@ import (
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
-// call. Any function may be nil. The functions may run on any goroutine and concurrently with each other. The call
-// waits while one of them runs.
+// call. Any function may be nil. The functions may run on any goroutine and concurrently with each other. While a
+// function runs, the call waits.
 type ClientTrace struct {
 	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)
@@ -43,7 +43,8 @@ type ClientTrace struct {
 	// write.
 	WroteHeaders func()
 
-	// WroteRequest is called when the whole request has been written, or when writing it failed, with the error.
+	// WroteRequest is called when the whole request has been written, or when a write has failed. err is nil if the
+	// request was written.
 	WroteRequest func(err error)
 
 	// GotFirstByte is called when the first byte of the response has been read.
@@ -61,7 +62,8 @@ type ClientTrace struct {
 type clientTraceKey struct{}
 
 // WithClientTrace returns a copy of ctx that makes Client.DoContext and HostClient.DoContext call the functions in
-// trace. It replaces a trace that ctx already has. A nil trace turns tracing off.
+// trace. trace replaces any trace that ctx already has. If trace is nil, calls with the returned context are not
+// traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }
@@ -96,7 +98,8 @@ type GotConnInfo struct {
 	// Conn is the connection. Do not read from it, write to it or close it.
 	Conn net.Conn
 
-	// ConnID identifies the connection among all client connections of the process. It counts from 1.
+	// ConnID identifies the connection among all client connections of the process. The first connection has the
+	// ConnID 1.
 	ConnID uint64
 
 	// Protocol is the version of HTTP on the connection. It is "HTTP/1.1" in this version of the module.
@@ -108,7 +111,7 @@ type GotConnInfo struct {
 	// Reused reports whether an earlier call used the connection.
 	Reused bool
 
-	// Idle is how long the connection was idle before the call. It is 0 unless Reused is set.
+	// Idle is how long the connection was idle before the call. If Reused is false, Idle is 0.
 	Idle time.Duration
 }
 

@@ -13,12 +13,12 @@ import (
 // HTTPS_PROXY and NO_PROXY. Proxy may be called concurrently. Do not change fields after the first call to
 // Proxy.
 type ProxyRules struct {
-	// HTTPProxy is the proxy for http: a URL, or the host:port of an HTTP proxy. If it is empty, http uses no
-	// proxy.
+	// HTTPProxy is the proxy for http: a URL, or the host:port of an HTTP proxy. If it is empty, connections for http
+	// use no proxy.
 	HTTPProxy string
 
-	// HTTPSProxy is the proxy for https: a URL, or the host:port of an HTTP proxy. If it is empty, https uses
-	// no proxy.
+	// HTTPSProxy is the proxy for https: a URL, or the host:port of an HTTP proxy. If it is empty, connections for
+	// https use no proxy.
 	HTTPSProxy string
 
 	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
