@@ -14,12 +14,13 @@ import (
 // strictly.
 
 // SetTrailer announces trailers, which are headers that follow a chunked body. trailer is a comma-separated list of
-// their names, and is sent in the Trailer header. A header that you set under one of these names, before or after the
-// call, is sent as a trailer instead of before the body. If the body is not chunked, such a header is not sent at all.
+// trailer names, and is sent in the Trailer header. A header with one of these names is sent as a trailer, after the
+// body instead of before it. It does not matter whether the header is set before or after the call. If the body is
+// not chunked, a header with such a name is not sent at all.
 //
-// If a name is malformed or must not be a trailer, it is skipped, and the error is ErrBadTrailer. Headers for framing,
-// routing, request modifiers, authentication and the description of the body must not be trailers (RFC 9110 §6.5.1). If
-// no name is left, nothing changes.
+// If a name is malformed or must not be a trailer, it is skipped, and the error is ErrBadTrailer. Headers for
+// framing, routing, request modifiers, authentication and the description of the body must not be trailers (RFC 9110
+// §6.5.1). If all names are skipped, nothing changes.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
 // AddTrailer announces more trailers. See [RequestHeader.SetTrailer].

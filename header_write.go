@@ -241,8 +241,8 @@ func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 }
 
 // AppendBytes appends the status line and headers to dst as they are sent, followed by an empty line. It includes
-// everything that was set or received, except trailers. It adds a Content-Type if there is a body and no
-// Content-Type is set. It omits headers that only a server can add, such as Date.
+// everything that was set or received, except trailers. If there is a body and no Content-Type is set, AppendBytes
+// adds one. It omits headers that only a server can add, such as Date.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)
