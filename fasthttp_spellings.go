@@ -272,7 +272,8 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return time.NewTimer(timeout)
 }
 
-// ReleaseTimer stops t and returns it to the pool. It does not matter whether t has fired. Do not use t afterwards.
+// ReleaseTimer stops t and returns it to the pool. You may call ReleaseTimer before or after t has fired. Do not use
+// t afterwards.
 func ReleaseTimer(t *time.Timer) {
 	t.Stop() // nothing is received from its channel after this
 	timers.Put(t)

@@ -29,8 +29,8 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 }
 
 // Read reads a status line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
-// line after the headers. Read also returns interim responses (1xx). Read cannot know whether the response has no
-// body because the request was HEAD or CONNECT.
+// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so it cannot
+// tell that a response to HEAD or CONNECT has no body.
 //
 // If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a
 // different reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.

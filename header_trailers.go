@@ -130,7 +130,7 @@ func (h *header) PeekTrailerKeys() [][]byte {
 }
 
 // Trailers returns an iterator over the names of the trailers: first those that the Trailer header announces, then
-// those that were received unannounced. Names are spelled as All spells them. Do not change the header in the loop.
+// those that were received unannounced. Names have the same spelling as in All. Do not change the header in the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
 }
@@ -154,8 +154,8 @@ func (h *header) eachTrailerName(yield func([]byte) bool) {
 	}
 }
 
-// AllTrailers returns an iterator over the names and values of the trailers that were received or set. Names are
-// spelled as All spells them. Do not change the header in the loop.
+// AllTrailers returns an iterator over the names and values of the trailers that were received or set. Names have the
+// same spelling as in All. Do not change the header in the loop.
 func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.trailers, yield) }
 }
