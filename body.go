@@ -134,8 +134,8 @@ func (b *body) AppendBody(p []byte) {
 // AppendBodyString appends a copy of s to the body. If the body is a stream, it is first read into memory; see Body.
 func (b *body) AppendBodyString(s string) { b.AppendBody(UnsafeBytes(s)) }
 
-// BodyWriter returns a writer that appends to the body. It also implements io.StringWriter. The writer stays valid as
-// long as the message.
+// BodyWriter returns a writer that appends to the body. The writer also implements io.StringWriter. The writer stays
+// valid as long as the message.
 func (b *body) BodyWriter() io.Writer { return (*bodyWriter)(b) }
 
 type bodyWriter body

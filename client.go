@@ -58,8 +58,8 @@ type Client struct {
 	// Dial opens connections. The function gets no timeout. See [HostClient.Dial].
 	Dial DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
-	// It has no effect on DialContext, DialTimeout and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
+	// fasthttp. DialDualStack has no effect on DialContext, DialTimeout and Dial.
 	DialDualStack bool
 
 	// Proxy chooses the proxy for a new connection, or returns nil for a direct connection. The usual value is
@@ -74,8 +74,8 @@ type Client struct {
 	// HTTP2 configures HTTP/2. Nil means the defaults. HTTP2 has no effect unless HTTP/2 is used.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
-	// [HostClient.TLSConfig].
+	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
+	// use. See [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
 	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means
@@ -91,8 +91,8 @@ type Client struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection may be used after it was opened. Zero or a negative value means
-	// no limit. See [HostClient.MaxConnDuration].
+	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
+	// means no limit. See [HostClient.MaxConnDuration].
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. Zero means that
@@ -154,8 +154,8 @@ type Client struct {
 	// Deprecated: use RetryIfErr.
 	RetryIf RetryIfFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, it also gets the server's
-	// address. Use RetryIfErr instead.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function also gets
+	// the server's address. Use RetryIfErr instead.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
@@ -192,8 +192,8 @@ type Client struct {
 	// Deprecated: see [HostClient.WriteBufferSize].
 	WriteBufferSize int
 
-	// ConfigureClient is called with each new HostClient before its first use, and may change its fields. If it
-	// returns an error, the call fails with that error.
+	// ConfigureClient is called with each new HostClient before its first use, and may change its fields. If
+	// ConfigureClient returns an error, the call fails with that error.
 	ConfigureClient func(hc *HostClient) error
 
 	mu      sync.RWMutex

@@ -107,8 +107,8 @@ func (cc *ClientConn) Conn() net.Conn { return cc.nc }
 // handshake.
 func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
-// LastUseTime returns the time at which the last call on the connection ended, or the zero time if no call has
-// ended yet.
+// LastUseTime returns the time at which the last call on the connection ended. If no call has ended yet, the result
+// is the zero time.
 func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
 // maxDirectBody is the largest body that is written in full before the client reads the response. It fits into

@@ -74,8 +74,8 @@ type HostClient struct {
 	// fails, and the connection that Dial returns later is closed. See DialTimeout for Addr and TLS.
 	Dial DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp,
-	// and refuses IPv6 addresses. It has no effect on DialContext, DialTimeout and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
+	// fasthttp, and refuses IPv6 addresses. DialDualStack has no effect on DialContext, DialTimeout and Dial.
 	DialDualStack bool
 
 	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL]
@@ -112,14 +112,14 @@ type HostClient struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection may be used after it was opened. Zero or a negative value means no
-	// limit. The first call after that time is the last one on the connection, and its request is sent with Connection:
-	// close (RFC 9112 §9.6).
+	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
+	// means no limit. The first call after that time is the last one on the connection, and its request is sent with
+	// Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection when all MaxConns are in use. Zero means that the
 	// call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline passes or its
-	// context is done. Waiting calls get connections in the order in which they started to wait.
+	// context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
 	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
@@ -150,8 +150,8 @@ type HostClient struct {
 	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
-	// WriteBufferSize is the size of the buffer that AcquireWriter returns, in bytes. It has no effect on
-	// calls.
+	// WriteBufferSize is the size of the buffer that AcquireWriter returns, in bytes. WriteBufferSize has no effect
+	// on calls.
 	//
 	// Deprecated: requests are assembled in a buffer that grows to their size.
 	WriteBufferSize int
@@ -186,8 +186,8 @@ type HostClient struct {
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once, and only if both of these are true: the request was sent over a reused connection that closed before the
-	// response began, and SafeToRetry returns true.
+	// once, and only if it was sent over a reused connection that was closed before the response began. In addition,
+	// SafeToRetry must return true.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream decides whether a failed request is sent again. The function also gets the server's address.
@@ -209,8 +209,8 @@ type HostClient struct {
 	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes ResponseHeader.All and the other iterators over response headers yield names
-	// as they were received. It does not affect requests; see [RequestHeader.DisableNormalizing].
+	// DisableHeaderNamesNormalizing makes ResponseHeader.All and the other iterators over response headers yield
+	// names as they were received. This setting does not affect requests; see [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
 	// SecureErrorLogMessage has no effect.
@@ -272,9 +272,9 @@ func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but cancels the call when ctx is done. This covers every phase: waiting for a
-// connection, lookup, dial, handshake, writing and reading, including reading a streamed body. If a deadline has
-// passed, the error is ErrTimeout. Otherwise the error wraps ctx.Err().
+// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call:
+// waiting for a connection, lookup, dial, handshake, writing and reading, including reading a streamed body. If a
+// deadline has passed, the error is ErrTimeout. Otherwise the error wraps ctx.Err().
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

@@ -39,10 +39,11 @@ const (
 // LBClient spreads requests over several clients, and sends fewer requests to clients that fail. An LBClient never
 // sends a request twice.
 //
-// A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as
-// additional calls in flight: 4 for the first failure, 256 at most. With LBRoundRobin, the client's share of
-// requests is divided by the penalty plus one. The penalty halves every second, so a client recovers gradually,
-// within ten seconds at most. If all clients fail, all are tried equally.
+// A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
+// calls in flight: 4 for the first failure, and at most 256 after several failures. With LBRoundRobin, the client's
+// share of requests is divided by the penalty plus one. The penalty halves every second, so a client recovers
+// gradually, and completely after at most ten seconds without a failure. If all clients fail equally often, all of
+// them still get requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -52,10 +53,10 @@ type LBClient struct {
 	// Clients is the initial set of clients. AddClient and RemoveClients change the set later.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is
-	// nil, a request succeeded if err is nil. req.Context() returns the call's context.
+	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, a
+	// request counts as successful if err is nil. req.Context() returns the call's context.
 	//
-	// HealthCheck is not called if the caller of DoContext has cancelled the request.
+	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
 	// Timeout limits every call to Do. It limits a call to DoContext only if the context has no deadline and the
@@ -74,19 +75,20 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do sends req through one of the clients and limits the call to Timeout.
+// Do sends req through one of the clients. If the call takes longer than Timeout, it fails.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout sends req through one of the clients and limits the call to timeout. See [LBClient.DoDeadline].
+// DoTimeout sends req through one of the clients. If the call takes longer than timeout, it fails. See
+// [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline sends req through one of the clients and limits the call to the deadline. The zero time means no
-// deadline. The error is ErrNoAvailableClients if there are no clients. If the deadline has already passed, the
-// error is ErrTimeout and no client is called.
+// DoDeadline sends req through one of the clients. If the call has not ended by the deadline, it fails. The zero time
+// means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already passed,
+// the error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -103,9 +105,9 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return err
 }
 
-// DoContext sends req through one of the clients and cancels the call when ctx is done. If the chosen client has no
-// DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. The error is
-// ErrNoAvailableClients if there are no clients.
+// DoContext sends req through one of the clients. When ctx is done, the call is cancelled. If the chosen client has
+// no DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. If there are no
+// clients, the error is ErrNoAvailableClients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {
 		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))

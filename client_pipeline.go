@@ -17,8 +17,8 @@ const DefaultMaxPendingRequests = 1024
 // server. A slow response delays all responses behind it on the same connection, so use a HostClient for
 // everything else. A PipelineClient always uses HTTP/1.1.
 //
-// Bodies are kept in memory: if a request body is a stream, it is read completely before the request is sent. After a
-// request that is not idempotent, later requests wait until that request's response has arrived; see
+// Bodies are kept in memory: if a request body is a stream, the client reads the whole stream before it sends the
+// request. After a request that is not idempotent, later requests wait until that request's response has arrived; see
 // PipelineNonIdempotent. CONNECT and upgrade requests are refused.
 //
 // When a connection closes, the calls that still wait for a response on it fail with a *ClosedError. Unless
@@ -38,9 +38,9 @@ const DefaultMaxPendingRequests = 1024
 // connection, the client waits up to one more second for the response and discards it. If the response has not
 // arrived by then, the client closes the connection.
 //
-// Each connection has two goroutines, one for writing and one for reading. Both end when the connection breaks or has
-// been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on one of the two
-// goroutines, the calls on the connection return a *PanicError.
+// Each connection has two goroutines, one for writing and one for reading. Both goroutines end when the connection
+// breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on one of
+// the two goroutines, the calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
@@ -54,8 +54,8 @@ type PipelineClient struct {
 	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
 	IsTLS bool
 
-	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
-	// [HostClient.TLSConfig].
+	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
+	// use. See [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
@@ -109,8 +109,8 @@ type PipelineClient struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// WriteBufferSize is how many bytes of requests are combined into a single write. A larger request is still written
-	// as a whole. Zero or a negative value means 64 KiB.
+	// WriteBufferSize is how many bytes of requests are combined into a single write. A request that is larger than
+	// WriteBufferSize is still written as a whole. Zero or a negative value means 64 KiB.
 	WriteBufferSize int
 
 	// ReadTimeout limits the time for a response. The time starts when the response becomes the next one due on the
@@ -142,8 +142,8 @@ type PipelineClient struct {
 	// Deprecated: failed calls return their errors.
 	Logger Logger
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
-	// It has no effect on DialContext and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
+	// fasthttp. DialDualStack has no effect on DialContext and Dial.
 	//
 	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which uses both IPv4 and IPv6.
 	DialDualStack bool

@@ -9,8 +9,8 @@ import (
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
-// call. Any function may be nil. The functions may run on any goroutine and concurrently with each other. While a
-// function runs, the call waits.
+// call. Any function may be nil. The functions may run on any goroutine, and several of them may run concurrently.
+// While a function runs, the call waits.
 type ClientTrace struct {
 	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)
@@ -30,13 +30,13 @@ type ClientTrace struct {
 	// ConnectStart is called before each attempt to connect. Several addresses may be tried concurrently.
 	ConnectStart func(network, addr string)
 
-	// ConnectDone is called after each attempt to connect. err is nil if it succeeded.
+	// ConnectDone is called after each attempt to connect. If it succeeded, err is nil.
 	ConnectDone func(network, addr string, err error)
 
 	// TLSHandshakeStart is called before a TLS handshake.
 	TLSHandshakeStart func()
 
-	// TLSHandshakeDone is called after a TLS handshake. err is nil if it succeeded.
+	// TLSHandshakeDone is called after a TLS handshake. If it succeeded, err is nil.
 	TLSHandshakeDone func(state tls.ConnectionState, err error)
 
 	// WroteHeaders is called when the request line and headers have been written. A small body is included in the same

@@ -56,7 +56,7 @@ var (
 	// it.
 	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the zero time. It means that a cookie has no expiry time. Do not change it.
+	// CookieExpireUnlimited is the zero time, which stands for "no expiry time". Do not change it.
 	CookieExpireUnlimited = time.Time{}
 
 	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)

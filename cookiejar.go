@@ -13,7 +13,7 @@ import (
 // This file has the exported methods of the jar. cookiejar_read.go turns a Set-Cookie header into a cookie,
 // cookiejar_match.go compares hosts, domains and paths, and cookiejar_store.go stores and removes cookies.
 
-// CookieJar stores the cookies that servers set, and knows which of them to send with a request. It follows the
+// CookieJar stores the cookies that servers set, and chooses which cookies to send with a request. It follows the
 // rules of RFC 6265bis, as browsers do.
 //
 // The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use a CookieJar at
@@ -57,8 +57,8 @@ func (c *jarCookie) expired(now time.Time) bool {
 	return !c.expires.IsZero() && !c.expires.After(now)
 }
 
-// SetCookies stores the cookies that a response from u sets. It skips cookies that u must not set, and removes
-// cookies that have expired.
+// SetCookies stores the cookies that a response from u sets. SetCookies skips cookies that u must not set, and
+// removes cookies that have expired.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)

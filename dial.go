@@ -33,9 +33,9 @@ type DialFunc func(addr string) (net.Conn, error)
 // DialFuncWithTimeout connects to addr, which has the form host:port, within timeout.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
-// TCPDialer opens TCP connections for clients. It caches DNS lookups, and uses the first address that accepts a
-// connection (RFC 8305). Dial and DialTimeout use IPv4 only, as in fasthttp. DialContext, DialDualStack and
-// DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
+// TCPDialer opens TCP connections for clients. The dialer caches DNS lookups. If a name has several addresses, the
+// dialer uses the first address that accepts a connection (RFC 8305). Dial and DialTimeout use IPv4 only, as in
+// fasthttp. DialContext, DialDualStack and DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
 //
 // An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket,
 // the address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace.

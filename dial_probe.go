@@ -12,8 +12,8 @@ import (
 type StaleConn interface {
 	net.Conn
 
-	// Stale reports, without waiting, whether a Read would return at once with data or an error. It may be
-	// called concurrently with other methods.
+	// Stale reports, without waiting, whether a Read would return at once with data or an error. Stale may be called
+	// concurrently with other methods.
 	Stale() bool
 }
 

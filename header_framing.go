@@ -91,7 +91,7 @@ func (h *header) hasLength() bool {
 		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength returns them and SetContentLength accepts them.
+// Special values for the length of a body. ContentLength may return these values, and SetContentLength accepts them.
 const (
 	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked. Over
 	// HTTP/2 such a body ends at the end of the stream.
@@ -102,7 +102,7 @@ const (
 	LengthUntilClose = -2
 )
 
-// ContentLength returns the number of bytes of the body. It is LengthUnknown for a chunked body.
+// ContentLength returns the number of bytes of the body. For a chunked body, the result is LengthUnknown.
 //
 // If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
 // message either has no body, or is a response whose body ends when the connection is closed and has not been read.
@@ -155,8 +155,8 @@ func (h *header) ConnectionUpgrade() bool {
 	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
 }
 
-// SetConnectionClose adds close to the Connection header. It removes keep-alive from that header and keeps all other
-// options.
+// SetConnectionClose adds close to the Connection header. SetConnectionClose removes keep-alive from that header and
+// keeps all other options.
 //
 // Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
 // Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).

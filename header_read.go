@@ -16,19 +16,19 @@ var (
 	trailerLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: 256}
 )
 
-// Read reads a request line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
+// Read reads a request line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
 // line after the headers.
 //
 // Empty lines before the request line are skipped. If r ends before the first byte of the request line, the error is
 // io.EOF. If reading that byte fails, the error is an ErrNothingRead. If the headers do not fit into r's buffer, the
-// error is an *ErrSmallBuffer. If they are invalid, it is a *ParseError. After an error, h is empty.
+// error is an *ErrSmallBuffer. If the headers are invalid, the error is a *ParseError. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
 		return http1.ParseRequest(&h.head, b, &readLimits)
 	})
 }
 
-// Read reads a status line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
+// Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
 // line after the headers. Read also returns interim responses (1xx). Read does not know the request, so it cannot
 // tell that a response to HEAD or CONNECT has no body.
 //

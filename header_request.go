@@ -47,8 +47,8 @@ func (h *RequestHeader) Method() []byte {
 	return h.head.Fields.Bytes(h.head.Method)
 }
 
-// SetMethod sets the method. It refuses a method that is not a token or is longer than 64 bytes. The empty method
-// means GET.
+// SetMethod sets the method. SetMethod refuses a method that is not a token or is longer than 64 bytes. The empty
+// method means GET.
 func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(UnsafeBytes(method)) }
 
 // SetMethodBytes does the same as [RequestHeader.SetMethod], but takes a []byte.
@@ -98,7 +98,8 @@ func (h *RequestHeader) IsPatch() bool { return h.methodID() == http1.Patch }
 // IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
 
-// RequestURI returns the request target as it is on the wire (RFC 9112 §3.2): usually a path and a query.
+// RequestURI returns the request target from the request line (RFC 9112 §3.2), which usually consists of a path and a
+// query.
 func (h *RequestHeader) RequestURI() []byte {
 	if h.head.Target.Len == 0 {
 		return defaultTarget
@@ -224,7 +225,7 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer has the same effect as SetTrailer: the headers that it names are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
 //
 // Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
 // headers in the list above, Set refuses such a value instead. Set also refuses an invalid name. If Set refuses a

@@ -38,9 +38,9 @@ func (h *ResponseHeader) StatusCode() int {
 	return h.head.Status
 }
 
-// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15); 0 means 200. It panics if statusCode
-// is less than 100 or more than 999. Unless SetStatusMessage sets a reason phrase, the response is sent with the
-// code's usual phrase.
+// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15); 0 means 200. SetStatusCode panics if
+// statusCode is less than 100 or more than 999. Unless SetStatusMessage sets a reason phrase, the response is sent
+// with the code's usual phrase.
 func (h *ResponseHeader) SetStatusCode(statusCode int) {
 	if (statusCode < 100 || statusCode > 999) && statusCode != 0 {
 		panicStatusCode(statusCode)
@@ -60,8 +60,8 @@ func panicStatusCode(statusCode int) {
 // status code's usual phrase is sent; see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
-// SetStatusMessage sets the reason phrase. Control characters in it become spaces. An empty phrase restores the
-// code's usual phrase. HTTP/2 has no reason phrases: a server does not send the phrase over HTTP/2, and for a
+// SetStatusMessage sets the reason phrase. Control characters in the phrase become spaces. An empty phrase restores
+// the code's usual phrase. HTTP/2 has no reason phrases: a server does not send the phrase over HTTP/2, and for a
 // response received over HTTP/2, StatusMessage returns nil.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
@@ -78,8 +78,8 @@ func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) 
 // SetContentLength sets the length of the body: a number of bytes, LengthUnknown or LengthUntilClose. Any other
 // negative number means LengthUntilClose.
 //
-// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use it if you write the
-// headers yourself.
+// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use SetContentLength if
+// you write the headers yourself.
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
@@ -91,9 +91,9 @@ func (h *ResponseHeader) SetContentLength(contentLength int) {
 	}
 }
 
-// ContentType returns the value of Content-Type. If none is set, it returns the default that is sent with a body,
-// "text/plain; charset=utf-8". After SetNoDefaultContentType(true) and in a received response, there is no default,
-// so the result is nil.
+// ContentType returns the value of Content-Type. If no Content-Type is set, the result is "text/plain;
+// charset=utf-8", the default that is sent with a body. After SetNoDefaultContentType(true) and in a received
+// response, there is no default, so the result is nil.
 func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
@@ -117,7 +117,7 @@ func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefau
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer has the same effect as SetTrailer: the headers that it names are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
 //
 // Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
 // headers in the list above, Set refuses such a value instead. Set also refuses an invalid name. If Set refuses a
@@ -125,8 +125,8 @@ func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefau
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
 // TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
-// TrySet also refuses a value with a control character. Use it for headers that must not go missing, such as security
-// headers. After an error the header is unchanged.
+// TrySet also refuses a value with a control character. Use TrySet for headers that must not be missing, such as
+// security headers. After an error the header is unchanged.
 func (h *ResponseHeader) TrySet(key, value string) error {
 	return h.try(key, value, field.Lookup(UnsafeBytes(key)) == field.SetCookie)
 }

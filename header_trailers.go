@@ -129,8 +129,9 @@ func (h *header) PeekTrailerKeys() [][]byte {
 	return h.keys
 }
 
-// Trailers returns an iterator over the names of the trailers: first those that the Trailer header announces, then
-// those that were received unannounced. Names have the same spelling as in All. Do not change the header in the loop.
+// Trailers returns an iterator over the names of the trailers. The names in the Trailer header come first, followed
+// by the names of trailers that were received unannounced. Names have the same spelling as in All. Do not change the
+// header in the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
 }

@@ -19,9 +19,9 @@ const (
 	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
 )
 
-// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. It buffers only 16 KiB of the
-// body. It stops at the closing boundary. Except for data that is already in the buffer, it does not read what
-// follows that boundary.
+// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. The reader buffers only 16 KiB
+// of the body. It stops at the closing boundary: data after that boundary stays unread, except for data that is
+// already in the buffer.
 //
 // A body may have at most 1000 parts, each with at most 8 KiB of headers. Lines must end with CRLF, and the body must
 // begin with its boundary. Only one goroutine at a time may use a MultipartReader.

@@ -62,9 +62,9 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body from r. If contentLength is -1, it reads a chunked body with its trailers. If contentLength
-// is less than -1, it reads up to the end of r. Otherwise it reads contentLength bytes. See [Request.ReadLimitBody]
-// for maxBodySize.
+// ReadBody reads a body from r. If contentLength is -1, ReadBody reads a chunked body with its trailers. If
+// contentLength is less than -1, ReadBody reads up to the end of r. Otherwise ReadBody reads contentLength bytes. See
+// [Request.ReadLimitBody] for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
 	kind := http1.Fixed
 	switch {

@@ -13,8 +13,8 @@ import (
 // Response is an HTTP response.
 //
 // The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
-// time may use it. Slices that its methods return are views. They are valid until the response is changed, reset or
-// released, or until the handler returns.
+// time may use a Response. Slices that its methods return are views, which are valid until the response is changed,
+// reset or released, or until the handler returns.
 type Response struct {
 	_ noCopy
 

@@ -13,8 +13,8 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 	return resp.WriteGzipLevel(w, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes the response with its body compressed by gzip at this level. It sets Content-Encoding and
-// Vary. The body stays uncompressed in the following cases:
+// WriteGzipLevel writes the response with its body compressed by gzip at this level. WriteGzipLevel sets
+// Content-Encoding and Vary. The body stays uncompressed in the following cases:
 //
 //   - The body already has a content coding, or is part of a larger body.
 //   - The body has fewer than 200 bytes, or compression does not make it smaller.

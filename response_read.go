@@ -9,8 +9,8 @@ import (
 // maxInterim is how many interim (1xx) responses may come before the final one.
 const maxInterim = 16
 
-// Read reads a whole response from r, without a limit on the body. It skips interim responses (1xx except 101), at
-// most 16 of them. If r ends before the first byte, the error is io.EOF.
+// Read reads a whole response from r, without a limit on the body. Read skips up to 16 interim responses (1xx except
+// 101). If r ends before the first byte, the error is io.EOF.
 //
 // If StreamBody is true, Read does not read the body. Afterwards, BodyStream returns the body as a stream. Do not use
 // r until the stream has ended or was closed without an error.

@@ -132,7 +132,8 @@ var (
 
 func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
 
-// SetScheme sets the scheme. It drops characters that a scheme cannot contain, such as the "://" in "https://".
+// SetScheme sets the scheme. SetScheme drops characters that a scheme cannot contain, such as the "://" in
+// "https://".
 func (u *URI) SetScheme(scheme string) { u.setScheme(UnsafeBytes(scheme)) }
 
 func (u *URI) setScheme(scheme []byte) {
@@ -161,13 +162,13 @@ func (u *URI) SetHost(host string) { u.setHost(UnsafeBytes(host)) }
 
 func (u *URI) setHost(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
 
-// Username returns the user name as it is spelled in the URI. FullURI and RequestURI never include it.
+// Username returns the user name without decoding its percent escapes. FullURI and RequestURI never include it.
 func (u *URI) Username() []byte { return u.username }
 
 // SetUsername sets the user name.
 func (u *URI) SetUsername(username string) { u.username = append(u.username[:0], username...) }
 
-// Password returns the password as it is spelled in the URI. FullURI and RequestURI never include it.
+// Password returns the password without decoding its percent escapes. FullURI and RequestURI never include it.
 func (u *URI) Password() []byte { return u.password }
 
 // SetPassword sets the password.
@@ -223,9 +224,9 @@ func (u *URI) setQueryString(queryString []byte) {
 	u.argsParsed, u.emptyQuery = false, false
 }
 
-// QueryArgs returns the arguments of the query. Changing the arguments changes the URI's query; reading them leaves
-// the query unchanged, byte for byte. In a request that a server received, Args.Err reports whether the query has
-// more arguments than Server.MaxFormArgs allows.
+// QueryArgs returns the arguments of the query. If you change the arguments, the URI's query changes too. If you only
+// read the arguments, the query stays unchanged, byte for byte. In a request that a server received, Args.Err reports
+// whether the query has more arguments than Server.MaxFormArgs allows.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		_ = u.queryArgs.ParseAtMost(u.queryString, u.maxArgs) // Err returns it

@@ -7,7 +7,7 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Parse sets u to uri. It does not change DisablePathNormalizing.
+// Parse sets u to uri. Parse does not change DisablePathNormalizing.
 //
 // If uri has no host, u gets the argument host, which may be nil. If uri begins with "//" and the argument host is
 // empty, the part after the slashes is uri's own host. If uri begins with "//" and the argument host is not empty,
