@@ -96,5 +96,6 @@ func (req *Request) isBodiless() bool {
 // WriteTo writes the request to w. It implements io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(req, w) }
 
-// x
+// String returns the request as Write would write it. If writing fails, String returns the error's text. String consumes
+// a body stream, so use String for debugging only.
 func (req *Request) String() string { return messageText(req) }
