@@ -105,7 +105,7 @@ func (a *Args) All() iter.Seq2[[]byte, []byte] {
 }
 
 // Parse replaces the list with the arguments in s, which are separated by '&'. Parse decodes '+' and percent escapes,
-// but keeps malformed escapes unchanged. It skips arguments that have neither a key nor a value.
+// but keeps malformed escapes unchanged. Parse skips arguments that have neither a key nor a value.
 func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
 
 // ParseBytes does the same as [Args.Parse], but takes a []byte.

@@ -47,8 +47,8 @@ type bodySource interface {
 // until the handler returns. Do not write to this view.
 //
 // If the body is a stream, Body reads the stream to its end, closes it, and keeps the bytes. The limit is 64 MiB. If
-// the stream replaced a request body that the server had not read yet, the limit of that request body applies if it
-// is lower. If reading fails, Body returns nil, and BodyErr returns the error.
+// the stream replaced a request body that the server had not read yet, that request body's limit also applies. If
+// reading fails, Body returns nil, and BodyErr returns the error.
 func (b *body) Body() []byte {
 	if b.view != nil {
 		return b.view

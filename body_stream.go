@@ -19,8 +19,8 @@ import (
 type StreamWriter func(w *bufio.Writer)
 
 // BodyWriterTo is a body stream that may be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
-// whether to use WriteTo. If a stream has WriteTo but not SupportsBodyWriteTo, either Read or WriteTo may be used for
-// a body of known length, and Read is used for a chunked body.
+// whether to use WriteTo. If a stream has WriteTo but not SupportsBodyWriteTo, Read is used for a chunked body. For a
+// body of known length, either Read or WriteTo may be used.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
@@ -34,8 +34,8 @@ type ReadCloserWithError interface {
 	CloseWithError(err error) error
 }
 
-// IsBodyStream reports whether the body is a stream. This includes a stream that was set and a body that still
-// arrives on the connection.
+// IsBodyStream reports whether the body is a stream. The result is true for a stream that was set, and for a body
+// that is still arriving on the connection.
 func (b *body) IsBodyStream() bool {
 	return b.stream != nil || b.source != nil || b.writer != nil
 }

@@ -19,8 +19,8 @@ import (
 //	func(next Doer) Doer
 //
 // DoContext sends req and reads the response into resp. resp may be nil if the caller does not need the response.
-// DoContext must return promptly once ctx is done. It must not keep req or resp after it has returned, unless the
-// response body is a stream. Several goroutines may call DoContext at once, each with its own request.
+// DoContext must return promptly once ctx is done. Unless the response body is a stream, DoContext must not keep req
+// or resp after it has returned. Several goroutines may call DoContext at once, each with its own request.
 type Doer interface {
 	// DoContext sends req and reads the response into resp.
 	DoContext(ctx context.Context, req *Request, resp *Response) error
@@ -47,8 +47,8 @@ type Client struct {
 	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over DialTimeout and Dial. If all three are nil, the client
-	// uses a TCPDialer that is shared by the whole process. See [HostClient.DialContext].
+	// DialContext opens connections. DialContext takes precedence over DialTimeout and Dial. If all three are nil,
+	// the client uses a TCPDialer that is shared by the whole process. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call. DialTimeout takes
@@ -141,8 +141,9 @@ type Client struct {
 	// the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how often a request is sent, including the first time, if RetryIfErr asks for
-	// retries. Zero or a negative value means DefaultMaxIdemponentCallAttempts. With 1, no request is ever retried.
+	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The first
+	// attempt counts. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1, no request
+	// is ever retried.
 	MaxIdemponentCallAttempts int
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
@@ -161,8 +162,8 @@ type Client struct {
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
 	// errors are a *CallError, for example one that wraps ErrTimeout. By default, errors that fasthttp programs
-	// compare with ==, such as ErrTimeout, are returned unwrapped. RetryIfErr then gets io.EOF for a closed
-	// connection.
+	// compare with ==, such as ErrTimeout, are returned unwrapped. By default, RetryIfErr gets io.EOF instead of a
+	// *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.

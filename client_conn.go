@@ -103,8 +103,7 @@ func tlsStateOf(nc net.Conn) *tls.ConnectionState {
 // Conn returns the network connection. Only the RoundTripper that acquired cc may use the network connection.
 func (cc *ClientConn) Conn() net.Conn { return cc.nc }
 
-// CreatedTime returns the time at which the connection became ready for use. With TLS, that is the end of the
-// handshake.
+// CreatedTime returns the time at which the connection became ready for use, after any TLS handshake was complete.
 func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
 // LastUseTime returns the time at which the last call on the connection ended. If no call has ended yet, the result

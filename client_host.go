@@ -41,9 +41,9 @@ type HostClient struct {
 	// is empty, the clone's ServerName is the host in the address. Do not change the configuration after its first use,
 	// because sessions established with it may be resumed.
 	//
-	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. It does not
-	// cache sessions if VerifyPeerCertificate is set and VerifyConnection is not, because crypto/tls does not call
-	// VerifyPeerCertificate for resumed sessions.
+	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
+	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
+	// call VerifyPeerCertificate for resumed sessions.
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
@@ -52,9 +52,9 @@ type HostClient struct {
 	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. Its network argument is always "tcp". DialContext takes precedence over
-	// DialTimeout, which takes precedence over Dial. If all three are nil, the client uses a TCPDialer that is shared
-	// by the whole process.
+	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence
+	// over DialTimeout, which takes precedence over Dial. If all three are nil, the client uses a TCPDialer that is
+	// shared by the whole process.
 	//
 	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled,
 	// and the call returns even if DialContext is still running. If another connection becomes idle first, the call
@@ -83,7 +83,7 @@ type HostClient struct {
 	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open one is reused. Other calls may use the connection
-	// later. ctx carries the context values of the call that needs the connection, and is done when that call ends.
+	// later. ctx is done when the call that needs the connection ends. ctx carries the context values of that call.
 	// Proxy may be called concurrently.
 	//
 	// With Proxy set, DialContext connects to the proxy, and DialTimeout and Dial are not used. TLSConfig,
@@ -113,7 +113,7 @@ type HostClient struct {
 	MaxIdleConnDuration time.Duration
 
 	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
-	// means no limit. The first call after that time is the last one on the connection, and its request is sent with
+	// means no limit. The first call after that time is the last call on the connection: its request is sent with
 	// Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
@@ -175,9 +175,9 @@ type HostClient struct {
 	// the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how often a request is sent, including the first time, if RetryIfErr asks for
-	// retries. Zero or a negative value means DefaultMaxIdemponentCallAttempts. With 1, no request is ever retried,
-	// regardless of all other settings.
+	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The first
+	// attempt counts. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1, no request
+	// is ever retried, regardless of all other settings.
 	MaxIdemponentCallAttempts int
 
 	// RetryIf decides whether a failed request is sent again. The function does not get the error.
@@ -186,8 +186,8 @@ type HostClient struct {
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once, and only if it was sent over a reused connection that was closed before the response began. In addition,
-	// SafeToRetry must return true.
+	// once. It is retried only if SafeToRetry returns true and the request was sent over a reused connection that was
+	// closed before the response began.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream decides whether a failed request is sent again. The function also gets the server's address.
@@ -199,8 +199,8 @@ type HostClient struct {
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
 	// errors are a *CallError, for example one that wraps ErrTimeout. By default, errors that fasthttp programs
-	// compare with ==, such as ErrTimeout, are returned unwrapped. RetryIfErr then gets io.EOF for a closed
-	// connection.
+	// compare with ==, such as ErrTimeout, are returned unwrapped. By default, RetryIfErr gets io.EOF instead of a
+	// *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -253,7 +253,7 @@ func (c *HostClient) init() error {
 	return c.initErr
 }
 
-// Do sends req and reads the response into resp, which may be nil if you do not need the response. It does not follow
+// Do sends req and reads the response into resp, which may be nil if you do not need the response. Do does not follow
 // redirects; see DoRedirects. The call's duration is limited by req.SetTimeout, ReadTimeout and WriteTimeout.
 //
 // After Do has returned, resp and its bytes belong to the caller. You may send req again, but a body stream has been
@@ -263,11 +263,10 @@ func (c *HostClient) init() error {
 // the response has a status of 300 or above, or is complete before the body is sent, Do stops sending. A request with
 // Expect: 100-continue waits up to ExpectContinueTimeout before it sends its body.
 //
-// After a 101 response, or a 2xx response to CONNECT, the connection is closed unless the response body is a stream
-// (see StreamResponseBody). If the response body is a stream, [Response.BodyStream] returns the connection as an
-// io.ReadWriteCloser, which the caller must close. The connection stays open after the call's context is done and its
-// deadline has passed. Do not convert the io.ReadWriteCloser to a net.Conn: with HTTP/2 it is one stream of a shared
-// connection (RFC 8441).
+// After a 101 response, or a 2xx response to CONNECT, the connection is closed by default. If the response body is a
+// stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser, which the
+// caller must close. The connection stays open after the call's context is done and its deadline has passed. Do not
+// convert the io.ReadWriteCloser to a net.Conn: with HTTP/2 it is one stream of a shared connection (RFC 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
@@ -295,8 +294,8 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 // PendingRequests returns the number of calls in flight.
 func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
 
-// LastUseTime returns the time at which a connection was last opened or returned to the pool, or the zero time if there
-// has been none.
+// LastUseTime returns the time at which a connection was last opened or returned to the pool. If there has been no
+// connection, the result is the zero time.
 func (c *HostClient) LastUseTime() time.Time {
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // DefaultLBClientTimeout is the default of LBClient.Timeout.
 const DefaultLBClientTimeout = time.Second
 
-// BalancingClient is one of the clients that an LBClient spreads requests over, such as a HostClient or a
+// BalancingClient is a client to which an LBClient sends a share of its requests, such as a HostClient or a
 // PipelineClient. If the client also implements [Doer], LBClient.DoContext calls the client's DoContext method.
 type BalancingClient interface {
 	// DoDeadline sends req, reads the response into resp, and fails if the response has not arrived by the deadline.
@@ -40,10 +40,10 @@ const (
 // sends a request twice.
 //
 // A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
-// calls in flight: 4 for the first failure, and at most 256 after several failures. With LBRoundRobin, the client's
-// share of requests is divided by the penalty plus one. The penalty halves every second, so a client recovers
-// gradually, and completely after at most ten seconds without a failure. If all clients fail equally often, all of
-// them still get requests.
+// calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share
+// of requests is divided by the penalty plus one. The penalty halves every second, so a client recovers gradually,
+// and completely after at most ten seconds without a failure. If all clients fail equally often, all of them still
+// get requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -59,7 +59,7 @@ type LBClient struct {
 	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits every call to Do. It limits a call to DoContext only if the context has no deadline and the
+	// Timeout limits every call to Do. Timeout limits a call to DoContext only if the context has no deadline and the
 	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
@@ -75,20 +75,20 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do sends req through one of the clients. If the call takes longer than Timeout, it fails.
+// Do chooses a client and sends req through it. If the call takes longer than Timeout, it fails.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout sends req through one of the clients. If the call takes longer than timeout, it fails. See
+// DoTimeout chooses a client and sends req through it. If the call takes longer than timeout, it fails. See
 // [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline sends req through one of the clients. If the call has not ended by the deadline, it fails. The zero time
-// means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already passed,
-// the error is ErrTimeout and no client is called.
+// DoDeadline chooses a client and sends req through it. If the call has not ended by the deadline, it fails. The zero
+// time means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already
+// passed, the error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -105,8 +105,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return err
 }
 
-// DoContext sends req through one of the clients. When ctx is done, the call is cancelled. If the chosen client has
-// no DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. If there are no
+// DoContext chooses a client and sends req through it. When ctx is done, the call is cancelled. If the chosen client
+// has no DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. If there are no
 // clients, the error is ErrNoAvailableClients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {
@@ -135,8 +135,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. With this method, an LBClient can itself be
-// a client of another LBClient.
+// PendingRequests returns the number of calls in flight through lb. Because an LBClient has this method, it can
+// itself be a client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {

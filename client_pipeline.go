@@ -12,10 +12,10 @@ import (
 // DefaultMaxPendingRequests is the default of PipelineClient.MaxPendingRequests.
 const DefaultMaxPendingRequests = 1024
 
-// PipelineClient sends requests to one host without waiting for earlier responses. It uses few connections, and
-// responses arrive in the order of the requests (RFC 9112 §9.3.2). It suits many small requests to a nearby
-// server. A slow response delays all responses behind it on the same connection, so use a HostClient for
-// everything else. A PipelineClient always uses HTTP/1.1.
+// PipelineClient sends requests to one host without waiting for earlier responses. A PipelineClient uses few
+// connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for
+// many small requests to a nearby server. A slow response delays all responses behind it on the same connection, so
+// use a HostClient in all other cases. A PipelineClient always uses HTTP/1.1.
 //
 // Bodies are kept in memory: if a request body is a stream, the client reads the whole stream before it sends the
 // request. After a request that is not idempotent, later requests wait until that request's response has arrived; see
@@ -25,14 +25,14 @@ const DefaultMaxPendingRequests = 1024
 // DetailedErrors is set, the first of these calls fails with io.EOF instead. In two cases, a call is retried over
 // another connection instead of failing:
 //
-//   - A call is always retried if the server cannot have acted on it: the request was not sent, or an earlier response
-//     announced that the connection would be closed.
-//   - A call is retried once if its request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key, and the
-//     connection had already delivered responses.
+//   - A call is always retried if the server cannot have acted on its request. This is the case if the request was
+//     not sent, or if an earlier response announced that the connection would be closed.
+//   - If the connection had already delivered responses, a call is retried once if its request is idempotent (RFC
+//     9110 §9.2.2) or has an Idempotency-Key.
 //
-// If a dial fails, the calls that wait for the new connection fail with the dial's error, unless an open connection
-// has room for them. An unreachable host is dialed at most ten times a second. Between dials, calls without a
-// connection fail at once with the last dial's error.
+// If a dial fails, the calls that wait for the new connection fail with the dial's error, unless another open
+// connection can take these calls. An unreachable host is dialed at most ten times a second. Between dials, calls
+// without a connection fail at once with the last dial's error.
 //
 // A call that has timed out is never retried. If the response to a timed-out call is the next one due on its
 // connection, the client waits up to one more second for the response and discards it. If the response has not
@@ -131,10 +131,10 @@ type PipelineClient struct {
 	DetailedErrors bool
 
 	// Trace traces connections. Calls share connections, so WithClientTrace has no effect on a PipelineClient. The
-	// functions for lookups, dials and handshakes are called. GotConn is called for each new connection, WroteRequest
-	// for each write of one or more requests, GotFirstByte and GotInterim for responses, and CallFailed for each call
-	// that fails. The remaining functions are not called. While a function runs, all calls on the connection wait. If
-	// Trace is nil, connections are not traced.
+	// functions for lookups, dials and handshakes are called. GotConn is called for each new connection, and
+	// CallFailed for each failed call. WroteRequest is called for each write, which may contain several requests.
+	// GotFirstByte and GotInterim are called for responses. The remaining functions are not called. While a function
+	// runs, all calls on the connection wait. If Trace is nil, connections are not traced.
 	Trace *ClientTrace
 
 	// Logger has no effect.

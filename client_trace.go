@@ -53,17 +53,17 @@ type ClientTrace struct {
 	// GotInterim is called with each interim response except 101. resp is valid until the function returns.
 	GotInterim func(resp *Response)
 
-	// CallFailed is called when a call has failed after its last attempt, and when reading a streamed response body
-	// fails. err always names the method, the URL and the phase, even if the call itself returns an error without them,
-	// such as ErrTimeout. The function may keep err.
+	// CallFailed is called when the last attempt of a call has failed, and when reading a streamed response body
+	// fails. err always names the method, the URL and the phase, even if the call itself returns an error without
+	// them, such as ErrTimeout. The function may keep err.
 	CallFailed func(err *CallError)
 }
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx that makes Client.DoContext and HostClient.DoContext call the functions in
-// trace. trace replaces any trace that ctx already has. If trace is nil, calls with the returned context are not
-// traced.
+// WithClientTrace returns a copy of ctx. Client.DoContext and HostClient.DoContext call the functions in trace if
+// they get this copy. trace replaces any trace that ctx already has. If trace is nil, calls with the returned context
+// are not traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }
@@ -102,7 +102,8 @@ type GotConnInfo struct {
 	// ConnID 1.
 	ConnID uint64
 
-	// Protocol is the version of HTTP on the connection. It is "HTTP/1.1" in this version of the module.
+	// Protocol is the version of HTTP on the connection. In this version of the module, Protocol is always
+	// "HTTP/1.1".
 	Protocol string // "HTTP/1.1"; later versions may have others
 
 	// Addr is the address that was dialed.

@@ -51,10 +51,10 @@ func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundT
 	return err
 }
 
-// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. It waits at most reqTimeout for a connection.
-// If reqTimeout is 0, the wait is unlimited. If connectionClose is true, AcquireConn always opens a new connection.
-// Return the connection with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error wraps
-// errors.ErrUnsupported.
+// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. AcquireConn waits at most reqTimeout for a
+// connection. If reqTimeout is 0, the wait is unlimited. If connectionClose is true, AcquireConn always opens a new
+// connection. Return the connection with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error
+// wraps errors.ErrUnsupported.
 //
 // Deprecated: several calls share an HTTP/2 connection. See [ClientConn].
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (*ClientConn, error) {

@@ -110,8 +110,7 @@ func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 // Domain returns the Domain attribute, which is empty if there is none.
 func (c *Cookie) Domain() []byte { return c.domain }
 
-// SetDomain sets the Domain attribute. With an empty domain, clients send the cookie only to the host that set
-// it.
+// SetDomain sets the Domain attribute. If domain is empty, clients send the cookie only to the host that set it.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
 // Path returns the Path attribute, which is empty if there is none.

@@ -26,8 +26,8 @@ import (
 //     a cookie that was set with Secure.
 //   - The name prefixes __Secure- and __Host- are enforced.
 //   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
-//   - SameSite is stored but has no effect, because the client does not load pages, so there is no site to compare
-//     with. SameSite=None without Secure is refused.
+//   - SameSite is stored but has no effect, because the client does not load pages, and so cannot tell whether a
+//     request comes from a different site. SameSite=None without Secure is refused.
 //   - A cookie's name and value may have up to 4096 bytes in total.
 //   - The jar holds at most 180 cookies per registrable domain and 3000 in total. When a limit is exceeded, expired
 //     cookies are removed first, then the least recently used ones. Within a domain, cookies without Secure are

@@ -37,10 +37,10 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 // dialer uses the first address that accepts a connection (RFC 8305). Dial and DialTimeout use IPv4 only, as in
 // fasthttp. DialContext, DialDualStack and DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
 //
-// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket,
-// the address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace.
-// Put "./" in front of a path that consists only of digits: without it, the digits would be read as the port of
-// a host called unix.
+// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket, the
+// address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace. Put "./" in
+// front of a path that consists only of digits: without "./", the digits would be read as the port of a host called
+// unix.
 //
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
 // *ErrDialWithUpstream, which wraps the reason: ErrDialTimeout, the context's error, or the network error.
@@ -112,8 +112,8 @@ func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr over IPv4 within DefaultDialTimeout. It uses a TCPDialer that the whole process shares. This
-// dialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
+// Dial connects to addr over IPv4 within DefaultDialTimeout. Dial uses a TCPDialer that the whole process shares.
+// This TCPDialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout connects to addr over IPv4 within timeout. See [Dial].

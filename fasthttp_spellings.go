@@ -263,7 +263,7 @@ func (ctx *RequestCtx) VisitUserValuesAll(visitor func(any, any)) {
 
 var timers sync.Pool // of *time.Timer
 
-// AcquireTimer returns a timer from a pool that fires after timeout. Return it with ReleaseTimer.
+// AcquireTimer returns a pooled timer, which fires after timeout. Return the timer to the pool with ReleaseTimer.
 func AcquireTimer(timeout time.Duration) *time.Timer {
 	if t, ok := timers.Get().(*time.Timer); ok {
 		t.Reset(timeout)

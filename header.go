@@ -177,9 +177,9 @@ func (h *header) PeekKeys() [][]byte {
 func (h *header) Len() int { return h.head.Fields.Len() }
 
 // Add appends a header and keeps existing headers with the same name. If a message can have the header only once, Add
-// replaces the existing header instead. This applies to Host, Content-Length, Content-Type, Transfer-Encoding,
-// User-Agent, Server and Date. In a request, Add appends cookies to the single Cookie header (RFC 6265 §5.4) and
-// skips cookies that SetCookie would refuse.
+// replaces the existing header instead. The headers that a message can have only once are Host, Content-Length,
+// Content-Type, Transfer-Encoding, User-Agent, Server and Date. In a request, Add appends cookies to the single
+// Cookie header (RFC 6265 §5.4) and skips cookies that SetCookie would refuse.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }

@@ -127,8 +127,8 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 	return nil
 }
 
-// SetCookie adds a Set-Cookie header for cookie. It replaces any Set-Cookie header for the same name. If cookie has
-// no key, SetCookie does nothing. You may reuse cookie afterwards.
+// SetCookie adds a Set-Cookie header for cookie. An existing Set-Cookie header for a cookie with the same name is
+// replaced. If cookie has no key, SetCookie does nothing. You may reuse cookie afterwards.
 func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	value := cookie.Cookie()
 	if len(value) == 0 || !h.accepts(field.SetCookie, nil, value) {

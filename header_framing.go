@@ -105,7 +105,7 @@ const (
 // ContentLength returns the number of bytes of the body. For a chunked body, the result is LengthUnknown.
 //
 // If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
-// message either has no body, or is a response whose body ends when the connection is closed and has not been read.
+// message either has no body, or is a response whose body has not been read and ends when the connection is closed.
 // If a message that was not received has neither header, the result is 0.
 func (h *header) ContentLength() int {
 	switch {

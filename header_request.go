@@ -17,9 +17,9 @@ import (
 // views. On a server, views are valid until the handler returns. Elsewhere, views are valid until Reset. Views keep
 // their contents even if the header is changed later.
 //
-// Setters prevent header injection. They refuse a name that is not a token, and they trim values; see Set for control
-// characters. With an empty value, SetHost, SetContentType and the other setters named after a header remove that
-// header. Set stores an empty value.
+// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. Set describes what
+// happens to control characters. If the value is empty, Set stores the empty value, but SetHost, SetContentType and
+// other setters that are named after a header remove that header.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -243,10 +243,10 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader makes the request contain exactly the headers that were set, in the order in which they were
-// set, plus the headers that frame the body. No User-Agent or Content-Type is added. Host is not moved to the front,
-// although RFC 9110 §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them. The
-// result reports whether this mode was already on.
+// DisableSpecialHeader makes the client send exactly the headers that were set, in the order in which they were set.
+// Only the headers that frame the body are added. User-Agent and Content-Type are not added. Host is not moved to the
+// front, although RFC 9110 §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them.
+// The result reports whether this mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. The result reports whether special headers were already enabled.

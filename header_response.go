@@ -61,8 +61,8 @@ func panicStatusCode(statusCode int) {
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
 // SetStatusMessage sets the reason phrase. Control characters in the phrase become spaces. An empty phrase restores
-// the code's usual phrase. HTTP/2 has no reason phrases: a server does not send the phrase over HTTP/2, and for a
-// response received over HTTP/2, StatusMessage returns nil.
+// the code's usual phrase. HTTP/2 has no reason phrases. A server does not send the phrase over HTTP/2, and
+// StatusMessage returns nil for a response received over HTTP/2.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
 		return

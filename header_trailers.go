@@ -14,9 +14,9 @@ import (
 // strictly.
 
 // SetTrailer announces trailers, which are headers that follow a chunked body. trailer is a comma-separated list of
-// trailer names, and is sent in the Trailer header. A header with one of these names is sent as a trailer, after the
-// body instead of before it. It does not matter whether the header is set before or after the call. If the body is
-// not chunked, a header with such a name is not sent at all.
+// trailer names, and is sent in the Trailer header. Every header with one of these names is sent as a trailer, which
+// means after the body. It does not matter whether the header is set before or after the call to SetTrailer. If the
+// body is not chunked, a header with such a name is not sent at all.
 //
 // If a name is malformed or must not be a trailer, it is skipped, and the error is ErrBadTrailer. Headers for
 // framing, routing, request modifiers, authentication and the description of the body must not be trailers (RFC 9110

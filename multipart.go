@@ -71,8 +71,8 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // as the request keeps the body. A compressed body is decompressed. If the Content-Type is not multipart/form-data,
 // the error is ErrNoMultipartForm.
 //
-// If maxBodySize is positive and the form is larger, the error is ErrBodyTooLarge. At most 2 MiB of files, and 12 MiB
-// of the form in total, are kept in memory. The remaining files are written to temporary files, which
+// If maxBodySize is positive and the form is larger, the error is ErrBodyTooLarge. At most 2 MiB of files are kept in
+// memory, and at most 12 MiB of the whole form. The remaining files are written to temporary files, which
 // RemoveMultipartFormFiles and Reset remove. After an error, no files are left behind.
 //
 // A form may have up to 1000 parts, each with up to 8 KiB of headers. On a server, if a form has more parts than

@@ -91,7 +91,7 @@ type ProxyError struct {
 	// different reason.
 	StatusCode int
 
-	// Err is the reason if StatusCode is 0, and nil otherwise.
+	// Err is the reason why there is no tunnel if StatusCode is 0. Otherwise Err is nil.
 	Err error
 }
 

@@ -13,12 +13,12 @@ import (
 // HTTPS_PROXY and NO_PROXY. Proxy may be called concurrently. Do not change fields after the first call to
 // Proxy.
 type ProxyRules struct {
-	// HTTPProxy is the proxy for http: a URL, or the host:port of an HTTP proxy. If HTTPProxy is empty, connections
-	// for http use no proxy.
+	// HTTPProxy is the proxy for http targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
+	// empty, connections for http use no proxy.
 	HTTPProxy string
 
-	// HTTPSProxy is the proxy for https: a URL, or the host:port of an HTTP proxy. If HTTPSProxy is empty,
-	// connections for https use no proxy.
+	// HTTPSProxy is the proxy for https targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
+	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
 	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
@@ -36,8 +36,8 @@ type ProxyRules struct {
 // ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If a variable is not
 // set, its lowercase form is used instead: http_proxy, https_proxy or no_proxy.
 //
-// In a CGI program, HTTP_PROXY is not trusted, because a web server sets this variable from a request's Proxy header.
-// There, a dial that needs HTTP_PROXY fails.
+// In a CGI program, HTTP_PROXY is not trusted, because the variable may contain the value of a request's Proxy
+// header. In a CGI program, a dial that needs HTTP_PROXY fails.
 func ProxyRulesFromEnvironment() *ProxyRules {
 	env := httpproxy.FromEnvironment()
 	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}

@@ -374,9 +374,9 @@ func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.inde
 // ResetUserValues removes all values and closes those that implement io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
-// BodyUncompressed returns the body, decompressed according to Content-Encoding. It has the same limits as
-// BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a content coding
-// is unknown, the error is ErrContentEncodingUnsupported.
+// BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the
+// same as for BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a
+// content coding is unknown, the error is ErrContentEncodingUnsupported.
 func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(&req.Header.header, coding.Limits{})
 }

@@ -31,9 +31,9 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody reads the body and the trailers of a request whose header has been read. See
 // [Request.ReadLimitBody] for maxBodySize.
 //
-// A multipart/form-data body of known length that is not compressed is parsed while it is read, and larger files in
-// it are written to disk. Afterwards, MultipartForm returns the form, and Reset removes the files. Pass false for
-// preParseMultipartForm to turn this off.
+// If a multipart/form-data body has a known length and is not compressed, it is parsed while it is read. Larger files
+// in the form are written to disk. Afterwards, MultipartForm returns the form, and Reset removes the files. Pass
+// false for preParseMultipartForm to turn this off.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {

@@ -126,9 +126,9 @@ func (resp *Response) dropBodyAndCoding() {
 	}
 }
 
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes of
-// the stream that belong to the body, or -1 for all of them. After the call, the response's body is empty. If the
-// body was not a stream, TakeBodyStream returns nil.
+// TakeBodyStream hands the body stream over to the caller, who must read and close it. The first size bytes of the
+// stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is empty. If
+// the body was not a stream, TakeBodyStream returns nil.
 //
 // Trailers that arrive later are dropped, because the response may be in use for another message by then.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
@@ -170,9 +170,9 @@ func (resp *Response) mayHaveBody() bool {
 	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
 }
 
-// BodyUncompressed returns the body, decompressed according to Content-Encoding. It has the same limits as
-// BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a content coding
-// is unknown, the error is ErrContentEncodingUnsupported.
+// BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the
+// same as for BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a
+// content coding is unknown, the error is ErrContentEncodingUnsupported.
 //
 // If a response cannot have a body, such as a response to HEAD or one with status 304, the result is empty regardless
 // of Content-Encoding.

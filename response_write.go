@@ -9,8 +9,8 @@ import (
 // shorter or longer than the size passed to SetBodyStream, Write returns an error. After an error, do not use w's
 // connection for another response.
 //
-// If the status allows no body or SkipBody is set, Write sends only the status line and headers. With SkipBody, the
-// headers include the Content-Length of the body that is not sent, if its length is known.
+// If the status allows no body or SkipBody is set, Write sends only the status line and headers. If SkipBody is set
+// and the length of the body is known, the headers include that Content-Length.
 func (resp *Response) Write(w *bufio.Writer) error {
 	out := resp.Header.asStored()
 	return resp.write(w, &out, resp.Header.sentMinor() == 0)
