@@ -15,10 +15,10 @@ import (
 // Args is an ordered list of keys and values, such as a query or a body of type application/x-www-form-urlencoded. A
 // key may occur several times. Keys are case sensitive.
 //
-// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. An Args is not safe for concurrent
-// use, except that Peek, Has, the Get methods and All only read it and may be called concurrently.
+// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. Peek, Has, the Get methods and All
+// may be called concurrently, because they only read the list. All other methods are not safe for concurrent use.
 //
-// Slices that its methods return are views. They are valid until the list is changed or released.
+// Slices that its methods return are views, which are valid until the list is changed or released.
 type Args struct {
 	_ noCopy
 
@@ -104,8 +104,8 @@ func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Parse replaces the list with the arguments in s, which are separated by '&'. It decodes '+' and percent escapes,
-// and keeps malformed escapes unchanged. It skips arguments that have neither a key nor a value.
+// Parse replaces the list with the arguments in s, which are separated by '&'. Parse decodes '+' and percent escapes,
+// but keeps malformed escapes unchanged. Parse skips arguments that have neither a key nor a value.
 func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
 
 // ParseBytes does the same as [Args.Parse], but takes a []byte.
@@ -132,8 +132,8 @@ func (a *Args) ParseBytes(b []byte) {
 	a.parsed(start, equals, len(a.arena), coded)
 }
 
-// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b contains more, a holds the first n, and
-// both ParseAtMost and Err return ErrTooManyArgs. There is no limit if n is zero or negative.
+// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b contains more arguments, a holds the
+// first n of them, and both ParseAtMost and Err return ErrTooManyArgs. If n is zero or negative, there is no limit.
 func (a *Args) ParseAtMost(b []byte, n int) error {
 	if n <= 0 || len(b) <= 2*n { // each argument has at least one byte and a separator
 		a.ParseBytes(b)
@@ -284,15 +284,15 @@ func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(valu
 // AddNoValue appends key without an equals sign.
 func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 
-// Set sets the value of the first argument with this key, or appends key=value if there is none. It keeps any further
-// arguments with the same key.
+// Set sets the value of the first argument with this key, or appends key=value if there is no such argument. Further
+// arguments with the same key stay unchanged.
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
-// SetNoValue removes the value and the equals sign of the first argument with this key, or appends key if there is
-// none.
+// SetNoValue removes the value and the equals sign of the first argument with this key. If there is no such argument,
+// SetNoValue appends key.
 func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
 
-// SetUint sets the value of key to a decimal number. See [Args.Set]. It panics if value is negative.
+// SetUint sets the value of key to value, as a decimal number. If value is negative, SetUint panics. See [Args.Set].
 func (a *Args) SetUint(key string, value int) {
 	var buf [20]byte
 	a.set(UnsafeBytes(key), AppendUint(buf[:0], value), false)
@@ -304,7 +304,8 @@ func (a *Args) Del(key string) { a.del(UnsafeBytes(key)) }
 // Has reports whether there is an argument with this key.
 func (a *Args) Has(key string) bool { return a.index(UnsafeBytes(key)) >= 0 }
 
-// Peek returns the first value of key. It is empty if the argument has no value, and nil if there is no such key.
+// Peek returns the first value of key. If the argument has no value, the result is empty. If there is no such key,
+// the result is nil.
 func (a *Args) Peek(key string) []byte { return a.peek(UnsafeBytes(key)) }
 
 func (a *Args) peek(key []byte) []byte {
@@ -314,7 +315,8 @@ func (a *Args) peek(key []byte) []byte {
 	return nil
 }
 
-// PeekMulti returns all values of key in a new slice, or nil if there is no such key. Empty values are nil.
+// PeekMulti returns all values of key in a new slice, in which empty values are nil. If there is no such key, the
+// result is nil.
 func (a *Args) PeekMulti(key string) [][]byte { return a.peekMulti(UnsafeBytes(key)) }
 
 func (a *Args) peekMulti(key []byte) (values [][]byte) {
@@ -379,8 +381,8 @@ func (a *Args) GetBool(key string) bool {
 	return false
 }
 
-// Sort sorts the arguments by key, then by value. f compares two keys or two values, with results like those of
-// bytes.Compare.
+// Sort sorts the arguments by key. Arguments with the same key are sorted by value. f compares two keys or two
+// values, with results like those of bytes.Compare.
 func (a *Args) Sort(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int {

@@ -43,11 +43,11 @@ type bodySource interface {
 	limit() int64
 }
 
-// Body returns the body. It is a view, valid until the message is changed, reset or released, or the handler returns.
-// Do not write to it.
+// Body returns the body. The result is a view, which is valid until the message is changed, reset or released, or
+// until the handler returns. Do not write to this view.
 //
-// If the body is a stream, Body reads it to its end, keeps the bytes and closes it. It reads at most 64 MiB, or less
-// if the stream replaced a request body that the server had not read yet: then the limit of that body applies. If
+// If the body is a stream, Body reads the stream to its end, closes it, and keeps the bytes. The limit is 64 MiB. If
+// the stream replaced a request body that the server had not read yet, that request body's limit also applies. If
 // reading fails, Body returns nil, and BodyErr returns the error.
 func (b *body) Body() []byte {
 	if b.view != nil {
@@ -70,8 +70,8 @@ func (b *body) bytes() []byte {
 // poison overwrites the memory that views of the body may refer to. The owner of borrowed bytes poisons those.
 func (b *body) poison() { bufpool.PoisonBytes(b.buf[:cap(b.buf)]) }
 
-// BodyErr returns the error that prevented the body from being read, or nil. It stays until the message gets another
-// body.
+// BodyErr returns the error that prevented the body from being read, or nil. The error stays the same until the
+// message gets another body.
 func (b *body) BodyErr() error { return b.err }
 
 // load reads a stream of any kind into buf.
@@ -125,17 +125,17 @@ func (b *body) SetBodyRaw(p []byte) {
 	b.view = p
 }
 
-// AppendBody appends a copy of p to the body. A stream is read into memory first; see Body.
+// AppendBody appends a copy of p to the body. If the body is a stream, it is first read into memory; see Body.
 func (b *body) AppendBody(p []byte) {
 	b.own()
 	b.buf = appendBody(b.buf, p)
 }
 
-// AppendBodyString appends a copy of s to the body. A stream is read into memory first; see Body.
+// AppendBodyString appends a copy of s to the body. If the body is a stream, it is first read into memory; see Body.
 func (b *body) AppendBodyString(s string) { b.AppendBody(UnsafeBytes(s)) }
 
-// BodyWriter returns a writer that appends to the body. It also implements io.StringWriter. It stays valid as long as
-// the message.
+// BodyWriter returns a writer that appends to the body. The writer also implements io.StringWriter. The writer stays
+// valid as long as the message.
 func (b *body) BodyWriter() io.Writer { return (*bodyWriter)(b) }
 
 type bodyWriter body
@@ -147,8 +147,8 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) WriteString(s string) (int, error) { return w.Write(UnsafeBytes(s)) }
 
-// SwapBody sets the body to p and returns the previous body. If that was a stream, SwapBody reads it into
-// memory first. p then belongs to the message, and the result belongs to the caller.
+// SwapBody sets the body to p and returns the previous body. If the previous body is a stream, SwapBody reads it into
+// memory first. After the call, p belongs to the message, and the result belongs to the caller.
 func (b *body) SwapBody(p []byte) []byte {
 	b.own()
 	old := b.buf
@@ -162,7 +162,7 @@ func (b *body) ResetBody() {
 	b.buf = b.buf[:0]
 }
 
-// ReleaseBody drops the buffer of the body, including its contents, if its capacity exceeds size bytes.
+// If the capacity of the body's buffer exceeds size bytes, ReleaseBody drops the buffer and the body in it.
 func (b *body) ReleaseBody(size int) {
 	if cap(b.buf) > size {
 		b.buf = nil

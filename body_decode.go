@@ -7,44 +7,52 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// BodyGunzip returns the gzipped body, decompressed. The result may have at most 32 MiB, and once it exceeds 1 MiB,
-// at most 100 times the size of the body. Beyond that the error is ErrBodyTooLarge. The result belongs to the caller.
+// BodyGunzip decompresses a body that has the content coding gzip, and returns the result. The result may have at
+// most 32 MiB. A result of more than 1 MiB also must not be larger than 100 times the size of the compressed body. If
+// the result exceeds a limit, the error is ErrBodyTooLarge. The result belongs to the caller.
 func (b *body) BodyGunzip() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
-// BodyGunzipWithLimit returns the gzipped body, decompressed to at most maxBodySize bytes. If maxBodySize is not
-// positive there is no limit; use that only for data that you compressed yourself. The result belongs to the caller.
+// BodyGunzipWithLimit decompresses a body that has the content coding gzip, and returns the result, which may have at
+// most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Decompress without a limit only data
+// that you compressed yourself. The result belongs to the caller.
 func (b *body) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), decodeLimits(maxBodySize))
 }
 
-// BodyInflate returns the body, decompressed from the deflate coding. Its limits are those of BodyGunzip.
+// BodyInflate decompresses a body that has the content coding deflate, and returns the result. The limits are the
+// same as for BodyGunzip.
 func (b *body) BodyInflate() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Deflate), coding.Limits{})
 }
 
-// BodyInflateWithLimit returns the body, decompressed from the deflate coding. For the limit see BodyGunzipWithLimit.
+// BodyInflateWithLimit decompresses a body that has the content coding deflate, and returns the result. For the
+// limit, see BodyGunzipWithLimit.
 func (b *body) BodyInflateWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Deflate), decodeLimits(maxBodySize))
 }
 
-// BodyUnbrotli returns the body, decompressed from the br coding. Its limits are those of BodyGunzip.
+// BodyUnbrotli decompresses a body that has the content coding br, and returns the result. The limits are the same as
+// for BodyGunzip.
 func (b *body) BodyUnbrotli() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Brotli), coding.Limits{})
 }
 
-// BodyUnbrotliWithLimit returns the body, decompressed from the br coding. For the limit see BodyGunzipWithLimit.
+// BodyUnbrotliWithLimit decompresses a body that has the content coding br, and returns the result. For the limit,
+// see BodyGunzipWithLimit.
 func (b *body) BodyUnbrotliWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Brotli), decodeLimits(maxBodySize))
 }
 
-// BodyUnzstd returns the body, decompressed from the zstd coding. Its limits are those of BodyGunzip.
+// BodyUnzstd decompresses a body that has the content coding zstd, and returns the result. The limits are the same as
+// for BodyGunzip.
 func (b *body) BodyUnzstd() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
-// BodyUnzstdWithLimit returns the body, decompressed from the zstd coding. For the limit see BodyGunzipWithLimit.
+// BodyUnzstdWithLimit decompresses a body that has the content coding zstd, and returns the result. For the limit,
+// see BodyGunzipWithLimit.
 func (b *body) BodyUnzstdWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Zstd), decodeLimits(maxBodySize))
 }

@@ -14,35 +14,36 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamWriter writes a body to w. The data is sent when w's buffer is full and when it calls w.Flush. It must return
-// as soon as w returns an error, which means that the reader is gone.
+// StreamWriter writes a body to w. The data is sent when w's buffer is full and when the StreamWriter calls w.Flush.
+// An error from w means that nobody reads the body any more, so the StreamWriter must then return.
 type StreamWriter func(w *bufio.Writer)
 
-// BodyWriterTo is a body stream that may be consumed through WriteTo instead of Read. SupportsBodyWriteTo says
-// whether to use WriteTo. For an io.WriterTo without this method either may be used, except that chunked bodies use
-// Read.
+// BodyWriterTo is a body stream that may be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
+// whether to use WriteTo. If a stream has WriteTo but not SupportsBodyWriteTo, Read is used for a chunked body. For a
+// body of known length, either Read or WriteTo may be used.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
 }
 
-// ReadCloserWithError is a body stream that is told why it is closed. The error is nil if the stream was read to its
-// end or is not needed. Its Close method, if it has one, is not called.
+// ReadCloserWithError is a body stream whose CloseWithError method is called with the reason for closing it. If the
+// stream was read to its end or is not needed, err is nil. If the stream also has a Close method, Close is not
+// called.
 type ReadCloserWithError interface {
 	io.Reader
 	CloseWithError(err error) error
 }
 
-// IsBodyStream reports whether the body is a stream, either one that was set or one that still arrives on the
-// connection.
+// IsBodyStream reports whether the body is a stream. The result is true for a stream that was set, and for a body
+// that is still arriving on the connection.
 func (b *body) IsBodyStream() bool {
 	return b.stream != nil || b.source != nil || b.writer != nil
 }
 
-// BodyStream returns the body as a stream, or nil if it is not one. CloseBodyStream closes the stream, and so does
-// replacing, resetting or releasing the body.
+// BodyStream returns the body as a stream. If the body is not a stream, the result is nil. The stream is closed by
+// CloseBodyStream, and also when the body is replaced, reset or released.
 //
-// If the body is a StreamWriter, it starts to run on a goroutine of its own.
+// If the body is a StreamWriter, BodyStream starts it on a separate goroutine.
 func (b *body) BodyStream() io.Reader {
 	if b.source != nil {
 		b.source.show()
@@ -114,8 +115,8 @@ func (b *body) dropStream(cause error) (err error) {
 	return nil
 }
 
-// BodyWriteTo writes the body to w. It consumes and closes a stream, except for the form of a request, which can be
-// written again.
+// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes it. The stream that
+// holds a request's form is an exception: it can be written again.
 func (b *body) BodyWriteTo(w io.Writer) error {
 	if s, ok := b.stream.(*writtenStream); ok && s.repeats && s.pipe == nil {
 		return copyStream(w, s, b.size)
@@ -278,8 +279,8 @@ func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
 	return bw.Flush()
 }
 
-// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream panicked. Its text contains
-// the panic value.
+// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream has panicked. The error's
+// text contains the panic value.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack []byte

@@ -13,14 +13,14 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient implement Doer, and any type that wraps one of
-// them can implement it too. Client-side middleware is a function of the form
+// Doer makes HTTP calls. Client, HostClient, PipelineClient and LBClient implement Doer. Types that wrap one of these
+// clients can implement Doer too. Client-side middleware is a function of the form
 //
 //	func(next Doer) Doer
 //
-// DoContext sends req and reads the response into resp, which may be nil if the caller does not need it. It must return
-// promptly once ctx is done. It must not keep req or resp after it has returned, unless the response body is a stream.
-// Several goroutines may call DoContext at once, each with its own request.
+// DoContext sends req and reads the response into resp. resp may be nil if the caller does not need the response.
+// DoContext must return promptly once ctx is done. Unless the response body is a stream, DoContext must not keep req
+// or resp after it has returned. Several goroutines may call DoContext at once, each with its own request.
 type Doer interface {
 	// DoContext sends req and reads the response into resp.
 	DoContext(ctx context.Context, req *Request, resp *Response) error
@@ -33,8 +33,8 @@ var (
 	_ Doer = (*LBClient)(nil)
 )
 
-// Client sends requests to any host, over HTTP or HTTPS depending on the URI's scheme. It keeps one HostClient per host
-// while connections to that host are open. The zero value is ready to use.
+// Client sends requests to any host, over HTTP or HTTPS depending on the URI's scheme. For each host with open
+// connections, a Client keeps one HostClient. The zero value is ready to use.
 //
 // All methods may be called concurrently. Do not change fields after the first call, and do not copy a Client.
 // Connection limits apply to each host separately.
@@ -47,22 +47,22 @@ type Client struct {
 	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over DialTimeout and Dial. If all three are nil, the client
-	// uses a TCPDialer that is shared by the whole process. See [HostClient.DialContext].
+	// DialContext opens connections. DialContext takes precedence over DialTimeout and Dial. If all three are nil,
+	// the client uses a TCPDialer that is shared by the whole process. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTimeout opens connections. Its timeout is the time left for the call. It takes precedence over Dial. See
-	// [HostClient.DialTimeout].
+	// DialTimeout opens connections. The function's timeout argument is the time left for the call. DialTimeout takes
+	// precedence over Dial. See [HostClient.DialTimeout].
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections. It is not given a timeout. See [HostClient.Dial].
+	// Dial opens connections. The function gets no timeout. See [HostClient.Dial].
 	Dial DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
-	// It has no effect on DialContext, DialTimeout and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
+	// fasthttp. DialDualStack has no effect on DialContext, DialTimeout and Dial.
 	DialDualStack bool
 
-	// Proxy chooses the proxy for a new connection, or returns nil for a direct connection. Usually it is
+	// Proxy chooses the proxy for a new connection, or returns nil for a direct connection. The usual value is
 	// ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used. See [HostClient.Proxy].
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
@@ -74,29 +74,30 @@ type Client struct {
 	// HTTP2 configures HTTP/2. Nil means the defaults. HTTP2 has no effect unless HTTP/2 is used.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
-	// [HostClient.TLSConfig].
+	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
+	// use. See [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
-	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means DefaultMaxConnsPerHost.
-	// Calls beyond the limit fail or wait; see MaxConnWaitTimeout.
+	// MaxConnsPerHost limits the open connections to each host. Zero or a negative value means
+	// DefaultMaxConnsPerHost. When the limit is reached, calls that need another connection fail or wait; see
+	// MaxConnWaitTimeout.
 	MaxConnsPerHost int
 
-	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. A
-	// negative value means that connections are closed instead of kept idle.
+	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. With a
+	// negative value, a connection is closed when it would become idle.
 	MaxIdleConnsPerHost int
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection may be used after it was opened. Zero or a negative value means
-	// no limit. See [HostClient.MaxConnDuration].
+	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
+	// means no limit. See [HostClient.MaxConnDuration].
 	MaxConnDuration time.Duration
 
-	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. Zero means that the
-	// call fails at once with ErrNoFreeConns. A negative value means that it waits until its deadline passes or its
-	// context is done.
+	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. Zero means that
+	// the call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline passes or
+	// its context is done.
 	MaxConnWaitTimeout time.Duration
 
 	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
@@ -111,7 +112,7 @@ type Client struct {
 	// deadline.
 	WriteTimeout time.Duration
 
-	// TLSHandshakeTimeout limits a TLS handshake, including one with an https proxy. Zero means ten seconds, or
+	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
 	// WriteTimeout if that is shorter. A negative value means no limit other than the call's deadline.
 	TLSHandshakeTimeout time.Duration
 
@@ -119,12 +120,12 @@ type Client struct {
 	// its body. Zero means one second. A negative value means that the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
-	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096. It
-	// also limits the size of response headers unless MaxResponseHeaderBytes is set.
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
+	// Unless MaxResponseHeaderBytes is set, ReadBufferSize also limits the size of response headers.
 	ReadBufferSize int
 
-	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value means
-	// ReadBufferSize. If they are larger, the call fails with an *ErrSmallBuffer.
+	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value
+	// means ReadBufferSize. If the status line and headers are larger, the call fails with an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize limits response bodies that are read into memory, in bytes. Zero means
@@ -136,31 +137,33 @@ type Client struct {
 	// which you must close. See [HostClient.StreamResponseBody].
 	StreamResponseBody bool
 
-	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until the
-	// function returns. If OnInterim is nil, interim responses are ignored.
+	// OnInterim is called with each interim response (1xx) except 101, such as 103 (Early Hints). resp is valid until
+	// the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how many times a request is sent in total if RetryIfErr asks for retries. Zero
-	// or a negative value means DefaultMaxIdemponentCallAttempts. With 1, no request is ever retried.
+	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The first
+	// attempt counts. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1, no request
+	// is ever retried.
 	MaxIdemponentCallAttempts int
 
-	// RetryIfErr decides whether a failed request is sent again. Nil means one retry, and only where that is safe. See
-	// [HostClient.RetryIfErr].
+	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
+	// once, and only if that is safe. See [HostClient.RetryIfErr].
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIf decides whether a failed request is sent again. It does not get the error.
+	// RetryIf decides whether a failed request is sent again. The function does not get the error.
 	//
 	// Deprecated: use RetryIfErr.
 	RetryIf RetryIfFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, it also gets the server's
-	// address. Use RetryIfErr instead.
+	// RetryIfErrUpstream decides whether a failed request is sent again. Unlike RetryIfErr, the function also gets
+	// the server's address. Use RetryIfErr instead.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
-	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets one too. Most other errors are a
-	// *CallError, for example one that wraps ErrTimeout. By default, errors that programs written for fasthttp compare
-	// with == are returned unwrapped, and RetryIfErr gets io.EOF for a closed connection.
+	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
+	// errors are a *CallError, for example one that wraps ErrTimeout. By default, errors that fasthttp programs
+	// compare with ==, such as ErrTimeout, are returned unwrapped. By default, RetryIfErr gets io.EOF instead of a
+	// *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -178,7 +181,7 @@ type Client struct {
 	// change the traffic. By default such a redirect fails with ErrRedirectToPlain.
 	AllowRedirectToPlain bool
 
-	// DisablePathNormalizing sends paths as they were given, including dot segments.
+	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
 	DisablePathNormalizing bool
 
 	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
@@ -190,8 +193,8 @@ type Client struct {
 	// Deprecated: see [HostClient.WriteBufferSize].
 	WriteBufferSize int
 
-	// ConfigureClient is called with each new HostClient before its first use, and may change its fields. If it
-	// returns an error, the call fails with that error.
+	// ConfigureClient is called with each new HostClient before its first use, and may change its fields. If
+	// ConfigureClient returns an error, the call fails with that error.
 	ConfigureClient func(hc *HostClient) error
 
 	mu      sync.RWMutex
@@ -201,7 +204,7 @@ type Client struct {
 	tls     clientTLS
 }
 
-// Do sends req to the host in its URI and reads the response into resp, which may be nil. It follows up to
+// Do sends req to the host in its URI and reads the response into resp, which may be nil. Do follows up to
 // MaxRedirects redirects. See [HostClient.Do].
 func (c *Client) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
@@ -219,7 +222,8 @@ func (c *Client) DoTimeout(req *Request, resp *Response, timeout time.Duration) 
 	return c.do(context.Background(), req.limit(timeout), req, resp)
 }
 
-// DoDeadline does the same as Do, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// DoDeadline does the same as Do, but fails with ErrTimeout if the call has not ended by the deadline. The zero time
+// means no deadline.
 func (c *Client) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }

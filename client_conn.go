@@ -25,8 +25,8 @@ import (
 //   - client_body.go: the response body as a stream
 //   - client_upload.go: request bodies that are written while the client waits for the response
 
-// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns one. Only one call may
-// use it at a time.
+// ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns one. Only one call at a time
+// may use a ClientConn.
 //
 // Deprecated: several calls share an HTTP/2 connection, so a ClientConn cannot represent one. Wrap
 // [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
@@ -100,14 +100,14 @@ func tlsStateOf(nc net.Conn) *tls.ConnectionState {
 	return &state
 }
 
-// Conn returns the network connection. Only the RoundTripper that acquired cc may use it.
+// Conn returns the network connection. Only the RoundTripper that acquired cc may use the network connection.
 func (cc *ClientConn) Conn() net.Conn { return cc.nc }
 
-// CreatedTime returns the time at which the connection was ready, after any TLS handshake.
+// CreatedTime returns the time at which the connection became ready for use, after any TLS handshake was complete.
 func (cc *ClientConn) CreatedTime() time.Time { return cc.created }
 
-// LastUseTime returns the time at which the last call on the connection ended, or the zero time if no call has
-// ended yet.
+// LastUseTime returns the time at which the last call on the connection ended. If no call has ended yet, the result
+// is the zero time.
 func (cc *ClientConn) LastUseTime() time.Time { return cc.idleAt.time() }
 
 // maxDirectBody is the largest body that is written in full before the client reads the response. It fits into

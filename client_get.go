@@ -82,15 +82,15 @@ func callForBody(c caller, dst []byte, req *Request, deadline time.Time) (status
 	return resp.StatusCode(), body, resp.BodyErr()
 }
 
-// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects within the host. A redirect to
-// another host fails with ErrHostClientRedirectToDifferentHost, and one to another scheme with
-// ErrHostClientRedirectToDifferentScheme. See [Client.DoRedirects].
+// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects within the host. If a redirect leads
+// to another host, the call fails with ErrHostClientRedirectToDifferentHost. If it leads to another scheme, the call
+// fails with ErrHostClientRedirectToDifferentScheme. See [Client.DoRedirects].
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow(&sameHost{HostClient: c}, time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects within
-// the host. The body overwrites dst; if dst is too small, a new slice is allocated.
+// Get sends a GET request to url and returns the status code and the body. The call follows up to 16 redirects within
+// the host. The body overwrites the contents of dst. If dst is too small, a new slice is allocated.
 func (c *HostClient) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Time{})
 }
@@ -100,19 +100,20 @@ func (c *HostClient) GetTimeout(dst []byte, url string, timeout time.Duration) (
 	return getURL(&sameHost{HostClient: c}, dst, url, time.Now().Add(timeout))
 }
 
-// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout if the call has not ended by the deadline. The zero
+// time means no deadline.
 func (c *HostClient) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL(&sameHost{HostClient: c}, dst, url, deadline)
 }
 
-// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs
-// may be nil. See [HostClient.Get] for redirects and dst.
+// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs may be
+// nil. Redirects and dst are handled as in [HostClient.Get].
 func (c *HostClient) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL(&sameHost{HostClient: c}, dst, url, postArgs)
 }
 
-// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are
-// more, it fails with ErrTooManyRedirects. Afterwards, req is the last request that was sent.
+// DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects (RFC 9110 §15.4). If there are more
+// redirects, DoRedirects fails with ErrTooManyRedirects. After the call, req holds the last request that was sent.
 //
 // Credentials are not forwarded to another origin. A redirect from https to http is refused unless
 // AllowRedirectToPlain is set.
@@ -120,8 +121,8 @@ func (c *Client) DoRedirects(req *Request, resp *Response, maxRedirectsCount int
 	return follow((*singleCalls)(c), time.Time{}, req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url and returns the status code and the body. It follows up to 16 redirects. The
-// body overwrites dst; if dst is too small, a new slice is allocated.
+// Get sends a GET request to url and returns the status code and the body. The call follows up to 16 redirects. The
+// body overwrites the contents of dst. If dst is too small, a new slice is allocated.
 func (c *Client) Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, time.Time{})
 }
@@ -131,13 +132,14 @@ func (c *Client) GetTimeout(dst []byte, url string, timeout time.Duration) (stat
 	return getURL((*singleCalls)(c), dst, url, time.Now().Add(timeout))
 }
 
-// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout if the call has not ended by the deadline. The zero
+// time means no deadline.
 func (c *Client) GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return getURL((*singleCalls)(c), dst, url, deadline)
 }
 
-// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs
-// may be nil. See [Client.Get] for redirects and dst.
+// Post sends a POST request to url with postArgs as a form, and returns the status code and the body. postArgs may be
+// nil. Redirects and dst are handled as in [Client.Get].
 func (c *Client) Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return postURL((*singleCalls)(c), dst, url, postArgs)
 }
@@ -155,7 +157,7 @@ func (s *singleCalls) do(ctx context.Context, deadline time.Time, req *Request, 
 
 var defaultClient Client
 
-// Do sends req to the host in its URI and reads the response into resp. It uses a Client that the whole process
+// Do sends req to the host in its URI and reads the response into resp. Do uses a Client that the whole process
 // shares. See [Client.Do].
 func Do(req *Request, resp *Response) error { return defaultClient.Do(req, resp) }
 
@@ -165,14 +167,14 @@ func DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return defaultClient.DoContext(ctx, req, resp)
 }
 
-// DoTimeout sends req with a Client that the whole process shares. It fails with ErrTimeout if the call takes
+// DoTimeout sends req with a Client that the whole process shares. The call fails with ErrTimeout if the call takes
 // longer than timeout.
 func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline sends req with a Client that the whole process shares. It fails with ErrTimeout at the deadline.
-// The zero time means no deadline.
+// DoDeadline sends req with a Client that the whole process shares. The call fails with ErrTimeout if the call has
+// not ended by the deadline. The zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }
@@ -183,7 +185,7 @@ func DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return defaultClient.DoRedirects(req, resp, maxRedirectsCount)
 }
 
-// Get sends a GET request to url with a Client that the whole process shares. It returns the status code and the
+// Get sends a GET request to url with a Client that the whole process shares, and returns the status code and the
 // body. See [Client.Get].
 func Get(dst []byte, url string) (statusCode int, body []byte, err error) {
 	return defaultClient.Get(dst, url)
@@ -194,12 +196,13 @@ func GetTimeout(dst []byte, url string, timeout time.Duration) (statusCode int, 
 	return defaultClient.GetTimeout(dst, url, timeout)
 }
 
-// GetDeadline does the same as Get, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// GetDeadline does the same as Get, but fails with ErrTimeout if the call has not ended by the deadline. The zero
+// time means no deadline.
 func GetDeadline(dst []byte, url string, deadline time.Time) (statusCode int, body []byte, err error) {
 	return defaultClient.GetDeadline(dst, url, deadline)
 }
 
-// Post sends a POST request to url with postArgs as a form. It uses a Client that the whole process shares. See
+// Post sends a POST request to url with postArgs as a form, using a Client that the whole process shares. See
 // [Client.Post].
 func Post(dst []byte, url string, postArgs *Args) (statusCode int, body []byte, err error) {
 	return defaultClient.Post(dst, url, postArgs)

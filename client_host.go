@@ -18,32 +18,32 @@ import (
 //
 // Requests go to Addr, even if their URI has another host. The host of the URI is sent in the Host header.
 //
-// If a function in one of these fields panics or calls runtime.Goexit, the connection is closed and the call panics
-// too. Some functions run on their own goroutine, such as a Dial that must not delay the end of a call. Their panics
-// also reach the caller, unless the call has already ended. If a Resolver panics, calls return a *PanicError. If a body
-// stream panics, calls return an *ErrBodyStreamWritePanic.
+// If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
+// panics too. Dial and some of the other functions may run on a separate goroutine, so that they cannot delay the end
+// of a call. Panics on that goroutine also reach the caller, unless the call has already ended. If a Resolver panics,
+// calls return a *PanicError. If a body stream panics, calls return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
-	// Addr is the address to connect to, as host:port. It may list several addresses, separated by commas; each new
-	// connection uses the next one. The port defaults to 80, or to 443 with IsTLS. For a unix socket, use "unix:"
-	// followed by the path; see TCPDialer.
+	// Addr is the address to connect to, as host:port. Addr may list several addresses, separated by commas. Each new
+	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
+	// use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
 	IsTLS bool
 
-	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set both
-	// the request target and Host in the request's Header; the client sends them unchanged.
+	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set
+	// both the request target and Host in the request's Header; the client sends both unchanged.
 	IsProxy bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
 	// is empty, the clone's ServerName is the host in the address. Do not change the configuration after its first use,
 	// because sessions established with it may be resumed.
 	//
-	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. It does not
-	// cache sessions if VerifyPeerCertificate is set and VerifyConnection is not, because crypto/tls does not call
-	// VerifyPeerCertificate for resumed sessions.
+	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
+	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
+	// call VerifyPeerCertificate for resumed sessions.
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
@@ -52,17 +52,17 @@ type HostClient struct {
 	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. Its network argument is always "tcp". DialContext takes precedence over
-	// DialTimeout, which takes precedence over Dial. If all three are nil, the client uses a TCPDialer that is shared
-	// by the whole process.
+	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence
+	// over DialTimeout, which takes precedence over Dial. If all three are nil, the client uses a TCPDialer that is
+	// shared by the whole process.
 	//
-	// DialContext runs on its own goroutine. Its context is done when the call that needs the connection ends, but the
-	// call does not wait for DialContext to return. If another connection becomes idle first, the call uses that one.
-	// The new connection is then kept for a later call.
+	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled,
+	// and the call returns even if DialContext is still running. If another connection becomes idle first, the call
+	// uses the idle connection, and the new connection is kept for a later call.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTimeout opens connections. Its timeout is the time left for the call, or DefaultDialTimeout if the call has
-	// no deadline.
+	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or
+	// DefaultDialTimeout if the call has no deadline.
 	//
 	// With DialTimeout or Dial, Addr may also be empty or the path of a socket. The function gets Addr unchanged,
 	// without a default port. If IsTLS is set, the function may return a connection that already uses TLS. The client
@@ -70,20 +70,20 @@ type HostClient struct {
 	// certificate itself.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections. It is not given a timeout. If the call times out while Dial is running, the call fails,
-	// and the connection that Dial returns later is closed. See DialTimeout for Addr and TLS.
+	// Dial opens connections. The function gets no timeout. If the call times out while Dial is running, the call
+	// fails, and the connection that Dial returns later is closed. See DialTimeout for Addr and TLS.
 	Dial DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp,
-	// and refuses IPv6 addresses. It has no effect on DialContext, DialTimeout and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
+	// fasthttp, and refuses IPv6 addresses. DialDualStack has no effect on DialContext, DialTimeout and Dial.
 	DialDualStack bool
 
-	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL] for
-	// the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. Usually Proxy
-	// is ProxyRulesFromEnvironment().Proxy. If it is nil, no proxy is used.
+	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL]
+	// for the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. The usual
+	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
 	// Proxy is called when a connection is opened, not when an open one is reused. Other calls may use the connection
-	// later. ctx carries the context values of the call that needs the connection, and is done when that call ends.
+	// later. ctx is done when the call that needs the connection ends. ctx carries the context values of that call.
 	// Proxy may be called concurrently.
 	//
 	// With Proxy set, DialContext connects to the proxy, and DialTimeout and Dial are not used. TLSConfig,
@@ -98,27 +98,28 @@ type HostClient struct {
 	// HTTP2 configures HTTP/2. Nil means the defaults. HTTP2 has no effect unless HTTP/2 is used.
 	HTTP2 *HTTP2Config
 
-	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. Calls beyond the
-	// limit fail or wait; see MaxConnWaitTimeout. With HTTP/1, MaxConns also limits the calls in flight, because a
-	// connection carries one call at a time. With HTTP/2, it does not limit them.
+	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. When the limit is
+	// reached, calls that need another connection fail or wait; see MaxConnWaitTimeout. With HTTP/1, MaxConns also
+	// limits the calls in flight, because a connection carries one call at a time. With HTTP/2, MaxConns does not
+	// limit the calls in flight.
 	MaxConns int
 
-	// MaxIdleConns limits the idle connections that are kept. Zero means MaxConns. A negative value means that
-	// connections are closed instead of kept idle.
+	// MaxIdleConns limits the idle connections that are kept. Zero means MaxConns. With a negative value, a
+	// connection is closed when it would become idle.
 	MaxIdleConns int
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection may be used after it was opened. Zero or a negative value means no
-	// limit. The first call after that time is the last one on the connection, and its request is sent with Connection:
-	// close (RFC 9112 §9.6).
+	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
+	// means no limit. The first call after that time is the last call on the connection: its request is sent with
+	// Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection when all MaxConns are in use. Zero means that the
-	// call fails at once with ErrNoFreeConns. A negative value means that it waits until its deadline passes or its
-	// context is done. Connections are given to waiting calls first come, first served.
+	// call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline passes or its
+	// context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
 	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
@@ -127,16 +128,17 @@ type HostClient struct {
 
 	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative value
 	// means no limit other than the call's deadline. If the request has a large body, the time starts only when the
-	// body has been sent. The timeout may fire late: by up to a sixteenth of its duration, and by at most one second.
+	// body has been sent. The timeout may fire up to a sixteenth of its duration late, but never more than one second
+	// late.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the call's
-	// deadline. The timeout may fire late: by up to a sixteenth of its duration, and by at most one second.
+	// deadline. The timeout may fire up to a sixteenth of its duration late, but never more than one second late.
 	WriteTimeout time.Duration
 
-	// TLSHandshakeTimeout limits a TLS handshake, including one with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if that is shorter. A negative value means no limit other than the call's deadline. If the handshake
-	// takes longer, the call fails with ErrTLSHandshakeTimeout.
+	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
+	// WriteTimeout if that is shorter. A negative value means no limit other than the call's deadline. If the
+	// handshake takes longer, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for a 100 response before it sends
@@ -148,15 +150,15 @@ type HostClient struct {
 	// ReadBufferSize is also the limit for response headers.
 	ReadBufferSize int
 
-	// WriteBufferSize is the size of the buffer that AcquireWriter returns, in bytes. It has no effect on
-	// calls.
+	// WriteBufferSize is the size of the buffer that AcquireWriter returns, in bytes. WriteBufferSize has no effect
+	// on calls.
 	//
 	// Deprecated: requests are assembled in a buffer that grows to their size.
 	WriteBufferSize int
 
-	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value means
-	// ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If they are larger, the call fails
-	// with an *ErrSmallBuffer that names the limit.
+	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value
+	// means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
+	// headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize limits response bodies that are read into memory, in bytes. Zero means
@@ -169,44 +171,46 @@ type HostClient struct {
 	// CloseBodyStream. [Response.StreamBody] does the same for a single call.
 	StreamResponseBody bool
 
-	// OnInterim is called with each interim response except 101, such as 103 (Early Hints). resp is valid until the
-	// function returns. If OnInterim is nil, interim responses are ignored.
+	// OnInterim is called with each interim response (1xx) except 101, such as 103 (Early Hints). resp is valid until
+	// the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how many times a request is sent in total if RetryIfErr asks for retries. Zero
-	// or a negative value means DefaultMaxIdemponentCallAttempts. With 1, no request is ever retried, regardless of all
-	// other settings.
+	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The first
+	// attempt counts. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1, no request
+	// is ever retried, regardless of all other settings.
 	MaxIdemponentCallAttempts int
 
-	// RetryIf decides whether a failed request is sent again. It does not get the error.
+	// RetryIf decides whether a failed request is sent again. The function does not get the error.
 	//
 	// Deprecated: use RetryIfErr, which takes precedence.
 	RetryIf RetryIfFunc
 
-	// RetryIfErr decides whether a failed request is sent again. If it is nil, a request is retried once if its
-	// connection was a reused one that closed before the response began, and SafeToRetry reports true.
+	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
+	// once. It is retried only if SafeToRetry returns true and the request was sent over a reused connection that was
+	// closed before the response began.
 	RetryIfErr RetryIfErrFunc
 
-	// RetryIfErrUpstream decides whether a failed request is sent again. It also gets the server's address, and takes
-	// precedence over RetryIfErr.
+	// RetryIfErrUpstream decides whether a failed request is sent again. The function also gets the server's address.
+	// RetryIfErrUpstream takes precedence over RetryIfErr.
 	//
 	// Deprecated: use RetryIfErr.
 	RetryIfErrUpstream RetryIfErrUpstreamFunc
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
-	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets one too. Most other errors are a
-	// *CallError, for example one that wraps ErrTimeout. By default, errors that programs written for fasthttp compare
-	// with == are returned unwrapped, and RetryIfErr gets io.EOF for a closed connection.
+	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
+	// errors are a *CallError, for example one that wraps ErrTimeout. By default, errors that fasthttp programs
+	// compare with ==, such as ErrTimeout, are returned unwrapped. By default, RetryIfErr gets io.EOF instead of a
+	// *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
 	Transport RoundTripper
 
-	// DisablePathNormalizing sends paths as they were given, including dot segments.
+	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
 	DisablePathNormalizing bool
 
-	// DisableHeaderNamesNormalizing makes ResponseHeader.All and the other iterators over response headers yield names
-	// as they were received. It does not affect requests; see [RequestHeader.DisableNormalizing].
+	// DisableHeaderNamesNormalizing makes ResponseHeader.All and the other iterators over response headers yield
+	// names as they were received. This setting does not affect requests; see [RequestHeader.DisableNormalizing].
 	DisableHeaderNamesNormalizing bool
 
 	// SecureErrorLogMessage has no effect.
@@ -249,27 +253,27 @@ func (c *HostClient) init() error {
 	return c.initErr
 }
 
-// Do sends req and reads the response into resp, which may be nil if you do not need the response. It does not follow
+// Do sends req and reads the response into resp, which may be nil if you do not need the response. Do does not follow
 // redirects; see DoRedirects. The call's duration is limited by req.SetTimeout, ReadTimeout and WriteTimeout.
 //
 // After Do has returned, resp and its bytes belong to the caller. You may send req again, but a body stream has been
 // consumed and must be set again first. After an error, the contents of resp are undefined.
 //
-// If the request body is a stream or larger than 64 KiB, Do waits for the response while it is still sending. If the
-// server responds with a status of 300 or above, or completes its response early, Do stops sending. A request with
+// If the request body is a stream or larger than 64 KiB, Do reads the response while it is still sending the body. If
+// the response has a status of 300 or above, or is complete before the body is sent, Do stops sending. A request with
 // Expect: 100-continue waits up to ExpectContinueTimeout before it sends its body.
 //
-// After a 101 response, or a 2xx response to CONNECT, the connection is closed unless the body is a stream (see
-// StreamResponseBody). If the body is a stream, [Response.BodyStream] returns the connection as an io.ReadWriteCloser,
-// which the caller must close. The connection outlives the call's context and deadline. Do not convert it to a
-// net.Conn: with HTTP/2 it is one stream of a shared connection (RFC 8441).
+// After a 101 response, or a 2xx response to CONNECT, the connection is closed by default. If the response body is a
+// stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser, which the
+// caller must close. The connection stays open after the call's context is done and its deadline has passed. Do not
+// convert the io.ReadWriteCloser to a net.Conn: with HTTP/2 it is one stream of a shared connection (RFC 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but cancels the call when ctx is done. This covers every phase: waiting for a
-// connection, lookup, dial, handshake, writing and reading, including reading a streamed body. The error is ErrTimeout
-// if a deadline has passed. Otherwise it wraps ctx.Err().
+// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call:
+// waiting for a connection, lookup, dial, handshake, writing and reading, including reading a streamed body. If a
+// deadline has passed, the error is ErrTimeout. Otherwise the error wraps ctx.Err().
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }
@@ -281,7 +285,8 @@ func (c *HostClient) DoTimeout(req *Request, resp *Response, timeout time.Durati
 	return c.do(context.Background(), req.limit(timeout), req, resp)
 }
 
-// DoDeadline does the same as Do, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// DoDeadline does the same as Do, but fails with ErrTimeout if the call has not ended by the deadline. The zero time
+// means no deadline.
 func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }
@@ -289,8 +294,8 @@ func (c *HostClient) DoDeadline(req *Request, resp *Response, deadline time.Time
 // PendingRequests returns the number of calls in flight.
 func (c *HostClient) PendingRequests() int { return int(c.pending.Load()) }
 
-// LastUseTime returns the time at which a connection was last opened or returned to the pool, or the zero time if there
-// has been none.
+// LastUseTime returns the time at which a connection was last opened or returned to the pool. If there has been no
+// connection, the result is the zero time.
 func (c *HostClient) LastUseTime() time.Time {
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
@@ -316,8 +321,8 @@ func (c *HostClient) CloseIdleConnections() {
 	}
 }
 
-// SetMaxConns changes the limit set by MaxConns. It may be called at any time. Connections that exceed the new limit
-// are closed when they become idle. Zero or a negative value means DefaultMaxConnsPerHost.
+// SetMaxConns changes the limit set by MaxConns. SetMaxConns may be called at any time. Connections that exceed the
+// new limit are closed when they become idle. Zero or a negative value means DefaultMaxConnsPerHost.
 func (c *HostClient) SetMaxConns(newMaxConns int) {
 	if c.init() == nil {
 		c.pool.setMax(orDefault(newMaxConns, DefaultMaxConnsPerHost))

@@ -12,14 +12,14 @@ import (
 // DefaultLBClientTimeout is the default of LBClient.Timeout.
 const DefaultLBClientTimeout = time.Second
 
-// BalancingClient is one of the clients that an LBClient spreads requests over, such as a HostClient or a
-// PipelineClient. If it is also a [Doer], LBClient.DoContext calls its DoContext method.
+// BalancingClient is a client to which an LBClient sends a share of its requests, such as a HostClient or a
+// PipelineClient. If the client also implements [Doer], LBClient.DoContext calls the client's DoContext method.
 type BalancingClient interface {
-	// DoDeadline sends req, reads the response into resp, and fails at the deadline. The zero time means no
-	// deadline.
+	// DoDeadline sends req, reads the response into resp, and fails if the response has not arrived by the deadline.
+	// The zero time means no deadline.
 	DoDeadline(req *Request, resp *Response, deadline time.Time) error
-	// PendingRequests returns the number of calls in flight. It is called on every client for each request, so
-	// it should be fast.
+	// PendingRequests returns the number of calls in flight. The LBClient calls PendingRequests on every client for
+	// each request, so the method should be fast.
 	PendingRequests() int
 }
 
@@ -27,21 +27,23 @@ type BalancingClient interface {
 type LBStrategy int
 
 const (
-	// LBLeastLoaded chooses the client with the fewest calls in flight in proportion to its weight. Clients
-	// with equal load take turns, as with LBRoundRobin.
+	// LBLeastLoaded chooses the client with the fewest calls in flight relative to its weight. Clients with equal
+	// load take turns, as with LBRoundRobin.
 	LBLeastLoaded LBStrategy = iota
 
-	// LBRoundRobin lets the clients take turns in proportion to their weights, evenly interleaved.
+	// LBRoundRobin lets the clients take turns. A client of weight 2 gets twice as many turns as one of weight 1,
+	// spread evenly.
 	LBRoundRobin
 )
 
-// LBClient spreads requests over several clients, and sends fewer requests to clients that fail. It never sends
-// a request twice.
+// LBClient spreads requests over several clients, and sends fewer requests to clients that fail. An LBClient never
+// sends a request twice.
 //
-// A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as
-// additional calls in flight: 4 for the first failure, 256 at most. With LBRoundRobin, the client's share of
-// requests is divided by the penalty plus one. The penalty halves every second, so a client recovers gradually,
-// within ten seconds at most. If all clients fail, all are tried equally.
+// A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
+// calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share
+// of requests is divided by the penalty plus one. The penalty halves every second, so a client recovers gradually,
+// and completely after at most ten seconds without a failure. If all clients fail equally often, all of them still
+// get requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -51,21 +53,21 @@ type LBClient struct {
 	// Clients is the initial set of clients. AddClient and RemoveClients change the set later.
 	Clients []BalancingClient
 
-	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is
-	// nil, a request succeeded if err is nil. req.Context() returns the call's context.
+	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, a
+	// request counts as successful if err is nil. req.Context() returns the call's context.
 	//
-	// HealthCheck is not called if the caller of DoContext has cancelled the request.
+	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
 
-	// Timeout limits calls to Do. It also limits calls to DoContext whose context has no deadline, if the
+	// Timeout limits every call to Do. Timeout limits a call to DoContext only if the context has no deadline and the
 	// chosen client has no DoContext method. Zero or a negative value means DefaultLBClientTimeout.
 	Timeout time.Duration
 
 	// Strategy is the rule by which a client is chosen. The default is LBLeastLoaded.
 	Strategy LBStrategy
 
-	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as one of weight
-	// 1. Weight is called once for each client. If it is nil or returns less than 1, the weight is 1.
+	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as one of weight 1.
+	// Weight is called once for each client. If the function is nil or returns less than 1, the weight is 1.
 	Weight func(c BalancingClient) int
 
 	change  sync.Mutex // held to replace members
@@ -73,19 +75,20 @@ type LBClient struct {
 	turn    sync.Mutex // held to choose one
 }
 
-// Do sends req through one of the clients and limits the call to Timeout.
+// Do chooses a client and sends req through it. If the call takes longer than Timeout, it fails.
 func (lb *LBClient) Do(req *Request, resp *Response) error {
 	return lb.DoTimeout(req, resp, lb.timeout())
 }
 
-// DoTimeout sends req through one of the clients and limits the call to timeout. See [LBClient.DoDeadline].
+// DoTimeout chooses a client and sends req through it. If the call takes longer than timeout, it fails. See
+// [LBClient.DoDeadline].
 func (lb *LBClient) DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return lb.DoDeadline(req, resp, time.Now().Add(timeout))
 }
 
-// DoDeadline sends req through one of the clients and limits the call to the deadline. The zero time means no
-// deadline. The error is ErrNoAvailableClients if there are no clients. If the deadline has already passed, the
-// error is ErrTimeout and no client is called.
+// DoDeadline chooses a client and sends req through it. If the call has not ended by the deadline, it fails. The zero
+// time means no deadline. If there are no clients, the error is ErrNoAvailableClients. If the deadline has already
+// passed, the error is ErrTimeout and no client is called.
 func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	if len(lb.all()) > 0 && !deadline.IsZero() && !time.Now().Before(deadline) {
 		return ErrTimeout
@@ -102,9 +105,9 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 	return err
 }
 
-// DoContext sends req through one of the clients and cancels the call when ctx is done. For a client without a
-// DoContext method, the deadline of ctx limits the call, or Timeout if ctx has none. The error is
-// ErrNoAvailableClients if there are no clients.
+// DoContext chooses a client and sends req through it. When ctx is done, the call is cancelled. If the chosen client
+// has no DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. If there are no
+// clients, the error is ErrNoAvailableClients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {
 		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))
@@ -132,8 +135,8 @@ func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response)
 	return err
 }
 
-// PendingRequests returns the number of calls in flight through lb. With this method, an LBClient can itself be
-// a client of another LBClient.
+// PendingRequests returns the number of calls in flight through lb. Because an LBClient has this method, it can
+// itself be a client of another LBClient.
 func (lb *LBClient) PendingRequests() int {
 	n := 0
 	for _, m := range lb.all() {

@@ -12,49 +12,50 @@ import (
 // DefaultMaxPendingRequests is the default of PipelineClient.MaxPendingRequests.
 const DefaultMaxPendingRequests = 1024
 
-// PipelineClient sends requests to one host without waiting for earlier responses. It uses few connections, and
-// responses arrive in the order of the requests (RFC 9112 §9.3.2). It suits many small requests to a nearby
-// server. A slow response delays all responses behind it on the same connection, so use a HostClient for
-// everything else. A PipelineClient always uses HTTP/1.1.
+// PipelineClient sends requests to one host without waiting for earlier responses. A PipelineClient uses few
+// connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for
+// many small requests to a nearby server. A slow response delays all responses behind it on the same connection, so
+// use a HostClient in all other cases. A PipelineClient always uses HTTP/1.1.
 //
-// Bodies are kept in memory: if a request body is a stream, it is read completely before the request is sent. After a
-// request that is not idempotent, later requests wait until its response has arrived; see PipelineNonIdempotent.
-// CONNECT and upgrade requests are refused.
+// Bodies are kept in memory: if a request body is a stream, the client reads the whole stream before it sends the
+// request. After a request that is not idempotent, later requests wait until that request's response has arrived; see
+// PipelineNonIdempotent. CONNECT and upgrade requests are refused.
 //
 // When a connection closes, the calls that still wait for a response on it fail with a *ClosedError. Unless
 // DetailedErrors is set, the first of these calls fails with io.EOF instead. In two cases, a call is retried over
 // another connection instead of failing:
 //
-//   - A call is always retried if the server cannot have acted on it: the request was not sent, or an earlier response
-//     announced that the connection would be closed.
-//   - A call is retried once if its request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key, and the
-//     connection had already delivered responses.
+//   - A call is always retried if the server cannot have acted on its request. This is the case if the request was
+//     not sent, or if an earlier response announced that the connection would be closed.
+//   - If the connection had already delivered responses, a call is retried once if its request is idempotent (RFC
+//     9110 §9.2.2) or has an Idempotency-Key.
 //
-// If a dial fails, the calls that wait for it fail with the same error, unless an open connection has room for them. An
-// unreachable host is dialed at most ten times a second. Between dials, calls without a connection fail at once with
-// the last dial's error.
+// If a dial fails, the calls that wait for the new connection fail with the dial's error, unless another open
+// connection can take these calls. An unreachable host is dialed at most ten times a second. Between dials, calls
+// without a connection fail at once with the last dial's error.
 //
-// A call that has timed out is never retried. If its response is the next one due, the client waits up to one more
-// second for the response and discards it. If the response has not arrived by then, the client closes the connection.
+// A call that has timed out is never retried. If the response to a timed-out call is the next one due on its
+// connection, the client waits up to one more second for the response and discards it. If the response has not
+// arrived by then, the client closes the connection.
 //
-// Each connection has two goroutines, one for writing and one for reading. Both end when the connection breaks or has
-// been idle for MaxIdleConnDuration. If a function in one of these fields panics on one of the two goroutines, the
-// calls on the connection return a *PanicError.
+// Each connection has two goroutines, one for writing and one for reading. Both goroutines end when the connection
+// breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on one of
+// the two goroutines, the calls on the connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
 type PipelineClient struct {
 	_ noCopy
 
-	// Addr is the address to connect to, as host:port. It may list several addresses, separated by commas; each
-	// new connection uses the next one. See [HostClient.Addr].
+	// Addr is the address to connect to, as host:port. Addr may list several addresses, separated by commas. Each new
+	// connection uses the next address in the list. See [HostClient.Addr].
 	Addr string
 
 	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
 	IsTLS bool
 
-	// TLSConfig configures TLS. Nil means the default configuration. Do not change it after its first use. See
-	// [HostClient.TLSConfig].
+	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
+	// use. See [HostClient.TLSConfig].
 	TLSConfig *tls.Config
 
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
@@ -67,52 +68,53 @@ type PipelineClient struct {
 	// is shared by the whole process. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Dial opens connections. It is not given a timeout. See [HostClient.Dial].
+	// Dial opens connections. The function gets no timeout. See [HostClient.Dial].
 	Dial DialFunc
 
-	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value means
-	// ReadBufferSize, or 4096 if ReadBufferSize is not set either. If they are larger, the call fails with an
-	// *ErrSmallBuffer.
+	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value
+	// means ReadBufferSize, or 4096 if ReadBufferSize is not set either. If the status line and headers are larger,
+	// the call fails with an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
 	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A negative
 	// value means no limit. If a body is larger, the call fails with ErrBodyTooLarge.
 	MaxResponseBodySize int
 
-	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096. It
-	// also limits the size of response headers unless MaxResponseHeaderBytes is set.
+	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
+	// Unless MaxResponseHeaderBytes is set, ReadBufferSize also limits the size of response headers.
 	ReadBufferSize int
 
-	// DisablePathNormalizing sends paths as they were given, including dot segments.
+	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
 	DisablePathNormalizing bool
 
 	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
 	// [HostClient.DisableHeaderNamesNormalizing].
 	DisableHeaderNamesNormalizing bool
 
-	// MaxConns limits the open connections. Zero or a negative value means one. A new connection is opened when
-	// all open ones have calls in flight.
+	// MaxConns limits the open connections. Zero or a negative value means one. A new connection is opened when every
+	// open connection has calls in flight.
 	MaxConns int
 
 	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
-	// DefaultMaxPendingRequests. The maximum is 1,048,576. A call beyond the limit waits if it has a deadline or a
-	// context that can be cancelled. Otherwise it fails with ErrPipelineOverflow.
+	// DefaultMaxPendingRequests. The maximum is 1,048,576. When the limit is reached, a new call waits if it has a
+	// deadline or a context that can be cancelled. Otherwise the call fails with ErrPipelineOverflow.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request waits so that it can be written together with later requests. Zero or a
-	// negative value means no wait. Requests that arrive during a write are sent together in any case.
+	// negative value means no wait. Even without a wait, requests that arrive during a write are combined into the
+	// next write.
 	MaxBatchDelay time.Duration
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// WriteBufferSize is how many bytes of requests are combined into a single write. A larger request is still written
-	// as a whole. Zero or a negative value means 64 KiB.
+	// WriteBufferSize is how many bytes of requests are combined into a single write. A request that is larger than
+	// WriteBufferSize is still written as a whole. Zero or a negative value means 64 KiB.
 	WriteBufferSize int
 
-	// ReadTimeout limits the time for a response. The time starts when the response is the next one due, and
-	// ends with its last byte. Zero or a negative value means no limit.
+	// ReadTimeout limits the time for a response. The time starts when the response becomes the next one due on the
+	// connection, and ends when its last byte has been read. Zero or a negative value means no limit.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time of each write to a connection. Zero or a negative value means no limit.
@@ -124,15 +126,15 @@ type PipelineClient struct {
 	PipelineNonIdempotent bool
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. See
-	// [HostClient.DetailedErrors]. If the connection closes while a call's response is the next one due, that call
-	// returns a *ClosedError. By default it returns io.EOF, as in fasthttp.
+	// [HostClient.DetailedErrors]. If the connection closes, the call whose response is the next one due returns a
+	// *ClosedError. By default, that call returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
 	// Trace traces connections. Calls share connections, so WithClientTrace has no effect on a PipelineClient. The
-	// functions for lookups, dials and handshakes are called. GotConn is called for each new connection, WroteRequest
-	// for each write of one or more requests, GotFirstByte and GotInterim for responses, and CallFailed for each call
-	// that fails. The remaining functions are not called. All calls on the connection wait while a function runs. Nil
-	// turns tracing off.
+	// functions for lookups, dials and handshakes are called. GotConn is called for each new connection, and
+	// CallFailed for each failed call. WroteRequest is called for each write, which may contain several requests.
+	// GotFirstByte and GotInterim are called for responses. The remaining functions are not called. While a function
+	// runs, all calls on the connection wait. If Trace is nil, connections are not traced.
 	Trace *ClientTrace
 
 	// Logger has no effect.
@@ -140,8 +142,8 @@ type PipelineClient struct {
 	// Deprecated: failed calls return their errors.
 	Logger Logger
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default it uses IPv4 only, as in fasthttp.
-	// It has no effect on DialContext and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
+	// fasthttp. DialDualStack has no effect on DialContext and Dial.
 	//
 	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which uses both IPv4 and IPv6.
 	DialDualStack bool
@@ -191,8 +193,8 @@ func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but cancels the call when ctx is done. The error is ErrTimeout if a deadline has
-// passed. Otherwise it wraps ctx.Err().
+// DoContext does the same as Do, but cancels the call when ctx is done. If a deadline has passed, the error is
+// ErrTimeout. Otherwise the error wraps ctx.Err().
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }
@@ -202,7 +204,8 @@ func (c *PipelineClient) DoTimeout(req *Request, resp *Response, timeout time.Du
 	return c.do(context.Background(), time.Now().Add(timeout), req, resp)
 }
 
-// DoDeadline does the same as Do, but fails with ErrTimeout at the deadline. The zero time means no deadline.
+// DoDeadline does the same as Do, but fails with ErrTimeout if the call has not ended by the deadline. The zero time
+// means no deadline.
 func (c *PipelineClient) DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return c.do(context.Background(), deadline, req, resp)
 }

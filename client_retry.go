@@ -215,17 +215,17 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 }
 
 // SafeToRetry reports whether req, which failed with err, can be sent again without the risk that the server acts on
-// the request twice. It returns true in two cases:
+// the request twice. SafeToRetry returns true in two cases:
 //
 //   - The server cannot have acted on the request. Either there was no connection, or err has a NotProcessed method
 //     that returns true, such as [ClosedError.NotProcessed].
 //   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
-// It returns false if err is nil, or if the body is a stream and the attempt has already read from it. To send such a
-// request again, set its body again first.
+// SafeToRetry returns false if err is nil. It also returns false if the body is a stream from which the attempt has
+// already read. Before you send such a request again, set its body again.
 //
-// SafeToRetry does not say whether another attempt makes sense. For example, it may also return true after a timeout. A
-// Client or HostClient returns a ClosedError only if DetailedErrors is set.
+// SafeToRetry does not say whether another attempt makes sense. For example, it may return true for a request that
+// has timed out. A Client or HostClient returns a ClosedError only if DetailedErrors is set.
 func SafeToRetry(req *Request, err error) bool {
 	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))
 }

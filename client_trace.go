@@ -9,8 +9,8 @@ import (
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
-// call. Any function may be nil. The functions may run on any goroutine and concurrently with each other. The call
-// waits while one of them runs.
+// call. Any function may be nil. The functions may run on any goroutine, and several of them may run concurrently.
+// While a function runs, the call waits.
 type ClientTrace struct {
 	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)
@@ -30,20 +30,21 @@ type ClientTrace struct {
 	// ConnectStart is called before each attempt to connect. Several addresses may be tried concurrently.
 	ConnectStart func(network, addr string)
 
-	// ConnectDone is called after each attempt to connect. err is nil if it succeeded.
+	// ConnectDone is called after each attempt to connect. If it succeeded, err is nil.
 	ConnectDone func(network, addr string, err error)
 
 	// TLSHandshakeStart is called before a TLS handshake.
 	TLSHandshakeStart func()
 
-	// TLSHandshakeDone is called after a TLS handshake. err is nil if it succeeded.
+	// TLSHandshakeDone is called after a TLS handshake. If it succeeded, err is nil.
 	TLSHandshakeDone func(state tls.ConnectionState, err error)
 
 	// WroteHeaders is called when the request line and headers have been written. A small body is included in the same
 	// write.
 	WroteHeaders func()
 
-	// WroteRequest is called when the whole request has been written, or when writing it failed, with the error.
+	// WroteRequest is called when the whole request has been written, or when a write has failed. err is nil if the
+	// request was written.
 	WroteRequest func(err error)
 
 	// GotFirstByte is called when the first byte of the response has been read.
@@ -52,16 +53,17 @@ type ClientTrace struct {
 	// GotInterim is called with each interim response except 101. resp is valid until the function returns.
 	GotInterim func(resp *Response)
 
-	// CallFailed is called when a call has failed after its last attempt, and when reading a streamed response body
-	// fails. err always names the method, the URL and the phase, even if the call itself returns an error without them,
-	// such as ErrTimeout. The function may keep err.
+	// CallFailed is called when the last attempt of a call has failed, and when reading a streamed response body
+	// fails. err always names the method, the URL and the phase, even if the call itself returns an error without
+	// them, such as ErrTimeout. The function may keep err.
 	CallFailed func(err *CallError)
 }
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx that makes Client.DoContext and HostClient.DoContext call the functions in
-// trace. It replaces a trace that ctx already has. A nil trace turns tracing off.
+// WithClientTrace returns a copy of ctx. Client.DoContext and HostClient.DoContext call the functions in trace if
+// they get this copy. trace replaces any trace that ctx already has. If trace is nil, calls with the returned context
+// are not traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }
@@ -96,10 +98,12 @@ type GotConnInfo struct {
 	// Conn is the connection. Do not read from it, write to it or close it.
 	Conn net.Conn
 
-	// ConnID identifies the connection among all client connections of the process. It counts from 1.
+	// ConnID identifies the connection among all client connections of the process. The first connection has the
+	// ConnID 1.
 	ConnID uint64
 
-	// Protocol is the version of HTTP on the connection. It is "HTTP/1.1" in this version of the module.
+	// Protocol is the version of HTTP on the connection. In this version of the module, Protocol is always
+	// "HTTP/1.1".
 	Protocol string // "HTTP/1.1"; later versions may have others
 
 	// Addr is the address that was dialed.
@@ -108,7 +112,7 @@ type GotConnInfo struct {
 	// Reused reports whether an earlier call used the connection.
 	Reused bool
 
-	// Idle is how long the connection was idle before the call. It is 0 unless Reused is set.
+	// Idle is how long the connection was idle before the call. If Reused is false, Idle is 0.
 	Idle time.Duration
 }
 

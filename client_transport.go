@@ -9,9 +9,9 @@ import (
 
 // RoundTripper makes a single attempt of a call. To wrap whole calls, implement [Doer] instead.
 type RoundTripper interface {
-	// RoundTrip sends req to hc's host and reads the response into resp. It must stop when req.Context() is
-	// done, and after req.GetTimeOut() unless the latter is 0. After an error, retry reports whether hc may try
-	// again. RoundTrip may be called concurrently.
+	// RoundTrip sends req to hc's host and reads the response into resp. RoundTrip must stop when req.Context() is
+	// done. If req.GetTimeOut() is not 0, RoundTrip must also stop after that time. If err is not nil, retry reports
+	// whether hc may make another attempt. RoundTrip may be called concurrently.
 	RoundTrip(hc *HostClient, req *Request, resp *Response) (retry bool, err error)
 }
 
@@ -51,9 +51,10 @@ func (c *HostClient) transport(ctx context.Context, deadline time.Time, t RoundT
 	return err
 }
 
-// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. It waits at most reqTimeout, or without a
-// limit if reqTimeout is 0. If connectionClose is true, it always opens a new connection. Return the connection
-// with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error wraps errors.ErrUnsupported.
+// AcquireConn returns an HTTP/1 connection for a custom RoundTripper. AcquireConn waits at most reqTimeout for a
+// connection. If reqTimeout is 0, the wait is unlimited. If connectionClose is true, AcquireConn always opens a new
+// connection. Return the connection with ReleaseConn or CloseConn. If Protocols does not contain HTTP/1, the error
+// wraps errors.ErrUnsupported.
 //
 // Deprecated: several calls share an HTTP/2 connection. See [ClientConn].
 func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool) (*ClientConn, error) {
@@ -76,7 +77,7 @@ func (c *HostClient) AcquireConn(reqTimeout time.Duration, connectionClose bool)
 }
 
 // ReleaseConn returns a connection from AcquireConn to the pool. No request may be in flight on the connection.
-// Before returning it, clear any deadlines that you have set.
+// Before you call ReleaseConn, clear any deadlines that you have set on the connection.
 //
 // Deprecated: see [ClientConn].
 func (c *HostClient) ReleaseConn(cc *ClientConn) { c.pool.put(cc) }

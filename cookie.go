@@ -11,13 +11,12 @@ import (
 // Cookie is a cookie that a server sets, with its attributes. It corresponds to the value of a Set-Cookie
 // header (RFC 6265).
 //
-// The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. It must not be used by
-// several goroutines at once. Slices that its methods return are views. They are valid until a method changes
-// the cookie or the cookie is released.
+// The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. Only one goroutine at a time may
+// use a Cookie. Slices that its methods return are views, which are valid until a method changes the cookie or the
+// cookie is released.
 //
-// Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. If a
-// setter refuses a value, it leaves the field empty. A cookie with an empty key is not written at all. Setters
-// refuse
+// Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. If a setter
+// refuses a value, the field is empty afterwards. A cookie with an empty key is not written at all. Setters refuse
 //
 //   - a key that is not a token (RFC 9110 §5.6.2),
 //   - a value with a control character, '"', ';', '\' or a byte above 0x7E, apart from a pair of quotes around
@@ -57,7 +56,7 @@ var (
 	// it.
 	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the zero time, which means that a cookie has no expiry time. Do not change it.
+	// CookieExpireUnlimited is the zero time, which stands for "no expiry time". Do not change it.
 	CookieExpireUnlimited = time.Time{}
 
 	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
@@ -102,23 +101,22 @@ func (c *Cookie) Key() []byte { return c.key }
 // SetKey sets the name of the cookie.
 func (c *Cookie) SetKey(key string) { c.setKey(UnsafeBytes(key)) }
 
-// Value returns the value of the cookie. Parse removes quotes around it.
+// Value returns the value of the cookie. Parse removes quotes around the value.
 func (c *Cookie) Value() []byte { return c.value }
 
-// SetValue sets the value of the cookie. See [Cookie] for values that it refuses.
+// SetValue sets the value of the cookie. See [Cookie] for the values that SetValue refuses.
 func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 
 // Domain returns the Domain attribute, which is empty if there is none.
 func (c *Cookie) Domain() []byte { return c.domain }
 
-// SetDomain sets the Domain attribute. With an empty domain, clients send the cookie only to the host that set
-// it.
+// SetDomain sets the Domain attribute. If domain is empty, clients send the cookie only to the host that set it.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
 // Path returns the Path attribute, which is empty if there is none.
 func (c *Cookie) Path() []byte { return c.path }
 
-// SetPath sets the Path attribute. If path does not begin with '/', SetPath puts one in front.
+// SetPath sets the Path attribute. If path does not begin with '/', SetPath adds a '/' at the beginning.
 func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
 // MaxAge returns how many seconds a client keeps the cookie. The result is 0 if there is no Max-Age attribute,
@@ -132,8 +130,8 @@ func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
 // Expire returns the expiry time, or CookieExpireUnlimited if there is none.
 func (c *Cookie) Expire() time.Time { return c.expire }
 
-// SetExpire sets the expiry time. CookieExpireUnlimited removes it, and CookieExpireDelete makes the client
-// delete the cookie. A time before the year 1601 or after 9999 is not written.
+// SetExpire sets the expiry time. CookieExpireUnlimited removes the expiry time, and CookieExpireDelete makes the
+// client delete the cookie. A time before the year 1601 or after the year 9999 is not written.
 func (c *Cookie) SetExpire(expire time.Time) { c.expire = expire }
 
 // HTTPOnly reports whether the cookie is hidden from scripts.
@@ -151,8 +149,8 @@ func (c *Cookie) SetSecure(secure bool) { c.secure = secure }
 // SameSite returns the mode of the SameSite attribute.
 func (c *Cookie) SameSite() CookieSameSite { return c.sameSite }
 
-// SetSameSite sets the mode of the SameSite attribute. CookieSameSiteNoneMode also sets Secure, because
-// browsers refuse the cookie without it.
+// SetSameSite sets the mode of the SameSite attribute. CookieSameSiteNoneMode also sets the Secure attribute, because
+// browsers refuse SameSite=None without Secure.
 func (c *Cookie) SetSameSite(mode CookieSameSite) {
 	c.sameSite = mode
 	if mode == CookieSameSiteNoneMode {
@@ -163,8 +161,8 @@ func (c *Cookie) SetSameSite(mode CookieSameSite) {
 // Partitioned reports whether browsers store the cookie separately for each top-level site.
 func (c *Cookie) Partitioned() bool { return c.partitioned }
 
-// SetPartitioned sets the Partitioned attribute. If partitioned is true, it also sets Secure and the path "/",
-// because browsers refuse the cookie without them.
+// SetPartitioned sets the Partitioned attribute. If partitioned is true, SetPartitioned also sets Secure and the path
+// "/", because browsers refuse a partitioned cookie without these two attributes.
 func (c *Cookie) SetPartitioned(partitioned bool) {
 	c.partitioned = partitioned
 	if partitioned {
@@ -188,8 +186,8 @@ func (c *Cookie) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// AppendBytes appends the cookie to dst as the value of a Set-Cookie header. It appends nothing if the cookie
-// has no key.
+// AppendBytes appends the cookie to dst as the value of a Set-Cookie header. If the cookie has no key, AppendBytes
+// appends nothing.
 func (c *Cookie) AppendBytes(dst []byte) []byte {
 	if len(c.key) == 0 {
 		return dst

@@ -8,14 +8,13 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Parse sets c to the cookie in src, the value of a Set-Cookie header. It parses src as browsers do (RFC 6265
-// §5.2). It ignores unknown attributes and attributes with an invalid value. If an attribute occurs several
-// times, the last one counts. The name need not be a token, and bytes above 0x7F are accepted in name and
-// value.
+// Parse sets c to the cookie in src, the value of a Set-Cookie header. Parse follows the rules for browsers (RFC 6265
+// §5.2). Parse ignores unknown attributes and attributes with an invalid value. If an attribute occurs several times,
+// the last one counts. The name need not be a token, and bytes above 0x7F are accepted in name and value.
 //
-// The error is ErrInvalidCookieValue if src contains a control character, if the value contains '"' or '\'
-// apart from quotes around it, or if Domain is invalid. The error is ErrNoCookies if there is neither a name
-// nor a value. After an error, c is empty.
+// The error is ErrInvalidCookieValue if src contains a control character or an invalid Domain. The error is also
+// ErrInvalidCookieValue if the value contains '"' or '\', except for a pair of quotes around the whole value. If
+// there is neither a name nor a value, the error is ErrNoCookies. After an error, c is empty.
 func (c *Cookie) Parse(src string) error { return c.ParseBytes(UnsafeBytes(src)) }
 
 // ParseBytes does the same as [Cookie.Parse], but takes a []byte.

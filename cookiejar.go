@@ -13,25 +13,25 @@ import (
 // This file has the exported methods of the jar. cookiejar_read.go turns a Set-Cookie header into a cookie,
 // cookiejar_match.go compares hosts, domains and paths, and cookiejar_store.go stores and removes cookies.
 
-// CookieJar stores the cookies that servers set, and knows which of them to send with a request. It follows the
+// CookieJar stores the cookies that servers set, and chooses which cookies to send with a request. It follows the
 // rules of RFC 6265bis, as browsers do.
 //
-// The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use it at once.
-// Cookies are kept in memory only.
+// The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use a CookieJar at
+// once. Cookies are kept in memory only.
 //
-//   - A cookie is sent to the host that set it. With a Domain attribute, it is sent to that domain and its
-//     subdomains. The jar refuses a domain under which anybody can register a name, such as "co.uk", using the
-//     list in golang.org/x/net/publicsuffix.
+//   - A cookie without a Domain attribute is sent only to the host that set it. A cookie with a Domain attribute is
+//     sent to that domain and its subdomains. The jar refuses a domain under which anybody can register a name, such
+//     as "co.uk", using the list in golang.org/x/net/publicsuffix.
 //   - A Secure cookie is set and sent over https only, even for localhost. A response over http cannot replace
 //     a cookie that was set with Secure.
 //   - The name prefixes __Secure- and __Host- are enforced.
 //   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
-//   - SameSite is stored but has no effect, because the client does not load pages and so has no site to
-//     compare with. SameSite=None without Secure is refused.
+//   - SameSite is stored but has no effect, because the client does not load pages, and so cannot tell whether a
+//     request comes from a different site. SameSite=None without Secure is refused.
 //   - A cookie's name and value may have up to 4096 bytes in total.
-//   - The jar holds at most 180 cookies per registrable domain and 3000 in total. Expired cookies are removed
-//     first, then the least recently used ones. Within a domain, cookies without Secure are removed before
-//     cookies with Secure.
+//   - The jar holds at most 180 cookies per registrable domain and 3000 in total. When a limit is exceeded, expired
+//     cookies are removed first, then the least recently used ones. Within a domain, cookies without Secure are
+//     removed before cookies with Secure.
 type CookieJar struct {
 	_ noCopy
 
@@ -57,8 +57,8 @@ func (c *jarCookie) expired(now time.Time) bool {
 	return !c.expires.IsZero() && !c.expires.After(now)
 }
 
-// SetCookies stores the cookies that a response from u sets. It skips cookies that u must not set, and removes
-// cookies that have expired.
+// SetCookies stores the cookies that a response from u sets. SetCookies skips cookies that u must not set, and
+// removes cookies that have expired.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)
@@ -93,8 +93,8 @@ func (j *CookieJar) SetCookie(u *URI, cookie *Cookie) {
 	}
 }
 
-// AppendCookies appends to dst the Cookie header of a request for u. It appends nothing if there are no cookies
-// for u. Cookies with longer paths come first; if the paths are equally long, older cookies come first.
+// AppendCookies appends to dst the Cookie header of a request for u. If there are no cookies for u, AppendCookies
+// appends nothing. Cookies with longer paths come first; if the paths are equally long, older cookies come first.
 func (j *CookieJar) AppendCookies(dst []byte, u *URI) []byte {
 	return j.appendCookies(dst, u, nil)
 }
@@ -126,8 +126,8 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	return cookies
 }
 
-// Len returns the number of cookies. It may include expired ones, since the jar removes those only when it next
-// uses their domain.
+// Len returns the number of cookies. The number may include expired cookies, because the jar removes expired cookies
+// only when it next uses their domain.
 func (j *CookieJar) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -33,17 +33,17 @@ type DialFunc func(addr string) (net.Conn, error)
 // DialFuncWithTimeout connects to addr, which has the form host:port, within timeout.
 type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, error)
 
-// TCPDialer opens TCP connections for clients. It caches DNS lookups, and uses the first address that accepts a
-// connection (RFC 8305). Dial and DialTimeout use IPv4 only, as in fasthttp. DialContext, DialDualStack and
-// DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
+// TCPDialer opens TCP connections for clients. The dialer caches DNS lookups. If a name has several addresses, the
+// dialer uses the first address that accepts a connection (RFC 8305). Dial and DialTimeout use IPv4 only, as in
+// fasthttp. DialContext, DialDualStack and DialDualStackTimeout use IPv4 and IPv6. The zero value is ready to use.
 //
-// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket,
-// the address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace.
-// Put "./" in front of a path that consists only of digits: without it, the digits would be read as the port of
-// a host called unix.
+// An address has the form "host:port", with an IPv6 address in brackets and a numeric port. For a unix socket, the
+// address is "unix:" followed by the path. A path that starts with '@' is in Linux's abstract namespace. Put "./" in
+// front of a path that consists only of digits: without "./", the digits would be read as the port of a host called
+// unix.
 //
-// All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
-// is an *ErrDialWithUpstream. It wraps the reason: ErrDialTimeout, the context's error, or the network error.
+// All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
+// *ErrDialWithUpstream, which wraps the reason: ErrDialTimeout, the context's error, or the network error.
 type TCPDialer struct {
 	// Concurrency limits how many dials may connect at the same time. Further dials wait their turn. DNS
 	// lookups do not count. Zero or a negative value means no limit.
@@ -53,8 +53,8 @@ type TCPDialer struct {
 	// dialed. If LocalAddr is nil, the system chooses the local address.
 	LocalAddr *net.TCPAddr
 
-	// Resolver looks up names. Nil means net.DefaultResolver. The order of the addresses that it returns
-	// matters: the first address decides whether IPv4 or IPv6 is tried first.
+	// Resolver looks up names. Nil means net.DefaultResolver. The first address that the Resolver returns decides
+	// whether IPv4 or IPv6 is tried first.
 	Resolver Resolver
 
 	// DNSCacheDuration is how long the addresses of a name are cached. Zero means DefaultDNSCacheDuration. A
@@ -78,13 +78,13 @@ type TCPDialer struct {
 // connectFunc connects to one address.
 type connectFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial connects to addr over IPv4 within Timeout. It fails for IPv6 addresses, and for names that have only
-// IPv6 addresses.
+// Dial connects to addr over IPv4 within Timeout. Dial fails for IPv6 addresses, and for names that have only IPv6
+// addresses.
 func (d *TCPDialer) Dial(addr string) (net.Conn, error) {
 	return d.dialContext(context.Background(), "tcp4", addr)
 }
 
-// DialTimeout connects to addr over IPv4 within timeout. If timeout is zero or negative, it fails with
+// DialTimeout connects to addr over IPv4 within timeout. If timeout is zero or negative, DialTimeout fails with
 // ErrDialTimeout. See [TCPDialer.Dial].
 func (d *TCPDialer) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialWithin(context.Background(), timeout, "tcp4", addr)
@@ -95,8 +95,8 @@ func (d *TCPDialer) DialDualStack(addr string) (net.Conn, error) {
 	return d.dialContext(context.Background(), "tcp", addr)
 }
 
-// DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. If timeout is zero or negative, it
-// fails with ErrDialTimeout.
+// DialDualStackTimeout connects to addr over IPv4 or IPv6 within timeout. If timeout is zero or negative,
+// DialDualStackTimeout fails with ErrDialTimeout.
 func (d *TCPDialer) DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	return d.dialWithin(context.Background(), timeout, "tcp", addr)
 }
@@ -112,8 +112,8 @@ func (d *TCPDialer) FlushDNSCache() { d.names.flush() }
 
 var defaultDialer = &TCPDialer{Concurrency: 1000}
 
-// Dial connects to addr over IPv4 within DefaultDialTimeout. It uses a TCPDialer that is shared by the whole
-// process and makes at most 1000 dials at a time. See [TCPDialer.Dial].
+// Dial connects to addr over IPv4 within DefaultDialTimeout. Dial uses a TCPDialer that the whole process shares.
+// This TCPDialer makes at most 1000 dials at a time. See [TCPDialer.Dial].
 func Dial(addr string) (net.Conn, error) { return defaultDialer.Dial(addr) }
 
 // DialTimeout connects to addr over IPv4 within timeout. See [Dial].
@@ -129,9 +129,9 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 	return defaultDialer.DialDualStackTimeout(addr, timeout)
 }
 
-// FlushDNSCache removes all names from the cache that Dial, DialTimeout and clients without a dial function
-// use. It may be called at any time, but it affects all packages of the program. To flush only your own cache,
-// use a TCPDialer of your own.
+// FlushDNSCache empties the DNS cache that Dial, DialTimeout and all clients without a dial function share.
+// FlushDNSCache may be called at any time, but all packages of the program use this cache. For a cache that you can
+// flush alone, use a separate TCPDialer.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {

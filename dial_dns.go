@@ -26,8 +26,8 @@ const maxNames = 4096
 
 // Resolver looks up the addresses of names. *net.Resolver implements it.
 type Resolver interface {
-	// LookupIPAddr returns the addresses of the name. It may be called concurrently, but concurrent dials to
-	// the same name share one call. ctx is done when no dial waits for the result any more. It carries the
+	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials
+	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the
 	// context values of the first dial.
 	LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error)
 }

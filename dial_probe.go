@@ -5,15 +5,15 @@ import (
 	"net"
 )
 
-// StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle
-// connection that is not a socket, the client calls Stale. Connections of package memnet have this method. An
-// idle connection without it is assumed to be usable. If the connection turns out to be closed, the request is
-// retried if that is safe.
+// StaleConn is a connection that can report whether it has become unusable. Before a client reuses an idle connection
+// that is not a socket, the client calls Stale. Connections of package memnet have this method. An idle connection
+// without a Stale method is assumed to be usable. If such a connection turns out to be closed, the request is retried
+// if that is safe.
 type StaleConn interface {
 	net.Conn
 
-	// Stale reports, without waiting, whether a Read would return at once with data or an error. It may be
-	// called concurrently with other methods.
+	// Stale reports, without waiting, whether a Read would return at once with data or an error. Stale may be called
+	// concurrently with other methods.
 	Stale() bool
 }
 

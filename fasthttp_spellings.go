@@ -263,7 +263,7 @@ func (ctx *RequestCtx) VisitUserValuesAll(visitor func(any, any)) {
 
 var timers sync.Pool // of *time.Timer
 
-// AcquireTimer returns a timer from a pool that fires after timeout. Return it with ReleaseTimer.
+// AcquireTimer returns a pooled timer, which fires after timeout. Return the timer to the pool with ReleaseTimer.
 func AcquireTimer(timeout time.Duration) *time.Timer {
 	if t, ok := timers.Get().(*time.Timer); ok {
 		t.Reset(timeout)
@@ -272,7 +272,8 @@ func AcquireTimer(timeout time.Duration) *time.Timer {
 	return time.NewTimer(timeout)
 }
 
-// ReleaseTimer stops t and returns it to the pool. It does not matter whether t has fired. Do not use t afterwards.
+// ReleaseTimer stops t and returns it to the pool. You may call ReleaseTimer before or after t has fired. Do not use
+// t afterwards.
 func ReleaseTimer(t *time.Timer) {
 	t.Stop() // nothing is received from its channel after this
 	timers.Put(t)

@@ -163,8 +163,8 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 	return dst
 }
 
-// PeekKeys returns the names of all headers in order, spelled as All spells them. A name is repeated for each header
-// line that has it. The next call to PeekKeys or PeekTrailerKeys reuses the slice.
+// PeekKeys returns the names of all headers in order, in the same spelling as All. A name that occurs on several
+// header lines is returned once for each line. The next call to PeekKeys or PeekTrailerKeys reuses the slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
 	for name := range h.All() {
@@ -176,17 +176,17 @@ func (h *header) PeekKeys() [][]byte {
 // Len returns the number of header lines.
 func (h *header) Len() int { return h.head.Fields.Len() }
 
-// Add appends a header and keeps existing headers with the same name. Headers that a message can have only once are
-// replaced instead: Host, Content-Length, Content-Type, Transfer-Encoding, User-Agent, Server and Date. In a request,
-// cookies are appended to its single Cookie header (RFC 6265 §5.4), and cookies whose value SetCookie refuses are
-// skipped.
+// Add appends a header and keeps existing headers with the same name. If a message can have the header only once, Add
+// replaces the existing header instead. The headers that a message can have only once are Host, Content-Length,
+// Content-Type, Transfer-Encoding, User-Agent, Server and Date. In a request, Add appends cookies to the single
+// Cookie header (RFC 6265 §5.4) and skips cookies that SetCookie would refuse.
 func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(value)) }
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
 
-// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if it refuses the header. It also
-// refuses a value with a control character, which Add would replace with a space. After an error, the header is
-// unchanged.
+// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if it refuses the header. TryAdd also
+// refuses a value with a control character. Add would replace that character with a space. After an error, the header
+// is unchanged.
 func (h *header) TryAdd(key, value string) error { return h.try(key, value, true) }
 
 // try calls put for a field whose value must be stored as given, apart from surrounding whitespace.
@@ -360,15 +360,15 @@ func (h *header) del(name []byte) {
 	}
 }
 
-// EnableNormalizing undoes DisableNormalizing. It reports whether normalizing was already enabled.
+// EnableNormalizing undoes DisableNormalizing. The result reports whether normalizing was already enabled.
 func (h *header) EnableNormalizing() bool { return h.changeFlag(namesAsGiven, false) }
 
 // DisableNormalizing makes setters keep the spelling of names, and makes iterators yield names as they were set or
-// received. It reports whether normalizing was enabled, which is the default.
+// received. The result reports whether normalizing was enabled before the call. Normalizing is enabled by default.
 //
-// By default, setters spell a known name as its RFC does ("ETag") and all other names as AppendNormalizedHeaderKey
-// does. Iterators yield every name as AppendNormalizedHeaderKey spells it ("Etag"). In either mode, received names
-// are forwarded as they arrived, and lookups ignore case.
+// By default, setters change a known name to the spelling in its RFC ("ETag"), and all other names to the spelling of
+// AppendNormalizedHeaderKey. Iterators yield every name in the spelling of AppendNormalizedHeaderKey ("Etag").
+// Regardless of this setting, received names are forwarded unchanged, and lookups ignore case.
 func (h *header) DisableNormalizing() bool { return h.changeFlag(namesAsGiven, true) }
 
 // changeFlag sets or clears f and reports whether it was clear.
@@ -381,7 +381,7 @@ func (h *header) changeFlag(f headerFlags, set bool) (wasClear bool) {
 }
 
 // SetNoDefaultContentType sets whether to omit the default Content-Type. Without this setting, a message that has a
-// body but no Content-Type gets the default one.
+// body but no Content-Type gets the default Content-Type.
 func (h *header) SetNoDefaultContentType(noDefault bool) {
 	h.changeFlag(noDefaultContentType, noDefault)
 }
@@ -424,8 +424,8 @@ func (h *header) sentMinor() uint8 {
 // tell versions apart.
 func (h *header) IsHTTP11() bool { return h.minor() > 0 }
 
-// Protocol returns the version, for example "HTTP/1.1" or "HTTP/1.0". It is "HTTP/2.0" for a message that came over
-// HTTP/2.
+// Protocol returns the version, for example "HTTP/1.1" or "HTTP/1.0". For a message received over HTTP/2, the result
+// is "HTTP/2.0".
 func (h *header) Protocol() []byte {
 	i := int(h.minor()) * len("HTTP/1.1")
 	return versionBytes[i : i+8 : i+8]

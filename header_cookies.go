@@ -8,8 +8,8 @@ import (
 )
 
 // Cookie returns the value of the first cookie with this name, or nil. Cookie names are case sensitive. Cookie does
-// not find a cookie whose value contains a backslash or a quote, apart from quotes around the value (RFC 6265
-// §4.1.1).
+// not find a cookie whose value contains a backslash or a quote (RFC 6265 §4.1.1). Quotes around the whole value are
+// allowed.
 func (h *RequestHeader) Cookie(key string) []byte { return h.CookieBytes(UnsafeBytes(key)) }
 
 // CookieBytes does the same as [RequestHeader.Cookie], but takes a key of type []byte.
@@ -23,8 +23,8 @@ func (h *RequestHeader) CookieBytes(key []byte) []byte {
 	return nil
 }
 
-// SetCookie appends a cookie and removes any other cookies with the same name. It does nothing if the name is not a
-// token or if Cookie.SetValue refuses the value.
+// SetCookie appends a cookie and removes any other cookies with the same name. If the name is not a token, or if
+// Cookie.SetValue would refuse the value, SetCookie does nothing.
 func (h *RequestHeader) SetCookie(key, value string) {
 	h.SetCookieBytesKV(UnsafeBytes(key), UnsafeBytes(value))
 }
@@ -111,15 +111,15 @@ func (h *ResponseHeader) findSetCookie(i int, name []byte) int {
 	return -1
 }
 
-// Cookie looks for a Set-Cookie header whose cookie has the name cookie.Key(), and parses it into cookie. It reports
-// whether there is such a header and Cookie.ParseBytes accepts its value.
+// Cookie looks for a Set-Cookie header whose cookie has the name cookie.Key(), and parses that header into cookie.
+// The result is true if there is such a header and Cookie.ParseBytes accepts its value.
 func (h *ResponseHeader) Cookie(cookie *Cookie) bool {
 	i := h.findSetCookie(0, cookie.Key())
 	return i >= 0 && cookie.ParseBytes(h.head.Fields.Value(i)) == nil
 }
 
 // PeekCookie returns the value of the first Set-Cookie header for the cookie with this name, including its
-// attributes, or nil.
+// attributes. If there is no such header, the result is nil.
 func (h *ResponseHeader) PeekCookie(key string) []byte {
 	if i := h.findSetCookie(0, UnsafeBytes(key)); i >= 0 {
 		return h.head.Fields.Value(i)
@@ -127,8 +127,8 @@ func (h *ResponseHeader) PeekCookie(key string) []byte {
 	return nil
 }
 
-// SetCookie adds a Set-Cookie header for cookie. It replaces any Set-Cookie header for the same name. If cookie has
-// no key, SetCookie does nothing. You may reuse cookie afterwards.
+// SetCookie adds a Set-Cookie header for cookie. An existing Set-Cookie header for a cookie with the same name is
+// replaced. If cookie has no key, SetCookie does nothing. You may reuse cookie afterwards.
 func (h *ResponseHeader) SetCookie(cookie *Cookie) {
 	value := cookie.Cookie()
 	if len(value) == 0 || !h.accepts(field.SetCookie, nil, value) {
@@ -160,8 +160,8 @@ func (h *ResponseHeader) DelCookieBytes(key []byte) {
 // DelAllCookies removes all Set-Cookie headers.
 func (h *ResponseHeader) DelAllCookies() { field.Del(&h.head.Fields, field.SetCookie, "Set-Cookie") }
 
-// DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete a cookie that has
-// one of them, set a cookie with the same name, domain and path and the expiry time CookieExpireDelete.
+// DelClientCookie makes the client delete a cookie that has neither a domain nor a path. To delete a cookie with a
+// domain or a path, set a cookie that has the same name, domain and path, and the expiry time CookieExpireDelete.
 func (h *ResponseHeader) DelClientCookie(key string) { h.DelClientCookieBytes(UnsafeBytes(key)) }
 
 // DelClientCookieBytes does the same as [ResponseHeader.DelClientCookie], but takes a key of type []byte.

@@ -91,22 +91,22 @@ func (h *header) hasLength() bool {
 		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength returns them and SetContentLength accepts them.
+// Special values for the length of a body. ContentLength may return these values, and SetContentLength accepts them.
 const (
-	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked; over
-	// HTTP/2 it ends with its stream.
+	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked. Over
+	// HTTP/2 such a body ends at the end of the stream.
 	LengthUnknown = -1
 
 	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2
-	// it means LengthUnknown.
+	// it has the same meaning as LengthUnknown.
 	LengthUntilClose = -2
 )
 
-// ContentLength returns the number of bytes of the body. It is LengthUnknown for a chunked body.
+// ContentLength returns the number of bytes of the body. For a chunked body, the result is LengthUnknown.
 //
 // If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
-// message either has no body, or it is a response whose body extends to the end of the connection and has not been
-// read. If a header that was not received has neither, the result is 0.
+// message either has no body, or is a response whose body has not been read and ends when the connection is closed.
+// If a message that was not received has neither header, the result is 0.
 func (h *header) ContentLength() int {
 	switch {
 	case h.head.Body == http1.Chunked:
@@ -130,9 +130,9 @@ func (h *header) sentLength() int64 {
 	return lengthNone
 }
 
-// ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). It is if the
-// Connection header contains close, if the message is HTTP/1.0 without keep-alive, or if the body extends to the end
-// of the connection. For a message received over HTTP/2, the result is false.
+// ConnectionClose reports whether the connection is closed after this message (RFC 9112 §9.3). The result is true if
+// the Connection header contains close, if the message is HTTP/1.0 without keep-alive, or if the body ends only when
+// the connection is closed. For a message received over HTTP/2, the result is false.
 func (h *header) ConnectionClose() bool { return h.saysClose(false) }
 
 // saysClose returns ConnectionClose, or, if keepAlive is set, what it would be with keep-alive added to Connection.
@@ -148,14 +148,15 @@ func (h *header) hasToSayClose() bool {
 	return h.sentMinor() > 0 || h.head.Flags&http1.ConnectionClose != 0
 }
 
-// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0 it must also
-// contain keep-alive, because otherwise the connection would be closed.
+// ConnectionUpgrade reports whether the Connection header contains upgrade (RFC 9110 §7.8). In HTTP/1.0 the header
+// must also contain keep-alive, because without keep-alive the connection would be closed.
 func (h *header) ConnectionUpgrade() bool {
 	flags := h.head.Flags
 	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
 }
 
-// SetConnectionClose adds close to the Connection header. It removes keep-alive and keeps all other options.
+// SetConnectionClose adds close to the Connection header. SetConnectionClose removes keep-alive from that header and
+// keeps all other options.
 //
 // Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
 // Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).

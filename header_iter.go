@@ -6,9 +6,9 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// All returns an iterator over the names and values of the headers, in order. Names are spelled as
-// AppendNormalizedHeaderKey and net/textproto spell them, regardless of the case in which they arrived: "Etag",
-// "X-Request-Id". After DisableNormalizing, names keep the received spelling.
+// All returns an iterator over the names and values of the headers, in order. Regardless of how a name was received,
+// it is yielded in the spelling of AppendNormalizedHeaderKey and net/textproto, such as "Etag" and "X-Request-Id".
+// After DisableNormalizing, names keep the received spelling.
 //
 // Names and values are views; do not write to them. Do not change the header in the loop. Several goroutines may loop
 // over one header at once.
@@ -51,8 +51,9 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 	}
 }
 
-// Cookies returns an iterator over the cookies that the response sets. It yields the name and the whole Set-Cookie
-// value, which Cookie.ParseBytes parses. The name and the value are views. Do not change the header in the loop.
+// Cookies returns an iterator over the cookies that the response sets. For each cookie it yields the name and the
+// whole Set-Cookie value, which Cookie.ParseBytes can parse. The name and the value are views. Do not change the
+// header in the loop.
 func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachSetCookie(&h.head.Fields, yield) }
 }

@@ -41,8 +41,8 @@ func AppendNormalizedHeaderKeyBytes(dst, key []byte) []byte {
 }
 
 // VisitHeaderParams calls f for each parameter of the header value b, written as ";" name "=" value (RFC 9110
-// §5.6.6). It stops when f returns false, or where b contains something that is not a parameter. A quoted value is
-// passed without its quotes, but with its backslashes. key and value are views of b, so f must not keep them.
+// §5.6.6). VisitHeaderParams stops when f returns false, or at the first part of b that is not a parameter. f gets a
+// quoted value without its quotes, but with its backslashes. key and value are views of b, so f must not keep them.
 func VisitHeaderParams(b []byte, f func(key, value []byte) bool) {
 	_, b = ascii.Cut(b, ';')
 	for {

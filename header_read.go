@@ -16,24 +16,24 @@ var (
 	trailerLimits = http1.ChunkLimits{Line: 4 << 10, Overhead: 16 << 10, Trailer: 8 << 10, Fields: 256}
 )
 
-// Read reads a request line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
+// Read reads a request line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
 // line after the headers.
 //
-// If r ends before the first byte, not counting empty lines, the error is io.EOF. If reading fails there, the error
-// is an ErrNothingRead. It is an *ErrSmallBuffer if the headers do not fit into r's buffer, and a *ParseError if they
-// are invalid. After an error, h is empty.
+// Empty lines before the request line are skipped. If r ends before the first byte of the request line, the error is
+// io.EOF. If reading that byte fails, the error is an ErrNothingRead. If the headers do not fit into r's buffer, the
+// error is an *ErrSmallBuffer. If the headers are invalid, the error is a *ParseError. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
 		return http1.ParseRequest(&h.head, b, &readLimits)
 	})
 }
 
-// Read reads a status line and headers from r into h, replacing everything in h. It reads nothing beyond the empty
-// line after the headers. Interim responses (1xx) are returned too. Read cannot know whether the response belongs to
-// a HEAD or CONNECT request and therefore has no body.
+// Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
+// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so it cannot
+// tell that a response to HEAD or CONNECT has no body.
 //
-// If no byte arrives, the error is ErrTimeout if the connection's deadline has passed, and io.EOF otherwise, as in
-// fasthttp. See [RequestHeader.Read] for the other errors.
+// If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a
+// different reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.
 func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
 
 // readAnswer reads the head of a response to a request with this method.
@@ -100,7 +100,8 @@ func readError(err, broken error, begun bool) error {
 }
 
 // ReadTrailer reads the trailers from r: everything after the last chunk of a body, up to and including the empty
-// line. PeekTrailer returns them. Headers that must not be sent as trailers are dropped (RFC 9110 §6.5.1).
+// line. PeekTrailer then returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
+// §6.5.1).
 //
 // If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error there are no
 // trailers.

@@ -10,16 +10,16 @@ import (
 
 // RequestHeader holds the method, target, version and headers of a request.
 //
-// The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo. It
-// must not be used by several goroutines at once.
+// The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo.
+// Only one goroutine at a time may use a RequestHeader.
 //
 // Headers keep their order and their spelling; lookups ignore the case of the name. Slices that methods return are
-// views. On a server they are valid until the handler returns, and elsewhere until Reset. They keep their contents
-// even if the header is changed later.
+// views. On a server, views are valid until the handler returns. Elsewhere, views are valid until Reset. Views keep
+// their contents even if the header is changed later.
 //
-// Setters prevent header injection. They refuse a name that is not a token, and they trim values; see Set for control
-// characters. SetHost, SetContentType and the other setters named after a header remove that header if the value is
-// empty, while Set stores an empty value.
+// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. Set describes what
+// happens to control characters. If the value is empty, Set stores the empty value, but SetHost, SetContentType and
+// other setters that are named after a header remove that header.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -39,7 +39,7 @@ func (h *RequestHeader) Reset() { h.reset() }
 // CopyTo makes dst a copy of h that shares no memory with it.
 func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 
-// Method returns the method, "GET" if none is set. Methods are case sensitive.
+// Method returns the method. The default is "GET". Methods are case sensitive.
 func (h *RequestHeader) Method() []byte {
 	if h.head.Method.Len == 0 {
 		return defaultMethod
@@ -47,8 +47,8 @@ func (h *RequestHeader) Method() []byte {
 	return h.head.Fields.Bytes(h.head.Method)
 }
 
-// SetMethod sets the method. It refuses a method that is not a token or is longer than 64 bytes. The empty method
-// means GET.
+// SetMethod sets the method. SetMethod refuses a method that is not a token or is longer than 64 bytes. The empty
+// method means GET.
 func (h *RequestHeader) SetMethod(method string) { h.SetMethodBytes(UnsafeBytes(method)) }
 
 // SetMethodBytes does the same as [RequestHeader.SetMethod], but takes a []byte.
@@ -98,7 +98,8 @@ func (h *RequestHeader) IsPatch() bool { return h.methodID() == http1.Patch }
 // IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
 
-// RequestURI returns the request target as it is on the wire (RFC 9112 §3.2): usually a path and a query.
+// RequestURI returns the request target from the request line (RFC 9112 §3.2), which usually consists of a path and a
+// query.
 func (h *RequestHeader) RequestURI() []byte {
 	if h.head.Target.Len == 0 {
 		return defaultTarget
@@ -106,8 +107,9 @@ func (h *RequestHeader) RequestURI() []byte {
 	return h.head.Fields.Bytes(h.head.Target)
 }
 
-// SetRequestURI sets the request target. It is sent unchanged, except that spaces become %20. A target with a control
-// character is refused. An empty target means "/", and a query without a path gets "/" in front (RFC 9112 §3.2.1).
+// SetRequestURI sets the request target. The target is sent unchanged, except that spaces become %20. A target with a
+// control character is refused. An empty target means "/". If a target starts with its query, "/" is added in front
+// of the question mark (RFC 9112 §3.2.1).
 func (h *RequestHeader) SetRequestURI(requestURI string) {
 	h.SetRequestURIBytes(UnsafeBytes(requestURI))
 }
@@ -141,8 +143,8 @@ func appendWithoutBlanks(dst, target []byte) []byte {
 	return dst
 }
 
-// Protocol returns the value that was passed to SetProtocol, or else the version of the request, for example
-// "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". Use ProtoAtLeast to compare versions.
+// Protocol returns the version of the request, for example "HTTP/1.1", "HTTP/1.0" or "HTTP/2.0". If SetProtocol was
+// called, Protocol returns the value that was passed to SetProtocol. Use ProtoAtLeast to compare versions.
 func (h *RequestHeader) Protocol() []byte {
 	if name := h.head.Reason; name.Len > 0 {
 		return h.head.Fields.Bytes(name)
@@ -150,8 +152,8 @@ func (h *RequestHeader) Protocol() []byte {
 	return h.header.Protocol()
 }
 
-// ProtoAtLeast reports whether the version of the request is at least major.minor. It is false if SetProtocol
-// has set a name that is not a version of HTTP.
+// ProtoAtLeast reports whether the version of the request is at least major.minor. If SetProtocol has set a name that
+// is not a version of HTTP, the result is false.
 func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 	p := h.Protocol()
 	if len(p) != len("HTTP/1.1") || string(p[:len("HTTP/")]) != "HTTP/" || p[6] != '.' || !isDigit(p[5]) || !isDigit(p[7]) {
@@ -163,8 +165,8 @@ func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. Protocol returns any other name, such as "HTTP/2.0",
-// unchanged, but the request is then sent as HTTP/1.1. Over HTTP/2 the version has no effect on what is sent.
+// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. With any other name, such as "HTTP/2.0", the request is sent as
+// HTTP/1.1, but Protocol returns that name. Over HTTP/2 the version has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
@@ -183,9 +185,9 @@ func (h *RequestHeader) setProtocol(protocol []byte) {
 	}
 }
 
-// RawHeaders returns the header lines as they were received, including the empty line after them. It returns nil if
-// there are no header lines, or if the header was not received. The result does not reflect later changes to the
-// header.
+// RawHeaders returns the header lines as they were received, including the empty line after them. If there are no
+// header lines, or if the header was not received, the result is nil. RawHeaders ignores changes that were made to
+// the header after it was received.
 func (h *RequestHeader) RawHeaders() []byte {
 	if h.head.Lines.Len <= 2 {
 		return nil
@@ -193,8 +195,9 @@ func (h *RequestHeader) RawHeaders() []byte {
 	return h.head.Fields.Bytes(h.head.Lines)
 }
 
-// ContentLength returns the number of bytes of the body. It is LengthUnknown for a body of unknown length, -2 for a
-// received GET or HEAD request without a body, and 0 for other requests without one.
+// ContentLength returns the number of bytes of the body. If the length is unknown, the result is LengthUnknown. For a
+// received GET or HEAD request without a body, the result is -2. For any other request without a body, the result is
+// 0.
 func (h *RequestHeader) ContentLength() int {
 	n := h.header.ContentLength()
 	if n == -2 && !h.IsGet() && !h.IsHead() {
@@ -214,23 +217,23 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 }
 
 // Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
-// one. Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or
-// DelAllCookies first, or use DisableSpecialHeader.
+// one. Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace the cookies, call Del
+// or DelAllCookies first, or use DisableSpecialHeader.
 //
 // Some headers have rules of their own:
 //
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer has the same effect as SetTrailer: the headers that it names are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
 //
 // Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
-// headers above, it refuses such a value instead. Set also refuses an invalid name. If Set refuses a header, nothing
-// changes; use TrySet to get an error.
+// headers in the list above, Set refuses such a value instead. Set also refuses an invalid name. If Set refuses a
+// header, nothing changes. Use TrySet to get an error in that case.
 func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
 // TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
-// it also refuses a value with a control character. After an error the header is unchanged.
+// TrySet also refuses a value with a control character. After an error the header is unchanged.
 func (h *RequestHeader) TrySet(key, value string) error {
 	return h.try(key, value, h.flags&plainFields == 0 && field.Lookup(UnsafeBytes(key)) == field.Cookie)
 }
@@ -240,13 +243,13 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader makes the request go out with exactly the headers that were set, in that order, plus the
-// headers that frame the body. Host is not moved to the front, where RFC 9110 §7.2 wants it, and no User-Agent or
-// Content-Type is added. In this mode, Set replaces cookies instead of adding them. DisableSpecialHeader reports
-// whether the mode was already on.
+// DisableSpecialHeader makes the client send exactly the headers that were set, in the order in which they were set.
+// Only the headers that frame the body are added. User-Agent and Content-Type are not added. Host is not moved to the
+// front, although RFC 9110 §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them.
+// The result reports whether this mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
-// EnableSpecialHeader undoes DisableSpecialHeader. It reports whether special headers were already enabled.
+// EnableSpecialHeader undoes DisableSpecialHeader. The result reports whether special headers were already enabled.
 func (h *RequestHeader) EnableSpecialHeader() bool { return !h.changeFlag(plainFields, false) }
 
 // Host returns the value of Host.
@@ -292,8 +295,8 @@ func (h *RequestHeader) SetByteRange(startPos, endPos int) {
 
 const multipartForm = "multipart/form-data"
 
-// MultipartFormBoundary returns the boundary in the Content-Type header, or nil if the type is not
-// multipart/form-data or has no boundary.
+// MultipartFormBoundary returns the boundary in the Content-Type header. If the type is not multipart/form-data, or
+// if it has no boundary, the result is nil.
 func (h *RequestHeader) MultipartFormBoundary() []byte {
 	contentType := h.ContentType()
 	media, _ := ascii.Cut(contentType, ';')
@@ -329,8 +332,9 @@ func (h *RequestHeader) SetMultipartFormBoundaryBytes(boundary []byte) {
 	h.setKnown(field.ContentType, b)
 }
 
-// HasAcceptEncoding reports whether Accept-Encoding lists this content coding, or else "*", with a weight above zero
-// (RFC 9110 §12.5.3). A malformed weight counts as zero. If a coding occurs several times, the lowest weight counts.
+// HasAcceptEncoding reports whether Accept-Encoding lists this content coding with a weight above zero (RFC 9110
+// §12.5.3). If the coding is not listed, the weight of "*" decides. A malformed weight counts as zero. If a coding
+// occurs several times, the lowest weight counts.
 func (h *RequestHeader) HasAcceptEncoding(acceptEncoding string) bool {
 	return h.HasAcceptEncodingBytes(UnsafeBytes(acceptEncoding))
 }

@@ -38,9 +38,9 @@ func (h *ResponseHeader) StatusCode() int {
 	return h.head.Status
 }
 
-// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15); 0 means 200. It panics if statusCode
-// is less than 100 or more than 999. The response gets the usual reason phrase of the code unless SetStatusMessage
-// sets another one.
+// SetStatusCode sets the status code, a number of three digits (RFC 9110 §15); 0 means 200. SetStatusCode panics if
+// statusCode is less than 100 or more than 999. Unless SetStatusMessage sets a reason phrase, the response is sent
+// with the code's usual phrase.
 func (h *ResponseHeader) SetStatusCode(statusCode int) {
 	if (statusCode < 100 || statusCode > 999) && statusCode != 0 {
 		panicStatusCode(statusCode)
@@ -56,13 +56,13 @@ func panicStatusCode(statusCode int) {
 	panic(fmt.Sprintf("gallop: status code %d does not have three digits", statusCode))
 }
 
-// StatusMessage returns the reason phrase that was received or set, or nil. If it is nil, the status code's usual
-// phrase is sent; see the function StatusMessage.
+// StatusMessage returns the reason phrase that was received or set. If there is none, the result is nil, and the
+// status code's usual phrase is sent; see the function StatusMessage.
 func (h *ResponseHeader) StatusMessage() []byte { return h.head.Fields.Bytes(h.head.Reason) }
 
-// SetStatusMessage sets the reason phrase. Control characters in it become spaces. An empty phrase restores the usual
-// one. HTTP/2 has no reason phrases: over HTTP/2 the phrase is not sent, and StatusMessage returns nil for a received
-// response.
+// SetStatusMessage sets the reason phrase. Control characters in the phrase become spaces. An empty phrase restores
+// the code's usual phrase. HTTP/2 has no reason phrases. A server does not send the phrase over HTTP/2, and
+// StatusMessage returns nil for a response received over HTTP/2.
 func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	if !h.room(len(statusMessage)) {
 		return
@@ -71,15 +71,15 @@ func (h *ResponseHeader) SetStatusMessage(statusMessage []byte) {
 	h.changeFlag(reasonSet, len(statusMessage) > 0)
 }
 
-// SetProtocol sets the version, which must be HTTP/1.1 or HTTP/1.0; other versions are ignored. It has no effect over
-// HTTP/2.
+// SetProtocol sets the version, which must be HTTP/1.1 or HTTP/1.0. SetProtocol ignores all other versions, and has
+// no effect on responses sent over HTTP/2.
 func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) }
 
 // SetContentLength sets the length of the body: a number of bytes, LengthUnknown or LengthUntilClose. Any other
 // negative number means LengthUntilClose.
 //
-// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use it if you write the
-// headers yourself.
+// Handlers rarely need SetContentLength, because the server decides how to frame the body. Use SetContentLength if
+// you write the headers yourself.
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
@@ -91,9 +91,9 @@ func (h *ResponseHeader) SetContentLength(contentLength int) {
 	}
 }
 
-// ContentType returns the value of Content-Type. If none is set, it returns the default that is sent with a body,
-// "text/plain; charset=utf-8". There is no default after SetNoDefaultContentType(true) or in a received response; the
-// result is then nil.
+// ContentType returns the value of Content-Type. If no Content-Type is set, the result is "text/plain;
+// charset=utf-8", the default that is sent with a body. After SetNoDefaultContentType(true) and in a received
+// response, there is no default, so the result is nil.
 func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
@@ -104,28 +104,29 @@ func (h *ResponseHeader) ContentType() []byte {
 	return defaultContentType
 }
 
-// SetNoDefaultDate sets whether to omit the Date header that a server adds if none is set.
+// SetNoDefaultDate sets whether the server omits its own Date header. By default, a server adds Date unless the
+// response already has one.
 func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefaultDate, noDefault) }
 
 // Set sets the value of the first header with this name and removes the others. If there is no such header, Set adds
-// one. Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace them, call Del or
-// DelAllCookies first.
+// one. Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace the cookies, call
+// Del or DelAllCookies first.
 //
 // Some headers have rules of their own:
 //
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
-//   - Trailer has the same effect as SetTrailer: the headers that it names are sent after the body.
+//   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
 //
 // Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
-// headers above, it refuses such a value instead. Set also refuses an invalid name. If Set refuses a header, nothing
-// changes; use TrySet to get an error.
+// headers in the list above, Set refuses such a value instead. Set also refuses an invalid name. If Set refuses a
+// header, nothing changes. Use TrySet to get an error in that case.
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
 // TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
-// it also refuses a value with a control character. Use it for headers that must not go missing, such as security
-// headers. After an error the header is unchanged.
+// TrySet also refuses a value with a control character. Use TrySet for headers that must not be missing, such as
+// security headers. After an error the header is unchanged.
 func (h *ResponseHeader) TrySet(key, value string) error {
 	return h.try(key, value, field.Lookup(UnsafeBytes(key)) == field.SetCookie)
 }
@@ -136,9 +137,9 @@ func (h *ResponseHeader) set(name, value []byte) {
 }
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
-// Content-Type it returns what ContentType returns. It joins several Set-Cookie headers with "; ", as fasthttp does;
-// PeekAll and Cookies keep them apart. Peek also finds a trailer that you announced with SetTrailer and then set. It
-// does not find received trailers; see PeekTrailer.
+// Content-Type, Peek returns the same value as the ContentType method. If there are several Set-Cookie headers, Peek
+// joins them with "; ", as fasthttp does. PeekAll and Cookies return them separately. Peek also finds a trailer that
+// you announced with SetTrailer and then set. It does not find received trailers; see PeekTrailer.
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {
@@ -152,8 +153,8 @@ func (h *ResponseHeader) peek(name []byte) []byte {
 	return v
 }
 
-// PeekAll returns the values of all headers with this name, in order. For Content-Type it returns what ContentType
-// returns. The next call to PeekAll reuses the slice.
+// PeekAll returns the values of all headers with this name, in order. For Content-Type, PeekAll returns the value
+// that the ContentType method returns. The next call to PeekAll reuses the slice.
 func (h *ResponseHeader) PeekAll(key string) [][]byte {
 	values := h.header.PeekAll(key)
 	if len(values) > 0 || field.Lookup(UnsafeBytes(key)) != field.ContentType {
@@ -178,8 +179,8 @@ func (h *ResponseHeader) SetLastModified(t time.Time) {
 }
 
 // SetContentRange sets Content-Range to the bytes from startPos to endPos, both included, out of contentLength bytes
-// (RFC 9110 §14.4). A negative contentLength is written as "*", for unknown. A negative startPos means a range that
-// cannot be satisfied.
+// (RFC 9110 §14.4). A negative contentLength is written as "*", for unknown. A negative startPos says that the
+// requested range cannot be satisfied.
 func (h *ResponseHeader) SetContentRange(startPos, endPos, contentLength int) {
 	var room [80]byte
 	b := append(room[:0], "bytes "...)

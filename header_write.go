@@ -211,8 +211,8 @@ func (h *header) asStored() outgoing {
 	return o
 }
 
-// AppendBytes appends the request line and headers to dst as they are sent, followed by an empty line. It includes
-// everything that was set or received, except trailers.
+// AppendBytes appends the request line and headers to dst as they are sent, followed by an empty line. The bytes
+// include everything that was set or received, except trailers.
 func (h *RequestHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)
@@ -228,7 +228,7 @@ func (h *RequestHeader) Header() []byte {
 // String returns the text that AppendBytes would append.
 func (h *RequestHeader) String() string { return string(h.Header()) }
 
-// Write writes to w the bytes that AppendBytes would append. It does not flush w.
+// Write writes to w the bytes that AppendBytes would append. Write does not flush w.
 func (h *RequestHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err
@@ -240,9 +240,9 @@ func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// AppendBytes appends the status line and headers to dst as they are sent, followed by an empty line. It includes
-// everything that was set or received, except trailers. It adds a Content-Type if there is a body and no
-// Content-Type is set. It omits headers that only a server can add, such as Date.
+// AppendBytes appends the status line and headers to dst as they are sent, followed by an empty line. The bytes
+// include everything that was set or received, except trailers. If there is a body and no Content-Type is set,
+// AppendBytes adds one. AppendBytes omits headers that only a server can add, such as Date.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)
@@ -258,7 +258,7 @@ func (h *ResponseHeader) Header() []byte {
 // String returns the text that AppendBytes would append.
 func (h *ResponseHeader) String() string { return string(h.Header()) }
 
-// Write writes to w the bytes that AppendBytes would append. It does not flush w.
+// Write writes to w the bytes that AppendBytes would append. Write does not flush w.
 func (h *ResponseHeader) Write(w *bufio.Writer) error {
 	_, err := w.Write(h.Header())
 	return err

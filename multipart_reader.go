@@ -19,11 +19,12 @@ const (
 	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
 )
 
-// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. It buffers only 16 KiB of the
-// body. It stops at the closing boundary and leaves any unread data after the boundary to the body's owner.
+// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. The reader buffers only 16 KiB
+// of the body. It stops at the closing boundary: data after that boundary stays unread, except for data that is
+// already in the buffer.
 //
 // A body may have at most 1000 parts, each with at most 8 KiB of headers. Lines must end with CRLF, and the body must
-// begin with its boundary. A MultipartReader must be used by one goroutine only.
+// begin with its boundary. Only one goroutine at a time may use a MultipartReader.
 type MultipartReader struct {
 	r     io.Reader
 	buf   []byte // buf[pos:] was read and not used yet; from bufpool
@@ -72,7 +73,8 @@ func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 }
 
 // NextPart returns the next part. It returns io.EOF after the last part, and io.ErrUnexpectedEOF if the body ends
-// without its closing boundary. It skips any unread data of the previous part; do not use that part any more.
+// without its closing boundary. NextPart skips any unread data of the previous part. Do not use the previous part
+// after this call.
 func (m *MultipartReader) NextPart() (*Part, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -268,8 +270,8 @@ func checkPartHeader(head string) error {
 	return nil
 }
 
-// Part is one part of a multipart body, with headers and content. It is an io.Reader of its content until the next
-// part is requested. You may keep strings that its methods return.
+// Part is one part of a multipart body, with headers and content. Until you request the next part, you can read the
+// content from the Part, which is an io.Reader. You may keep strings that its methods return.
 type Part struct {
 	m        *MultipartReader // nil after the next call of NextPart
 	head     string           // header lines, each with its CRLF
@@ -299,7 +301,8 @@ func (p *Part) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FormName returns the name of the form field that the part belongs to, or "" (RFC 7578 §4.2).
+// FormName returns the name of the form field that the part belongs to (RFC 7578 §4.2). If there is no such name, the
+// result is "".
 func (p *Part) FormName() string { return p.formName }
 
 // FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client

@@ -9,7 +9,8 @@ import (
 // closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. aside calls the
 // functions that run on a goroutine other than the caller's.
 
-// PanicError reports a panic in a function of the program whose caller could not see it:
+// PanicError is an error that reports a panic in a function of your program. Panics in the following functions are
+// reported as a PanicError:
 //
 //   - in a Resolver, to every call that waits for the name
 //   - in the Dial function, the Trace or the TLS settings of a PipelineClient, to every call on the connection

@@ -25,52 +25,53 @@ const defaultProxyTimeout = 10 * time.Second
 // proxy resolves the names. Unix sockets are dialed directly. The zero value uses the proxies that the
 // environment variables specify for plain HTTP.
 //
-// All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error
-// is an *ErrDialWithUpstream. It wraps a *ProxyError if a proxy was used.
+// All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
+// *ErrDialWithUpstream. If a proxy was used, that error wraps a *ProxyError.
 type ProxyDialer struct {
-	// URL is the proxy for all connections. If it is nil, the Proxy field chooses the proxy. The URL's scheme
-	// is one of these:
+	// URL is the proxy for all connections. If URL is nil, the Proxy field chooses the proxy. The URL's scheme is one
+	// of these:
 	//
 	//   - http: CONNECT (RFC 9110 §9.3.6)
 	//   - https: CONNECT, with TLS to the proxy
 	//   - socks5 or socks5h: SOCKS 5 (RFC 1928)
 	//
-	// The user name and password in the URL are sent to the proxy. They are sent as Basic credentials (RFC
-	// 7617) with CONNECT, and according to RFC 1929 with SOCKS.
+	// The user name and password in the URL are sent to the proxy. HTTP and HTTPS proxies receive Basic credentials
+	// (RFC 7617). SOCKS proxies receive the name and password according to RFC 1929.
 	URL *url.URL
 
-	// Proxy chooses the proxy if URL is nil. It returns nil for a direct connection. target contains only a
-	// scheme, taken from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil,
-	// the dialer uses the environment variables as they were at the process's first dial.
+	// Proxy chooses the proxy if URL is nil. The function returns nil for a direct connection. target contains only a
+	// scheme, taken from the Scheme field, and a host with a port. ctx is the dial's context. If Proxy is nil, the
+	// dialer uses the environment variables as they were at the process's first dial.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Scheme is the scheme of the target that Proxy gets, such as "https". The default is "http".
 	Scheme string
 
-	// Authorization is the Proxy-Authorization header to send with CONNECT, in place of the credentials in the
-	// URL. If it is empty, the credentials in the URL are sent.
+	// Authorization is the Proxy-Authorization header to send with CONNECT, in place of the credentials in the URL.
+	// If Authorization is empty, the credentials in the URL are sent.
 	Authorization string
 
-	// TLSConfig configures TLS to https proxies. Nil means the default configuration. If ServerName is empty,
-	// the proxy's host is used.
+	// TLSConfig configures TLS to https proxies. Nil means the default configuration. If ServerName is empty, the
+	// proxy's host is used as the server name.
 	TLSConfig *tls.Config
 
-	// Connect opens connections to proxies, and direct connections. Nil means the DialContext method of the
-	// TCPDialer that Dial uses.
+	// Connect opens TCP connections to proxies, and to targets that are dialed directly. Nil means the DialContext
+	// method of the TCPDialer that Dial uses.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSHandshakeTimeout limits the TLS handshake with an https proxy. If it is zero or negative, only Timeout
-	// limits the handshake.
+	// TLSHandshakeTimeout limits the TLS handshake with an https proxy. If TLSHandshakeTimeout is zero or negative,
+	// only Timeout limits the handshake.
 	TLSHandshakeTimeout time.Duration
 
-	// ConnectHeader is called with the header of each CONNECT before it is sent, and may add headers. target is
-	// the host:port that the proxy is asked to connect to. h is valid until the function returns. If the
-	// function returns an error, the dial fails with that error. Nil adds nothing.
+	// ConnectHeader is called with the header of each CONNECT request before the request is sent, and may add
+	// headers. target is the host:port that the proxy is asked to connect to. h is valid until the function returns.
+	// If the function returns an error, the dial fails with that error. If ConnectHeader is nil, no headers are
+	// added.
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
-	// OnConnectResponse is called with the response to each CONNECT, including refusals. resp is valid until
-	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse
-	// may be nil.
+	// OnConnectResponse is called with the response to each CONNECT request, including refusals. resp is valid until
+	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse may
+	// be nil.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
 	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. A negative
@@ -86,14 +87,15 @@ type ProxyError struct {
 	// Proxy is the address of the proxy, as host:port.
 	Proxy string
 
-	// StatusCode is the status code with which an HTTP proxy refused the tunnel, or 0 if there is none.
+	// StatusCode is the status code with which an HTTP proxy refused the tunnel, or 0 if the dial failed for a
+	// different reason.
 	StatusCode int
 
-	// Err is the reason if StatusCode is 0, and nil otherwise.
+	// Err is the reason why there is no tunnel if StatusCode is 0. Otherwise Err is nil.
 	Err error
 }
 
-// Error returns a text with the proxy and the reason. It contains neither credentials nor bytes that the proxy
+// Error returns a text with the proxy and the reason. The text contains neither credentials nor bytes that the proxy
 // sent.
 func (e *ProxyError) Error() string {
 	text := "gallop: proxy " + strconv.Quote(e.Proxy) + ": "

@@ -13,12 +13,12 @@ import (
 // HTTPS_PROXY and NO_PROXY. Proxy may be called concurrently. Do not change fields after the first call to
 // Proxy.
 type ProxyRules struct {
-	// HTTPProxy is the proxy for http: a URL, or the host:port of an HTTP proxy. If it is empty, http uses no
-	// proxy.
+	// HTTPProxy is the proxy for http targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPProxy is
+	// empty, connections for http use no proxy.
 	HTTPProxy string
 
-	// HTTPSProxy is the proxy for https: a URL, or the host:port of an HTTP proxy. If it is empty, https uses
-	// no proxy.
+	// HTTPSProxy is the proxy for https targets. Its value is a URL, or the host:port of an HTTP proxy. If HTTPSProxy
+	// is empty, connections for https use no proxy.
 	HTTPSProxy string
 
 	// NoProxy lists the hosts that are dialed directly, separated by commas. An entry is a name, an IP address
@@ -36,8 +36,8 @@ type ProxyRules struct {
 // ProxyRulesFromEnvironment returns the rules in HTTP_PROXY, HTTPS_PROXY and NO_PROXY. If a variable is not
 // set, its lowercase form is used instead: http_proxy, https_proxy or no_proxy.
 //
-// In a CGI program, HTTP_PROXY is not trusted, because a request's Proxy header may have set it. A dial that
-// needs HTTP_PROXY fails.
+// In a CGI program, HTTP_PROXY is not trusted, because the variable may contain the value of a request's Proxy
+// header. In a CGI program, a dial that needs HTTP_PROXY fails.
 func ProxyRulesFromEnvironment() *ProxyRules {
 	env := httpproxy.FromEnvironment()
 	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}
@@ -46,10 +46,9 @@ func ProxyRulesFromEnvironment() *ProxyRules {
 // environmentRules are those that the environment had when they were asked for first.
 var environmentRules = sync.OnceValue(ProxyRulesFromEnvironment)
 
-// Proxy returns the URL of the proxy for target, or nil for a direct connection. It uses only the scheme and
-// the host of target. If a proxy in the rules is invalid, Proxy returns an error, so that nothing is dialed
-// directly by mistake. The context is ignored. The method can be used as the Proxy field of Client, HostClient
-// and ProxyDialer.
+// Proxy returns the URL of the proxy for target, or nil for a direct connection. Proxy uses only the scheme and the
+// host of target. If a proxy in the rules is invalid, Proxy returns an error, so that nothing is dialed directly by
+// mistake. The context is ignored. The method can be used as the Proxy field of Client, HostClient and ProxyDialer.
 func (r *ProxyRules) Proxy(_ context.Context, target *url.URL) (*url.URL, error) {
 	r.once.Do(func() {
 		env := httpproxy.Config{HTTPProxy: r.HTTPProxy, HTTPSProxy: r.HTTPSProxy, NoProxy: r.NoProxy, CGI: r.cgi}

@@ -18,8 +18,8 @@ import (
 // Request is an HTTP request.
 //
 // The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
-// time may use it. Slices that its methods return are views. They are valid until the request is changed, reset or
-// released, or until the handler that received the request returns.
+// time may use a Request. Slices that its methods return are views, which are valid until the request is changed,
+// reset or released, or until the handler that received the request returns.
 type Request struct {
 	_ noCopy
 
@@ -62,7 +62,7 @@ type Request struct {
 	DisableRedirectPathNormalizing bool
 }
 
-// Reset makes the request empty. It closes the body stream and the user values, and removes the form's temporary
+// Reset makes the request empty. Reset closes the body stream and the user values, and removes the form's temporary
 // files.
 func (req *Request) Reset() {
 	req.values.reset() // first, because closing a value may look at the request
@@ -126,9 +126,9 @@ func (req *Request) CopyTo(dst *Request) {
 	dst.DisableRedirectPathNormalizing = req.DisableRedirectPathNormalizing
 }
 
-// URI returns the request's URI. It is parsed from the request target; if the target has no host, the host is taken
-// from the Host header. Write sends any changes to the URI. If the target is not a valid URI, the returned URI is
-// empty.
+// URI returns the request's URI, which is parsed from the request target. If the target has no host, the host is
+// taken from the Host header. If you change the URI, Write sends the changed URI. If the target is not a valid URI,
+// the returned URI is empty.
 func (req *Request) URI() *URI {
 	req.parseURI()
 	req.uriShown, req.uriProof = true, uriUnproven
@@ -136,7 +136,7 @@ func (req *Request) URI() *URI {
 	return &req.uri
 }
 
-// SetURI sets the URI of the request to a copy of uri. If uri is nil, the request uses the URI in its header again.
+// SetURI sets the URI of the request to a copy of uri. If uri is nil, the request again uses the URI in its header.
 func (req *Request) SetURI(uri *URI) {
 	req.uriParsed, req.uriErr, req.uriProof = uri != nil, nil, uriUnproven
 	if uri == nil {
@@ -191,7 +191,7 @@ func (req *Request) SetRequestURI(requestURI string) {
 	req.uriParsed, req.uriErr, req.uriProof = false, nil, uriUnproven
 }
 
-// RequestURI returns the request target as Write would send it.
+// RequestURI returns the request target that Write would send.
 func (req *Request) RequestURI() []byte {
 	if req.uriParsed {
 		req.updateTarget()
@@ -311,9 +311,9 @@ func (req *Request) PostArgs() *Args {
 	return &req.postArgs
 }
 
-// SetBodyStream sets the body to the data in r. If size is 0 or more, it is sent as Content-Length, and r must yield
-// exactly that many bytes. If size is negative, the body is sent in chunks, as r yields data. If r is an io.Closer,
-// it is closed exactly once, when it is no longer needed.
+// SetBodyStream sets the body to the data in r. If size is 0 or more, size is sent as Content-Length, and r must
+// yield exactly size bytes. If size is negative, the body is sent in chunks. If r implements io.Closer, r is closed
+// exactly once, when the stream is no longer needed.
 func (req *Request) SetBodyStream(r io.Reader, size int) {
 	req.setStream(r, size)
 	req.Header.SetContentLength(max(size, -1))
@@ -333,8 +333,8 @@ func (req *Request) ConnectionClose() bool { return req.Header.ConnectionClose()
 func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 
 // MayContinue reports whether the client waits for a 100 (Continue) response before it sends the body (RFC 9110
-// §10.1.1). If it does, send 100 or a final response, or close the connection. HTTP/1.0 has no 100 response, so an
-// HTTP/1.0 client never waits.
+// §10.1.1). If MayContinue returns true, send a 100 response or a final response, or close the connection. HTTP/1.0
+// has no 100 response, so the result is false for an HTTP/1.0 client.
 func (req *Request) MayContinue() bool {
 	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
@@ -343,11 +343,11 @@ func (req *Request) MayContinue() bool {
 // only the client's own limits apply.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// Context returns the context of the call that is sending the request, which is the one passed to DoContext. Use it
-// in a RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
+// Context returns the context that was passed to DoContext for the call that is sending the request. Use it in a
+// RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
 //
-// The result is context.Background() if DoContext was not used or no call is in flight. That is always so on a
-// server; use the RequestCtx as the context there. The result is never nil.
+// If DoContext was not used, or if no call is in flight, the result is context.Background(). On a server, the result
+// is always context.Background(), so use the RequestCtx as the context there. The result is never nil.
 //
 // A call may have an earlier deadline than its context, so a RoundTripper must also respect GetTimeOut.
 func (req *Request) Context() context.Context {
@@ -357,12 +357,12 @@ func (req *Request) Context() context.Context {
 	return req.ctx
 }
 
-// GetTimeOut returns the limit that SetTimeout set. In a RoundTripper it returns the time left for the attempt, or 0
-// if there is no limit.
+// GetTimeOut returns the limit that SetTimeout set. In a RoundTripper, GetTimeOut returns the time left for the
+// attempt. The result is 0 if there is no limit.
 func (req *Request) GetTimeOut() time.Duration { return req.timeout }
 
-// SetUserValue stores value under key until the request is reset. key must be comparable or a []byte; a []byte is the
-// same key as the equal string. Values that implement io.Closer are closed when they are reset.
+// SetUserValue stores value under key until the request is reset. key must be comparable or a []byte. A []byte and a
+// string with the same bytes are the same key. Values that implement io.Closer are closed when the request is reset.
 func (req *Request) SetUserValue(key, value any) { req.values.set(key, value) }
 
 // UserValue returns the value stored under key, or nil.
@@ -374,9 +374,9 @@ func (req *Request) RemoveUserValue(key any) { req.values.remove(req.values.inde
 // ResetUserValues removes all values and closes those that implement io.Closer.
 func (req *Request) ResetUserValues() { req.values.reset() }
 
-// BodyUncompressed returns the body, decompressed according to Content-Encoding. It has the same limits as
-// BodyGunzip. If there is no Content-Encoding, the result is the same as Body's. If a content coding is unknown, the
-// error is ErrContentEncodingUnsupported.
+// BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the
+// same as for BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a
+// content coding is unknown, the error is ErrContentEncodingUnsupported.
 func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(&req.Header.header, coding.Limits{})
 }

@@ -7,15 +7,16 @@ import (
 )
 
 // Read reads a whole request from r, without a limit on the body. The request line and headers must fit into r's
-// buffer; see [RequestHeader.Read]. Read keeps req's user values. The error is io.EOF if r ends before the first
-// byte.
+// buffer; see [RequestHeader.Read]. Read keeps req's user values. If r ends before the first byte, the error is
+// io.EOF.
 //
-// If MayContinue then returns true, the body has not been read: send 100, then call ContinueReadBody.
+// If MayContinue returns true after the call to Read, the body has not been read. In that case, send a 100 response,
+// then call ContinueReadBody.
 func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0) }
 
-// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes if that is positive. If the body is
-// larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not according to the announced length.
-// After an error, the rest of the body remains unread in r.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
+// there is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not
+// according to the announced length. After an error, the rest of the body remains unread in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
@@ -30,9 +31,9 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody reads the body and the trailers of a request whose header has been read. See
 // [Request.ReadLimitBody] for maxBodySize.
 //
-// A multipart/form-data body of known length that is not compressed is parsed while it is read, and larger files in
-// it are written to disk. MultipartForm then returns the form, and Reset removes the files. Pass false for
-// preParseMultipartForm to turn this off.
+// If a multipart/form-data body has a known length and is not compressed, it is parsed while it is read. Larger files
+// in the form are written to disk. Afterwards, MultipartForm returns the form, and Reset removes the files. Pass
+// false for preParseMultipartForm to turn this off.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
@@ -46,7 +47,7 @@ func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseM
 }
 
 // ContinueReadBodyStream continues with a request whose header has been read, and makes its body a stream, which
-// BodyStream returns. The stream has no size limit; maxBodySize has no effect. Do not use r until the stream has
+// BodyStream returns. The stream has no size limit, so maxBodySize has no effect. Do not use r until the stream has
 // ended or was closed without an error. Forms are parsed in the same way as in ContinueReadBody.
 func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	if req.preParses(preParseMultipartForm) {
@@ -61,9 +62,9 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	return nil
 }
 
-// ReadBody reads a body from r. If contentLength is -1, it reads a chunked body with its trailers. If contentLength
-// is less than -1, it reads up to the end of r. Otherwise it reads contentLength bytes. See [Request.ReadLimitBody]
-// for maxBodySize.
+// ReadBody reads a body from r. If contentLength is -1, ReadBody reads a chunked body with its trailers. If
+// contentLength is less than -1, ReadBody reads up to the end of r. Otherwise ReadBody reads contentLength bytes. See
+// [Request.ReadLimitBody] for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
 	kind := http1.Fixed
 	switch {

@@ -7,9 +7,9 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// Write writes the request to w without flushing it. A body of unknown size is sent in chunks. If a stream is
-// shorter or longer than announced, Write returns an error. After an error, do not use w's connection for another
-// request.
+// Write writes the request to w without flushing it. A body of unknown size is sent in chunks. If a stream is shorter
+// or longer than the size passed to SetBodyStream, Write returns an error. After an error, do not use w's connection
+// for another request.
 func (req *Request) Write(w *bufio.Writer) error {
 	out := req.Header.asStored()
 	return req.write(w, &out)
@@ -96,6 +96,6 @@ func (req *Request) isBodiless() bool {
 // WriteTo writes the request to w. It implements io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(req, w) }
 
-// String returns the request as Write would write it. If writing fails, String returns the error's text. It
-// consumes a body stream, so use it for debugging only.
+// String returns the request as Write would write it. If writing fails, String returns the error's text. String consumes
+// a body stream, so use String for debugging only.
 func (req *Request) String() string { return messageText(req) }

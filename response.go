@@ -13,8 +13,8 @@ import (
 // Response is an HTTP response.
 //
 // The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
-// time may use it. Slices that its methods return are views. They are valid until the response is changed, reset or
-// released, or until the handler returns.
+// time may use a Response. Slices that its methods return are views, which are valid until the response is changed,
+// reset or released, or until the handler returns.
 type Response struct {
 	_ noCopy
 
@@ -26,8 +26,8 @@ type Response struct {
 	// ImmediateHeaderFlush makes Write send the headers of a streamed response before the stream yields any data.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read and clients return as soon as the headers have arrived. The body is then a stream, and
-	// errors in the body are returned when you read the stream.
+	// StreamBody makes Read and client calls return as soon as the headers have arrived. The body is then a stream,
+	// and you get errors in the body when you read the stream.
 	StreamBody bool
 
 	// SkipBody marks the response to a HEAD request: Read reads no body, and Write writes none.
@@ -53,8 +53,8 @@ func (resp *Response) resetSkipHeader() {
 	resp.remote, resp.local, resp.tls = nil, nil, nil
 }
 
-// CopyTo makes dst a copy of the response, without its body stream. To include a streamed body in the copy, call Body
-// first.
+// CopyTo makes dst a copy of the response. A body stream is not copied. To include a streamed body in the copy, call
+// Body first.
 func (resp *Response) CopyTo(dst *Response) {
 	if resp == dst {
 		return
@@ -78,16 +78,16 @@ func (resp *Response) ConnectionClose() bool { return resp.Header.ConnectionClos
 // SetConnectionClose makes this response the last one on its connection.
 func (resp *Response) SetConnectionClose() { resp.Header.SetConnectionClose() }
 
-// SetBodyStream sets the body to the data in r. If size is 0 or more, it is sent as Content-Length, and r must yield
-// exactly that many bytes. If size is negative, the body is sent in chunks, as r yields data. If r is an io.Closer,
-// it is closed exactly once, when it is no longer needed.
+// SetBodyStream sets the body to the data in r. If size is 0 or more, size is sent as Content-Length, and r must
+// yield exactly size bytes. If size is negative, the body is sent in chunks. If r implements io.Closer, r is closed
+// exactly once, when the stream is no longer needed.
 func (resp *Response) SetBodyStream(r io.Reader, size int) {
 	resp.setStream(r, size)
 	resp.Header.SetContentLength(max(size, -1))
 }
 
-// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs when the response
-// is written, after the handler has returned. Data that sw flushes is sent at once.
+// SetBodyStreamWriter sets the body to the data that sw writes. The body is sent in chunks. sw runs after the handler
+// has returned, when the response is written. Data that sw flushes is sent at once.
 func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.setStreamWriter(sw)
 	resp.Header.SetContentLength(-1)
@@ -126,9 +126,9 @@ func (resp *Response) dropBodyAndCoding() {
 	}
 }
 
-// TakeBodyStream hands the body stream over to the caller, who must read and close it. size is the number of bytes of
-// the stream that belong to the body, or -1 for all of them. The response's body is empty afterwards. If the body is
-// not a stream, TakeBodyStream returns nil.
+// TakeBodyStream hands the body stream over to the caller, who must read and close it. The first size bytes of the
+// stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is empty. If
+// the body was not a stream, TakeBodyStream returns nil.
 //
 // Trailers that arrive later are dropped, because the response may be in use for another message by then.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
@@ -159,8 +159,8 @@ func (resp *Response) RemoteAddr() net.Addr { return resp.remote }
 // LocalAddr returns the local address of the connection that the response arrived on, or nil if it is unknown.
 func (resp *Response) LocalAddr() net.Addr { return resp.local }
 
-// TLSConnectionState returns the TLS state of the connection that the response arrived on, or nil without TLS. All
-// responses on a connection share the state, so do not change it.
+// TLSConnectionState returns the TLS state of the connection that the response arrived on. Without TLS the result is
+// nil. All responses on a connection share the state, so do not change it.
 func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tls }
 
 // mayHaveBody reports whether a body is sent (RFC 9110 §6.4.1). A 205 response is framed like one with a body,
@@ -170,9 +170,9 @@ func (resp *Response) mayHaveBody() bool {
 	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
 }
 
-// BodyUncompressed returns the body, decompressed according to Content-Encoding. It has the same limits as
-// BodyGunzip. If there is no Content-Encoding, the result is the same as Body's. If a content coding is unknown, the
-// error is ErrContentEncodingUnsupported.
+// BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the
+// same as for BodyGunzip. If there is no Content-Encoding, BodyUncompressed returns the same bytes as Body. If a
+// content coding is unknown, the error is ErrContentEncodingUnsupported.
 //
 // If a response cannot have a body, such as a response to HEAD or one with status 304, the result is empty regardless
 // of Content-Encoding.

@@ -13,12 +13,12 @@ func (resp *Response) WriteGzip(w *bufio.Writer) error {
 	return resp.WriteGzipLevel(w, CompressDefaultCompression)
 }
 
-// WriteGzipLevel writes the response with its body compressed by gzip at this level. It sets Content-Encoding and
-// Vary. The body stays uncompressed if one of these applies:
+// WriteGzipLevel writes the response with its body compressed by gzip at this level. WriteGzipLevel sets
+// Content-Encoding and Vary. The body stays uncompressed in the following cases:
 //
-//   - It already has a content coding, or is part of a larger body.
-//   - It has fewer than 200 bytes, or compression does not make it smaller.
-//   - Its type does not compress well.
+//   - The body already has a content coding, or is part of a larger body.
+//   - The body has fewer than 200 bytes, or compression does not make it smaller.
+//   - The body has a media type that does not compress well.
 //   - The response has a digest of the body, or Cache-Control: no-transform.
 func (resp *Response) WriteGzipLevel(w *bufio.Writer, level int) error {
 	resp.encode(coding.Gzip, level)

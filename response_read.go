@@ -9,16 +9,16 @@ import (
 // maxInterim is how many interim (1xx) responses may come before the final one.
 const maxInterim = 16
 
-// Read reads a whole response from r, without a limit on the body. It skips interim responses (1xx except 101), at
-// most 16 of them. The error is io.EOF if r ends before the first byte.
+// Read reads a whole response from r, without a limit on the body. Read skips up to 16 interim responses (1xx except
+// 101). If r ends before the first byte, the error is io.EOF.
 //
-// If StreamBody is true, Read does not read the body; BodyStream returns it as a stream. Do not use r until the
-// stream has ended or was closed without an error.
+// If StreamBody is true, Read does not read the body. Afterwards, BodyStream returns the body as a stream. Do not use
+// r until the stream has ended or was closed without an error.
 func (resp *Response) Read(r *bufio.Reader) error { return resp.ReadLimitBody(r, 0) }
 
-// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes if that is positive. If the body is
-// larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not according to the announced length.
-// The limit does not apply to a stream.
+// ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
+// there is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not
+// according to the announced length. The limit does not apply to a stream.
 func (resp *Response) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	resp.resetSkipHeader()
 	for range maxInterim + 1 {

@@ -6,11 +6,11 @@ import (
 )
 
 // Write writes the response to w without flushing it. A body of unknown size is sent in chunks. If a stream is
-// shorter or longer than announced, Write returns an error. After an error, do not use w's connection for another
-// response.
+// shorter or longer than the size passed to SetBodyStream, Write returns an error. After an error, do not use w's
+// connection for another response.
 //
-// If the status allows no body or SkipBody is set, Write sends only the status line and headers. They include the
-// Content-Length that the body would have had, if it is known.
+// If the status allows no body or SkipBody is set, Write sends only the status line and headers. If SkipBody is set
+// and the length of the body is known, the headers include that Content-Length.
 func (resp *Response) Write(w *bufio.Writer) error {
 	out := resp.Header.asStored()
 	return resp.write(w, &out, resp.Header.sentMinor() == 0)
@@ -97,6 +97,6 @@ func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
 // WriteTo writes the response to w. It implements io.WriterTo.
 func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(resp, w) }
 
-// String returns the response as Write would write it. If writing fails, String returns the error's text. It
-// consumes a body stream, so use it for debugging only.
+// String returns the response as Write would write it. If writing fails, String returns the error's text. String
+// consumes a body stream, so use String for debugging only.
 func (resp *Response) String() string { return messageText(resp) }

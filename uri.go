@@ -12,13 +12,13 @@ import (
 
 // URI is an http or https URI, split into its parts (RFC 3986).
 //
-// The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. It must not be used by several
-// goroutines at once. Slices that its methods return are views. They are valid until the URI is changed or released.
+// The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
+// URI. Slices that its methods return are views, which are valid until the URI is changed or released.
 // docs/design/0002-paths.md describes how paths are normalized.
 //
-// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters: they
-// percent-encode whatever is not allowed in a path, query or fragment. SetHost refuses an invalid host and leaves the
-// URI without one.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. They
+// percent-encode all characters that are not allowed in a path, query or fragment. If SetHost gets an invalid host,
+// the URI has no host afterwards.
 type URI struct {
 	_ noCopy
 
@@ -39,8 +39,8 @@ type URI struct {
 	fullURI, requestURI []byte // what the methods of these names return
 
 	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. Both
-	// methods then percent-encode only whitespace, control characters, '?' and '#'. By default they also remove dot
-	// segments. DisablePathNormalizing also makes Path keep empty segments, which Path merges by default.
+	// methods then percent-encode only whitespace, control characters, '?' and '#', and keep dot segments.
+	// DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by default.
 	DisablePathNormalizing bool
 }
 
@@ -132,7 +132,8 @@ var (
 
 func (u *URI) isHTTPS() bool { return bytes.Equal(u.scheme, schemeHTTPS) }
 
-// SetScheme sets the scheme. It drops characters that a scheme cannot contain, such as the end of "https://".
+// SetScheme sets the scheme. SetScheme drops characters that a scheme cannot contain, such as the "://" in
+// "https://".
 func (u *URI) SetScheme(scheme string) { u.setScheme(UnsafeBytes(scheme)) }
 
 func (u *URI) setScheme(scheme []byte) {
@@ -161,21 +162,21 @@ func (u *URI) SetHost(host string) { u.setHost(UnsafeBytes(host)) }
 
 func (u *URI) setHost(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
 
-// Username returns the user name as it is spelled in the URI. FullURI and RequestURI never include it.
+// Username returns the user name without decoding its percent escapes. FullURI and RequestURI never include it.
 func (u *URI) Username() []byte { return u.username }
 
 // SetUsername sets the user name.
 func (u *URI) SetUsername(username string) { u.username = append(u.username[:0], username...) }
 
-// Password returns the password as it is spelled in the URI. FullURI and RequestURI never include it.
+// Password returns the password without decoding its percent escapes. FullURI and RequestURI never include it.
 func (u *URI) Password() []byte { return u.password }
 
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the normalized path, "/" by default. It is percent-decoded except for %2F. Dot segments are removed,
-// and repeated slashes are merged. Use this path in routers and access checks; FS serves the same path. With
-// DisablePathNormalizing, Path keeps empty segments, so "/a//b" differs from "/a/b".
+// Path returns the normalized path, "/" by default. All percent escapes except %2F are decoded, dot segments are
+// removed, and repeated slashes are merged. Use this path in routers and access checks, because FS serves the file at
+// this path. With DisablePathNormalizing, Path keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
 	case u.pathState == pathPlain:
@@ -191,7 +192,7 @@ func (u *URI) Path() []byte {
 // PathOriginal returns the path as it was received or set.
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
-// SetPath sets the path. Path decodes any percent escapes in it: "/a%20b" means "/a b".
+// SetPath sets the path, which may contain percent escapes. After SetPath("/a%20b"), Path returns "/a b".
 func (u *URI) SetPath(path string) { u.setPathOriginal(UnsafeBytes(path)) }
 
 func (u *URI) setPathOriginal(path []byte) {
@@ -223,9 +224,9 @@ func (u *URI) setQueryString(queryString []byte) {
 	u.argsParsed, u.emptyQuery = false, false
 }
 
-// QueryArgs returns the arguments of the query. Changing the arguments changes the URI's query; reading them leaves
-// the query unchanged, byte for byte. In a request that a server received, Args.Err reports whether the query has
-// more arguments than Server.MaxFormArgs allows.
+// QueryArgs returns the arguments of the query. If you change the arguments, the URI's query changes too. If you only
+// read the arguments, the query stays unchanged, byte for byte. In a request that a server received, Args.Err reports
+// whether the query has more arguments than Server.MaxFormArgs allows.
 func (u *URI) QueryArgs() *Args {
 	if !u.argsParsed {
 		_ = u.queryArgs.ParseAtMost(u.queryString, u.maxArgs) // Err returns it

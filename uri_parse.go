@@ -7,11 +7,11 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Parse sets u to uri. It does not change DisablePathNormalizing.
+// Parse sets u to uri. Parse does not change DisablePathNormalizing.
 //
-// If uri has no host, u gets the argument host, which may be nil. If uri begins with "//", its meaning depends on the
-// argument host. If that argument is empty, uri's own host follows the slashes. Otherwise, all of uri is a path.
-// Spaces and bytes above 0x7F are accepted in path, query and fragment.
+// If uri has no host, u gets the argument host, which may be nil. If uri begins with "//" and the argument host is
+// empty, the part after the slashes is uri's own host. If uri begins with "//" and the argument host is not empty,
+// all of uri is a path. Spaces and bytes above 0x7F are accepted in path, query and fragment.
 //
 // The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error u is empty.
 func (u *URI) Parse(host, uri []byte) error {
@@ -110,8 +110,8 @@ func (u *URI) setQuery(query []byte, has bool) {
 // Update resolves newURI, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). The
 // empty reference changes nothing.
 //
-// If Parse would refuse newURI, u becomes empty. A program that checks a redirect's target then sees a URI without a
-// host, instead of mistaking the old URI for the target. Use Resolve to get an error.
+// If Parse would refuse newURI, u becomes empty. This way, a program that checks the target of a redirect sees a URI
+// without a host, and does not mistake the old URI for the target. Use Resolve to get an error.
 func (u *URI) Update(newURI string) { u.UpdateBytes(UnsafeBytes(newURI)) }
 
 // UpdateBytes does the same as [URI.Update], but takes a []byte.
@@ -122,8 +122,8 @@ func (u *URI) UpdateBytes(newURI []byte) {
 }
 
 // Resolve resolves ref, a URI or a relative reference, against u and sets u to the result (RFC 3986 §5.2). The empty
-// reference changes nothing. If Parse would refuse ref, Resolve returns the same error as Parse and does not change
-// u.
+// reference changes nothing. If Parse would refuse ref, Resolve returns the same error as Parse, and u stays
+// unchanged.
 func (u *URI) Resolve(ref string) error { return u.update(UnsafeBytes(ref)) }
 
 func (u *URI) update(newURI []byte) error {
