@@ -10,8 +10,9 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// Accepts returns the offered media type that the client prefers, by the Accept header. The result is spelled like the offer; it is
-// "" if no offer is acceptable. Short names such as "json" are allowed: see [negotiate.MediaType]. Accepts does not set Vary.
+// Accepts returns the offered media type that the client prefers, by the Accept header. The result is spelled exactly like the
+// offer. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see [negotiate.MediaType]. Accepts
+// does not set Vary.
 func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
@@ -61,9 +62,9 @@ func joinLines(lines [][]byte) []byte {
 
 // Offer is one of the formats that Format chooses from.
 type Offer struct {
-	// MediaType is the media type that is offered to the client, or a short name such as "json". It becomes the Content-Type, unless
-	// it is a range such as "text/*", for which Handler has to set the type. The value "default" is not offered: its Handler runs if
-	// no other offer is acceptable.
+	// MediaType is the media type that is offered to the client, or a short name such as "json". It becomes the Content-Type of the
+	// response. If MediaType is a range such as "text/*", Handler has to set the Content-Type instead. An Offer with the MediaType
+	// "default" is not offered to the client: its Handler runs if no other offer is acceptable.
 	MediaType string
 
 	// Handler sends the response in this format. It must not be nil.
@@ -73,10 +74,10 @@ type Offer struct {
 // defaultFormat is the MediaType of an Offer that is used if no other is acceptable.
 const defaultFormat = "default"
 
-// Format responds in the format that the client prefers, by the Accept header, and adds Accept to Vary. Before the Handler of the
-// chosen offer runs, its MediaType becomes the Content-Type. SendString, JSON and other methods that send a body keep this type. If
-// no offer is acceptable, the error has status 406 and its message lists the offers. Without offers, the error is
-// [ErrNoHandlers].
+// Format responds in the format that the client prefers, by the Accept header, and adds Accept to Vary. Format sets the
+// Content-Type to the MediaType of the chosen offer and then runs the offer's Handler. SendString, JSON and other methods that send
+// a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. Without
+// offers, the error is [ErrNoHandlers].
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -109,14 +110,14 @@ func (c *Ctx) Format(formats ...Offer) error {
 	return notAcceptable(offers)
 }
 
-// Formats returns a handler that responds as [Ctx.Format] does, but parses the offers only once:
+// Formats returns a handler that does the same as [Ctx.Format], but the offers are parsed only once:
 //
 //	app.Get("/report", web.Formats(
 //		web.Offer{MediaType: "json", Handler: asJSON},
 //		web.Offer{MediaType: "html", Handler: asHTML},
 //	))
 //
-// It panics if there are no offers or one has no handler.
+// Formats panics if it is called without offers or if one of them has no Handler.
 func Formats(formats ...Offer) Handler {
 	if len(formats) == 0 {
 		panic(ErrNoHandlers.Error())
@@ -163,10 +164,10 @@ func notAcceptable(offers []string) error {
 	return NewError(gallop.StatusNotAcceptable, "not acceptable; there is: "+strings.Join(offers, ", "))
 }
 
-// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. It falls
-// back to plain text, and adds Accept to Vary. As HTML, it sends a paragraph with the escaped text of v. The text is v itself if v
-// is a string or a []byte, or else the result of fmt.Sprint. The Content-Type of the chosen format replaces any that was set
-// before.
+// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. If the
+// client accepts none of these formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string or a
+// []byte is sent unchanged, and any other v in the form of fmt.Sprint. In HTML, the same text is escaped and sent as a paragraph.
+// The Content-Type of the chosen format replaces a Content-Type that was set before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()
