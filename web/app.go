@@ -153,7 +153,7 @@ func (a *App) serve(request *gallop.RequestCtx) {
 	}
 }
 
-// Handler returns the App as a gallop.RequestHandler, to serve it with a server other than Config.Server.
+// Handler returns the App as a gallop.RequestHandler. Use Handler to serve the App with a server other than Config.Server.
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
 // ServeHTTP implements http.Handler, so that net/http's server can serve the App, including over HTTP/2. See nethttp.ToHTTP for

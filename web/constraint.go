@@ -17,8 +17,8 @@ import (
 // A Constraint is called when a route that uses it is registered, and again when that route is mounted. If the Constraint returns
 // an error or a nil function, the route is not registered.
 //
-// match reports whether the value is allowed. If match returns false, the route does not match the request. match is called when
-// the text before the parameter matches the path of a request, and calls for several requests may run at once. value is a copy that
+// match reports whether the value is allowed. If match returns false, the route does not match the request. match is called for
+// each request whose path matches the route up to the parameter. Calls for different requests may run at once. value is a copy that
 // match may keep.
 type Constraint func(argument string) (match func(value string) bool, err error)
 

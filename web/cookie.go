@@ -24,7 +24,7 @@ type Cookie struct {
 	Domain string
 
 	// MaxAge is how many seconds the client keeps the cookie. If MaxAge is zero, Expires applies instead. If MaxAge is not zero,
-	// Expires is ignored. A negative value makes the client delete the cookie.
+	// clients ignore Expires. A negative value makes the client delete the cookie.
 	MaxAge int
 
 	// Expires is the time when the client deletes the cookie. If both Expires and MaxAge are zero, the client deletes the cookie when

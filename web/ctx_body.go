@@ -88,8 +88,8 @@ func (c *Ctx) Charset() string {
 }
 
 // Is reports whether the request's Content-Type matches mediaType, which is a media type, a short name such as "json", or a range
-// such as "image/*". Parameters of the Content-Type are ignored. JSON and XML also match types with the suffix +json or +xml, such
-// as application/problem+json.
+// such as "image/*". Parameters of the Content-Type are ignored. JSON also matches types with the suffix +json, such as
+// application/problem+json. XML also matches types with the suffix +xml.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

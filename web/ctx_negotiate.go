@@ -10,39 +10,40 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// Accepts returns the offered media type that the client prefers, by the Accept header. The result is spelled exactly like the
-// offer. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see [negotiate.MediaType]. Accepts
-// does not set Vary.
+// Accepts returns the offered media type that the client prefers according to the Accept header. The result is spelled exactly like
+// the offer. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see [negotiate.MediaType].
+// Accepts does not set Vary.
 func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
 
-// AcceptsCharsets returns the offered charset that the client prefers, by Accept-Charset, or "" if none is acceptable. See
-// [negotiate.Charset].
+// AcceptsCharsets returns the offered charset that the client prefers according to Accept-Charset, or "" if no offer is acceptable.
+// See [negotiate.Charset].
 func (c *Ctx) AcceptsCharsets(offers ...string) string {
 	return negotiate.Charset(c.field(gallop.HeaderAcceptCharset), offers...)
 }
 
-// AcceptsEncodings returns the offered content coding that the client prefers, by Accept-Encoding, or "" if none is acceptable. See
-// [negotiate.Encoding].
+// AcceptsEncodings returns the offered content coding that the client prefers according to Accept-Encoding, or "" if no offer is
+// acceptable. See [negotiate.Encoding].
 func (c *Ctx) AcceptsEncodings(offers ...string) string {
 	return negotiate.Encoding(c.field(gallop.HeaderAcceptEncoding), offers...)
 }
 
-// AcceptsLanguages returns the offered language that the client prefers, by Accept-Language and basic filtering, or "" if none is
-// acceptable. See [negotiate.Language].
+// AcceptsLanguages returns the offered language that the client prefers according to Accept-Language, or "" if no offer is
+// acceptable. It uses basic filtering (RFC 4647 §3.3.1). See [negotiate.Language].
 func (c *Ctx) AcceptsLanguages(offers ...string) string {
 	return negotiate.Language(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// AcceptsLanguagesExtended returns the offered language that the client prefers, by Accept-Language and extended filtering, or ""
-// if none is acceptable. See [negotiate.LanguageExtended].
+// AcceptsLanguagesExtended returns the offered language that the client prefers according to Accept-Language, or "" if no offer is
+// acceptable. It uses extended filtering (RFC 4647 §3.3.2). See [negotiate.LanguageExtended].
 func (c *Ctx) AcceptsLanguagesExtended(offers ...string) string {
 	return negotiate.LanguageExtended(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// LookupLanguage returns the offered language that suits the client best, by Accept-Language and the lookup scheme (RFC 4647 §3.4).
-// Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific "de-AT". See [negotiate.LanguageLookup].
+// LookupLanguage returns the offered language that suits the client best according to Accept-Language. It uses the lookup scheme
+// (RFC 4647 §3.4). Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific "de-AT". See
+// [negotiate.LanguageLookup].
 func (c *Ctx) LookupLanguage(offers ...string) string {
 	return negotiate.LanguageLookup(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
@@ -74,7 +75,7 @@ type Offer struct {
 // defaultFormat is the MediaType of an Offer that is used if no other is acceptable.
 const defaultFormat = "default"
 
-// Format responds in the format that the client prefers, by the Accept header, and adds Accept to Vary. Format sets the
+// Format responds in the format that the client prefers according to the Accept header, and adds Accept to Vary. Format sets the
 // Content-Type to the MediaType of the chosen offer and then runs the offer's Handler. SendString, JSON and other methods that send
 // a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. Without
 // offers, the error is [ErrNoHandlers].

@@ -33,7 +33,7 @@ var (
 	errTooManyParts   = errors.New("has a name of too many parts")
 )
 
-// Source is the part of a request that a value comes from. If a codec from Config.Codecs decodes the body, the Source is the media
+// Source is the part of a request that a value comes from. For a body in any other format of Config.Codecs, the Source is the media
 // type of the body.
 type Source string
 
@@ -167,8 +167,8 @@ func (e *Error) text() string {
 }
 
 // Errors for requests that no route matches. Handlers may return them too. errors.Is(err, ErrNotFound) is true for every Error with
-// status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. When errors.As finds one of these errors, it
-// returns a new *Error, so a program cannot change these variables by accident.
+// status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For each of these errors, errors.As yields a
+// new *Error, so a program cannot change these variables by accident.
 var (
 	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)

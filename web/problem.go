@@ -33,8 +33,8 @@ type problemField struct {
 //
 //   - title: the standard text of the status. There is no member type, so the status identifies the problem (RFC 9457 §4.2.1).
 //   - status: the status of the response.
-//   - detail: Error.Message, unless it is the same as title.
-//   - request_id: Ctx.RequestID, if the request has one.
+//   - detail: Error.Message, unless the message is the same as title.
+//   - request_id: the result of Ctx.RequestID, if the request has an ID.
 //   - errors: an array with one object for the value that could not be bound, if the cause is a [BindError]. In that object, "in"
 //     is BindError.Source and "name" is BindError.Field.
 func ProblemErrorHandler(c *Ctx, err error) {

@@ -114,9 +114,9 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 // A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore rejects net/http's
 // {$}. It also rejects {id:int}, because other routers read the part after the colon as a constraint or as a regular expression.
 //
-// The characters +, ?, (, ), <, >, [, ], ^ and | are syntax in the patterns of other routers, so escape them with a backslash to
-// use them as text. Do not write %XX in a pattern: paths are decoded before they are matched, so write the character itself. To
-// match a literal % before two hexadecimal digits, escape the % too.
+// The characters +, ?, (, ), <, >, [, ], ^ and | have a meaning in the patterns of other routers, so Add rejects them in the text
+// of a pattern. To use such a character as text, escape it with a backslash. Do not write %XX in a pattern: paths are decoded
+// before they are matched, so write the character itself. To match a literal % before two hexadecimal digits, escape the % too.
 //
 // The constraints are:
 //
@@ -137,8 +137,9 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	return r
 }
 
-// TryAdd registers a route as Add does, for programs that add routes at runtime. It returns an error and registers nothing if the
-// path is not a valid pattern, if there are no handlers or one is nil, or if another route matches the same requests.
+// TryAdd registers a route as Add does, for programs that add routes at runtime. It returns an error if the path is not a valid
+// pattern, or if another route matches the same requests. It also returns an error if no handlers are passed or one of them is nil.
+// If TryAdd returns an error, it registers nothing.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -297,9 +298,9 @@ func (g *Router) Mount(prefix string, app *App) {
 	g.mountApp(strings.TrimSuffix(prefix, "/"), app)
 }
 
-// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. The handler sees the path without the
-// router's prefix and without this prefix. Dot segments are resolved, and %2F is not decoded. To let the handler see the whole
-// path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
+// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. Both the prefix of the router and the
+// prefix given here are removed from the path that the handler sees. Dot segments are resolved, and %2F is not decoded. To let the
+// handler see the whole path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))

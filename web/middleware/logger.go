@@ -9,9 +9,9 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Logger logs each request after its response has been written. It also logs responses that the error handler sends, and
-// responses that the server sends after a panic. A streamed response is logged when the stream ends. A hijacked connection is
-// logged when it is handed over.
+// Logger logs each request after its response has been written. This includes requests to which the error handler responds,
+// and requests to which the server responds after a panic. A streamed response is logged when the stream ends. A hijacked
+// connection is logged when it is handed over.
 //
 // The text of an error is logged only once. Logger's line includes the text unless Recover or the server has already logged
 // it. Requests that the server refuses are logged if Logger is middleware of the App.
