@@ -34,8 +34,8 @@ type AppChecker interface {
 }
 
 // Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router for all its
-// routes. Group, Host and Route make routers for some of the routes. Routes may be registered while requests are being served, but
-// only by one goroutine at a time. The methods of the zero Router panic.
+// routes. Group, Host and Route make routers for some of these routes. Routes may be registered while requests are being served,
+// but only by one goroutine at a time. The methods of the zero Router panic.
 type Router struct {
 	app     *App
 	parent  *Router // nil for the router of an App
@@ -284,8 +284,8 @@ func (g *Router) OnError(h ErrorHandler) {
 //
 //   - The routes keep their middleware, which runs after the middleware of g.
 //   - They keep their error handler, constraints, names and hosts. A route for any host gets the host of g.
-//   - For all settings except ErrorHandler and Constraints, the Config of the App that they are mounted in applies. The NotFound
-//     handlers of app do not run.
+//   - For all settings except ErrorHandler and Constraints, the routes use the Config of the App that they are mounted in. The
+//     NotFound handlers of app do not run.
 //
 // Mount panics if a route cannot be added: see [Router.TryAdd]. It also panics if the prefix uses a constraint of
 // Config.Constraints, and app has a different constraint of the same name.

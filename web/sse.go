@@ -148,7 +148,8 @@ func (s *EventStream) end() {
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
 // Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting,
-// and scripts get no message. Send returns an error if the client is gone or the function that SSE calls has returned.
+// and scripts get no message. Send returns an error if the client has disconnected or if the function that SSE calls has already
+// returned.
 func (s *EventStream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
