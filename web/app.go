@@ -18,38 +18,41 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// Config holds the settings of an App. The zero value means the defaults. New copies the Config, but not the Server.
+// Config holds the settings of an App. The zero value of each field selects its default. New copies the Config, but not the
+// Server that the Config points to.
 type Config struct {
-	// ErrorHandler responds to requests whose handlers return an error, and to requests that the server refuses. Nil means
-	// DefaultErrorHandler, which responds in plain text. ProblemErrorHandler responds in JSON.
+	// ErrorHandler responds to requests whose handlers return an error, and to requests that the server refuses (see Ctx.Refused).
+	// Nil means DefaultErrorHandler, which responds in plain text. ProblemErrorHandler responds in JSON.
 	ErrorHandler ErrorHandler
 
-	// Constraints adds constraints for path parameters. The key is the name that patterns use: the key "even" defines {id<even>}. A
-	// constraint replaces a built-in constraint of the same name. Nil adds none.
+	// Constraints adds constraints for path parameters to the built-in ones. Patterns use the map key as the name: the key "even"
+	// defines the constraint in {id<even>}. If the key is the name of a built-in constraint, the new constraint replaces the
+	// built-in one. Nil adds no constraints.
 	Constraints map[string]Constraint
 
-	// Codecs adds formats for the bodies that Binder reads, and for Ctx.Encode and Ctx.AutoFormat. A codec for
-	// "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New panics if two codecs have
-	// the same media type. Nil means JSON and XML only.
+	// Codecs adds body formats. Binder decodes request bodies in these formats, and Ctx.Encode and Ctx.AutoFormat send responses in
+	// them. A codec for "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New panics if
+	// two codecs have the same media type. Nil means JSON and XML only.
 	Codecs []codec.Codec
 
-	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If it is nil, these methods return an
-	// error.
+	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If Views is nil, these two methods return
+	// an error.
 	Views Views
 
-	// Validator checks each struct after Binder has filled it. Nil means that nothing is checked beyond the struct tags.
+	// Validator checks each struct after Binder has filled it. If Validator is nil, only the rules in the struct tags are checked.
 	Validator Validator
 
-	// TrustedProxies are the networks of the proxies in front of the app. The app takes the client's address, the scheme and the
-	// host from their ProxyHeaders. Nil trusts no proxy. If the list is not empty, peers on a unix socket are trusted, too. Each
-	// proxy must set all of these headers, or remove the ones that clients send.
+	// TrustedProxies are the networks of the proxies in front of the app. If a request comes from one of these networks, the app
+	// takes the client's address, the scheme and the host from the headers that ProxyHeaders selects. Nil trusts no proxy. If the
+	// list is not empty, peers on a unix socket are trusted, too. For each selected header, every proxy must either set the header
+	// or remove the one that the client sent.
 	TrustedProxies []netip.Prefix
 
 	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
 	ProxyHeaders ProxyHeaders
 
-	// OnListen is called when the app is about to accept connections from a listener, for example to learn the port that was chosen
-	// for ":0". It runs after the Server's OnListen and follows the same rules. It may be nil.
+	// OnListen is called just before the app accepts connections from a listener. Use it, for example, to find out which port was
+	// chosen for ":0". OnListen runs after the Server's OnListen, and the same rules apply to it. It may be nil.
 	OnListen func(ln net.Listener)
 
 	// NoListenLog turns off the log line that names the address of each listener. By default the line is written.
@@ -57,18 +60,18 @@ type Config struct {
 
 	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a zero gallop.Server.
 	//
-	// New sets the Server's Handler, which has to be nil, so one Server serves one App. If the Server's ErrorHandler is nil, New
-	// sets it so that the App's ErrorHandler responds to requests that the server refuses: see Ctx.Refused. If neither ErrorLog nor
-	// Logger is set, New sets ErrorLog to a logger that writes to slog.Default.
+	// New sets the Server's Handler, and panics if a Handler is already set. Each App therefore needs a Server of its own. If the
+	// Server has no ErrorHandler, the App's ErrorHandler also responds to requests that the Server refuses (see Ctx.Refused). If the
+	// Server has neither ErrorLog nor Logger, New sets the Server's ErrorLog to a logger that writes to slog.Default.
 	Server *gallop.Server
 }
 
 // rootRouter is an unexported name for Router, so that no program can assign the router of an App.
 type rootRouter = Router
 
-// App is a web application: routes, and the server that sends requests to them. The methods of Router, such as Get and Use, apply
-// to all routes of the App. Make an App with New; the methods of the zero App panic. Routes may be added while the App serves, by
-// one goroutine at a time.
+// App is a web application. It consists of routes and of the server whose requests the routes handle. An App has the methods of
+// Router: Get registers a route, for example, and Use adds middleware to all routes. Make an App with New; the methods of the
+// zero App panic. Routes may be added while the App is serving requests, but only by one goroutine at a time.
 type App struct {
 	rootRouter
 	config Config
@@ -150,45 +153,46 @@ func (a *App) serve(request *gallop.RequestCtx) {
 	}
 }
 
-// Handler returns the App as a gallop.RequestHandler, to serve it with a server other than Config.Server.
+// Handler returns the App as a gallop.RequestHandler. Use Handler to serve the App with a server other than Config.Server.
 func (a *App) Handler() gallop.RequestHandler { return a.made().serve }
 
 // ServeHTTP implements http.Handler, so that net/http's server can serve the App, including over HTTP/2. See nethttp.ToHTTP for
 // the features that need gallop's server.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.made().http.ServeHTTP(w, r) }
 
-// Listen listens on a TCP address, for example ":8080", and serves with Config.Server until Shutdown or Close.
+// Listen listens on a TCP address, for example ":8080", and serves requests with Config.Server until Shutdown or Close is called.
 func (a *App) Listen(addr string) error { return a.server().ListenAndServe(addr) }
 
-// ListenTLS listens as Listen does and serves TLS. certFile and keyFile name PEM files with the certificate and its private key.
+// ListenTLS listens on a TCP address and serves HTTPS: see [App.Listen]. certFile and keyFile name PEM files with the certificate
+// and its private key.
 func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 	return a.server().ListenAndServeTLS(addr, certFile, keyFile)
 }
 
-// Serve serves the connections of a listener with Config.Server until Shutdown or Close.
+// Serve accepts connections from ln and serves them with Config.Server until Shutdown or Close is called.
 func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// Run serves the connections of a listener until ctx is done, then shuts down and waits for in-flight requests. See
+// Run accepts connections from ln and serves them until ctx is done. Run then shuts down and waits for in-flight requests. See
 // [gallop.Server.Run] for the errors and for the time limits of the shutdown.
 func (a *App) Run(ctx context.Context, ln net.Listener) error { return a.server().Run(ctx, ln) }
 
-// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. It returns nil
-// before that and after Shutdown or Close.
+// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. It returns nil if
+// none of these methods has been called yet, and after Shutdown or Close.
 func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
 
-// Shutdown stops what Listen, ListenTLS, Serve and Run started, then waits for in-flight requests until ctx is done.
+// Shutdown stops Listen, ListenTLS, Serve and Run, then waits until all in-flight requests have finished or ctx is done.
 func (a *App) Shutdown(ctx context.Context) error { return a.server().ShutdownWithContext(ctx) }
 
-// Close closes all listeners and connections at once. It cuts off in-flight requests and waits for their handlers to return, so a
-// handler must not call it.
+// Close closes all listeners and connections at once. It cuts off in-flight requests and then waits for their handlers to return.
+// A handler must not call Close, because Close would wait for that handler.
 func (a *App) Close() error { return a.server().Close() }
 
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
-// BodyLimit returns the size in bytes of the largest request body that the server accepts. It returns 0 if no single limit
-// applies, because StreamRequestBody is set or because HeaderReceived may set a limit for each request. Middleware calls it in
-// CheckApp: see [AppChecker].
+// BodyLimit returns the size in bytes of the largest request body that the server accepts. It returns 0 if the server's
+// StreamRequestBody or HeaderReceived is set, because then there is no single limit for all requests. Middleware can call
+// BodyLimit in CheckApp: see [AppChecker].
 func (a *App) BodyLimit() int {
 	s := a.server()
 	if s.StreamRequestBody || s.HeaderReceived != nil {
@@ -201,16 +205,17 @@ func (a *App) BodyLimit() int {
 }
 
 // NotFound adds handlers that run only for requests that no route matches. They run after the middleware of the App, in the order
-// in which they were added. A handler calls [Ctx.Next] to pass the request on. In the last handler, Next returns the framework's
-// error: ErrNotFound or, if the path has routes for other methods, ErrMethodNotAllowed. An OPTIONS request for a path that has
-// routes does not reach these handlers.
+// in which they were added. A handler calls [Ctx.Next] to pass the request on. In the last handler, Next returns
+// ErrMethodNotAllowed if the path has routes for other methods, and ErrNotFound if it has no routes. The handlers do not run for
+// an OPTIONS request to a path that has routes.
 //
-// Use NotFound to serve files beside the routes:
+// Use NotFound to serve files in addition to the routes:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
 // To change the text of 404 responses, set Config.ErrorHandler instead. NotFound may be called before and after routes are
-// registered. It panics if there are no handlers or one is nil. Router.Mount does not mount the NotFound handlers of an App.
+// registered. NotFound panics if it is called without handlers or if one of them is nil. Router.Mount does not mount the NotFound
+// handlers of an App.
 func (a *App) NotFound(handlers ...Handler) {
 	a.made()
 	if len(handlers) == 0 {
@@ -267,13 +272,14 @@ func (a *App) Routes() []*Route {
 	return slices.Clone(a.routes)
 }
 
-// URL returns a path that matches the route with this name: see [Route.As]. pairs alternates between the names of path parameters
-// and their values:
+// URL builds a path from the pattern of the route with the given name: see [Route.As]. pairs alternates between the names of path
+// parameters and their values:
 //
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
 // URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value,
-// or if a value does not meet its constraint. A value is also rejected if a request for the path would yield a different value.
+// or if a value does not meet the parameter's constraints. The same applies if a request for the path would yield a different
+// value for the parameter.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

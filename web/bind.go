@@ -13,13 +13,13 @@ import (
 
 // Validator checks the structs that Binder has filled. Set it as Config.Validator.
 type Validator interface {
-	// Validate checks v, the pointer that Binder got. ctx is the [*Ctx] of the request. An *Error goes to the error handler
-	// unchanged. Any other error becomes the cause of an *Error with status 422, and its text becomes the Message, which
-	// clients read. Validate may be called concurrently.
+	// Validate checks v, the pointer that was passed to the method of Binder. ctx is the [*Ctx] of the request. If Validate returns an
+	// *Error, Binder returns that error unchanged. If Validate returns any other error, Binder wraps it in an *Error with status 422,
+	// and the text of the original error becomes the Message, which clients can read. Validate may be called concurrently.
 	Validate(ctx context.Context, v any) error
 }
 
-// Bind fills a struct of type T from all parts of the request and returns it. See [Binder.All].
+// Bind returns a struct of type T that is filled from all parts of the request. See [Binder.All].
 func Bind[T any](c *Ctx) (v T, err error) {
 	err = c.Bind().All(&v)
 	return v, err
@@ -29,7 +29,8 @@ func Bind[T any](c *Ctx) (v T, err error) {
 // [Bind].
 func (c *Ctx) Bind() Binder { return Binder{c} }
 
-// Binder fills structs from a request. It sets only fields that have a tag for the source:
+// Binder fills structs from a request. Each of its methods reads one or more sources, such as the query, and sets only fields that
+// have a tag for one of these sources:
 //
 //	type Page struct {
 //		Author int       `path:"author"`
@@ -43,32 +44,35 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //		File   *multipart.FileHeader `form:"file"`
 //	}
 //
-// The tag "uri" means the same as "path". A field can be a string, []byte, bool, number, time.Time, time.Duration or a type with an
-// UnmarshalText method, a pointer to one of these types, or a slice of them. A slice gets all values of the name, or all list
-// members of a header. The fields of an embedded struct count as fields of the outer struct.
+// The tag "uri" means the same as "path". A field can be a string, []byte, bool, number, time.Time, time.Duration, or a type with
+// an UnmarshalText method. It can also be a pointer to one of these types, or a slice of one of them. A slice gets all values that
+// the request has for the name. From a header, a slice gets all members of the comma-separated list. The fields of an embedded
+// struct count as fields of the outer struct.
 //
-// In queries and forms, a field can also be a struct, a map with string keys, or a slice of structs or maps. Names in the request
-// are then spelled address.city, address[city], items[0].price or ids[]. Elements are sorted by their numbers, and missing numbers
-// are skipped. In a multipart form, a *multipart.FileHeader or a slice of them gets the uploaded files.
+// In queries and forms, a field can also be a struct, a map with string keys, or a slice of structs or maps. For such a field, the
+// names in the request have the form address.city, address[city], items[0].price or ids[]. The elements of a slice are sorted by
+// the numbers in the names, and missing numbers leave no gaps. In a multipart form, a field of type *multipart.FileHeader gets an
+// uploaded file, and a slice of this type gets all files of the name.
 //
-// Options follow the name, as in "tag,comma". They apply to all sources of the field:
+// In a tag, options follow the name, as in "tag,comma". An option applies to all sources of the field:
 //
 //   - required: a missing or empty value is an error, unless the field is already set.
 //   - comma: each value is a comma-separated list.
-//   - unix: a time.Time is sent in seconds since 1970. Without this option, times are in the format of RFC 3339 or of the tag
-//     layout.
+//   - unix: a time.Time is read from a number of seconds since 1970. Without this option, times have the format of RFC 3339, or the
+//     layout in the field's "layout" tag.
 //
-// Other options are ignored, so that package rest can send the same struct type.
+// Binder ignores other options, so a struct type may also have options for package rest, which sends structs.
 //
-// An empty value counts as missing, except for a string. If several values are sent, a field that is not a slice gets the first
-// one. If no value is sent, the field keeps its contents, or gets the value of its default tag if it is zero.
+// An empty value counts as missing, unless the field is a string. If several values are sent, a field that is not a slice gets the
+// first one. If no value is sent, the field keeps its contents. A zero field with a "default" tag gets the value of that tag
+// instead.
 //
-// Every method takes a pointer to a struct, except JSON, XML and Body, which take a pointer to anything that the codec can decode.
-// Config.Validator checks the result.
+// JSON, XML and Body take a pointer to any value that the codec can decode. All other methods take a pointer to a struct. After a
+// method has filled the value, Config.Validator checks it.
 //
 // If a request value cannot be bound, the error is an [*Error] with status 400 whose cause is a [*BindError]. The Error's Message
-// names the field and is meant for clients. The server's MaxFormArgs, 10,000 by default, also limits how many values Binder reads.
-// Names may have at most 16 parts.
+// names the field and is meant for clients. Binder reads at most as many values as the server's MaxFormArgs allows, 10,000 by
+// default. A name may have at most 16 parts; items[0].price has three.
 //
 // If the program itself is wrong, for example because a field has an unsupported type, the error has no status. Path, Query,
 // Header, Cookie and Form also return such an error if no field has a tag for the method's source.
@@ -116,11 +120,11 @@ func (b Binder) Body(v any) error {
 	return b.validated(v, b.decode(codec, source, v))
 }
 
-// All fills v from the path parameters, the query, the headers, the cookies and, if there is one, the body. If a field has tags for
-// several of these sources, the first source in this order that has a value wins.
+// All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If a field has
+// tags for several of these sources, the first source in this order that has a value sets the field.
 //
-// The body cannot set a field that has a tag for another source. A "json" tag on the field lifts this rule for JSON bodies, and an
-// "xml" tag for XML bodies. Other formats of Config.Codecs never set such a field.
+// A field that has a tag for one of these sources is not set by a JSON or XML body. To let a JSON body set the field, add a "json"
+// tag. To let an XML body set the field, add an "xml" tag. A body in another format of Config.Codecs never sets such a field.
 //
 // If the body has a type that no codec decodes, the error has status 415.
 func (b Binder) All(v any) error {

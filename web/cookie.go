@@ -7,38 +7,39 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Cookie is a cookie of a response (RFC 6265). Ctx.SetCookie sends it.
+// Cookie is a cookie that a response sets (RFC 6265). Pass it to Ctx.SetCookie.
 type Cookie struct {
-	// Name is the name under which the client sends the cookie back. It must be a token, so it must not be empty.
+	// Name is the name of the cookie, under which the client sends Value back. Name must be a token, and therefore cannot be empty.
 	Name string
 
 	// Value is the text that the client stores. It may be empty. It must not contain semicolons, backslashes, control characters or
-	// non-ASCII bytes. Quotes are allowed only around the whole value. Encode other data, for example in base64.
+	// non-ASCII bytes. Quotes are allowed only around the whole value. To store any other data, encode it, for example in base64.
 	Value string
 
-	// Path is the path below which the client sends the cookie. Empty means "/".
+	// Path limits the cookie to requests for this path and for paths below it. Empty means "/".
 	Path string
 
-	// Domain is the domain that the client sends the cookie to, including its subdomains. Empty means only the host that set the
-	// cookie.
+	// Domain makes the client send the cookie to this domain and all its subdomains. If Domain is empty, the client sends the cookie
+	// only to the host that set it.
 	Domain string
 
-	// MaxAge is how many seconds the client keeps the cookie. It takes precedence over Expires. Zero means that Expires decides. A
-	// negative value deletes the cookie.
+	// MaxAge is how many seconds the client keeps the cookie. If MaxAge is zero, Expires applies instead. If MaxAge is not zero,
+	// clients ignore Expires. A negative value makes the client delete the cookie.
 	MaxAge int
 
-	// Expires is when the client deletes the cookie. If it is zero and MaxAge is zero, the client deletes the cookie when its session
-	// ends.
+	// Expires is the time when the client deletes the cookie. If both Expires and MaxAge are zero, the client deletes the cookie when
+	// the browser session ends.
 	Expires time.Time
 
-	// Secure makes the client send the cookie over https only. The default is false; [Ctx.SetCookie] sets Secure automatically in some
-	// cases.
+	// Secure makes the client send the cookie over https only. The default is false, but [Ctx.SetCookie] lists cases in which Secure
+	// is set automatically.
 	Secure bool
 
 	// HTTPOnly hides the cookie from scripts. The default is false.
 	HTTPOnly bool
 
-	// Partitioned gives the cookie a separate store for each site that embeds this one. It implies Secure. The default is false.
+	// Partitioned makes the browser keep a separate cookie for each site that embeds this one. A partitioned cookie is always Secure.
+	// The default is false.
 	Partitioned bool
 
 	// SameSite controls whether the client sends the cookie with requests that other sites initiate. The zero value means
@@ -46,9 +47,10 @@ type Cookie struct {
 	SameSite gallop.CookieSameSite
 }
 
-// SetCookie adds a cookie to the response, replacing any cookie with the same name. It sets Secure if SameSite is None, if the
-// cookie is Partitioned, or if the name begins with __Secure- or __Host-, regardless of case. A __Host- cookie also gets the Path
-// "/" and no Domain. If a field has bytes that a cookie cannot have, SetCookie returns ErrInvalidCookie and sends no cookie.
+// SetCookie adds a cookie to the response, replacing any cookie with the same name. It marks the cookie as Secure if SameSite is
+// None, if Partitioned is true, or if the name begins with __Secure- or __Host-, in upper or lower case. If the name begins with
+// __Host-, SetCookie also sets the Path to "/" and leaves the Domain out. If a field contains bytes that are not allowed in a
+// cookie, SetCookie returns ErrInvalidCookie and adds no cookie.
 func (c *Ctx) SetCookie(cookie Cookie) error {
 	host := hasPrefixFold(cookie.Name, "__Host-")
 	if host || cookie.Path == "" {
@@ -87,9 +89,9 @@ func hasPrefixFold(name, prefix string) bool {
 // maxCleared limits how many of the cookies that a client sent ClearCookie deletes. Browsers keep no more for a site.
 const maxCleared = 200
 
-// ClearCookie makes the client delete the cookies with these names that have the path "/" and no domain, and returns c. Without
-// names, it deletes the first 200 cookies that the client sent. To delete a cookie with another path or a domain, call SetCookie
-// with that path and domain and a negative MaxAge.
+// ClearCookie makes the client delete the cookies with the given names, and returns c. This only works for cookies that were set
+// with the path "/" and without a domain. If no names are given, ClearCookie takes the names of the first 200 cookies in the
+// request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
 func (c *Ctx) ClearCookie(names ...string) *Ctx {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {

@@ -8,13 +8,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Ctx reads one request and builds the response to it. It is also the context.Context of the request.
+// Ctx reads one request and builds the response to it. A Ctx is also the context.Context of the request.
 //
-// Ownership: a Ctx must not be used after the handler has returned. Strings that its methods return may be kept. A []byte is a view
-// that is valid until the handler returns, unless the method says otherwise.
+// Ownership: a Ctx must not be used after the handler has returned. Strings that its methods return may be kept. A []byte that a
+// method returns is valid only until the handler returns, unless the documentation of the method says otherwise.
 //
-// Concurrency: the methods of context.Context may be called by several goroutines at once. A goroutine that called Done while the
-// handler ran may also call them later. Only the goroutine that runs the handler may call the other methods.
+// Concurrency: the methods of context.Context may be called by several goroutines at once. After the handler has returned, a
+// goroutine may still call these methods if it called Done while the handler was running. All other methods may be called only by
+// the goroutine that runs the handler.
 type Ctx struct {
 	app        *App
 	table      *table
@@ -71,7 +72,7 @@ func (c *Ctx) end() (again bool) {
 }
 
 // Next runs the next handler of the request and returns its error. After the last handler it returns nil. In middleware, code
-// before the call of Next runs before the handlers that follow, and code after the call runs once they have returned.
+// before the call of Next runs before the handlers that follow, and code after the call runs after those handlers have returned.
 func (c *Ctx) Next() error {
 	if c.ran >= len(c.handlers) {
 		return nil
@@ -99,11 +100,12 @@ func (c *Ctx) fail(err error) {
 	c.app.config.ErrorHandler(c, err)
 }
 
-// App returns the App that serves the request. In a mounted route this is the App that the route was mounted in.
+// App returns the App that serves the request. If the route belongs to an App that was mounted in another App, App returns the
+// other App.
 func (c *Ctx) App() *App { return c.app }
 
-// Route returns the route that matches the request, or nil if none does. If the framework responds to OPTIONS by itself, it
-// returns a route for the same path.
+// Route returns the route that matches the request, or nil if none does. If the framework itself responds to an OPTIONS request,
+// Route returns one of the routes for the path.
 func (c *Ctx) Route() *Route { return c.route }
 
 // RequestCtx returns the request and response of the server, for features that Ctx does not have. It is valid until the handler
@@ -117,7 +119,7 @@ func (c *Ctx) SetLocal(key, value any) *Ctx {
 	return c
 }
 
-// Local returns the value that SetLocal stored under the key. ok is false if there is no value or it has another type.
+// Local returns the value that SetLocal stored under the key. ok is false if there is no value, or if the value is not a T.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)
 	return value, ok

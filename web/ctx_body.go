@@ -11,8 +11,8 @@ import (
 
 // BodyUncompressed returns the body of the request, decompressed if it has a content coding such as gzip. A body without a content
 // coding is returned as a view that is valid until the handler returns. The server's MaxRequestBodySize also limits the
-// decompressed size. The error is an *Error with status 413 if the body is too large, 415 if the coding is unknown, and 400 in
-// all other cases.
+// decompressed size. The error is an *Error with status 413 if the body is too large, 415 if the content coding is unknown, and
+// 400 in all other cases.
 func (c *Ctx) BodyUncompressed() (body []byte, err error) {
 	r := &c.request.Request
 	if len(r.Header.ContentEncoding()) == 0 {
@@ -88,8 +88,8 @@ func (c *Ctx) Charset() string {
 }
 
 // Is reports whether the request's Content-Type matches mediaType, which is a media type, a short name such as "json", or a range
-// such as "image/*". Parameters are ignored. JSON and XML also match types with the suffix +json or +xml, such as
-// application/problem+json.
+// such as "image/*". Parameters of the Content-Type are ignored. JSON also matches types with the suffix +json, such as
+// application/problem+json. XML also matches types with the suffix +xml.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

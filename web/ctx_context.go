@@ -37,8 +37,9 @@ func (k *kept) end() {
 	}
 }
 
-// Context returns the context that SetContext set, or else the context of the server. The server's context is done when the client
-// goes away, the handler's time is up, the server stops, or the handler returns.
+// Context returns the context that SetContext set. If SetContext was not called, Context returns the context that the server made
+// for the request. The server's context is done when the client disconnects, the handler's time limit is over, the server stops,
+// or the handler returns.
 func (c *Ctx) Context() context.Context {
 	if set := c.context.Load(); set != nil {
 		return set.Context
@@ -50,7 +51,7 @@ func (c *Ctx) Context() context.Context {
 type isOf struct{}
 
 // SetContext makes ctx the context that Context returns and that Deadline, Done, Err and Value use. It returns c. Derive ctx from
-// c.Context(), not from c: SetContext panics if ctx is derived from c, because it would refer to itself.
+// c.Context(), not from c: SetContext panics if ctx is derived from c, because c would then be a context of itself.
 func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 	if ctx.Value(isOf{}) == c {
 		panic("web: SetContext of a context that is derived from the Ctx: derive it from Ctx.Context")
@@ -62,8 +63,8 @@ func (c *Ctx) SetContext(ctx context.Context) *Ctx {
 // Deadline implements context.Context. It returns the deadline of the context that [Ctx.Context] returns.
 func (c *Ctx) Deadline() (deadline time.Time, ok bool) { return c.Context().Deadline() }
 
-// Done implements context.Context. It returns a channel that is closed when Context is done, and at the latest when the handler
-// has returned. The first call allocates, and the Ctx is not pooled afterwards.
+// Done implements context.Context. It returns a channel that is closed as soon as the context that [Ctx.Context] returns is done
+// or the handler has returned. The first call of Done allocates memory and prevents the Ctx from being reused for another request.
 func (c *Ctx) Done() <-chan struct{} {
 	k := &c.kept
 	k.mu.Lock()
@@ -91,7 +92,7 @@ func (c *Ctx) Done() <-chan struct{} {
 	return ctx.Done()
 }
 
-// Err implements context.Context. It returns nil until Context is done.
+// Err implements context.Context. It returns nil until the context that [Ctx.Context] returns is done.
 func (c *Ctx) Err() error {
 	set := c.context.Load()
 	if set == nil {
@@ -104,8 +105,8 @@ func (c *Ctx) Err() error {
 	return err
 }
 
-// Value implements context.Context. It returns the value that the context from [Ctx.Context] has for the key. This includes the
-// values of [Ctx.SetLocal], unless SetContext set a context that is not derived from the request's context.
+// Value implements context.Context. It looks up the key in the context that [Ctx.Context] returns. It also finds values that
+// [Ctx.SetLocal] stored, unless SetContext set a context that is not derived from the request's context.
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {
 		return c

@@ -12,7 +12,8 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// RespHeader returns the first value of a response header. It returns the default, or "", if there is no such header or it is empty.
+// RespHeader returns the first value of a response header. If the value is missing or empty, RespHeader returns the default, or ""
+// if no default was given.
 func (c *Ctx) RespHeader(name string, otherwise ...string) string {
 	return textOr(c.request.Response.Header.Peek(name), otherwise)
 }
@@ -61,7 +62,7 @@ type Link struct {
 	// URL is the target of the link, absolute or relative. Bytes that are not allowed in a URI reference are escaped.
 	URL string
 
-	// Rel is the relation of the target to the response, such as "next". It is sent as the parameter rel, even if it is empty.
+	// Rel is the relation of the target to the response, such as "next". The parameter rel is sent even if Rel is empty.
 	Rel string
 }
 
@@ -77,8 +78,9 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 }
 
 // EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to load
-// resources. links are values such as `</style.css>; rel=preload`. They are added to the Link header of the final response. The 103
-// response carries all values of that header. EarlyHints sends nothing to an HTTP/1.0 client.
+// resources. Each link is a value such as `</style.css>; rel=preload`. EarlyHints adds the links to the response's Link header, so
+// the final response also has them. The 103 response contains all values of the Link header, including those that were set earlier.
+// EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)
@@ -86,9 +88,9 @@ func (c *Ctx) EarlyHints(links ...string) error {
 	return c.request.EarlyHints()
 }
 
-// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The client saves it under the
-// part of filename after the last slash. If the type of the file name's extension is known, it becomes the Content-Type. An empty
-// filename leaves the name to the client.
+// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The part of filename after the
+// last slash is the name that the client should use. If the file name extension is known, its media type becomes the Content-Type.
+// If filename is empty, the client chooses a name.
 func (c *Ctx) Attachment(filename string) *Ctx {
 	if filename == "" {
 		return c.SetHeader(gallop.HeaderContentDisposition, "attachment")
@@ -150,11 +152,10 @@ func appendEscape(b *strings.Builder, c byte) {
 }
 
 // ETag sets a strong entity tag (RFC 9110 §8.8.3) and returns c. Pass the tag without quotes. Spaces, quotes and control characters
-// in it are dropped. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
+// in the tag are dropped. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
 func (c *Ctx) ETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, entityTag(tag)) }
 
-// WeakETag sets a weak entity tag: responses with the same tag are equivalent but may differ in their bytes. See
-// [Ctx.ETag].
+// WeakETag sets a weak entity tag. Responses with the same weak tag are equivalent, but their bytes may differ. See [Ctx.ETag].
 func (c *Ctx) WeakETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, "W/"+entityTag(tag)) }
 
 // entityTag returns tag in quotes.
@@ -167,7 +168,8 @@ func entityTag(tag string) string {
 	}, tag) + `"`
 }
 
-// LastModified sets the Last-Modified header and returns c. A zero t changes nothing. HTTP dates have a resolution of one second.
+// LastModified sets the Last-Modified header and returns c. If t is zero, the header is not changed. HTTP dates have a resolution
+// of one second.
 func (c *Ctx) LastModified(t time.Time) *Ctx {
 	if !t.IsZero() {
 		c.request.Response.Header.SetLastModified(t)
@@ -194,8 +196,8 @@ func (c *Ctx) NotModified() error {
 }
 
 // Precondition returns an error with status 412 if the conditions of the request, such as If-Match, do not hold (RFC 9110 §13.1).
-// It compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call it before a
-// handler changes the resource, so that one client does not overwrite another client's changes.
+// It compares the conditions with the response's ETag and Last-Modified headers, so set these headers first. Call Precondition
+// before you change the resource, so that one client does not overwrite another client's changes.
 func (c *Ctx) Precondition() error {
 	if c.request.FailedCondition() == gallop.StatusPreconditionFailed {
 		return NewError(gallop.StatusPreconditionFailed)
@@ -208,7 +210,7 @@ type ByteRange struct {
 	// Start is the offset of the first byte of the part. The first byte of the representation has the offset 0.
 	Start int64
 
-	// End is the offset of the last byte of the part, which is included.
+	// End is the offset of the last byte that belongs to the part.
 	End int64
 }
 
@@ -216,15 +218,15 @@ type ByteRange struct {
 const maxRanges = 32
 
 // Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
-// whole representation. The caller sends these ranges with status 206. Range returns no parts and no error if the client should get
-// the whole representation, because the request
+// whole representation. The caller sends these ranges with status 206. If the client should get the whole representation, Range
+// returns no parts and no error. This is the case if the request
 //
 //   - is not a GET request or has no Range header,
 //   - has a range in another unit or more than 32 ranges,
-//   - has an If-Range header that does not match the response's ETag or Last-Modified header, which must be set before (§13.1.5).
+//   - has an If-Range header that does not match the response's ETag or Last-Modified header (§13.1.5).
 //
-// If no part lies within the representation, the error has status 416, and Range sets Content-Range to the size. [Ctx.SendFile]
-// handles ranges by itself.
+// Set ETag and Last-Modified before you call Range. If none of the requested ranges lies within the representation, the error has
+// status 416, and Range sets a Content-Range header that contains the size. [Ctx.SendFile] handles ranges without a call of Range.
 func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {
 		return nil, nil

@@ -13,12 +13,12 @@ import (
 // SendFile sends a file from the operating system's file system. It sets Content-Type, Last-Modified and ETag, and it handles
 // ranges, conditional requests and content codings: see [gallop.ServeFile].
 //
-// The path must not come from a client. For such paths, use gallop.FS, or call SendFS with a file system that confines paths, such as
-// the FS of an os.Root.
+// The path must not come from a client. To serve paths that clients choose, use gallop.FS, or call SendFS with a file system that
+// confines paths, such as the result of os.Root.FS.
 //
-// The error has status 404 if the path is not a regular file or has an empty segment, as in "a//b". SendFile replaces a body
-// that was set before, along with its Content-Type and Content-Encoding. If there was no body, a Content-Type that was set
-// before is kept.
+// The error has status 404 if the path is not a regular file or has an empty segment, as in "a//b". If the response already has a
+// body, SendFile replaces the body and its Content-Type and Content-Encoding. If the response has no body, a Content-Type that was
+// set before is kept.
 func (c *Ctx) SendFile(path string) error {
 	if strings.Contains(path[len(filepath.VolumeName(path)):], "//") {
 		return noFile(nil)
@@ -43,10 +43,10 @@ func (c *Ctx) SendFS(fsys fs.FS, name string) error {
 	return nil
 }
 
-// Download sends a file as SendFile does, and asks the client to save it under the file's own name.
+// Download sends a file with [Ctx.SendFile] and asks the client to save it under the file's own name.
 func (c *Ctx) Download(file string) error { return c.DownloadAs(file, path.Base(file)) }
 
-// DownloadAs sends a file as SendFile does, and asks the client to save it under filename. See [Ctx.Attachment].
+// DownloadAs sends a file with [Ctx.SendFile] and asks the client to save it under filename. See [Ctx.Attachment].
 func (c *Ctx) DownloadAs(file, filename string) error {
 	c.replaceBody() // before the type is set, because it removes the type of an old body
 	set := ""

@@ -7,9 +7,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// MultipartForm parses the multipart form in the body and returns it. Its temporary files are removed when the handler has
+// MultipartForm parses the multipart form in the body and returns it. The form's temporary files are removed after the handler has
 // returned. If the body has a content coding such as gzip, the server's MaxRequestBodySize also limits the decompressed size. The
-// error is an [*Error] with status 415 if the body is not a multipart form, 413 if it is too large, and 400 in all other cases.
+// error is an [*Error] with status 415 if the body is not a multipart form, 413 if the body is too large, and 400 in all other
+// cases.
 func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	r := &c.request.Request
 	limit := c.bodyLimit()
@@ -40,8 +41,9 @@ func (c *Ctx) FormFile(name string) (*multipart.FileHeader, error) {
 	return nil, errorWith(gallop.StatusBadRequest, gallop.ErrMissingFile)
 }
 
-// FormValue returns the first value of a field of the URL-encoded or multipart form in the body. It returns the default if there is
-// no such value, the value is empty, or the form is malformed. Unlike RequestCtx.FormValue it ignores the query.
+// FormValue returns the first value of a field of the URL-encoded or multipart form in the body. If the value is missing or empty,
+// or the form is malformed, FormValue returns the default, or "" if no default was given. FormValue ignores the query, unlike
+// RequestCtx.FormValue.
 func (c *Ctx) FormValue(name string, otherwise ...string) string {
 	if c.mediaType() != typeMultipart {
 		args, _ := c.postArgs()
@@ -71,8 +73,8 @@ func (c *Ctx) postArgs() (*gallop.Args, error) {
 	return args, err
 }
 
-// SaveFile writes an uploaded file to a path of the operating system and overwrites an existing file. Do not build the path from
-// file.Filename, which the client chose. After an error, no partial file is left.
+// SaveFile writes an uploaded file to the given path and overwrites an existing file. Do not build the path from file.Filename,
+// which the client chose. If SaveFile fails, it does not leave a partial file behind.
 func (c *Ctx) SaveFile(file *multipart.FileHeader, path string) error {
 	return gallop.SaveMultipartFile(file, path)
 }

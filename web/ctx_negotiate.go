@@ -10,38 +10,40 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// Accepts returns the offered media type that the client prefers, by the Accept header. The result is spelled like the offer; it is
-// "" if no offer is acceptable. Short names such as "json" are allowed: see [negotiate.MediaType]. Accepts does not set Vary.
+// Accepts returns the offered media type that the client prefers according to the Accept header. The result is spelled exactly like
+// the offer. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see [negotiate.MediaType].
+// Accepts does not set Vary.
 func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
 
-// AcceptsCharsets returns the offered charset that the client prefers, by Accept-Charset, or "" if none is acceptable. See
-// [negotiate.Charset].
+// AcceptsCharsets returns the offered charset that the client prefers according to Accept-Charset, or "" if no offer is acceptable.
+// See [negotiate.Charset].
 func (c *Ctx) AcceptsCharsets(offers ...string) string {
 	return negotiate.Charset(c.field(gallop.HeaderAcceptCharset), offers...)
 }
 
-// AcceptsEncodings returns the offered content coding that the client prefers, by Accept-Encoding, or "" if none is acceptable. See
-// [negotiate.Encoding].
+// AcceptsEncodings returns the offered content coding that the client prefers according to Accept-Encoding, or "" if no offer is
+// acceptable. See [negotiate.Encoding].
 func (c *Ctx) AcceptsEncodings(offers ...string) string {
 	return negotiate.Encoding(c.field(gallop.HeaderAcceptEncoding), offers...)
 }
 
-// AcceptsLanguages returns the offered language that the client prefers, by Accept-Language and basic filtering, or "" if none is
-// acceptable. See [negotiate.Language].
+// AcceptsLanguages returns the offered language that the client prefers according to Accept-Language, or "" if no offer is
+// acceptable. It uses basic filtering (RFC 4647 §3.3.1). See [negotiate.Language].
 func (c *Ctx) AcceptsLanguages(offers ...string) string {
 	return negotiate.Language(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// AcceptsLanguagesExtended returns the offered language that the client prefers, by Accept-Language and extended filtering, or ""
-// if none is acceptable. See [negotiate.LanguageExtended].
+// AcceptsLanguagesExtended returns the offered language that the client prefers according to Accept-Language, or "" if no offer is
+// acceptable. It uses extended filtering (RFC 4647 §3.3.2). See [negotiate.LanguageExtended].
 func (c *Ctx) AcceptsLanguagesExtended(offers ...string) string {
 	return negotiate.LanguageExtended(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
 
-// LookupLanguage returns the offered language that suits the client best, by Accept-Language and the lookup scheme (RFC 4647 §3.4).
-// Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific "de-AT". See [negotiate.LanguageLookup].
+// LookupLanguage returns the offered language that suits the client best according to Accept-Language. It uses the lookup scheme
+// (RFC 4647 §3.4). Unlike AcceptsLanguages, it also finds "de" for a client that asks for the more specific "de-AT". See
+// [negotiate.LanguageLookup].
 func (c *Ctx) LookupLanguage(offers ...string) string {
 	return negotiate.LanguageLookup(c.field(gallop.HeaderAcceptLanguage), offers...)
 }
@@ -61,9 +63,9 @@ func joinLines(lines [][]byte) []byte {
 
 // Offer is one of the formats that Format chooses from.
 type Offer struct {
-	// MediaType is the media type that is offered to the client, or a short name such as "json". It becomes the Content-Type, unless
-	// it is a range such as "text/*", for which Handler has to set the type. The value "default" is not offered: its Handler runs if
-	// no other offer is acceptable.
+	// MediaType is the media type that is offered to the client, or a short name such as "json". It becomes the Content-Type of the
+	// response. If MediaType is a range such as "text/*", Handler has to set the Content-Type instead. An Offer with the MediaType
+	// "default" is not offered to the client: its Handler runs if no other offer is acceptable.
 	MediaType string
 
 	// Handler sends the response in this format. It must not be nil.
@@ -73,10 +75,10 @@ type Offer struct {
 // defaultFormat is the MediaType of an Offer that is used if no other is acceptable.
 const defaultFormat = "default"
 
-// Format responds in the format that the client prefers, by the Accept header, and adds Accept to Vary. Before the Handler of the
-// chosen offer runs, its MediaType becomes the Content-Type. SendString, JSON and other methods that send a body keep this type. If
-// no offer is acceptable, the error has status 406 and its message lists the offers. Without offers, the error is
-// [ErrNoHandlers].
+// Format responds in the format that the client prefers according to the Accept header, and adds Accept to Vary. Format sets the
+// Content-Type to the MediaType of the chosen offer and then runs the offer's Handler. SendString, JSON and other methods that send
+// a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. Without
+// offers, the error is [ErrNoHandlers].
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -109,14 +111,14 @@ func (c *Ctx) Format(formats ...Offer) error {
 	return notAcceptable(offers)
 }
 
-// Formats returns a handler that responds as [Ctx.Format] does, but parses the offers only once:
+// Formats returns a handler that does the same as [Ctx.Format], but the offers are parsed only once:
 //
 //	app.Get("/report", web.Formats(
 //		web.Offer{MediaType: "json", Handler: asJSON},
 //		web.Offer{MediaType: "html", Handler: asHTML},
 //	))
 //
-// It panics if there are no offers or one has no handler.
+// Formats panics if it is called without offers or if one of them has no Handler.
 func Formats(formats ...Offer) Handler {
 	if len(formats) == 0 {
 		panic(ErrNoHandlers.Error())
@@ -163,10 +165,10 @@ func notAcceptable(offers []string) error {
 	return NewError(gallop.StatusNotAcceptable, "not acceptable; there is: "+strings.Join(offers, ", "))
 }
 
-// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. It falls
-// back to plain text, and adds Accept to Vary. As HTML, it sends a paragraph with the escaped text of v. The text is v itself if v
-// is a string or a []byte, or else the result of fmt.Sprint. The Content-Type of the chosen format replaces any that was set
-// before.
+// AutoFormat sends v in the format that the client prefers: HTML, JSON, plain text, XML, or a format of Config.Codecs. If the
+// client accepts none of these formats, AutoFormat sends plain text. AutoFormat adds Accept to Vary. In plain text, a string or a
+// []byte is sent unchanged, and any other value is formatted with fmt.Sprint. In HTML, the same text is escaped and sent as a
+// paragraph. The Content-Type of the chosen format replaces a Content-Type that was set before.
 func (c *Ctx) AutoFormat(v any) error {
 	c.Vary(gallop.HeaderAccept)
 	c.forgetType()

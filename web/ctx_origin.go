@@ -16,8 +16,9 @@ func (c *Ctx) from() *origin {
 	return &c.origin
 }
 
-// IPAddr returns the IP address of the client. With Config.TrustedProxies it is the address that the outermost trusted proxy
-// reported. The result is the zero Addr if the connection is not over IP, for example on a unix socket without a proxy.
+// IPAddr returns the IP address of the client. If the request came through trusted proxies (see Config.TrustedProxies), IPAddr
+// returns the address that the proxy nearest to the client reported. If the connection does not use IP, for example on a unix
+// socket, and no trusted proxy reported an address, IPAddr returns the zero Addr.
 func (c *Ctx) IPAddr() netip.Addr {
 	if hops := c.from().hops; len(hops) > 0 {
 		return hops[len(hops)-1]
@@ -25,7 +26,7 @@ func (c *Ctx) IPAddr() netip.Addr {
 	return netip.Addr{}
 }
 
-// IP returns the IP address of the client as text, or "" if the connection is not over IP. See [Ctx.IPAddr].
+// IP returns the IP address of the client as text, or "" if the address is not known. See [Ctx.IPAddr].
 func (c *Ctx) IP() string {
 	if ip := c.IPAddr(); ip.IsValid() {
 		return ip.String()
@@ -44,8 +45,8 @@ func (c *Ctx) IPs() []string {
 	return list
 }
 
-// IsProxyTrusted reports whether the peer of the connection is in Config.TrustedProxies. A peer on a unix socket is trusted, too,
-// if that list is not empty.
+// IsProxyTrusted reports whether the peer of the connection is in Config.TrustedProxies. If Config.TrustedProxies is not empty, a
+// peer on a unix socket is trusted, too.
 func (c *Ctx) IsProxyTrusted() bool {
 	peer, local := peerAddr(c.request.RemoteAddr())
 	return c.app.config.trustsPeer(peer, local)
@@ -61,7 +62,8 @@ func (c *Ctx) IsFromLocal() bool {
 	return local
 }
 
-// Scheme returns "https" or "http". It is the scheme that a trusted proxy reported, or else that of the connection.
+// Scheme returns the scheme of the request, "https" or "http". It is the scheme that a trusted proxy reported or, if none did, the
+// scheme of the connection.
 func (c *Ctx) Scheme() string {
 	scheme := c.from().scheme
 	if scheme == nil && c.request.IsTLS() || len(scheme) == len("https") {
@@ -73,8 +75,8 @@ func (c *Ctx) Scheme() string {
 // Secure reports whether the client used https. See [Ctx.Scheme].
 func (c *Ctx) Secure() bool { return c.Scheme() == "https" }
 
-// Host returns the host of the request in lower case, with its port if there is one. It is the host that a trusted proxy reported,
-// or else the Host header. Clients choose the Host header freely, so do not use it for decisions about access.
+// Host returns the host of the request in lower case, with its port if there is one. It is the host that a trusted proxy reported
+// or, if none did, the value of the Host header. Clients can send any Host header, so do not base access decisions on the host.
 func (c *Ctx) Host() string { return strings.ToLower(string(c.hostPort())) }
 
 func (c *Ctx) hostPort() []byte {
@@ -89,8 +91,8 @@ func (c *Ctx) hostPort() []byte {
 // Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the subdomain labels of the host, leftmost first. below is the number of labels in the domain that you own,
-// which are left out: for "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
+// Subdomains returns the subdomain labels of the host, leftmost first. below is the number of labels in your own domain, which are
+// not returned. For the host "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
 func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {

@@ -30,8 +30,8 @@ func methodText(method []byte) string {
 	return string(method)
 }
 
-// Path returns the path that routes are matched against. It is decoded except for %2F, dot segments are resolved, and several
-// slashes in a row become one.
+// Path returns the path that routes are matched against. Percent-encoded characters are decoded, except %2F. Dot segments are
+// resolved, and several slashes in a row become one.
 func (c *Ctx) Path() string { return string(c.request.Path()) }
 
 // PathBytes returns the path as a view that is valid until the handler returns. See [Ctx.Path].
@@ -57,8 +57,8 @@ func (c *Ctx) ParamsBytes(name string) []byte {
 	return c.values[i].in(c.path)
 }
 
-// Query returns the first value of a parameter of the query. It returns the default, or "", if there is no such parameter or it is
-// empty. To convert the value, call the function [Query].
+// Query returns the first value of a parameter of the query. If the value is missing or empty, Query returns the default, or "" if
+// no default was given. To convert the value, call the function [Query].
 func (c *Ctx) Query(name string, otherwise ...string) string {
 	return textOr(c.QueryBytes(name), otherwise)
 }
@@ -79,7 +79,8 @@ func (c *Ctx) Queries() map[string]string {
 	return all
 }
 
-// Cookies returns the value of a cookie of the request. It returns the default, or "", if there is no such cookie or it is empty.
+// Cookies returns the value of a cookie of the request. If the value is missing or empty, Cookies returns the default, or "" if no
+// default was given.
 func (c *Ctx) Cookies(name string, otherwise ...string) string {
 	return textOr(c.CookiesBytes(name), otherwise)
 }
@@ -88,8 +89,8 @@ func (c *Ctx) Cookies(name string, otherwise ...string) string {
 // there is no such cookie.
 func (c *Ctx) CookiesBytes(name string) []byte { return c.request.Request.Header.Cookie(name) }
 
-// ReqHeader returns the first value of a request header. It returns the default, or "", if there is no such header or it is empty.
-// The case of the name does not matter.
+// ReqHeader returns the first value of a request header. If the value is missing or empty, ReqHeader returns the default, or "" if
+// no default was given. The case of the name does not matter.
 func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
 	return textOr(c.ReqHeaderBytes(name), otherwise)
 }
@@ -111,7 +112,7 @@ func (c *Ctx) Headers() iter.Seq2[string, string] {
 }
 
 // Body returns the body as it was received, as a view that is valid until the handler returns. The server's MaxRequestBodySize
-// limits its size. To decompress a body, call [Ctx.BodyUncompressed].
+// limits the size of the body. To decompress a body, call [Ctx.BodyUncompressed].
 func (c *Ctx) Body() []byte { return c.request.PostBody() }
 
 func textOr(value []byte, otherwise []string) string {

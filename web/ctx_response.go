@@ -32,17 +32,17 @@ func (c *Ctx) Status(status int) *Ctx {
 	return c
 }
 
-// SetHeader sets a response header and returns c. It replaces an existing header of this name, except that Set-Cookie headers are
-// added. Line breaks in the value become spaces. If the name is not a token (RFC 9110 §5.1), the header is not set and the mistake
-// is logged, once for each name.
+// SetHeader sets a response header and returns c. SetHeader replaces an existing header of the same name. The exception is
+// Set-Cookie: each call adds another Set-Cookie header. Line breaks in the value become spaces. If the name is not a token (RFC
+// 9110 §5.1), SetHeader does not set the header, and logs the mistake once for each name.
 func (c *Ctx) SetHeader(name, value string) *Ctx {
 	c.request.Response.Header.Set(name, value)
 	return c
 }
 
-// Type sets the Content-Type of the response and returns c. mediaType is a media type such as "text/csv; charset=utf-16", or a short
-// name such as "json" or ".html". A short name for text implies UTF-8, unless parameters follow it. Methods that send a body keep
-// this type, except SSE, AutoFormat and a later Format, which choose their own.
+// Type sets the Content-Type of the response and returns c. mediaType is a media type such as "text/csv; charset=utf-16", or a
+// short name such as "json" or ".html". A short name of a text format, such as "html", implies UTF-8, unless parameters follow the
+// name. Methods that send a body keep this type, except SSE, AutoFormat and a later Format, which choose their own.
 func (c *Ctx) Type(mediaType string) *Ctx {
 	t := fullType(mediaType)
 	if name, parameters, ok := strings.Cut(mediaType, ";"); ok && strings.IndexByte(name, '/') < 0 {
@@ -54,8 +54,8 @@ func (c *Ctx) Type(mediaType string) *Ctx {
 	return c
 }
 
-// Vary adds names to the Vary header and returns c. Pass the request headers that the response depends on, so that caches do not
-// reuse the response for other values of these headers. Names that Vary already has are left out.
+// Vary adds names to the Vary header and returns c. Pass the request headers that the response depends on, so that a cache reuses
+// the response only for requests in which these headers have the same values. Names that Vary already has are left out.
 func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
@@ -103,8 +103,8 @@ func (c *Ctx) XML(v any) error {
 	return c.sendEncoded(xml, xml.ContentType(), v)
 }
 
-// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. The media type may have parameters. It
-// becomes the Content-Type unless one was set. If there is no codec for the media type, or v cannot be encoded, Encode returns an
+// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. mediaType may have parameters, and becomes
+// the Content-Type unless one was set before. If there is no codec for the media type, or v cannot be encoded, Encode returns an
 // error and sends nothing.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.app.codecs.find(mediaType)
@@ -157,7 +157,7 @@ func (c *Ctx) hasBody() bool {
 }
 
 // SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. If the status does not allow a body,
-// as with 204 and 304, none is sent. A body that was set before is replaced, along with its Content-Type and Content-Encoding.
+// such as 204 or 304, no body is sent. A body that was set before is replaced, along with its Content-Type and Content-Encoding.
 // SendStatus panics unless the status is from 100 to 999, and always returns nil.
 func (c *Ctx) SendStatus(status int) error {
 	replaces := c.hasBody()

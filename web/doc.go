@@ -8,14 +8,14 @@
 //
 // # App
 //
-// [New] makes an [App] from a [Config]. [App.Listen] serves until [App.Shutdown] or [App.Close], and [App.Run] serves until a
-// context is done. Config.Server holds the limits and timeouts. An App is also an http.Handler, so net/http's server can serve it,
-// and [App.Handler] serves it from another gallop.Server.
+// [New] makes an [App] from a [Config]. [App.Listen] serves requests until [App.Shutdown] or [App.Close] is called, and [App.Run]
+// serves requests until a context is done. Config.Server holds the limits and timeouts. An App is also an http.Handler, so
+// net/http's server can serve it. To serve an App with another gallop.Server, use [App.Handler].
 //
 // # Routes
 //
-// A route is a method, a path pattern and one or more handlers. [Router.Get], [Router.Post] and the other verbs register routes.
-// [Router.Add] documents the patterns:
+// A route is a method, a path pattern and one or more handlers. [Router.Get], [Router.Post] and the methods for other HTTP methods
+// register routes. [Router.Add] documents the patterns:
 //
 //	app.Get("/users/{id<int>}", showUser)      // a parameter with a constraint
 //	app.Get("/files/{path...}", showFile)      // the rest of the path
@@ -25,15 +25,15 @@
 //
 //   - A route for the request's host wins over a route for any host. See [Router.Host].
 //   - A route for the request's method wins over one that [Router.All] registered.
-//   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over the rest of the path. A
-//     parameter followed by text wins over a parameter with a constraint, which wins over a plain parameter.
+//   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over {name...}, the rest of the path.
+//     A parameter followed by text wins over a parameter with a constraint, which wins over a plain parameter.
 //
-// If the most specific candidate does not match the rest of the request, the next one is tried. If two routes match exactly the
-// same requests, registering the second one panics. A GET route also serves HEAD. The framework responds to OPTIONS requests
-// itself, unless a route matches them.
+// If the most specific route does not match the whole request, the next most specific route is tried. If two routes match exactly
+// the same requests, registering the second one panics. A GET route also serves HEAD. The framework responds to an OPTIONS request
+// itself, unless a route matches the request.
 //
-// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. The error is [ErrNotFound], or
-// [ErrMethodNotAllowed] if the path has routes for other methods.
+// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If none of them responds, the error
+// handler gets [ErrNotFound], or [ErrMethodNotAllowed] if the path has routes for other methods.
 //
 // # Groups
 //
@@ -55,22 +55,22 @@
 //	})
 //
 // The App's middleware runs first, then the middleware of the groups from the outermost to the innermost, then the route's
-// handlers. Call [Router.Use] before you register routes: it panics if an existing route would not get the middleware.
+// handlers. Call [Router.Use] before you register routes: Use panics if an existing route would not get the middleware.
 // [FromMiddleware] adapts net/http middleware.
 //
 // # Context
 //
 // A handler gets a [Ctx], which reads the request and builds the response. The Ctx is also the context.Context of the request: pass
-// it to databases and clients. Do not use a Ctx after the handler has returned. You may keep the strings that its methods return. A
-// []byte, such as the result of a method whose name ends in Bytes, is a view that is valid until the handler returns.
+// it to database calls and HTTP clients. Do not use a Ctx after the handler has returned. You may keep the strings that its methods
+// return. A []byte, such as the result of a method whose name ends in Bytes, is a view that is valid until the handler returns.
 //
-// A parameter named otherwise is an optional default: c.Query("sort", "name") returns "name" if the query has no parameter sort. To
-// pass values from middleware to handlers, declare a [Key].
+// If a method has a parameter named "otherwise", this parameter is an optional default: c.Query("sort", "name") returns "name" if
+// the query has no parameter "sort". To pass values from middleware to handlers, declare a [Key].
 //
 // # Binding
 //
 // [Bind] fills a struct from the path parameters, query, headers, cookies and body. Struct tags say where each field's value comes
-// from; [Binder] documents them. [Params] and [Query] read single values:
+// from. [Binder] documents the tags. [Params] and [Query] read single values:
 //
 //	id, err := web.Params[int](c, "id")
 //	page, err := web.Query(c, "page", 1)
@@ -79,10 +79,10 @@
 //
 // # Errors
 //
-// If a handler returns an error, the error handler responds. An [Error], even if it is wrapped, sets the status and the message for
-// the client. Any other error is logged and becomes a 500 without details. To respond in JSON (RFC 9457), set Config.ErrorHandler
-// to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler also responds to requests that the server
-// refused: see [Ctx.Refused].
+// If a handler returns an error, the error handler responds. If the error is an [Error] or wraps one, the Error determines the
+// status and the message for the client. Any other error is logged and becomes a 500 without details. To respond in JSON (RFC
+// 9457), set Config.ErrorHandler to [ProblemErrorHandler], or write an [ErrorHandler] of your own. The error handler also responds
+// to requests that the server refused: see [Ctx.Refused].
 //
 // # Content negotiation
 //

@@ -14,7 +14,8 @@ var (
 	// ErrNoHandlers is returned by Ctx.Format if it is called without offers. Formats panics with the same text.
 	ErrNoHandlers = errors.New("web: no formats are offered: pass at least one Offer")
 
-	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. It is wrapped in an error that includes the name.
+	// ErrNoRoute is returned by App.URL and Redirect.Route if no route has the name. Both methods wrap ErrNoRoute in an error that
+	// includes the name.
 	ErrNoRoute = errors.New("web: no route has this name")
 
 	// ErrInvalidCookie is returned by Ctx.SetCookie if the name is empty, or the name, value, path or domain contains bytes that are
@@ -32,7 +33,8 @@ var (
 	errTooManyParts   = errors.New("has a name of too many parts")
 )
 
-// Source is the part of a request that a value comes from. For a body in a format of Config.Codecs, it is the media type.
+// Source is the part of a request that a value comes from. For a body in any other format of Config.Codecs, the Source is the media
+// type of the body.
 type Source string
 
 // The sources of a BindError. The first five are also the names of the struct tags that Binder reads.
@@ -55,9 +57,9 @@ type BindError struct {
 	// too many values.
 	Field string
 
-	// Value is the value that was sent, cut off after 64 bytes. For a JSON value of a wrong type it is the kind of the value, such as
-	// "string". It is empty if the value is missing. The text of the error does not include Value, so that it does not end up in logs
-	// by accident.
+	// Value is the value that was sent, cut off after 64 bytes. If a JSON value has the wrong type, Value is the JSON type that was
+	// sent, such as "string". If no value was sent, Value is empty. Error leaves Value out of its text, so that data from clients does
+	// not end up in logs by accident.
 	Value string
 
 	// Err is the reason why the value was rejected, for example strconv.ErrRange. It is never nil.
@@ -93,21 +95,21 @@ func asBindError(err error) *BindError {
 	return e
 }
 
-// Error is an error that chooses the status of the response. Handlers return an *Error, and so does the framework. Do not change the
-// fields of an Error that several goroutines share; call With to get a copy with another message.
+// Error is an error that chooses the status of the response. Handlers can return an *Error, and the framework itself returns
+// *Errors too. If several goroutines share an Error, do not change its fields. Call With to get a copy with another message.
 type Error struct {
 	// Status is the status of the response, from 400 to 599. The error handlers of this package treat any other value as 500.
 	Status int
 
-	// Message is plain text for the client. If it is empty, error handlers get the standard text of Status, such as "Not Found".
+	// Message is plain text for the client. If Message is empty, error handlers see the standard text of Status, such as "Not Found".
 	Message string
 
 	// Err is the cause, which the client does not see. It may be nil.
 	Err error
 }
 
-// NewError returns an Error with a status and, optionally, a message for the client. Without a message, or with an empty one, Message
-// is the standard text of the status, such as "Not Found".
+// NewError returns an Error with a status and, optionally, a message for the client. If the message is missing or empty, the Error
+// gets the standard text of the status, such as "Not Found".
 func NewError(status int, message ...string) *Error {
 	if len(message) == 0 || message[0] == "" {
 		return errorWith(status, nil)
@@ -139,12 +141,13 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, have this method too, but it does not choose the
-// status of the response: see [DefaultErrorHandler].
+// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have a method HTTPStatus, but for these errors
+// the method has no effect on the status of the response: see [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. It returns true if target has the same status as e and is ErrNotFound,
-// ErrMethodNotAllowed or an [*Error] without a message of its own. If target has a cause, errors.Is must also find that cause in e.
+// Is makes errors.Is compare errors by status. It returns true if target and e have the same status. target must be ErrNotFound,
+// ErrMethodNotAllowed, or an [*Error] without a message of its own. If target has a cause, Is returns true only if errors.Is also
+// finds that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
@@ -164,8 +167,8 @@ func (e *Error) text() string {
 }
 
 // Errors for requests that no route matches. Handlers may return them too. errors.Is(err, ErrNotFound) is true for every Error with
-// status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. Each call of errors.As creates a new *Error,
-// so a program cannot change these variables by accident.
+// status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For each of these errors, errors.As yields a
+// new *Error, so a program cannot change these variables by accident.
 var (
 	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
@@ -232,22 +235,22 @@ func (c *completed) As(target any) bool {
 // Unwrap returns the error itself.
 func (c *completed) Unwrap() error { return c.error }
 
-// ErrorHandler responds to a request whose handler returned an error. Before it runs, the buffered body is dropped, along with
-// headers that describe the body, such as Content-Type and Content-Encoding. Other headers are kept. Error handlers run
-// concurrently, each with a Ctx of its own. If part of the response has already been sent, the connection is closed and no error
-// handler runs.
+// ErrorHandler responds to a request whose handler returned an error. Before an ErrorHandler runs, the framework drops the buffered
+// body of the response, and the headers that describe it, such as Content-Type and Content-Encoding. Other headers are kept. Error
+// handlers run concurrently, each with a Ctx of its own. If part of the response has already been sent, the connection is closed
+// and no error handler runs.
 //
-// An ErrorHandler also responds to requests that the server refused, whose path, method and headers may be missing: see
-// [Ctx.Refused]. If errors.As finds an *Error in err, its Message is not empty.
+// An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, the method and the headers of
+// such a request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, its status and message are sent. For all other
 // errors, the response is 500 without details. Errors with status 500 and above are logged, unless they have already been logged:
 // see [Ctx.MarkErrorLogged].
 //
-// Only an Error sets the status. A method HTTPStatus() int has no effect. Errors of package rest have such a method, which returns
-// the status that another server sent. A handler should not pass that server's 401 or 404 on to its own client by accident. To pass
-// a status on, return an Error with that status:
+// Only an Error determines the status. The method HTTPStatus() int of any other error is ignored. Errors of package rest, for
+// example, have such a method, which returns the status that another server sent. A handler should not pass that server's 401 or
+// 404 on to its own client by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

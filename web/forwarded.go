@@ -9,8 +9,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ProxyHeaders selects the headers in which proxies report the client's address, the scheme and the host. An App uses one kind
-// only, because a proxy that sets one kind passes the other kind on unchecked. See Config.TrustedProxies.
+// ProxyHeaders selects the headers in which proxies report the client's address, the scheme and the host. An App reads either the
+// X-Forwarded headers or the Forwarded header, but never both. A proxy that sets one kind of header passes on the other kind
+// exactly as the client sent it. See Config.TrustedProxies.
 type ProxyHeaders uint8
 
 const (
@@ -249,7 +250,7 @@ func isHost(host []byte) bool {
 }
 
 // PrivateNetworks returns the networks that cannot be reached from the Internet: loopback, link-local and private addresses (RFC
-// 1122, 3927, 1918, 4291 and 4193). Use it for Config.TrustedProxies if every host in these networks can be trusted.
+// 1122, 3927, 1918, 4291 and 4193). Use the result as Config.TrustedProxies if every host in these networks can be trusted.
 func PrivateNetworks() []netip.Prefix {
 	var list []netip.Prefix
 	for _, s := range []string{

@@ -10,8 +10,8 @@ import "context"
 //	user.Set(c, u)
 //	u, ok := user.Get(c)
 //
-// Two keys never identify the same value, even with the same T. The zero Key is not valid: Set panics, and Get finds nothing. A Key
-// may be used concurrently, but Set only by the goroutine that runs the handler of c.
+// Two keys never identify the same value, even if both have the same T. The zero Key is not valid: Set panics, and Get finds
+// nothing. Several goroutines may use a Key at once, but only the goroutine that runs the handler may call Set.
 type Key[T any] struct{ id *keyID }
 
 // keyID is not empty, so that each has an address of its own.
@@ -29,8 +29,8 @@ func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	return c.SetLocal(k.id, value)
 }
 
-// Get returns the value that Set stored. ok is false if there is no value. ctx is the Ctx or a context derived from it, such as the
-// context of the request in a handler of net/http.
+// Get returns the value that Set stored. ok is false if no value was stored. ctx is either the Ctx or a context derived from the
+// Ctx, such as the context of the *http.Request in a net/http handler.
 func (k Key[T]) Get(ctx context.Context) (value T, ok bool) {
 	if k.id == nil {
 		return value, false

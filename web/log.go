@@ -9,8 +9,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Log returns the logger of the App with the attributes method, path and, if the request has an ID, id. The App logs to ErrorLog of
-// Config.Server, or to its Logger if only that is set. If neither is set, the App and the server log to slog.Default.
+// Log returns the logger of the App with the attributes method, path and, if the request has an ID, id. The App logs to the
+// ErrorLog of Config.Server. If the Server has only a Logger, the App logs to that Logger. If neither is set, the App and the
+// server log to slog.Default.
 func (c *Ctx) Log() *slog.Logger {
 	log := c.app.log.With(slog.String("method", c.Method()), slog.String("path", c.Path()))
 	if id := c.RequestID(); id != "" {
@@ -19,15 +20,15 @@ func (c *Ctx) Log() *slog.Logger {
 	return log
 }
 
-// MarkErrorLogged records that the error of this request has been logged. first is true for the first call. Middleware and error
-// handlers call it before they log an error, so that each error is logged once:
+// MarkErrorLogged records that the error of this request has been logged. first reports whether this is the first call for the
+// request. Call MarkErrorLogged before you log the error, so that each error is logged only once:
 //
 //	if err != nil && c.MarkErrorLogged() {
 //		c.Log().Error("request failed", "error", err)
 //	}
 //
 // The error handlers of this package, middleware.Logger and middleware.Recover do this. For a request that the server refused,
-// first is false, because the server has logged the reason.
+// first is always false, because the server has already logged the reason.
 func (c *Ctx) MarkErrorLogged() (first bool) {
 	first = !c.logged
 	c.logged = true

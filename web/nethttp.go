@@ -12,7 +12,7 @@ import (
 	"github.com/gallop-http/gallop/nethttp"
 )
 
-// FromGallop adapts a gallop.RequestHandler to a Handler, which always returns nil. It panics if h is nil.
+// FromGallop returns a Handler that calls h and then returns nil. FromGallop panics if h is nil.
 func FromGallop(h gallop.RequestHandler) Handler {
 	if h == nil {
 		panic("web: FromGallop: the handler is nil: pass a gallop.RequestHandler")
@@ -27,15 +27,14 @@ func FromGallop(h gallop.RequestHandler) Handler {
 type ctxKey struct{}
 
 // CtxOf returns the Ctx of a request that an App has passed to an http.Handler or to net/http middleware. The Ctx is valid until
-// that handler returns. ok is false for other requests.
+// that handler or middleware returns. ok is false if r does not come from an App.
 func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 	c, ok = r.Context().Value(ctxKey{}).(*Ctx)
 	return c, ok
 }
 
-// FromHTTP adapts an http.Handler to a Handler, which always returns nil. The http.Handler can do everything that net/http allows,
-// including streaming, flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to
-// http.HandlerFunc.
+// FromHTTP returns a Handler that calls h and then returns nil. h can do everything that net/http allows, including streaming,
+// flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
 //   - Response headers that were set on the Ctx before are kept.
 //   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the target as it

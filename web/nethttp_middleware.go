@@ -19,19 +19,21 @@ import (
 //
 //	app.UseFunc(web.FromMiddleware(func(next http.Handler) http.Handler { ... }))
 //
-// If the middleware passes a request on, the handlers that follow run. Their response is then written to the ResponseWriter that
-// the middleware passed on. If they return an error, the error handler's response is written instead. If one of the handlers is a
-// net/http handler, it writes to that ResponseWriter directly.
+// If the middleware calls next, the handlers that follow run. Their response is then written to the ResponseWriter that the
+// middleware passed to next. If the handlers return an error, the error handler's response is written instead. A net/http handler
+// among them writes to that ResponseWriter directly.
 //
-// Response headers that the handlers set replace headers that the middleware set. Only Link, Server-Timing, Set-Cookie, Vary and
-// WWW-Authenticate keep the values from both. If the middleware sets a Content-Type, a handler can replace it explicitly, as with
-// [Ctx.Type]. The default type of a method such as [Ctx.SendString] does not replace it.
+// Response headers that the handlers set replace headers that the middleware set. The exceptions are Link, Server-Timing,
+// Set-Cookie, Vary and WWW-Authenticate, for which the response has the values from both. If the middleware sets a Content-Type, a
+// handler can replace it by setting another one, for example with [Ctx.Type]. The default Content-Type of a method such as
+// [Ctx.SendString] does not replace the middleware's Content-Type.
 //
-// The handlers that follow see the middleware's changes to the request headers and the context. Only net/http handlers see changes
-// to the method, the path, the body or the remote address.
+// The handlers that follow see the middleware's changes to the request headers and the context. If the middleware changes the
+// method, the path, the body or the remote address, only net/http handlers see the change.
 //
-// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. The middleware's response is
-// sent when the handlers have returned. If the middleware passes a request on a second time, nothing runs.
+// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. In that case, the
+// middleware's response is sent after the handlers have returned. If the middleware calls next a second time for the same request,
+// the second call does nothing.
 //
 // FromMiddleware calls the function once. It panics if the function is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {

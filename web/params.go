@@ -9,8 +9,9 @@ func Params[T any](c *Ctx, name string) (T, error) {
 	return valueOf[T](pathSource, name, c.ParamsBytes(name), nil)
 }
 
-// Query returns the first value of a query parameter as a T. If there is no such parameter or it is empty, Query returns the default.
-// Without a default, a missing value is an error with status 400. See [Params] for T and for other errors.
+// Query returns the first value of a query parameter as a T. If the parameter is missing or empty, Query returns the default. If no
+// default was given, Query returns an error with status 400. [Params] describes which types T can be and which other errors Query
+// returns.
 func Query[T any](c *Ctx, name string, otherwise ...T) (T, error) {
 	return valueOf(querySource, name, c.QueryBytes(name), otherwise)
 }

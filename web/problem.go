@@ -29,14 +29,14 @@ type problemField struct {
 //
 //	{"title":"Bad Request","status":400,"detail":"query \"page\" is not a number","errors":[{"in":"query","name":"page","detail":"..."}]}
 //
-// It chooses the status and the message, and logs errors, as [DefaultErrorHandler] does. The members are:
+// The status, the message and the logging are the same as with [DefaultErrorHandler]. The members of the JSON object are:
 //
 //   - title: the standard text of the status. There is no member type, so the status identifies the problem (RFC 9457 §4.2.1).
 //   - status: the status of the response.
-//   - detail: Error.Message, unless it is the same as title.
-//   - request_id: Ctx.RequestID, if the request has one.
-//   - errors: the value that could not be bound, if the cause is a [BindError]. Its member "in" is BindError.Source, and its
-//     member "name" is BindError.Field.
+//   - detail: Error.Message, unless the message is the same as title.
+//   - request_id: the result of Ctx.RequestID, if the request has an ID.
+//   - errors: an array with one object for the value that could not be bound, if the cause is a [BindError]. In that object, "in"
+//     is BindError.Source and "name" is BindError.Field.
 func ProblemErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
 	p := problem{Title: gallop.StatusMessage(status), Status: status, RequestID: c.RequestID()}

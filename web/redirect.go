@@ -20,8 +20,8 @@ type Redirect struct {
 // Redirect returns a Redirect with status 303 (See Other), which makes clients send a GET request next.
 func (c *Ctx) Redirect() Redirect { return Redirect{c, gallop.StatusSeeOther} }
 
-// Status returns r with another status: 301, 302, 303, 307 or 308. Clients keep the method and the body with 307 and 308. Status
-// panics for other statuses.
+// Status returns r with another status: 301, 302, 303, 307 or 308. With 307 and 308, clients repeat the request with the same
+// method and body. Status panics for any other status.
 func (r Redirect) Status(status int) Redirect {
 	if !gallop.StatusCodeIsRedirect(status) {
 		panic("web: Redirect.Status: " + strconv.Itoa(status) + " is not the status of a redirect: use 301, 302, 303, 307 or 308")
@@ -41,7 +41,7 @@ func (r Redirect) To(reference string) error {
 	return nil
 }
 
-// Route redirects to the path of a named route. pairs holds the path parameters. It returns the error of [App.URL].
+// Route redirects to the path of a named route. pairs holds the path parameters. If [App.URL] returns an error, Route returns it.
 func (r Redirect) Route(name string, pairs ...string) error {
 	path, err := r.c.app.URL(name, pairs...)
 	if err != nil {
@@ -50,8 +50,8 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// Local redirects to target if it is a path on this host, with or without a query, and to fallback if it is not. The target may
-// come from a client: Local rejects targets that a browser would take for another host.
+// Local redirects to target if target is a path on this host, with or without a query. If not, it redirects to fallback. target may
+// come from a client, because Local does not redirect to a target that a browser would take for another host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
 		target = fallback
@@ -59,8 +59,8 @@ func (r Redirect) Local(target, fallback string) error {
 	return r.To(target)
 }
 
-// Back redirects to the page that the client came from, according to the Referer header. It redirects to fallback if the header is
-// missing or the page is on another host.
+// Back redirects to the page that the client came from, according to the Referer header. If the header is missing or the page is on
+// another host, Back redirects to fallback.
 func (r Redirect) Back(fallback string) error {
 	referer, err := url.Parse(r.c.ReqHeader(gallop.HeaderReferer))
 	if err != nil || referer.Host == "" || !strings.EqualFold(referer.Host, r.c.Host()) {

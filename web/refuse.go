@@ -20,11 +20,11 @@ type refusal struct {
 	answered bool  // the error handler has responded
 }
 
-// Refused returns the reason why the server refused the request. It returns nil for all other requests.
+// Refused returns the reason why the server refused the request. If the server did not refuse the request, it returns nil.
 //
-// The middleware of an App also runs for refused requests, so that they get an ID, headers and a line in the log. Such a request
-// may have no path, method or headers, and its body cannot be read. Middleware cannot respond to such a request, and should not
-// count it as a request for the path.
+// The middleware of an App also runs for refused requests, so that it can give them an ID, set headers on the response and log
+// them. Such a request may have no path, method or headers, and its body cannot be read. Middleware cannot respond to such a
+// request, and should not count it as a request for the path.
 func (c *Ctx) Refused() error {
 	if c.refusal == nil {
 		return nil

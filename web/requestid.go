@@ -6,8 +6,8 @@ var requestID = NewKey[string]()
 // it. SetRequestID sets no header.
 func (c *Ctx) SetRequestID(id string) *Ctx { return requestID.Set(c, id) }
 
-// RequestID returns the ID that SetRequestID gave the request, or "". An X-Request-ID header that the client sent is not an ID until
-// middleware has accepted it.
+// RequestID returns the ID that SetRequestID gave the request, or "". It does not return the X-Request-ID header of the client,
+// unless middleware has passed that header to SetRequestID.
 func (c *Ctx) RequestID() string {
 	id, _ := requestID.Get(c)
 	return id

@@ -8,7 +8,8 @@ import (
 )
 
 // Route is a method, a host, a path pattern, and the handlers for the requests that match them. [Router.Add] and the other
-// registration methods return a Route, which belongs to the App. Mounting a route creates a new Route.
+// registration methods return a Route, which belongs to the App. If an App is mounted in another App, the other App gets new
+// Routes.
 type Route struct {
 	app      *App
 	method   string // "" means any
@@ -59,7 +60,7 @@ func (r *Route) Pattern() string { return r.spelled }
 func (r *Route) Name() string { return r.name }
 
 // As names the route, so that App.URL and Redirect.Route can find it. It returns r. Routes with the same path pattern may share a
-// name, for example those for different methods. As panics if a route with a different path pattern has the name.
+// name, for example the routes for GET and POST. As panics if a route with a different path pattern already has the name.
 func (r *Route) As(name string) *Route {
 	r.app.mu.Lock()
 	defer r.app.mu.Unlock()

@@ -20,22 +20,22 @@ type Handler func(c *Ctx) error
 func (h Handler) Handler() Handler { return h }
 
 // Middleware is what Router.Use, Group and Host accept: a [Handler], or a struct of settings that makes a Handler, such as the
-// structs in package middleware. A router calls the method Handler each time that the value is passed to it.
+// structs in package middleware. Each time that you pass the value to Use, Group or Host, its method Handler is called.
 type Middleware interface {
 	// Handler returns the function that runs for each request. It panics if the settings contradict each other.
 	Handler() Handler
 }
 
 // AppChecker is implemented by Middleware that does not work with every App. Use, Group and Host call CheckApp and panic if it
-// returns an error. For example, middleware.BodyLimit rejects a limit above the server's: see [App.BodyLimit].
+// returns an error. For example, middleware.BodyLimit rejects a limit above the server's own limit: see [App.BodyLimit].
 type AppChecker interface {
 	// CheckApp returns an error if the middleware does not work with app. The error says why, and what to do about it.
 	CheckApp(app *App) error
 }
 
-// Router is a group of routes that share a path prefix, a host and middleware. Each App is the router of all its routes;
-// Group, Host and Route make routers within it. Registration may happen while requests are served, by one goroutine at a time.
-// The methods of the zero Router panic.
+// Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router for all its
+// routes. Group, Host and Route make routers for some of these routes. Routes may be registered while requests are being served,
+// but only by one goroutine at a time. The methods of the zero Router panic.
 type Router struct {
 	app     *App
 	parent  *Router // nil for the router of an App
@@ -59,7 +59,7 @@ func (g *Router) Get(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodGet, path, handlers...)
 }
 
-// Head registers a route for HEAD, instead of the GET route that would serve it. See [Router.Add].
+// Head registers a route for HEAD. Without such a route, the GET route for the path also serves HEAD. See [Router.Add].
 func (g *Router) Head(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodHead, path, handlers...)
 }
@@ -97,7 +97,7 @@ func (g *Router) Query(path string, handlers ...Handler) *Route {
 // All registers a route for every method. If a route for the request's method also matches, that route wins. See [Router.Add].
 func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("", path, handlers...) }
 
-// Add registers a route. A matching request runs the middleware of the router and then the first handler. A handler calls
+// Add registers a route. For each matching request, the middleware of the router runs, then the first handler. A handler calls
 // [Ctx.Next] to run the next one. Methods are case-sensitive, and "" means any method.
 //
 // A path consists of text and parameters:
@@ -114,9 +114,9 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 // A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore rejects net/http's
 // {$}. It also rejects {id:int}, because other routers read the part after the colon as a constraint or as a regular expression.
 //
-// The characters +, ?, (, ), <, >, [, ], ^ and | are syntax in the patterns of other routers, so escape them with a backslash to
-// use them as text. Do not write %XX in a pattern: paths are decoded before they are matched, so write the character itself. To
-// match a literal % before two hexadecimal digits, escape the % too.
+// The characters +, ?, (, ), <, >, [, ], ^ and | have a meaning in the patterns of other routers, so Add rejects them in the text
+// of a pattern. To use such a character as text, escape it with a backslash. Do not write %XX in a pattern: paths are decoded
+// before they are matched, so write the character itself. To match a literal % before two hexadecimal digits, escape the % too.
 //
 // The constraints are:
 //
@@ -128,7 +128,7 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //	regex(e)                     a regular expression of package regexp that matches the whole value
 //	datetime(layout)             a time in a layout of package time, such as 2006-01-02
 //
-// Config.Constraints adds more constraints. Add panics where [Router.TryAdd] returns an error.
+// Config.Constraints adds more constraints. Add panics in all cases in which [Router.TryAdd] returns an error.
 func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	r, err := g.TryAdd(method, path, handlers...)
 	if err != nil {
@@ -137,8 +137,9 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	return r
 }
 
-// TryAdd registers a route as Add does, for programs that add routes at runtime. It returns an error and registers nothing if the
-// path is not a valid pattern, if there are no handlers or one is nil, or if another route matches the same requests.
+// TryAdd registers a route as Add does, for programs that add routes at runtime. It returns an error if the path is not a valid
+// pattern, or if another route matches the same requests. It also returns an error if no handlers are passed or one of them is nil.
+// If TryAdd returns an error, it registers nothing.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -243,10 +244,12 @@ func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 }
 
 // Host returns a router for one host, with the prefix of g. The pattern is a host name without a port. A label may be a parameter,
-// such as {tenant}.example.com or :tenant.example.com, which Ctx.Params returns. Case matters only in the names of parameters. If
-// several patterns match, the one with the fewest parameters is tried first. If g has a host, the pattern replaces it.
+// as in {tenant}.example.com or :tenant.example.com. Ctx.Params returns its value. Case matters only in the names of parameters. If
+// several patterns match, the one with the fewest parameters is tried first. If g already has a host, the new pattern replaces the
+// host of g.
 //
-// Host panics if a middleware is nil or rejects the App. A malformed pattern makes Add panic.
+// Host panics if a middleware is nil or rejects the App. If the pattern is malformed, Host itself does not panic, but Add panics
+// when a route is registered.
 func (g *Router) Host(pattern string, middleware ...Middleware) *Router {
 	return g.within(pattern, "", "Host", middleware)
 }
@@ -266,11 +269,12 @@ func joinPath(prefix, path string) string {
 	return prefix + path
 }
 
-// Route calls register with a group for the prefix. It keeps the routes of a group in one block of code. See [Router.Group].
+// Route calls register with a group for the prefix. Use it to keep the routes of a group in one block of code. See [Router.Group].
 func (g *Router) Route(prefix string, register func(g *Router)) { register(g.Group(prefix)) }
 
-// OnError sets the error handler for routes that are registered on g, and for groups that are made from g, after this call. Nil
-// means Config.ErrorHandler. Requests that match no route always go to Config.ErrorHandler.
+// OnError sets the error handler of g. The error handler applies only to routes that are registered on g after this call, and to
+// groups that are made from g after this call. Nil means Config.ErrorHandler. Requests that match no route always go to
+// Config.ErrorHandler.
 func (g *Router) OnError(h ErrorHandler) {
 	g.made()
 	g.onError = h
@@ -280,8 +284,8 @@ func (g *Router) OnError(h ErrorHandler) {
 //
 //   - The routes keep their middleware, which runs after the middleware of g.
 //   - They keep their error handler, constraints, names and hosts. A route for any host gets the host of g.
-//   - Their requests use the Config of the App that they are mounted in, except ErrorHandler and Constraints. The NotFound handlers
-//     of app do not run.
+//   - For all settings except ErrorHandler and Constraints, the routes use the Config of the App that they are mounted in. The
+//     NotFound handlers of app do not run.
 //
 // Mount panics if a route cannot be added: see [Router.TryAdd]. It also panics if the prefix uses a constraint of
 // Config.Constraints, and app has a different constraint of the same name.
@@ -294,9 +298,9 @@ func (g *Router) Mount(prefix string, app *App) {
 	g.mountApp(strings.TrimSuffix(prefix, "/"), app)
 }
 
-// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. The handler sees the path without the
-// router's prefix and without this prefix. Dot segments are resolved, and %2F is not decoded. To let the handler see the whole
-// path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
+// MountHTTP lets an http.Handler serve the prefix and all paths below it, for any method. Both the prefix of the router and the
+// prefix given here are removed from the path that the handler sees. Dot segments are resolved, and %2F is not decoded. To let the
+// handler see the whole path, register FromHTTP(h) with Router.All. MountHTTP panics if h is nil.
 func (g *Router) MountHTTP(prefix string, h http.Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("web: MountHTTP at %q: the handler is nil: pass an http.Handler", joinPath(g.prefix, prefix)))

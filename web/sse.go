@@ -14,24 +14,24 @@ import (
 
 // Event is a server-sent event (WHATWG HTML §9.2).
 type Event struct {
-	// ID is the ID of the event, which the client sends as Last-Event-ID when it connects again. Empty keeps the previous ID. An ID
-	// with a zero byte is not sent.
+	// ID is the ID of the event, which the client sends as Last-Event-ID when it connects again. If ID is empty, the client keeps the
+	// previous ID. An ID with a zero byte is not sent.
 	ID string
 
-	// Event is the type of the event, by which scripts listen for it. Empty means "message".
+	// Event is the type of the event. Scripts choose by type which events they listen for. Empty means "message".
 	Event string
 
 	// Data is the text of the event. It may have several lines.
 	Data string
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. Zero or a negative value keeps the client's
-	// current setting.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. Zero or a negative value does not change the
+	// client's current setting.
 	Retry time.Duration
 }
 
 // EventStream sends events to one client. It is valid until the function that SSE calls returns. Its methods may be called
-// concurrently. If a write fails, the client is gone: the method returns the error, the context of the Ctx is canceled, and all
-// later calls fail.
+// concurrently. A write fails if the client has disconnected. In that case, the method returns the error, the context of the Ctx is
+// canceled, and all later calls fail.
 type EventStream struct {
 	c   *Ctx
 	out outStream
@@ -55,13 +55,14 @@ type SSEOptions struct {
 	// turns heartbeats off.
 	Heartbeat time.Duration
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. It is sent at the start of the stream. Zero
-	// or a negative value leaves the time to the client.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. The time is sent at the start of the stream.
+	// If Retry is zero or negative, the client chooses the time.
 	Retry time.Duration
 }
 
-// SSE responds with a stream of server-sent events. It calls serve, which sends them. The context of c is done when the client goes
-// away or the server stops; serve has to return then. SSE returns the error of serve, or nil if the context is done.
+// SSE responds with a stream of server-sent events. It calls serve, which sends the events. When the client disconnects or the
+// server stops, the context of c is done, and serve has to return. SSE returns nil if the context is done when serve returns. If
+// the context is not done, SSE returns the error of serve.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {
@@ -142,12 +143,13 @@ func (s *EventStream) end() {
 	}
 }
 
-// LastEventID returns the ID of the last event that the client got before it connected again, or "". Begin by sending the events
-// that came after that one.
+// LastEventID returns the ID of the last event that the client received before it reconnected. It returns "" if the client has not
+// received an ID before. If LastEventID returns an ID, first send the events that the client missed after that event.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
-// Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting
-// without a message. Send returns an error if the client is gone or the function that SSE calls has returned.
+// Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting,
+// and scripts get no message. Send returns an error if the client has disconnected or if the function that SSE calls has already
+// returned.
 func (s *EventStream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

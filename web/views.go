@@ -14,9 +14,9 @@ import (
 
 // Views renders pages for Ctx.Render and Ctx.RenderPage. [Templates] implements it.
 type Views interface {
-	// Render writes the HTML of a page to w, and escapes the data of the page. ctx is the [*Ctx] of the request, through which
-	// Render can reach the user, the language or a nonce. w is a buffer, so nothing is sent if Render fails. Render may be called
-	// concurrently.
+	// Render writes the HTML of a page to w, and escapes the data of the page. ctx is the [*Ctx] of the request. Render can take
+	// values such as the user, the language or a nonce from ctx. w is a buffer, so nothing is sent if Render fails. Render may be
+	// called concurrently.
 	Render(ctx context.Context, w io.Writer, page Page) error
 }
 
@@ -25,10 +25,11 @@ type Page struct {
 	// Name is the name of the template that renders the page, such as "users/list".
 	Name string
 
-	// Data is the value that the template gets, the dot of html/template. It may be nil.
+	// Data is the value that the template is executed with: the dot of html/template. It may be nil.
 	Data any
 
-	// Layout is the name of the template around the page. If it is empty, Views uses its default layout, if it has one.
+	// Layout is the name of the template around the page. If Layout is empty, the page gets the default layout of the Views, if there
+	// is one.
 	Layout string
 
 	// NoLayout renders the page without a layout and ignores Layout. The default is false.
@@ -67,15 +68,15 @@ type TemplatesConfig struct {
 	// that pages have no layout, unless Page.Layout names one.
 	Layout string
 
-	// Partials is the directory of templates that all pages and layouts can include. Templates defined within its files are
-	// available, too. Empty means "partials". The directory may be missing.
+	// Partials is the directory of templates that all pages and layouts can include. If a file in this directory defines further
+	// templates, they are available, too. Empty means "partials". The directory need not exist.
 	Partials string
 
 	// Funcs are functions that templates can call by the name in the map, in addition to those of html/template. It may be nil.
 	Funcs template.FuncMap
 
-	// Reload parses the files for each page that is rendered. Use it in development. The default is false: each page is parsed once
-	// for each layout.
+	// Reload makes Templates parse the files again each time that a page is rendered. Use it in development. The default is false:
+	// each page is parsed once for each layout.
 	Reload bool
 }
 
@@ -129,8 +130,8 @@ func (t *Templates) names(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Render writes a page to w. It implements [Views] and ignores ctx. A layout that is rendered as a page gets no layout around it, so
-// that no template contains itself.
+// Render writes a page to w. It implements [Views] and ignores ctx. If the page and its layout are the same template, the page is
+// rendered without a layout, so that the template does not contain itself.
 func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
 	name, layout := path.Clean(page.Name), page.Layout // clean, or t.ready would keep a set for each spelling
 	if layout == "" {

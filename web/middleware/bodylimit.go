@@ -8,15 +8,16 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// BodyLimit rejects requests whose body is larger than Size with status 413. If Content-Length announces a larger body, it
-// rejects the request before the handler runs.
+// BodyLimit rejects requests whose body is larger than Size with status 413. If the Content-Length of a request exceeds Size,
+// BodyLimit rejects the request before the handler runs.
 //
-// A chunked body has no announced length. If the server streams request bodies (StreamRequestBody), the handler's Read returns
-// gallop.ErrBodyTooLarge once the limit is exceeded. The handler's response is replaced by a 413, unless the response is
-// already being sent.
+// A chunked body has no Content-Length. If the server streams request bodies (StreamRequestBody), a chunked body is checked while
+// the handler reads it. Once the body exceeds the limit, Read returns gallop.ErrBodyTooLarge. A response with status 413 then
+// replaces the handler's response, unless the response is already being sent.
 //
-// Without StreamRequestBody, the server reads the body before any handler runs. Then only Server.MaxRequestBodySize limits how
-// much is read, and BodyLimit checks the size afterwards. BodyLimit counts bytes as received; decompression has separate limits.
+// Without StreamRequestBody, the server reads the body before any handler runs. In that case, Server.MaxRequestBodySize alone
+// limits how much is read, and BodyLimit checks the size afterwards. BodyLimit counts the bytes before decompression;
+// decompression has limits of its own.
 //
 // The zero value allows 1 MiB.
 type BodyLimit struct {
@@ -41,8 +42,9 @@ func (o BodyLimit) CheckApp(app *web.App) error {
 	return nil
 }
 
-// Handler returns the middleware. Its error is a web.Error of status 413 with gallop.ErrBodyTooLarge. If the middleware is passed
-// to a route as a handler, CheckApp runs on each request instead, and its error fails the request.
+// Handler returns the middleware. If a body is too large, the middleware returns a web.Error with status 413 whose cause is
+// gallop.ErrBodyTooLarge. If you pass the middleware to a route as a handler, nothing calls CheckApp at registration. For this
+// reason, the middleware also calls CheckApp for each request. If CheckApp returns an error, so does the middleware.
 func (o BodyLimit) Handler() web.Handler {
 	size := o.size()
 	return func(c *web.Ctx) error {

@@ -5,10 +5,10 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Compress compresses responses with br, gzip, zstd or deflate, whichever the client prefers (RFC 9110 §12.5.3).
-// Streams are flushed through the compressor, so server-sent events still arrive one by one. Responses with
-// Cache-Control: no-transform and error responses are not compressed. gallop.CompressHandler lists the other exceptions and
-// describes the effect on Vary, ETag and ranges.
+// Compress compresses responses with br, gzip, zstd or deflate, whichever the client prefers (RFC 9110 §12.5.3). Flushing a
+// stream also flushes the compressor, so server-sent events still arrive one by one. Responses with Cache-Control:
+// no-transform and error responses are not compressed. gallop.CompressHandler lists the other exceptions and describes the
+// effect on Vary, ETag and ranges.
 //
 // Do not compress a page that contains both a secret and text from the request. An attacker who can observe the length of
 // responses could recover the secret (the BREACH attack). Exclude such pages with Skip, leave their routes out of the group
@@ -16,7 +16,7 @@ import (
 //
 // The zero value uses the default levels, which need little CPU time.
 type Compress struct {
-	// Level is the gzip level, 1 to 9. For zstd, the level that costs about the same is used. Zero means
+	// Level is the gzip level, 1 to 9. For zstd, the level that needs about as much CPU time is used. Zero means
 	// gallop.CompressDefaultCompression.
 	Level int
 

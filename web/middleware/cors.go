@@ -13,21 +13,21 @@ import (
 )
 
 // CORS lets pages from other origins read responses, following the CORS protocol of the Fetch standard. It responds to
-// preflight requests itself. On an App it covers all requests, including those that match no route or that the server refuses.
-// On a group it covers the routes of the group and the preflight requests for them.
+// preflight requests itself. CORS on an App applies to all requests, including requests that match no route or that the server
+// refuses. CORS on a group applies to the routes of the group and to the preflight requests for these routes.
 //
-// CORS does not block requests from other origins. It only controls whether their pages may read the responses.
+// CORS does not block requests from other origins. It only controls whether pages from other origins may read the responses.
 //
-// The zero value lets pages from any origin read responses to requests without credentials. That suits a public API. It is
-// unsafe for a server whose only protection is that few clients can reach it, such as one in an internal network.
+// The zero value lets pages from any origin read responses to requests without credentials. This setting suits a public API.
+// It is unsafe for a server whose only protection is that few clients can reach it, such as one in an internal network.
 type CORS struct {
 	// Origins lists the origins whose pages may read responses. Write "https://example.com", with the port unless it is the
-	// scheme's default, or "https://*.example.com" for all subdomains. "*" allows any origin; so does leaving both Origins and
-	// Allow unset. Handler panics on "null", because any page can send that origin.
+	// scheme's default, or "https://*.example.com" for all subdomains. "*" allows every origin. If both Origins and Allow are
+	// unset, every origin is allowed, too. Handler panics on "null", because any page can send that origin.
 	Origins []string
 
-	// Allow decides about origins that are not in Origins. If Allow is set and Origins is empty, Allow decides alone. It may
-	// be called concurrently.
+	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, Allow is called
+	// for every origin. Allow may be called concurrently.
 	Allow func(c *web.Ctx, origin string) bool
 
 	// Methods lists the request methods that are allowed. Nil means GET, HEAD, POST, PUT, PATCH and DELETE.
@@ -50,8 +50,8 @@ type CORS struct {
 	PrivateNetwork bool
 }
 
-// Handler returns the middleware. It panics if Credentials is set while any origin is allowed, and if an entry of Origins is
-// not a valid origin.
+// Handler returns the middleware. Handler panics if Credentials is set and every origin is allowed. It also panics if an entry
+// of Origins is not a valid origin.
 func (o CORS) Handler() web.Handler {
 	h := &cors{CORS: o, methods: strings.Join(o.Methods, ", "), headers: strings.Join(o.Headers, ", "), expose: strings.Join(o.Expose, ", ")}
 	if o.Methods == nil {

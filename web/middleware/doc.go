@@ -15,7 +15,7 @@
 //
 // # Order
 //
-// Middleware that is registered first wraps middleware that is registered later. This order works: RequestID, Logger,
+// Middleware that is registered first wraps middleware that is registered later. A suitable order is RequestID, Logger,
 // Recover, CORS, Compress, ETag, Timeout, BodyLimit.
 //
 // # Health checks and stores

@@ -8,16 +8,17 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// ETag adds an entity tag, computed from the body, to responses to GET and HEAD that have status 200. It responds with 304 if
-// the request's If-None-Match matches the tag (RFC 9110 §8.8.3, §13.1.2). A tag that the handler has set is kept. Streams
-// without such a tag, empty bodies and errors get no tag.
+// ETag adds an entity tag to responses with status 200 to GET and HEAD requests. The tag is computed from the body. If the
+// request's If-None-Match header matches the tag, the middleware responds with 304 instead (RFC 9110 §8.8.3, §13.1.2). If the
+// handler has set a tag, that tag is used. ETag computes no tags for streams, empty bodies and errors.
 //
-// If ETag is used after Compress, tags are computed from the uncompressed body, and Compress makes them weak. If ETag is used
-// before Compress, each content coding gets a strong tag of its own.
+// If you register ETag after Compress, tags are computed from the uncompressed body, and Compress makes the tags weak. If you
+// register ETag before Compress, the version of the body in each content coding gets a strong tag of its own.
 //
 // The zero value makes strong tags: equal tags mean equal bytes.
 type ETag struct {
-	// Weak makes the tags weak. Set it if middleware or a proxy closer to the client may change the body.
+	// Weak makes the tags weak. Set Weak if the body may be changed on the way to the client, by a proxy or by middleware that
+	// was registered before ETag.
 	Weak bool
 }
 

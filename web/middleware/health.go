@@ -21,27 +21,30 @@ import (
 //	...
 //	health.Shutdown(ctx, app)
 //
-// Do not copy or change a Health once it is in use. The zero value has no checks: it is ready until Drain or Shutdown is called.
+// Do not copy or change a Health once it is in use. The zero value has no checks, so Ready responds with 200 until Drain or
+// Shutdown is called.
 type Health struct {
 	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each request to
-	// Ready runs all checks concurrently. Their context carries no values of the request, because a check may outlive the request.
+	// Ready runs all checks concurrently. The context that the checks get has no values of the request, because a check may run
+	// longer than the request.
 	Checks map[string]func(ctx context.Context) error
 
-	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. Ready does not wait any longer for
-	// checks that ignore their context; they keep running.
+	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. A check that ignores its context may run
+	// longer, but Ready does not wait for that check.
 	Timeout time.Duration
 
 	draining atomic.Bool
 }
 
-// Live responds with 200 and runs no checks: restarting the process would not repair a database. It is a web.Handler.
+// Live always responds with 200. It runs no checks, because an orchestrator restarts a process that is not live, and a restart
+// would not repair a database. Live is a web.Handler.
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
 }
 
 // Ready responds with 200 if all checks pass. Otherwise it responds with 503 and the names of the failed checks, and logs their
-// errors to Ctx.Log. After Drain it always responds with 503. It is a web.Handler.
+// errors to Ctx.Log. After Drain has been called, Ready always responds with 503. Ready is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	if h.draining.Load() {

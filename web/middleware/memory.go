@@ -12,17 +12,19 @@ import (
 
 // MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
 //
-// A MemoryStore is bounded by MaxBytes. If there is no room for a new value, it drops the least recently used values. A store of 1
-// MiB or more has 64 parts, and the hash of a key selects the part. Each part has its own lock and its own order of use. There is
-// no background goroutine: an expired value takes up memory until it is read or dropped.
+// A MemoryStore is bounded by MaxBytes. If there is no room for a new value, the store drops the least recently used values. A
+// store of 1 MiB or more has 64 parts, and the hash of a key determines the part that holds the key. Each part has a lock of its
+// own, and drops its own least recently used values. There is no background goroutine: an expired value takes up memory until it is
+// read or dropped.
 //
-// A counter, bucket or claim that is dropped starts from scratch. If clients can fill the store with values of their own, keep the
-// counters and buckets that protect the program in a separate MemoryStore.
+// If the store drops a counter, a bucket or a claimed key, the next call that uses it starts from scratch. Clients that can add
+// values to a store can therefore push out other values. Keep the counters and buckets that protect the program in a separate
+// MemoryStore.
 //
 // The zero value is ready to use. A MemoryStore may be used concurrently. It must not be copied.
 type MemoryStore struct {
-	// MaxBytes is the maximum size of all keys and values together, in bytes. Each value adds 128 bytes to this size, for overhead.
-	// Zero or a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
+	// MaxBytes is the maximum size of all keys and values together, in bytes. For each value, 128 bytes of overhead are counted in
+	// addition. Zero or a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
 	MaxBytes int64
 
 	once   sync.Once

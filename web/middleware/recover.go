@@ -17,13 +17,14 @@ import (
 // panics again if the handler has started to stream its response or has hijacked the connection, because the client must
 // notice that the response is incomplete.
 //
-// The zero value logs panics with their stack to Ctx.Log. The line that Logger writes then has no error attribute.
+// The zero value logs panics with their stack to Ctx.Log. Logger's line for such a request has no error attribute.
 type Recover struct {
-	// OnPanic is called for each panic, on the goroutine that panicked. If it is set, nothing is written to the Logger.
+	// OnPanic is called for each panic, on the goroutine that panicked. If OnPanic is set, Recover does not log the panic.
 	OnPanic func(c *web.Ctx, err *PanicError)
 }
 
-// Handler returns the middleware. Its error is a web.Error of status 500 with a PanicError.
+// Handler returns the middleware. After a panic, the middleware returns a web.Error with status 500 whose cause is a
+// PanicError.
 func (r Recover) Handler() web.Handler {
 	report := r.OnPanic
 	if report == nil {

@@ -6,11 +6,12 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// RequestID gives each request an ID. Ctx.RequestID returns it to the handlers that follow, the response has it in a header,
-// and Logger logs it.
+// RequestID gives each request an ID. Handlers that follow can read the ID with Ctx.RequestID. The ID is also sent in a
+// response header, and Logger logs it.
 //
-// The zero value keeps the ID that the client sends if it has 1 to 128 letters, digits and characters of "-_.=+/:@", and
-// replaces other IDs. The ID is therefore safe to log and to send on, but a client may use the same ID twice.
+// The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@". A
+// request without such an ID gets a new one. The ID is therefore safe to log and to pass on to other servers. It may not be
+// unique, because a client can send the same ID twice.
 type RequestID struct {
 	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string

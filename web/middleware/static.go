@@ -35,21 +35,21 @@ type Static struct {
 	// header is not set.
 	CacheControl string
 
-	// Fallback is a file to serve instead of missing ones, for single-page applications. It is served only to clients that
-	// prefer HTML, for paths without a dot in the last segment, and with Cache-Control: no-cache. If it contains an empty
-	// segment ("a//b"), it has no effect. By default, there is no fallback.
+	// Fallback is a file that is served in place of missing files, for single-page applications. It is served only if the client
+	// prefers HTML and the last segment of the path has no dot. The response then has Cache-Control: no-cache. A Fallback with an
+	// empty segment ("a//b") has no effect. By default, there is no fallback.
 	Fallback string
 
 	// Dotfiles also serves files and directories whose name begins with a dot.
 	Dotfiles bool
 }
 
-// Endpoint returns the last handler of a route. It serves the file named by the parameter at the end of the pattern, or by the path
-// if the pattern has no such parameter:
+// Endpoint returns a handler that serves files from a route. The parameter at the end of the route's pattern names the file. If the
+// pattern does not end in a parameter, the path of the request names the file:
 //
 //	app.Get("/assets/{file...}", middleware.Static{Root: "assets"}.Endpoint())
 //
-// It returns web.ErrNotFound if the file does not exist.
+// If the file does not exist, the handler returns web.ErrNotFound.
 func (s Static) Endpoint() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {
@@ -60,12 +60,13 @@ func (s Static) Endpoint() web.Handler {
 	}
 }
 
-// Handler returns middleware that serves the file named by the whole path. It passes requests on if the file does not exist, and if
-// the method is neither GET nor HEAD. Add it with NotFound, so that it runs only if no route matches:
+// Handler returns middleware that serves the file named by the whole path. The middleware passes a request on to the next handler
+// if the file does not exist or if the method is neither GET nor HEAD. Add the middleware with NotFound, so that it runs only if no
+// route matches:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
-// With Use, each request looks for a file first, and files win over routes.
+// If you add the middleware with Use, it looks for a file on each request, and a file wins over a route.
 func (s Static) Handler() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {

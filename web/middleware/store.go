@@ -10,10 +10,10 @@ import (
 // Store keeps values for a limited time, for sessions and other data that outlives a request. [MemoryStore] is a Store for a
 // single process.
 //
-// Get, Set and Delete are enough for a simple store. Some middleware also needs atomic steps: two requests that read a value,
-// change it and write it back would lose one of the changes. A Store that can do such a step atomically implements one of the
-// small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. When middleware is set up, it checks whether its Store
-// implements the interfaces that it needs.
+// Get, Set and Delete are enough for a simple store. Some middleware also needs to read a value, change it and write it back in one
+// atomic step. If two requests did this in separate steps, one of the changes could be lost. A Store that supports such atomic
+// steps implements some of the small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. When middleware is set up, it
+// checks whether its Store implements the interfaces that it needs.
 //
 // These rules hold for all methods of all these interfaces, and package storetest checks them:
 //
@@ -22,18 +22,18 @@ import (
 //   - A value is any sequence of bytes, and belongs to the caller: the Store keeps a copy and returns a copy. nil and an empty
 //     slice are the same value. A key with an empty value does not count as missing.
 //   - A positive ttl is how long the value lasts. The value never expires early; a Store with a coarse clock rounds ttl up. With
-//     ttl 0 the value does not expire. A negative ttl is an error. So if a program computes ttl with time.Until and the moment has
-//     passed, it gets an error instead of a value that lasts forever.
+//     ttl 0 the value does not expire. A negative ttl is an error. For example, time.Until returns a negative ttl for a time in the
+//     past, and the value is rejected instead of being kept forever.
 //   - A key whose value has expired counts as missing. A bounded Store may also drop values that have not expired.
 //   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, the
-//     method also returns an error, but the Store may have made the change.
+//     method also returns an error, but the Store may already have made the change.
 //   - A Store returns an error if it cannot tell whether a key exists. It never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
 	Get(ctx context.Context, key string) (value []byte, found bool, err error)
 
-	// Set stores a value under a key and replaces any value that the key has. The error is ErrValueTooLarge if the value can never
-	// fit.
+	// Set stores a value under a key and replaces any value that the key has. If the value is too large for the Store, even when the
+	// Store is empty, the error is ErrValueTooLarge.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
 	// Delete removes a key. It does nothing if the key is missing.
@@ -44,8 +44,8 @@ type Store interface {
 type Adder interface {
 	Store
 
-	// Add stores a value under a key that is missing, and returns added == true. If the key exists, Add changes nothing and returns
-	// its value as existing.
+	// Add stores a value under a key and returns added == true if the key is missing. If the key exists, Add changes nothing and
+	// returns the stored value as existing.
 	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (existing []byte, added bool, err error)
 }
 
@@ -54,8 +54,8 @@ type Adder interface {
 type Swapper interface {
 	Store
 
-	// CompareAndSwap stores the value replacement with the new ttl under a key whose value equals old. If the key is missing or has
-	// another value, swapped is false and nothing changes.
+	// CompareAndSwap replaces the value of a key with replacement, and sets a new ttl, if the present value equals old. If the key is
+	// missing or has another value, swapped is false and nothing changes.
 	CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (swapped bool, err error)
 
 	// CompareAndDelete removes a key if its value equals old. If the key is missing or has another value, deleted is false.
@@ -79,7 +79,8 @@ type Counter interface {
 type Toucher interface {
 	Store
 
-	// Touch gives a key a new ttl, as Set would, and does not change its value. found is false if the key is missing.
+	// Touch sets a new ttl for a key and does not change the value. ttl means the same as in [Store.Set]. found is false if the key is
+	// missing.
 	Touch(ctx context.Context, key string, ttl time.Duration) (found bool, err error)
 }
 

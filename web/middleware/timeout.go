@@ -9,19 +9,21 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass that context to databases and other servers; their calls
-// fail when the deadline passes. If the handler returns such an error, Timeout turns it into status 503.
+// Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass one of these contexts to database calls and to requests
+// to other servers, so that they fail when the deadline passes. If the handler then returns the resulting error, Timeout
+// makes the response a 503.
 //
-// Timeout does not interrupt a handler. A handler that ignores the context runs to its end, and its response is sent. This
-// way, no handler uses a request that has already ended. gallop.TimeoutHandler responds with 408 as soon as the time limit
-// has passed, and leaves the handler running on another goroutine. Use it for handlers that cannot watch a context.
+// Timeout does not interrupt a handler. A handler that ignores the context runs until it returns, and its response is sent.
+// For this reason, no handler can still be running after its request has ended. gallop.TimeoutHandler responds with 408 as
+// soon as the time limit has passed, and leaves the handler running on another goroutine. Use gallop.TimeoutHandler for
+// handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.
 type Timeout struct {
 	// After is the time limit. Zero or less means 30 seconds.
 	After time.Duration
 
-	// Status is the status of the error. Zero means 503; gateways use 504 (RFC 9110 §15.6.4, §15.6.5).
+	// Status is the status of the web.Error that Timeout returns. Zero means 503; gateways use 504 (RFC 9110 §15.6.4, §15.6.5).
 	Status int
 }
 

@@ -4,9 +4,9 @@
 //		storetest.Run(t, func(t *testing.T) middleware.Store { return newStore(t) })
 //	}
 //
-// The tests need no clock but the real one. They never fail because a machine is slow.
+// The tests use the real clock, but a slow machine does not make them fail.
 //
-//	storetest.go   Run, and what the tests have in common
+//	storetest.go   Run, and code that the tests share
 //	basic.go       keys, values, contexts
 //	expiry.go      when values expire
 //	steps.go       Adder, Swapper, Counter, Toucher
@@ -25,10 +25,10 @@ import (
 )
 
 // Run tests the Store that open returns. It also tests each of the interfaces Adder, Swapper, Counter, Toucher and Taker that
-// the Store implements, and skips the others.
+// the Store implements, and skips the interfaces that the Store does not implement.
 //
 // Each test calls open once and uses keys that no other test uses, apart from the empty key. open may therefore return the same
-// Store each time, and the Store may hold other values. It has to have room for a few hundred values of up to 64 KiB.
+// Store each time, and the Store may hold other values. The Store has to have room for a few hundred values of up to 64 KiB.
 //
 // With the flag -short, fewer goroutines call the Store at once.
 func Run(t *testing.T, open func(t *testing.T) middleware.Store) {
