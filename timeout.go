@@ -19,7 +19,7 @@ func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
 
-// TimeoutErrorWithCode does the same as TimeoutError, but with the status statusCode. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithCode does the same as [RequestCtx.TimeoutError], but with the status statusCode.
 func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	var resp Response
 	resp.SetStatusCode(statusCode)
@@ -27,8 +27,7 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	ctx.TimeoutErrorWithResponse(&resp)
 }
 
-// TimeoutErrorWithResponse does the same as TimeoutError, but the server sends a copy of resp. See
-// [RequestCtx.TimeoutError].
+// TimeoutErrorWithResponse does the same as [RequestCtx.TimeoutError], but makes the server send a copy of resp.
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
