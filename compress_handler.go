@@ -3,16 +3,16 @@ package gallop
 import "github.com/gallop-http/gallop/internal/coding"
 
 // CompressHandler returns a handler that calls h and compresses the response with gzip, zstd or deflate at their
-// default levels. See [CompressHandlerLevel]. In programs that use package web, use middleware.Compress instead. Its
-// settings are a struct.
+// default levels. See [CompressHandlerLevel]. In programs that use package web, use middleware.Compress instead, which
+// takes its settings as a struct.
 func CompressHandler(h RequestHandler) RequestHandler {
 	return CompressHandlerLevel(h, CompressDefaultCompression)
 }
 
 // CompressHandlerLevel returns a handler that calls h and compresses the response with gzip, zstd or deflate. The
-// coding is the one that the client prefers in Accept-Encoding (RFC 9110 §12.5.3). If the client accepts several
-// codings without a preference, the first of these three is used. level is a gzip level. For zstd, the handler uses the
-// zstd level with about the same CPU cost.
+// coding is the one that the client prefers in Accept-Encoding (RFC 9110 §12.5.3). If the client prefers none of the
+// codings that it accepts, gzip is used before zstd, and zstd before deflate. level is a gzip level. For zstd, the
+// handler uses the zstd level with about the same CPU cost.
 //
 // The response is not compressed in these cases:
 //

@@ -34,9 +34,9 @@ type lifetime struct {
 //
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server watches the connection. It starts to watch at the first call of Done, or later if the request body has not
-// been read completely at that time. If the client has already sent another request, the server notices a reset but not
-// a close.
+// server must watch the connection. The watching starts with the first call of Done. If part of the request body is
+// unread at that time, the watching starts when the body has been read. If the client has already sent another request,
+// the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -59,8 +59,8 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return done
 }
 
-// OnDisconnect makes the server call f if the client goes away, or the request ends for another reason, before the
-// handler returns. f is called on a separate goroutine. cause says why the request ended:
+// OnDisconnect registers f. The server calls f on a separate goroutine if the request ends before the handler returns.
+// cause says why the request ended:
 //
 //   - context.Canceled: the client went away. The comment on Done describes when the server notices.
 //   - context.DeadlineExceeded: the request timed out.

@@ -6,9 +6,9 @@ import "time"
 // limits. At the deadline, pending reads of the body fail with os.ErrDeadlineExceeded, and so do all later reads. The
 // zero time means no limit.
 //
-// The deadline applies to this request only, not to later requests on the connection. It has no effect after the
-// handler has returned. Before that, any goroutine may call SetReadDeadline. If the request is not served by a Server,
-// the error wraps errors.ErrUnsupported.
+// The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
+// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
+// served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {
@@ -22,8 +22,9 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 // time means no limit. If the response is not complete at the deadline, it is cut off, and the HTTP/1 connection or the
 // HTTP/2 stream is closed.
 //
-// The deadline has no effect after the handler has returned. Before that, any goroutine may call SetWriteDeadline. If
-// the request is not served by a Server, the error wraps errors.ErrUnsupported.
+// The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
+// that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
+// goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {

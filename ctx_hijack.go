@@ -12,13 +12,13 @@ func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handl
 // the connection is handed over.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
-// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. It is meant for programs that
-// serve requests themselves. If Hijack was not called, handler is nil.
+// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. This method is meant for
+// programs that serve requests themselves. If Hijack was not called, handler is nil.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijackHandler, ctx.hijackNoResponse
 }
 
-// InitHijack makes HijackErr return nil. It is meant for programs that serve requests themselves and that call
+// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests themselves and that call
 // HijackHandler after the handler has returned.
 func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 

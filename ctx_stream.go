@@ -11,10 +11,10 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream
-// before it returns. If ctx.Response already has a body, the server sends that body first. The response header is sent
-// together with the first data. To send the header earlier, call Flush. If StreamResponse is called again, it returns
-// the same stream.
+// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
+// and must not return before the body is complete. If ctx.Response already has a body, the server sends that body
+// first. The response header is sent together with the first data. To send the header earlier, call Flush. If
+// StreamResponse is called again, it returns the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
 // Content-Length, the body is sent in chunks. If the client uses HTTP/1.0, or if the handler has called
@@ -70,8 +70,8 @@ type FlushWriter interface {
 	Flush() error
 }
 
-// InitStream makes StreamResponse work under a server other than Server. It is meant for programs that serve requests
-// themselves. StreamResponse calls open. open must send the header of ctx.Response, followed by the body of
+// InitStream makes StreamResponse work under a server other than Server. InitStream is meant for programs that serve
+// requests themselves. StreamResponse calls open. open must send the header of ctx.Response, followed by the body of
 // ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must return errors.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
@@ -98,9 +98,9 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 	return ctx.conn, nil
 }
 
-// ResponseStream is the body of a response that the handler writes before it returns. See [RequestCtx.StreamResponse].
-// Do not use a ResponseStream after the handler has returned. Only one goroutine at a time may call the methods of a
-// ResponseStream.
+// ResponseStream is a response body that the handler writes in parts while it runs, so that the client gets the parts
+// early. See [RequestCtx.StreamResponse]. Do not use a ResponseStream after the handler has returned. Only one
+// goroutine at a time may call the methods of a ResponseStream.
 type ResponseStream struct {
 	mu   sync.Mutex  // held by the goroutine that uses the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end

@@ -202,8 +202,8 @@
 //
 //	fasthttp_spellings.go        fasthttp's names
 
-// Package gallop is an HTTP server and client for Go. Server and client share one implementation of HTTP. It parses
-// strictly, allocates little memory, and limits everything that a peer can send.
+// Package gallop is an HTTP server and client for Go. Server and client share one implementation of HTTP. This
+// implementation parses strictly, allocates little memory, and limits everything that a peer can send.
 //
 // A server calls a handler for each request. The handler gets a [RequestCtx] with the request and the response:
 //
@@ -241,8 +241,8 @@
 //
 // All packages of a program share the exported variables of this package, and no lock protects these variables. Do not
 // change the errors, [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the
-// program serves files. You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time; they affect the whole
-// process.
+// program serves files. You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time. Both functions affect the
+// whole process.
 //
 // # Names for programs that come from fasthttp
 //

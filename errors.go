@@ -98,8 +98,8 @@ var (
 
 // Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the errors below exist for programs written for fasthttp that compare errors. If a
-	// ParseError has the same reason, errors.Is(err, target) is true for these errors. New code should check
+	// ErrMissingRequestMethod and the errors below exist for programs written for fasthttp that compare errors. If one
+	// of these errors matches the reason of a ParseError, the ParseError wraps it. New code should check
 	// ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
@@ -143,9 +143,9 @@ type ParseError struct {
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
-// HTTPStatus returns StatusCode, which is the status of a response to the sender of the refused message. If a client
-// call in your handler returns a ParseError, do not respond with this status: the message that was refused came from
-// another server, not from your client.
+// HTTPStatus returns StatusCode. A server sends this status to the client that sent the refused message. If a call that
+// your handler makes as a client returns a ParseError, do not respond with this status, because the refused message did
+// not come from the client of your server.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns the errors that fasthttp returns for the same reason, such as ErrDuplicateContentLength.
@@ -335,9 +335,9 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls, if the Protocols field
-	// contains a protocol that this version does not support, or lacks HTTP/1. The text of the returned error names the
-	// protocols. errors.Is(err, errors.ErrUnsupported) is also true.
+	// ErrProtocols is returned if the Protocols field contains a protocol that this version does not support, or if the
+	// field lacks HTTP/1. The Serve and Listen methods of Server and the calls of clients return this error. The text
+	// of the returned error names the protocols. errors.Is(err, errors.ErrUnsupported) is also true.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
@@ -371,8 +371,8 @@ var (
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
 	// ErrAbortHandler is a value for panic. If a handler panics with ErrAbortHandler, the server closes the connection
-	// and logs nothing. If part of the response has already been sent, the rest is not sent. If not, no response is
-	// sent at all.
+	// and logs nothing. If part of the response has already been sent, the response is cut off. If nothing has been
+	// sent yet, the client gets no response.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -393,8 +393,8 @@ var (
 	// os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned if all connections that the limit allows are in use and the call either may not wait
-	// for a free connection or has waited too long.
+	// ErrNoFreeConns is returned if all connections to the host are in use, and the call may not wait for a free
+	// connection or has waited too long.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
 	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. If
@@ -420,8 +420,8 @@ var (
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
 // io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors directly and not inside a CallError.
-// Other errors are recognized by their type: *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream. A client returns
-// these errors with the CallError inside.
+// Such programs recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by the type of the error. Where
+// fasthttp returns one of these types, a client returns the same type, and the returned error wraps the CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
 type CallError struct {
@@ -462,8 +462,9 @@ func (e *CallError) Temporary() bool { return e.Timeout() }
 // closed the connection, or writing the request failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
 //
 // If DetailedErrors is set, every such call returns a ClosedError. If DetailedErrors is not set, a call returns a
-// ClosedError in two cases only: if the request could not be written, or if a connection of a PipelineClient failed
-// while responses to earlier calls were still missing. In all other cases, the call returns ErrConnectionClosed.
+// ClosedError in two cases only. In the first case, the request could not be written. In the second case, a connection
+// of a PipelineClient failed before the responses to earlier calls arrived. In all other cases, the call returns
+// ErrConnectionClosed.
 //
 // If NotProcessed returns false and Reused is true, the server has most likely closed the idle connection at the moment
 // when the client reused it.

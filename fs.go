@@ -61,8 +61,8 @@ type FS struct {
 	// regular file if the field FS is nil. This file is then served for the path "/", and all other paths get 404.
 	Root string
 
-	// AllowEmptyRoot changes the meaning of an empty Root to the whole file system of the operating system. On Windows,
-	// it is the current volume. With an empty Root and AllowEmptyRoot, FS follows all symbolic links.
+	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root
+	// then means the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symbolic links.
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of index files, in order of preference. For a request for a directory, FS serves the
@@ -90,14 +90,15 @@ type FS struct {
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound builds the response if the requested file does not exist. FS sets the status to 404 before it calls
-	// PathNotFound. By default, the response is a line of text.
+	// PathNotFound. If PathNotFound is nil, the response is a line of text.
 	PathNotFound RequestHandler
 
-	// Compress sends compressible files with gzip coding to clients that accept it. The name of a precompressed file is
-	// the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the precompressed file if it
-	// exists, is not empty, and is not older than the original. If there is no such file and the original has up to 1
-	// MiB, FS compresses the original in memory. FS does not compress in memory if the client requests ranges or if
-	// Cache-Control: no-transform was set before. Directory listings are compressed too. FS writes nothing to disk.
+	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a
+	// precompressed file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the
+	// precompressed file if it exists, is not empty, and is not older than the original. If there is no such file and
+	// the original has up to 1 MiB, FS compresses the original in memory. FS does not compress in memory if the client
+	// requests ranges or if Cache-Control: no-transform was set before. Directory listings are compressed too. FS
+	// writes nothing to disk.
 	//
 	// If Content-Encoding or a header with a digest of the file was set before the handler of FS is called, the file is
 	// sent unchanged.

@@ -13,8 +13,8 @@ import (
 // ServeFile responds with the file at path, or with a list of files if path is a directory. If the client accepts a
 // compressed response, ServeFile compresses the file. See [FS.Compress].
 //
-// path has URI syntax: ServeFile decodes percent-encoding and ignores everything from the first '?' or '#'. To use a
-// path unchanged, call ServeFileLiteral. A relative path starts at the working directory. All symbolic links are
+// path has URI syntax: ServeFile decodes percent-encoding and ignores the first '?' or '#' and everything after it. To
+// use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. All symbolic links are
 // followed. Never take path, or a part of it, from a request. To serve files that clients choose, use FS. If path has
 // an empty segment, as in "a//b", the response is 404.
 //

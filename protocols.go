@@ -14,8 +14,8 @@ import (
 // version that supports HTTP/2 over TLS will also recommend HTTP/2. If your program must never use HTTP/2, set the
 // field to a set with only HTTP/1.
 //
-// This version supports HTTP/1 only. If the set of a Server or client contains any other protocol, or lacks HTTP/1, its
-// methods return an error that wraps ErrProtocols.
+// This version supports HTTP/1 only. If the set of a Server contains any other protocol or lacks HTTP/1, the Serve and
+// Listen methods return an error that wraps ErrProtocols. Calls of a client with such a set return this error too.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -84,7 +84,7 @@ type HTTP2Config struct {
 	MaxConcurrentStreams int
 
 	// StrictMaxConcurrentRequests makes calls of a client wait when a connection has reached the server's limit for
-	// streams. By default the client opens another connection, up to its MaxConns or MaxConnsPerHost.
+	// streams. By default the client opens another connection, up to MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing headers from the peer, in bytes (RFC

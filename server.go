@@ -41,7 +41,8 @@ const (
 // handler has returned. Strings may be kept. A handler may block. Several goroutines may call the same handler at once.
 type RequestHandler func(ctx *RequestCtx)
 
-// ServeHandler serves the connection c until it returns. The server then closes c. See [Server.NextProto].
+// ServeHandler serves the whole connection c. When the ServeHandler returns, the server closes c. See
+// [Server.NextProto].
 type ServeHandler func(c net.Conn) error
 
 // RequestConfig contains limits for a single request. The function [Server.HeaderReceived] returns a RequestConfig. For
@@ -71,7 +72,7 @@ type Server struct {
 
 	// ErrorHandler builds the response to a request that the server refuses without calling Handler. When ErrorHandler
 	// is called, ctx.Response already has the status that RFC 9110 requires. After the response, the server closes the
-	// connection, unless err is ErrRequestLimit. By default the response is a line of text.
+	// connection, unless err is ErrRequestLimit. If ErrorHandler is nil, the response is a line of text.
 	//
 	// In most cases err is the error that fasthttp would pass: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer, an
 	// ErrBrokenChunk, or a *net.OpError for a request that arrived too slowly. For a request beyond
@@ -90,8 +91,8 @@ type Server struct {
 	ContinueHandler func(header *RequestHeader) bool
 
 	// ExpectHandler does the same as ContinueHandler, but returns a status. If the status is 100, the server accepts
-	// the request. Any other status becomes the status of ctx.Response, which is sent to the client. If both fields are
-	// set, ContinueHandler is not called.
+	// the request. Any other status becomes the status of ctx.Response, which is sent to the client. If both
+	// ExpectHandler and ContinueHandler are set, ContinueHandler is not called.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// BaseContext returns the parent context for requests on connections from ln. Each RequestCtx has the parent's
@@ -105,9 +106,9 @@ type Server struct {
 	// not block. The default returns ctx.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
-	// ConnState is called when the state of a connection changes. For the same connection, it is never called by two
-	// goroutines at once. ConnState should return quickly, because the server does not continue with the connection
-	// before that.
+	// ConnState is called when the state of a connection changes. For the same connection, ConnState is never called by
+	// two goroutines at once. ConnState should return quickly, because the connection is not served until ConnState
+	// returns.
 	ConnState func(c net.Conn, state ConnState)
 
 	// OnListen is called when the server is about to accept connections. Serve calls OnListen, and so do all other
@@ -240,7 +241,7 @@ type Server struct {
 	// LameDuck is how long the server continues to accept connections and to serve requests after Shutdown was called.
 	// During that time, each connection is closed after its next response, so that load balancers and clients can
 	// switch to another server without losing a request. After that time, Shutdown closes the listeners and the idle
-	// connections. Zero or a negative value means that Shutdown closes them without a delay.
+	// connections. Zero or a negative value means that Shutdown does so at once.
 	LameDuck time.Duration
 
 	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests once their context is done and the
@@ -249,7 +250,7 @@ type Server struct {
 	ShutdownTimeout time.Duration
 
 	// Engine selects how connections are served. The default is EngineAuto. On Linux, EngineAuto serves TCP and unix
-	// sockets on event loops. All other connections are served by a goroutine each. Event loops also serve TLS
+	// sockets on event loops. Each other connection is served by its own goroutine. Event loops also serve TLS
 	// connections, whether the TLS methods of Server or a listener of crypto/tls set up TLS.
 	Engine EngineType
 
@@ -261,28 +262,28 @@ type Server struct {
 	// keeps the system's interval.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is the length of a pause. Each time the server refuses a connection because of
-	// Concurrency, it accepts no connections during this pause. Zero or a negative value means no pause.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections each time it has refused a
+	// connection because of Concurrency. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
-	// MaxIdleWorkerDuration is how long the server keeps an idle goroutine for the next connection, instead of starting
-	// a new one. With event loops, the goroutine may be kept up to twice as long. Zero or a negative value means 10
-	// seconds.
+	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event
+	// loops, the goroutine may wait up to twice as long. Zero or a negative value means 10 seconds.
 	MaxIdleWorkerDuration time.Duration
 
 	// TCPKeepalive turns on TCP keep-alive probes for accepted connections.
 	TCPKeepalive bool
 
 	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
-	// response. By default, the context is then canceled, because the server cannot tell such a client from one that
-	// has exited. In both cases the server sends the response. With AllowHalfClose, a failed write still cancels the
-	// context. On Linux, a reset connection does so too.
+	// response. By default, closing the sending side cancels the context, because the server cannot distinguish such a
+	// client from a client that has exited. The server sends the response with and without AllowHalfClose. If
+	// AllowHalfClose is set, a failed write still cancels the context. On Linux, a connection reset also cancels the
+	// context.
 	AllowHalfClose bool
 
-	// DisableKeepalive closes every connection after its first response.
+	// DisableKeepalive makes the server close every connection after its first response.
 	DisableKeepalive bool
 
-	// GetOnly refuses all methods except GET and HEAD with 405 (Method Not Allowed).
+	// GetOnly makes the server refuse all methods except GET and HEAD with 405 (Method Not Allowed).
 	GetOnly bool
 
 	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. A handler that
@@ -290,9 +291,9 @@ type Server struct {
 	// see them.
 	AllowTrace bool
 
-	// StreamRequestBody calls Handler as soon as the header of a request has arrived. The handler reads the body from
-	// RequestCtx.RequestBodyStream, or calls a method that reads the whole body, such as PostBody. If the handler
-	// leaves part of the body unread, the server either discards the rest or closes the connection.
+	// StreamRequestBody makes the server call Handler as soon as the header of a request has arrived. The handler reads
+	// the body from RequestCtx.RequestBodyStream, or calls a method that reads the whole body, such as PostBody. If the
+	// handler leaves part of the body unread, the server either discards the rest or closes the connection.
 	StreamRequestBody bool
 
 	// DisablePreParseMultipartForm has no effect.
@@ -310,7 +311,7 @@ type Server struct {
 	// on the headers of each request and response.
 	DisableHeaderNamesNormalizing bool
 
-	// LogAllErrors also logs clients that disconnected or were too slow.
+	// LogAllErrors makes the server also log clients that disconnected or were too slow.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect.
@@ -393,12 +394,14 @@ func (s *Server) prepareToServe() error {
 	return s.Protocols.check()
 }
 
-// Serve accepts connections from ln and serves them until ln fails or the server is shut down. Before it returns, it
-// closes ln. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned io.EOF.
+// Serve accepts connections from ln and serves them until ln fails or the server is shut down. Serve closes ln before
+// it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
+// io.EOF.
 //
-// ln may be a listener of crypto/tls. If its configuration lists "h2" and no handler for "h2" is registered with
-// NextProto, the server does not offer HTTP/2. In that case, and whenever GetConfigForClient is set, the server uses a
-// copy of the configuration. A later call of SetSessionTicketKeys on the original does not change that copy.
+// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" and no handler for "h2" is registered
+// with NextProto, the server does not offer HTTP/2. In that case, and whenever the configuration has
+// GetConfigForClient, the server uses a copy of the configuration. A later call of SetSessionTicketKeys on the original
+// configuration does not change the copy.
 //
 // If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
 // wraps ErrProtocols.

@@ -22,10 +22,10 @@ const (
 type DispatchType int
 
 const (
-	// DispatchAuto predicts how long a handler will run from earlier calls for the same method and path. If those calls
-	// were short, it calls the handler on the loop; if not, on a separate goroutine. As long as a handler runs on the
-	// loop, the loop's other connections wait, but only for up to two milliseconds. After that, the loop continues
-	// without the handler.
+	// DispatchAuto chooses between the loop and a separate goroutine. If earlier calls for the same method and path
+	// were short, the handler is called on the loop. If not, the handler is called on a separate goroutine. As long as
+	// a handler runs on the loop, the loop's other connections wait. After two milliseconds, the loop continues with
+	// the other connections while the handler is still running.
 	DispatchAuto DispatchType = iota
 
 	// DispatchInline always calls the handler on the loop.

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// HijackHandler takes over a connection after the response has been written. If the handler has not read all of a
-// streamed request body, reads from c first return the rest of the body. The rest of a chunked body is still in chunked
-// form. Next, reads return the bytes that the client has sent after the request. When the HijackHandler returns, the
-// server closes c unless Server.KeepHijackedConns is set.
+// HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read all of
+// a streamed request body, reads from c first return the rest of the body. The rest of a chunked body is still in
+// chunked form. Next, reads return the bytes that the client has sent after the request. When the HijackHandler
+// returns, the server closes c unless Server.KeepHijackedConns is set.
 //
 // If writing the response fails, the HijackHandler is not called.
 type HijackHandler func(c net.Conn)

@@ -47,9 +47,9 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown registers a function that Shutdown calls on its own goroutine after it has closed the listeners.
-// Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f
-// can ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return. Close does not
+// RegisterOnShutdown registers f. Shutdown calls f on a separate goroutine after closing the listeners. Use
+// RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f can
+// ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return. Close does not
 // call f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown

@@ -10,7 +10,7 @@ import (
 
 // ListenAndServe listens on the TCP address addr and serves the connections that it accepts. If addr has no host, as in
 // ":8080", the server listens on all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close. If
-// listening or accepting fails, it returns the error.
+// listening or accepting fails, ListenAndServe returns the error.
 func (s *Server) ListenAndServe(addr string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. Run calls
-// Serve, and calls ShutdownWithContext when ctx is done. It returns when both have returned. Use Run with
+// Serve, and calls ShutdownWithContext when ctx is done. Run returns when both calls have returned. Use Run with
 // signal.NotifyContext or an errgroup.
 //
 // If all in-flight requests are served during the shutdown, Run returns nil. If ShutdownTimeout passes first, Run

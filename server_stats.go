@@ -56,8 +56,8 @@ type ServerStats struct {
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. Use it only for debugging: its fields depend on how the
-// loops work and may change in any version.
+// LoopStats counts how event loops have called handlers. Use LoopStats only for debugging, because its fields depend on
+// how the loops work and may change in any version.
 type LoopStats struct {
 	// Inline counts handler calls on a loop.
 	Inline uint64
@@ -70,7 +70,7 @@ type LoopStats struct {
 	Overtaken uint64
 
 	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. Each method and path
-	// has an entry, which it may share with other methods and paths. UsedPlaces is the number of entries in use.
+	// has an entry. Several methods and paths may share an entry. UsedPlaces is the number of entries in use.
 	// FastPlaces is the number of entries whose handlers are called on the loop.
 	FastPlaces, UsedPlaces int
 }

@@ -15,8 +15,8 @@ import (
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
 // NextProto registers a handler for a protocol. The handler is called for each TLS connection on which ALPN selects the
-// protocol whose name is key (RFC 7301). Call NextProto before the server starts. A handler for "h2" will still be
-// called if a later version of this module supports HTTP/2, regardless of Protocols.
+// protocol whose name is key (RFC 7301). Call NextProto before the server starts. A later version of this module may
+// support HTTP/2. A handler for "h2" will then replace this support, regardless of Protocols.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
