@@ -36,8 +36,8 @@ const (
 // p must not lie in the spare capacity of dst. The Append functions cannot fail. The Write functions return the first
 // error of w.
 
-// AppendGzipBytes compresses src with gzip at CompressDefaultCompression, appends the result to dst and returns
-// it.
+// AppendGzipBytes compresses src with gzip at CompressDefaultCompression, appends the compressed data to dst and
+// returns the extended slice.
 func AppendGzipBytes(dst, src []byte) []byte {
 	return AppendGzipBytesLevel(dst, src, CompressDefaultCompression)
 }
@@ -47,8 +47,8 @@ func AppendGzipBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Gzip, level)
 }
 
-// AppendDeflateBytes compresses src with deflate at CompressDefaultCompression, appends the result to dst and returns
-// it. Like the HTTP content coding "deflate", the result has a zlib header (RFC 9110 §8.4.1.2).
+// AppendDeflateBytes compresses src with deflate at CompressDefaultCompression, appends the compressed data to dst and
+// returns the extended slice. The compressed data has a zlib header, as HTTP requires (RFC 9110 §8.4.1.2).
 func AppendDeflateBytes(dst, src []byte) []byte {
 	return AppendDeflateBytesLevel(dst, src, CompressDefaultCompression)
 }
@@ -58,8 +58,8 @@ func AppendDeflateBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Deflate, level)
 }
 
-// AppendBrotliBytes compresses src with br at CompressBrotliDefaultCompression, appends the result to dst and
-// returns it.
+// AppendBrotliBytes compresses src with br at CompressBrotliDefaultCompression, appends the compressed data to dst and
+// returns the extended slice.
 func AppendBrotliBytes(dst, src []byte) []byte {
 	return AppendBrotliBytesLevel(dst, src, CompressBrotliDefaultCompression)
 }
@@ -69,8 +69,8 @@ func AppendBrotliBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Brotli, level)
 }
 
-// AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the result to dst and returns it. The
-// window is at most 8 MiB, as RFC 9659 requires.
+// AppendZstdBytes compresses src with zstd at CompressZstdDefault, appends the compressed data to dst and returns the
+// extended slice. The window is at most 8 MiB, as RFC 9659 requires.
 func AppendZstdBytes(dst, src []byte) []byte {
 	return AppendZstdBytesLevel(dst, src, CompressZstdDefault)
 }
@@ -80,8 +80,8 @@ func AppendZstdBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Zstd, level)
 }
 
-// WriteGzip compresses p with gzip at CompressDefaultCompression and writes the result to w. It returns how
-// many bytes of p it has compressed.
+// WriteGzip compresses p with gzip at CompressDefaultCompression and writes the compressed data to w. It returns how
+// many bytes of p were compressed.
 func WriteGzip(w io.Writer, p []byte) (int, error) {
 	return WriteGzipLevel(w, p, CompressDefaultCompression)
 }
@@ -91,8 +91,8 @@ func WriteGzipLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Gzip, level)
 }
 
-// WriteDeflate compresses p with deflate at CompressDefaultCompression and writes the result to w. It returns
-// how many bytes of p it has compressed.
+// WriteDeflate compresses p with deflate at CompressDefaultCompression and writes the compressed data to w. It returns
+// how many bytes of p were compressed.
 func WriteDeflate(w io.Writer, p []byte) (int, error) {
 	return WriteDeflateLevel(w, p, CompressDefaultCompression)
 }
@@ -102,8 +102,8 @@ func WriteDeflateLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Deflate, level)
 }
 
-// WriteBrotli compresses p with br at CompressBrotliDefaultCompression and writes the result to w. It returns
-// how many bytes of p it has compressed.
+// WriteBrotli compresses p with br at CompressBrotliDefaultCompression and writes the compressed data to w. It returns
+// how many bytes of p were compressed.
 func WriteBrotli(w io.Writer, p []byte) (int, error) {
 	return WriteBrotliLevel(w, p, CompressBrotliDefaultCompression)
 }
@@ -113,8 +113,8 @@ func WriteBrotliLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Brotli, level)
 }
 
-// WriteZstdLevel compresses p with zstd at the given level and writes the result to w. It returns how many
-// bytes of p it has compressed.
+// WriteZstdLevel compresses p with zstd at the given level and writes the compressed data to w. It returns how many
+// bytes of p were compressed.
 func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Zstd, level)
 }

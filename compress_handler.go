@@ -3,32 +3,35 @@ package gallop
 import "github.com/gallop-http/gallop/internal/coding"
 
 // CompressHandler returns a handler that calls h and compresses the response with gzip, zstd or deflate at their
-// default levels. See [CompressHandlerLevel]. If you use package web, use middleware.Compress instead, which takes
-// its settings as a struct.
+// default levels. See [CompressHandlerLevel]. In programs that use package web, use middleware.Compress instead, which
+// takes its settings as a struct.
 func CompressHandler(h RequestHandler) RequestHandler {
 	return CompressHandlerLevel(h, CompressDefaultCompression)
 }
 
-// CompressHandlerLevel returns a handler that calls h and compresses the response with gzip, zstd or deflate. It uses
-// the coding that the client prefers, or the first acceptable one if the client has no preference (RFC 9110 §12.5.3).
-// level is a gzip level; zstd uses the level that costs about as much.
+// CompressHandlerLevel returns a handler that calls h and compresses the response with gzip, zstd or deflate. The
+// coding is the one that the client prefers in Accept-Encoding (RFC 9110 §12.5.3). If the client prefers none of the
+// codings that it accepts, gzip is used before zstd, and zstd before deflate. level is a gzip level. For zstd, the
+// handler uses the zstd level with about the same CPU cost.
 //
 // The response is not compressed in these cases:
 //
-//   - It already has a Content-Encoding. To opt out, set it to "identity".
-//   - Its body has fewer than 200 bytes, or compression does not make it smaller.
-//   - Its Content-Type is one that does not compress well.
-//   - It is partial content (206).
-//   - It has a header with a digest of its body, or Cache-Control: no-transform.
+//   - The response already has a Content-Encoding. To turn off compression for a response, set Content-Encoding to
+//     "identity".
+//   - The body has fewer than 200 bytes, or compression does not make the body smaller.
+//   - Content of this Content-Type does not compress well.
+//   - The response is partial content (206).
+//   - The response has a header with a digest of the body, or Cache-Control: no-transform.
 //
-// Every response that could be compressed gets Vary: Accept-Encoding, even if it is sent uncompressed. The header is
-// also added to a 206 for such a response, and to every 304. Compression makes a strong ETag weak, and removes
-// Content-Length and Accept-Ranges. A 304 gets the weak ETag if the request's If-None-Match contains it. A stream is
-// compressed while it is sent, and flushed data reaches the client at once. The response to HEAD gets the same
-// headers, except for the length.
+// Every response that could be compressed gets Vary: Accept-Encoding, even if the response is sent uncompressed. A 206
+// for compressible content and every 304 get this header too. Compression makes a strong ETag weak, and removes
+// Content-Length and Accept-Ranges. If the request's If-None-Match contains the weak ETag, a 304 has the weak ETag as
+// well. A body stream is compressed as the data is sent, and flushed data reaches the client at once. The response to
+// HEAD has the same headers as the response to GET, except for Content-Length.
 //
-// Do not compress a response that contains both a secret and text from the request. An attacker who sees the length
-// of responses could guess the secret bit by bit (BREACH). Set Cache-Control to "no-transform" in such a response.
+// Do not compress a response that contains both a secret and text from the request. An attacker who sees the lengths of
+// compressed responses could guess the secret step by step (the BREACH attack). Set Cache-Control: no-transform on a
+// response with a secret.
 func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Gzip, coding.Zstd, coding.Deflate},
@@ -37,7 +40,8 @@ func CompressHandlerLevel(h RequestHandler, level int) RequestHandler {
 }
 
 // CompressHandlerBrotliLevel returns a handler that calls h and compresses the response, preferably with br.
-// brotliLevel is the level of br, and otherLevel is the gzip level for the other codings. See [CompressHandlerLevel].
+// brotliLevel is the level for br. otherLevel is the level for gzip, deflate and zstd, given as a gzip level. See
+// [CompressHandlerLevel].
 func CompressHandlerBrotliLevel(h RequestHandler, brotliLevel, otherLevel int) RequestHandler {
 	return compressing(h, &compressor{
 		offers: []coding.Coding{coding.Brotli, coding.Gzip, coding.Zstd, coding.Deflate},

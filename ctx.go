@@ -12,11 +12,12 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// RequestCtx holds a request and its response. It is also the request's context.Context.
+// RequestCtx holds a request and its response. It also implements context.Context for the request.
 //
-// A RequestCtx belongs to the server. Do not copy it. After the handler has returned, do not use the RequestCtx or
-// any byte slice that came from it. Strings may be kept. The methods of context.Context may be called concurrently;
-// all other methods must be called by one goroutine at a time.
+// A RequestCtx belongs to the server. Do not copy a RequestCtx. After the handler has returned, do not use the
+// RequestCtx or any byte slice that one of its methods returned. Strings may be kept. The methods of context.Context
+// may be called concurrently. Unless their comments say something else, all other methods must be called by one
+// goroutine at a time.
 type RequestCtx struct {
 	noCopy noCopy
 
@@ -114,8 +115,8 @@ func (ctx *RequestCtx) config() *Server {
 
 var noServer Server
 
-// Init prepares ctx with a copy of req, for tests that call a handler without a server. remoteAddr and logger may be
-// nil.
+// Init prepares ctx for tests that call a handler without a server. ctx.Request becomes a copy of req. remoteAddr and
+// logger may be nil.
 func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	ctx.Init2(nil, logger, true)
 	ctx.fakeRemote = remoteAddr
@@ -124,8 +125,8 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	}
 }
 
-// Init2 prepares an empty ctx that takes its addresses from conn, for programs that serve requests themselves. conn
-// and logger may be nil. The last argument has no effect.
+// Init2 prepares ctx for programs that serve requests themselves. ctx has an empty request, and its addresses are those
+// of conn. conn and logger may be nil. The last argument has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	if !ctx.recycle(false) {
 		ctx.Request.ResetUserValues()
@@ -138,8 +139,9 @@ func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	ctx.time = time.Now()
 }
 
-// InitContext makes parent the parent context of ctx, for programs that serve requests themselves. ctx is done when
-// parent is, and has parent's deadline. Value looks at the user values of ctx first, and then at parent.
+// InitContext makes parent the parent context of ctx. InitContext is meant for programs that serve requests themselves.
+// ctx has the deadline of parent. When parent is done, ctx is done too. ctx.Value first looks for a user value of ctx,
+// and then calls parent.Value.
 func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -161,11 +163,12 @@ func (ctx *RequestCtx) Parent() context.Context {
 	return l.parent
 }
 
-// Conn returns the request's connection. Use it to look up addresses, the TLS state and similar facts. Do not read
-// from the connection, write to it, close it or set its deadlines; use HijackConn, SetReadDeadline and
-// SetWriteDeadline instead. Over HTTP/2, all requests on a connection share the returned value. Its methods Read,
-// Write, Close, SetDeadline, SetReadDeadline and SetWriteDeadline then fail with errors.ErrUnsupported. Conn returns
-// nil if the request is not served by a Server.
+// Conn returns the request's connection. Use Conn to get facts about the connection, such as addresses and the TLS
+// state. Do not read from the connection, write to it or close it. If you need to, call HijackConn and use the
+// connection that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and ctx.SetWriteDeadline. Over HTTP/2,
+// all requests on a connection share the returned value, and its methods Read, Write, Close, SetDeadline,
+// SetReadDeadline and SetWriteDeadline fail with errors.ErrUnsupported. If the request is not served by a Server, Conn
+// returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -173,14 +176,14 @@ func (ctx *RequestCtx) Conn() net.Conn {
 	return ctx.fakeConn
 }
 
-// ConnID returns a number that identifies the connection. It is unique for the life of the Server.
+// ConnID returns a number that identifies the connection. A Server never uses the same number for two connections.
 func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
 
 // ConnRequestNum returns the number of the request on its connection. Requests are counted from 1, in the order in
 // which they arrive. The number is not an HTTP/2 stream ID.
 func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
-// ConnTime returns the time when the server started to serve the connection.
+// ConnTime returns the time at which the server started to serve the connection.
 func (ctx *RequestCtx) ConnTime() time.Time {
 	if ctx.conn != nil {
 		began, _ := ctx.conn.begun()
@@ -189,14 +192,15 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	return ctx.time
 }
 
-// ID returns a number that identifies the request. It is unique for the life of the Server. Programs must not rely on
-// how the number is composed.
+// ID returns a number that identifies the request. A Server never uses the same number for two requests. Programs must
+// not rely on how the number is composed.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
-// Time returns when the server received the last bytes that it read before calling the handler.
+// Time returns the time at which the server received the request. More precisely, it is the time of the last read from
+// the connection before the handler was called.
 func (ctx *RequestCtx) Time() time.Time { return ctx.time }
 
-// LocalAddr returns the local address of the connection. It is never nil.
+// LocalAddr returns the local address of the connection. The result is never nil.
 func (ctx *RequestCtx) LocalAddr() net.Addr {
 	if c := ctx.Conn(); c != nil {
 		if a := c.LocalAddr(); a != nil {
@@ -206,7 +210,7 @@ func (ctx *RequestCtx) LocalAddr() net.Addr {
 	return zeroAddr
 }
 
-// RemoteAddr returns the client's address, or the address that SetRemoteAddr set. It is never nil.
+// RemoteAddr returns the client's address, or the address that SetRemoteAddr has set. The result is never nil.
 func (ctx *RequestCtx) RemoteAddr() net.Addr {
 	if ctx.fakeRemote != nil {
 		return ctx.fakeRemote
@@ -221,8 +225,8 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 
 var zeroAddr = &net.TCPAddr{IP: net.IPv4zero}
 
-// SetRemoteAddr sets the address that RemoteAddr and RemoteIP return for this request, for example to the client
-// address that a proxy reported.
+// SetRemoteAddr sets the address that RemoteAddr and RemoteIP return for this request. For example, set the address of
+// the client that a proxy reported.
 func (ctx *RequestCtx) SetRemoteAddr(a net.Addr) { ctx.fakeRemote = a }
 
 // LocalIP returns the IP address in LocalAddr, or 0.0.0.0 if LocalAddr has no IP address.
@@ -241,8 +245,8 @@ func addrIP(a net.Addr) net.IP {
 // tlsStater is a *tls.Conn, or a connection that embeds one.
 type tlsStater interface{ ConnectionState() tls.ConnectionState }
 
-// IsTLS reports whether the request arrived over TLS, which means that its connection is a *tls.Conn or embeds one.
-// IsTLS checks only the type, so the handshake need not be complete.
+// IsTLS reports whether the request arrived over TLS. It checks whether the connection is a *tls.Conn or embeds one,
+// but not whether the handshake is complete.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.Conn().(tlsStater)
 	return ok
@@ -258,8 +262,8 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	return &state
 }
 
-// Logger returns a logger that adds the request to each message and writes to the server's ErrorLog or Logger. The
-// logger may be used as long as ctx.
+// Logger returns a logger that adds a description of the request to each message. The messages go to the server's
+// ErrorLog, or to its Logger if ErrorLog is nil. The logger is valid as long as ctx is.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.logFor.ctx = ctx
 	return &ctx.logFor
@@ -288,8 +292,8 @@ func (ctx *RequestCtx) String() string {
 }
 
 // EarlyHints sends the Link headers of ctx.Response in a 103 response (RFC 8297), so that the client can load the
-// linked resources while the handler works. It does nothing if the client uses HTTP/1.0 or ctx.Response has no Link
-// header.
+// linked resources while the handler works. If the client uses HTTP/1.0 or ctx.Response has no Link header, EarlyHints
+// does nothing.
 func (ctx *RequestCtx) EarlyHints() error {
 	if !ctx.Response.Header.head.Fields.Has(field.Link) {
 		return nil
@@ -298,10 +302,11 @@ func (ctx *RequestCtx) EarlyHints() error {
 }
 
 // WriteInterim sends an interim response (RFC 9110 §15.2) with the headers that ctx.Response has at the time of the
-// call. The final response has these headers too, unless the handler removes them. status must be 100, or from 102 to
-// 199. HTTP/1.0 clients get no interim response.
+// call. The final response also has these headers, unless the handler removes them. status must be 100 or from 102 to
+// 199. To HTTP/1.0 clients, WriteInterim sends nothing.
 //
-// Status 100 is sent only if the client waits for it before sending the body. Reading the body also sends it.
+// WriteInterim sends status 100 only if the client is waiting for this status before it sends the body. The server also
+// sends status 100 when the handler starts to read the body.
 func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus

@@ -29,13 +29,14 @@ type lifetime struct {
 	users int  // running handlers of TimeoutHandler
 }
 
-// Done returns a channel that is closed when the client goes away, the deadline of the request passes, the server
-// shuts down, or the handler has returned.
+// Done returns a channel that is closed when the client goes away, the request's deadline passes, the server shuts
+// down, or the handler has returned.
 //
-// A client goes away when it closes its side of the connection (see Server.AllowHalfClose and ServeConn for
-// exceptions), resets the connection, or stops reading the response. The server watches the connection for a close or
-// a reset from the first call of Done on, but only once the body has been read. If the client has already sent
-// another request, the server notices only a reset.
+// A client goes away when it closes or resets the connection, or when it stops reading the response. See
+// Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
+// server must watch the connection. The watching starts with the first call of Done. If part of the request body is
+// unread at that time, the watching starts when the body has been read. If the client has already sent another request,
+// the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -58,18 +59,19 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return done
 }
 
-// OnDisconnect calls f on its own goroutine if the request ends before its handler returns. cause says why:
+// OnDisconnect registers f. The server calls f on a separate goroutine if the request ends before the handler returns.
+// cause says why the request ended:
 //
-//   - context.Canceled: the client went away. Done describes when the server notices.
+//   - context.Canceled: the client went away. The comment on Done describes when the server notices.
 //   - context.DeadlineExceeded: the request timed out.
-//   - any other error: the context from Server.BaseContext or Server.ConnContext ended with this error.
+//   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext was done.
 //
-// A server shutdown does not call f. If the request has already ended for one of these reasons, f is called at once.
-// f must not use ctx.
+// A server shutdown does not make the server call f. If the request has already ended for one of the reasons above, f
+// is called at once. f must not use ctx.
 //
-// OnDisconnect may be called several times, for example by several middleware. Each f is called at most once. stop
-// unregisters f and reports whether it prevented the call of f. stop returns false if f was already called, or if
-// stop was called before. Any goroutine may call stop at any time. You need not call stop when the handler returns.
+// OnDisconnect may be called several times, for example by several middleware. The f of each call is called at most
+// once. stop prevents the call of f and returns true. If f was already called, or if stop was called before, stop
+// returns false. Any goroutine may call stop at any time. You need not call stop before the handler returns.
 func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l := &ctx.life
 	l.used.Store(true)
@@ -116,7 +118,8 @@ type disconnect struct {
 	next *disconnect // of the previous call
 }
 
-// Err returns nil until Done is closed, and then context.Canceled or context.DeadlineExceeded.
+// Err returns nil until the channel that Done returns is closed. After that, it returns context.Canceled or
+// context.DeadlineExceeded.
 func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
 	l.mu.Lock()
@@ -144,7 +147,8 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	return deadline, !deadline.IsZero()
 }
 
-// Value returns the user value for this key. If there is none, Value returns the parent context's value.
+// Value returns the user value for key. If there is no such user value, it returns the value that the parent context
+// has for key.
 func (ctx *RequestCtx) Value(key any) (v any) {
 	if key != cancelKey {
 		v = ctx.UserValue(key)

@@ -2,13 +2,13 @@ package gallop
 
 import "time"
 
-// SetReadDeadline sets the deadline for reading the rest of the request. It replaces the server's limits. Reads of
-// the body that are pending at the deadline, or that start later, fail with os.ErrDeadlineExceeded. The zero time
-// means no limit.
+// SetReadDeadline sets the deadline for reading the rest of the request. The deadline replaces the server's time
+// limits. At the deadline, pending reads of the body fail with os.ErrDeadlineExceeded, and so do all later reads. The
+// zero time means no limit.
 //
-// The deadline applies to this request, not to its connection, and lasts until the handler returns. Any goroutine may
-// call SetReadDeadline before the handler returns. The error wraps errors.ErrUnsupported if the request is not served
-// by a Server.
+// The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
+// the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
+// served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {
@@ -18,12 +18,13 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 	return c.nc.SetReadDeadline(t)
 }
 
-// SetWriteDeadline sets the deadline for writing the response. It replaces the server's limits. The zero time means
-// no limit. A response that is not written in time is cut off, and the HTTP/1 connection or the HTTP/2 stream is
-// closed.
+// SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
+// time means no limit. If the response is not complete at the deadline, it is cut off, and the HTTP/1 connection or the
+// HTTP/2 stream is closed.
 //
-// The deadline lasts until the handler returns. Any goroutine may call SetWriteDeadline before the handler returns.
-// The error wraps errors.ErrUnsupported if the request is not served by a Server.
+// The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
+// that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any
+// goroutine may call SetWriteDeadline. If the request is not served by a Server, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) SetWriteDeadline(t time.Time) error {
 	c := ctx.conn
 	if c == nil {

@@ -1,29 +1,31 @@
 package gallop
 
-// Hijack hands the connection to handler once the response has been written. See [HijackHandler]. If the client has
-// already sent more requests, handler reads them first.
+// Hijack hands the connection to handler after the response has been written. See [HijackHandler]. If the client has
+// already sent more bytes after the request, handler reads these bytes first.
 //
-// Hijack cannot fail. If the connection cannot be handed over, as with HTTP/2, the client gets 501 (Not Implemented)
-// instead of the response. To check in advance, call HijackErr. AcceptStream will also work over HTTP/2.
+// Hijack returns no error. If the connection cannot be handed over, as with HTTP/2, the client gets 501 (Not
+// Implemented) instead of the response. To check in advance, call HijackErr. Unlike Hijack, AcceptStream will also work
+// over HTTP/2.
 func (ctx *RequestCtx) Hijack(handler HijackHandler) { ctx.hijackHandler = handler }
 
-// HijackSetNoResponse controls whether the server hands the connection over without writing a response. By default it
-// writes the response first.
+// HijackSetNoResponse sets whether Hijack and HijackConn omit the response. By default the response is written before
+// the connection is handed over.
 func (ctx *RequestCtx) HijackSetNoResponse(noResponse bool) { ctx.hijackNoResponse = noResponse }
 
-// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. It is meant for programs that
-// serve requests themselves. handler is nil if Hijack was not called.
+// HijackHandler returns the values that were passed to Hijack and HijackSetNoResponse. This method is meant for
+// programs that serve requests themselves. If Hijack was not called, handler is nil.
 func (ctx *RequestCtx) HijackHandler() (handler HijackHandler, noResponse bool) {
 	return ctx.hijackHandler, ctx.hijackNoResponse
 }
 
-// InitHijack declares that the program will call HijackHandler after the handler returns, so that HijackErr returns
-// nil. It is meant for programs that serve requests themselves.
+// InitHijack makes HijackErr return nil. InitHijack is meant for programs that serve requests themselves and that call
+// HijackHandler after the handler has returned.
 func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
-// HijackErr returns an error if Hijack would not work, and nil if it would. The error wraps errors.ErrUnsupported if
-// the protocol has no connection to hand over, as with HTTP/2, or if the request is not served by a Server. Other
-// errors mean that the handler has already taken the connection or that the request has timed out.
+// HijackErr returns nil if Hijack would work, and an error if Hijack would not work. The error wraps
+// errors.ErrUnsupported if the protocol does not allow handing over the connection, as with HTTP/2, or if the request
+// is not served by a Server. Any other error means that the handler has already taken the connection, or that the
+// request has timed out.
 func (ctx *RequestCtx) HijackErr() error {
 	if ctx.mayHijack {
 		return nil

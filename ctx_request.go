@@ -45,21 +45,22 @@ func (ctx *RequestCtx) IsQuery() bool { return string(ctx.Method()) == "QUERY" }
 // RequestURI returns the request target as it was received.
 func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestURI() }
 
-// URI returns the request target as a URI. Its host comes from the target, or else from the Host header.
+// URI returns the request target as a URI. If the target has no host, the URI has the host from the Host header.
 func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 
-// Path returns the normalized path of the target: percent-decoded, without dot segments, and with repeated slashes
-// merged into one. Use it for routing and access checks. See [URI.Path].
+// Path returns the normalized path of the request target. Normalizing decodes percent-encoding, removes dot segments,
+// and merges repeated slashes into one. Use the normalized path for routing and access checks. See [URI.Path].
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
-// Host returns the requested host in lower case, including the port if there is one. The host comes from the target,
-// or else from the Host header (RFC 9112 §3.2.2).
+// Host returns the requested host in lower case, including the port if there is one. If the target has no host, the
+// result comes from the Host header (RFC 9112 §3.2.2).
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
-// QueryArgs returns the arguments in the target's query.
+// QueryArgs returns the arguments in the query of the request target.
 func (ctx *RequestCtx) QueryArgs() *Args { return ctx.URI().QueryArgs() }
 
-// PostArgs returns the arguments of a form in the body. The result is empty if the body is not a form.
+// PostArgs returns the arguments of the form in the request body. If the body is not a URL-encoded form, the result is
+// empty.
 func (ctx *RequestCtx) PostArgs() *Args { return ctx.Request.PostArgs() }
 
 // Referer returns the value of the Referer header.
@@ -68,30 +69,32 @@ func (ctx *RequestCtx) Referer() []byte { return ctx.Request.Header.Referer() }
 // UserAgent returns the value of the User-Agent header.
 func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent() }
 
-// PostBody returns the body of the request and reads it into memory if needed. If reading fails, the result is empty,
-// and the server responds with the error.
+// PostBody returns the body of the request. If the body is a stream, PostBody first reads the whole body into memory.
+// If reading fails, the result is empty, and the server sends an error response.
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
-// RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request
-// expects 100 (Continue). In the latter case, the first Read sends 100. RequestBodyStream returns nil if the request
-// has no body, or if the body is already in memory; see PostBody. A request with Content-Length: 0 has a body.
+// RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request expects
+// 100 (Continue). If the request expects 100, the first Read makes the server send 100. RequestBodyStream returns nil
+// if the request has no body, or if the body is already in memory (see PostBody). A request with Content-Length: 0 has
+// an empty body, so its stream is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
 func (ctx *RequestCtx) IsBodyStream() bool { return ctx.Response.IsBodyStream() }
 
-// IfModifiedSince reports whether lastModified is later than the time in If-Modified-Since. It also returns true if
-// the header is missing or invalid (RFC 9110 §13.1.3).
+// IfModifiedSince reports whether lastModified is later than the time in the If-Modified-Since header. If the header is
+// missing or invalid, IfModifiedSince returns true (RFC 9110 §13.1.3).
 func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 	since, err := ParseHTTPDate(ctx.Request.Header.Peek(HeaderIfModifiedSince))
 	return err != nil || lastModified.Truncate(time.Second).After(since)
 }
 
-// FormValueFunc returns the value of key in the query or in a form of the request. See [Server.FormValueFunc].
+// FormValueFunc returns the value for key from the query or from a form in the request body. See
+// [Server.FormValueFunc].
 type FormValueFunc func(ctx *RequestCtx, key string) []byte
 
-// FormValue returns the first value for key, or nil. It looks in the query, then in a form in the body, then in a
-// multipart form. Server.FormValueFunc replaces this order.
+// FormValue returns the first value for key, or nil if there is none. It looks first in the query, then in a
+// URL-encoded form in the body, and then in a multipart form. To change this order, set Server.FormValueFunc.
 func (ctx *RequestCtx) FormValue(key string) []byte {
 	if f := ctx.config().FormValueFunc; f != nil {
 		return f(ctx, key)
@@ -105,8 +108,8 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 	return ctx.multipartValue(key)
 }
 
-// NetHttpFormValueFunc is a FormValueFunc that searches in net/http's order: a form in the body of POST, PUT or PATCH
-// comes before the query.
+// NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http. For POST, PUT and PATCH, it looks in
+// a form in the body before it looks in the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {
@@ -130,7 +133,8 @@ func (ctx *RequestCtx) multipartValue(key string) []byte {
 	return []byte(form.Value[key][0])
 }
 
-// FormFile returns the first uploaded file for key in a multipart form. The error is ErrMissingFile if there is none.
+// FormFile returns the first uploaded file for key in a multipart form. If the form has no file for key, the error is
+// ErrMissingFile.
 func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	form, err := ctx.MultipartForm()
 	if err != nil {
@@ -142,27 +146,27 @@ func (ctx *RequestCtx) FormFile(key string) (*multipart.FileHeader, error) {
 	return nil, ErrMissingFile
 }
 
-// MultipartForm returns the multipart form in the body. The form's files are removed when the handler has returned.
-// The error is ErrNoMultipartForm if the body has another type.
+// MultipartForm returns the multipart form in the body. After the handler has returned, the server deletes the form's
+// temporary files. If the body is not a multipart form, the error is ErrNoMultipartForm.
 func (ctx *RequestCtx) MultipartForm() (*multipart.Form, error) {
 	return ctx.Request.MultipartForm()
 }
 
-// MultipartFormWithLimit returns the multipart form of a body that has at most maxBodySize bytes after decompression.
-// See [Request.MultipartFormWithLimit].
+// MultipartFormWithLimit returns the multipart form in the body. If the decompressed body has more than maxBodySize
+// bytes, MultipartFormWithLimit returns an error. See [Request.MultipartFormWithLimit].
 func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	return ctx.Request.MultipartFormWithLimit(maxBodySize)
 }
 
 // SetUserValue stores value under key, so that other handlers of this request can read it. If value is an io.Closer,
-// it is closed when the handler has returned.
+// the server closes value after the handler has returned.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
 // UserValue returns the value that SetUserValue stored under key, or nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
-// RemoveUserValue removes the value stored under key without closing it.
+// RemoveUserValue removes the value that is stored under key. It does not close the value.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 
-// ResetUserValues removes all user values. It closes each value that is an io.Closer.
+// ResetUserValues removes all user values, and closes each value that is an io.Closer.
 func (ctx *RequestCtx) ResetUserValues() { ctx.Request.ResetUserValues() }

@@ -14,8 +14,8 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 	ctx.Response.Header.SetContentType(contentType)
 }
 
-// SetConnectionClose closes the connection after the response. Over HTTP/2, the server sends GOAWAY so that the
-// client opens no more streams. The connection is closed when its open streams have ended.
+// SetConnectionClose makes the server close the connection after the response. Over HTTP/2, the server sends a GOAWAY
+// frame, so that the client opens no more streams, and closes the connection when all open streams have ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the response body to a copy of body.
@@ -39,18 +39,18 @@ func (ctx *RequestCtx) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
-// SetBodyStream sets the response body to the first bodySize bytes of bodyStream, or to the whole stream if bodySize
-// is negative. The server reads bodyStream after the handler has returned. If bodyStream is an io.Closer, the server
-// then closes it.
+// SetBodyStream sets the response body to the first bodySize bytes of bodyStream, or to the whole stream if bodySize is
+// negative. The server reads bodyStream after the handler has returned. If bodyStream is an io.Closer, the server
+// closes bodyStream after the last read.
 func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
 	ctx.Response.SetBodyStream(bodyStream, bodySize)
 }
 
-// SetBodyStreamWriter sets the response body to the data that sw writes. sw runs after the handler has returned, and
-// must not use ctx. When sw flushes its writer, the data is sent at once.
+// SetBodyStreamWriter sets the response body to the data that sw writes. The server calls sw after the handler has
+// returned, so sw must not use ctx. When sw calls Flush on its writer, the data is sent at once.
 func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) { ctx.Response.SetBodyStreamWriter(sw) }
 
-// Success sets the Content-Type of the response, and its body to a copy of body.
+// Success sets the Content-Type of the response, and sets the response body to a copy of body.
 func (ctx *RequestCtx) Success(contentType string, body []byte) {
 	ctx.SetContentType(contentType)
 	ctx.SetBody(body)
@@ -73,8 +73,8 @@ func (ctx *RequestCtx) Error(msg string, statusCode int) {
 // NotFound replaces the whole response with a 404 (Not Found).
 func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
 
-// NotModified turns the response into a 304 (Not Modified) without a body. It keeps the headers that describe the
-// cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
+// NotModified turns the response into a 304 (Not Modified) without a body. It removes all headers except those that
+// describe the cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
 func (ctx *RequestCtx) NotModified() {
 	ctx.Response.ResetBody()
 	h := &ctx.Response.Header
@@ -85,8 +85,8 @@ func (ctx *RequestCtx) NotModified() {
 	ctx.SetStatusCode(StatusNotModified)
 }
 
-// Redirect turns the response into a redirect to uri, which is resolved against the request's URI. The status becomes
-// 302 (Found) unless statusCode is 301, 302, 303, 307 or 308.
+// Redirect turns the response into a redirect to uri. A relative uri is resolved against the URI of the request.
+// statusCode must be 301, 302, 303, 307 or 308. For any other statusCode, the status is 302 (Found).
 func (ctx *RequestCtx) Redirect(uri string, statusCode int) {
 	u := AcquireURI()
 	defer ReleaseURI(u)

@@ -11,29 +11,31 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamResponse starts the response and returns a stream to which the handler writes the body while it runs. If
-// ctx.Response already has a body, the server sends that body first. The header is sent together with the first data;
-// Flush sends it at once. Calling StreamResponse again returns the same stream.
+// StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
+// and must not return before the body is complete. If ctx.Response already has a body, the server sends that body
+// first. The response header is sent together with the first data. To send the header earlier, call Flush. If
+// StreamResponse is called again, it returns the same stream.
 //
-// If the header has a Content-Length, the handler must write exactly that many bytes. Otherwise the body is sent in
-// chunks. For an HTTP/1.0 client, or after Header.SetContentLength(LengthUntilClose), the body ends when the
-// connection is closed. The trailers sent are the ones that are set in the header when the handler returns. Until
-// then, the handler may declare trailers with ResponseHeader.AddTrailer. Other changes to ctx.Response have no
-// effect.
+// If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
+// Content-Length, the body is sent in chunks. If the client uses HTTP/1.0, or if the handler has called
+// Header.SetContentLength(LengthUntilClose), closing the connection marks the end of the body. After StreamResponse,
+// the handler may still declare trailers with ResponseHeader.AddTrailer and set their values, which are sent when the
+// handler returns. Other changes to ctx.Response have no effect.
 //
 // If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If closing the
-// connection would mark the end of the body, the connection is reset instead, so that the client does not mistake a
-// truncated body for a complete one.
+// connection would mark the end of the body, the server resets the connection instead. The client can then tell that
+// the body is truncated.
 //
-// The request body can still be read, even while another goroutine writes. A client that is waiting for 100
-// (Continue) will not get it. If more than 256 KiB of the request body are unread, the response announces that the
-// connection will be closed. For a chunked body, the server finds out by reading ahead up to 256 KiB, for at most one
-// second. A handler that reads the request body while it writes should set ctx.Request.FullDuplex first. The server
-// then does not read ahead, and the connection stays open if the handler reads the whole body.
+// After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
+// However, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread, the response
+// says that the server will close the connection. The length of a chunked request body is unknown, so the server first
+// reads ahead up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes
+// the response should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not
+// read ahead, and the connection stays open if the handler reads the whole body.
 //
-// StreamResponse fails after Hijack, if the response body is already a stream, and if the request has timed out. If
-// the request is not served by a Server, the error wraps errors.ErrUnsupported, unless the program has called
-// InitStream, as nethttp.ToHTTP does.
+// StreamResponse fails if Hijack was called, if the response body is already a stream, or if the request has timed out.
+// If the request is not served by a Server, StreamResponse works only if the program has called InitStream, as
+// nethttp.ToHTTP does. Without InitStream, the error wraps errors.ErrUnsupported.
 func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	s := &ctx.stream
 	s.mu.Lock()
@@ -60,18 +62,17 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
-// FlushWriter writes the body of a response that a server other than gallop's sends while a handler runs. See
-// [RequestCtx.InitStream].
+// FlushWriter writes the body of a streamed response under a server other than Server. See [RequestCtx.InitStream].
 type FlushWriter interface {
 	io.Writer
 
-	// Flush sends everything that was written so far.
+	// Flush sends all data that was written so far.
 	Flush() error
 }
 
-// InitStream makes StreamResponse work under a server other than gallop's. It is meant for programs that serve
-// requests themselves. StreamResponse calls open, which sends the header of ctx.Response and any body that
-// ctx.Response already has. The FlushWriter must return errors once the handler has returned.
+// InitStream makes StreamResponse work under a server other than Server. InitStream is meant for programs that serve
+// requests themselves. StreamResponse calls open. open must send the header of ctx.Response, followed by the body of
+// ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must return errors.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
 // Streaming reports whether StreamResponse has started the response.
@@ -97,9 +98,9 @@ func (ctx *RequestCtx) owned() (*serverConn, error) {
 	return ctx.conn, nil
 }
 
-// ResponseStream is the body of a response that a handler writes while it runs. See RequestCtx.StreamResponse. A
-// ResponseStream belongs to the server; do not use it after the handler has returned. Only one goroutine at a time
-// may call its methods.
+// ResponseStream is a response body that the handler writes in parts while it runs, so that the client gets the parts
+// early. See [RequestCtx.StreamResponse]. Do not use a ResponseStream after the handler has returned. Only one
+// goroutine at a time may call the methods of a ResponseStream.
 type ResponseStream struct {
 	mu   sync.Mutex  // held by the goroutine that uses the output while a handler runs
 	conn *serverConn // nil before the head was written, and after the end
@@ -160,7 +161,7 @@ func (c *serverConn) streamedLength(none bool) int64 {
 	return lengthUntilClose
 }
 
-// Write writes p to the body. It discards p if the response has no body, as for a HEAD request.
+// Write writes p to the body. If the response has no body, as for a HEAD request, Write discards p.
 func (s *ResponseStream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +211,7 @@ func (s *ResponseStream) emit() error {
 	return err
 }
 
-// Flush sends everything that was written so far, including the header.
+// Flush sends the header and all data that was written so far.
 func (s *ResponseStream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +227,8 @@ func (s *ResponseStream) Flush() error {
 	return s.sink.o.flush()
 }
 
-// ReadFrom copies r to the body until io.EOF. If r is a file, the body's length is known and the system supports it,
-// the kernel sends the file to the socket without copying it through this process.
+// ReadFrom copies r to the body until io.EOF. If r is a file and the response has a Content-Length, ReadFrom uses
+// sendfile where the system and the connection support it.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

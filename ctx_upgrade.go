@@ -8,12 +8,12 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". ok is false if
-// the client does not ask for an upgrade.
+// Upgrade returns the protocol that the client wants to switch to, in lower case, such as "websocket". If the client
+// does not ask for an upgrade, ok is false.
 //
-// Over HTTP/1.1, Upgrade returns the first protocol in the Upgrade header, if the Connection header lists "upgrade"
-// (RFC 9110 §7.8). Once this module supports HTTP/2, Upgrade will also return the protocol of an extended CONNECT
-// (RFC 8441). Call AcceptStream to accept the upgrade.
+// Over HTTP/1.1, the client asks for an upgrade with an Upgrade header and a Connection header that lists "upgrade"
+// (RFC 9110 §7.8). Upgrade returns the first protocol in the Upgrade header. Once this module supports HTTP/2, Upgrade
+// will also return the protocol of an extended CONNECT (RFC 8441). Call AcceptStream to accept the upgrade.
 func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	h := &ctx.Request.Header
 	if h.IsConnect() || h.minor() == 0 || !h.ConnectionUpgrade() {
@@ -33,16 +33,16 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 }
 
 // AcceptStream accepts the CONNECT or the upgrade that the request asks for. It sends the response and returns a
-// connection for the bytes that both sides send afterwards. AcceptStream sets the status and the headers that accept
-// the request; all other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
-// ctx.Response, or else the one that Upgrade returns.
+// connection, on which client and handler then exchange bytes. AcceptStream sets the status and the headers that accept
+// the request. All other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
+// ctx.Response, if the handler has set it, or the protocol that Upgrade returns.
 //
-// AcceptStream works where HijackConn works. It will also work over HTTP/2 once this module supports HTTP/2. With
-// HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The handler must close the
-// returned connection, which stays open when the handler returns.
+// AcceptStream works where HijackConn works. Once this module supports HTTP/2, AcceptStream will also work over HTTP/2.
+// Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The server does not close
+// the returned connection when the handler returns, so the program must close it.
 //
-// AcceptStream fails if the request is neither a CONNECT nor an upgrade, after StreamResponse, and where HijackConn
-// fails. If AcceptStream fails, ctx.Response is unchanged, unless the connection broke.
+// AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
+// HijackConn would fail. If AcceptStream fails, ctx.Response is unchanged, unless the error came from the connection.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {

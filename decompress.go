@@ -9,38 +9,38 @@ import (
 // All functions of this file have the default limits of package coding. Input that ends too early, is corrupt, or
 // continues after its end is an error. An error of w is returned unchanged.
 
-// AppendGunzipBytes decompresses the gzip data src, appends the result to dst and returns it. It also
-// decompresses several members in a row (RFC 1952 §2.2).
+// AppendGunzipBytes decompresses the gzip data src, appends the decompressed data to dst and returns the extended
+// slice. src may consist of several gzip members in a row (RFC 1952 §2.2).
 //
-// The error is ErrDecompressedTooLarge for a result of more than 32 MiB. It is ErrDecompressionRatio for a
-// result of more than 1 MiB that is more than 100 times as large as src. After an error the result is dst
-// unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
+// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If it has more than 1 MiB and is
+// more than 100 times as large as src, the error is ErrDecompressionRatio. If there is an error, AppendGunzipBytes
+// returns dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
 func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
-// AppendInflateBytes decompresses the deflate data src, appends the result to dst and returns it. It accepts
-// data with and without the zlib header that RFC 9110 §8.4.1.2 requires. See [AppendGunzipBytes] for limits and
+// AppendInflateBytes decompresses the deflate data src, appends the decompressed data to dst and returns the extended
+// slice. src may lack the zlib header, although RFC 9110 §8.4.1.2 requires one. See [AppendGunzipBytes] for limits and
 // errors.
 func AppendInflateBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Deflate), coding.Limits{})
 }
 
-// AppendUnbrotliBytes decompresses the br data src, appends the result to dst and returns it. See
-// [AppendGunzipBytes] for limits and errors.
+// AppendUnbrotliBytes decompresses the br data src, appends the decompressed data to dst and returns the extended
+// slice. See [AppendGunzipBytes] for limits and errors.
 func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Brotli), coding.Limits{})
 }
 
-// AppendUnzstdBytes decompresses the zstd data src, appends the result to dst and returns it. It also
-// decompresses several frames in a row. It refuses a window of more than 8 MiB (RFC 9659). See
-// [AppendGunzipBytes] for limits and errors.
+// AppendUnzstdBytes decompresses the zstd data src, appends the decompressed data to dst and returns the extended
+// slice. src may consist of several frames in a row. A frame that needs a window of more than 8 MiB is refused (RFC
+// 9659). See [AppendGunzipBytes] for limits and errors.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
-// WriteGunzip decompresses the gzip data p and writes the result to w. It returns how many bytes it has
-// written, which may be more than zero even if p turns out to be invalid. See [AppendGunzipBytes] for limits
+// WriteGunzip decompresses the gzip data p and writes the result to w. It returns the number of bytes that it has
+// written to w. If p is invalid, part of the result may already have been written. See [AppendGunzipBytes] for limits
 // and errors.
 func WriteGunzip(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Gzip) }
 

@@ -202,8 +202,8 @@
 //
 //	fasthttp_spellings.go        fasthttp's names
 
-// Package gallop is an HTTP server and client for Go. Server and client share one engine, which parses strictly,
-// allocates little and limits everything that a peer can send.
+// Package gallop is an HTTP server and client for Go. Server and client share one implementation of HTTP. This
+// implementation parses strictly, allocates little memory, and limits everything that a peer can send.
 //
 // A server calls a handler for each request. The handler gets a [RequestCtx] with the request and the response:
 //
@@ -219,32 +219,35 @@
 //
 // # Ownership of bytes
 //
-// You may keep a string forever. A []byte that a method returns is a view of memory that will be reused. In a
-// handler, the view is valid until the handler returns. In a client, the view is valid until the message is released.
-// Copy bytes that you need for longer. The same rule applies to the RequestCtx and to everything you get from it.
+// A string that a method returns stays valid forever. A []byte that a method returns is a view: it shares memory that
+// the package will reuse. In a handler, views are valid until the handler returns. In a client, views are valid until
+// you release or reuse the Request or Response that they came from. If you need the bytes for longer, copy them. A
+// RequestCtx, with its Request and Response, is also valid only until the handler returns.
 //
-// Race builds overwrite released memory with 0xDB, so tests notice a view that was kept too long. Set
-// Server.PoisonReleased to do the same in other builds.
+// Builds with the race detector overwrite released memory with 0xDB, so that tests notice a view that is used too late.
+// In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler has returned.
 //
 // # Strict parsing
 //
 // Request smuggling relies on two parsers that disagree about where a message ends. The package therefore refuses
-// ambiguous messages: both Content-Length and Transfer-Encoding, conflicting lengths, bare CR or LF, and whitespace
-// before a colon (RFC 9112 §2.2, §5.1, §6.3). Setters refuse values that would split a message in two.
+// ambiguous messages. Examples are messages that have both Content-Length and Transfer-Encoding, conflicting lengths, a
+// bare CR or LF, or whitespace before the colon of a header (RFC 9112 §2.2, §5.1, §6.3). Methods that set a header
+// refuse values that would add another header or start another message.
 //
-// Every limit has a default, which is documented at the field that sets the limit. Zero means the default. A negative
-// value turns a limit off, unless the field's documentation says otherwise.
+// Every limit has a default. The documentation of the field that sets the limit gives the default. Zero means the
+// default. A negative value turns a limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
-// The exported variables are shared by all packages of a program, and no lock protects them. Do not change the
-// errors, [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the program
-// serves files. You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time; they affect the whole process.
+// All packages of a program share the exported variables of this package, and no lock protects these variables. Do not
+// change the errors, [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the
+// program serves files. You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time. Both functions affect the
+// whole process.
 //
 // # Names for programs that come from fasthttp
 //
-// A program can move from fasthttp to this package by changing an import. The package therefore exports names that
-// new programs do not need:
+// A program can move from fasthttp to this package by changing an import. The package therefore exports names that new
+// programs do not need. This list shows what to use instead:
 //
 //   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout],
 //     [GetDeadline], [Post], and the methods of clients with these names. Use [Client.DoContext], with
@@ -273,6 +276,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. A program that uses the module compat/fasthttp can keep its
-// imports instead.
+// Names that have no effect are marked Deprecated. With the module compat/fasthttp, a program can also keep its imports
+// of fasthttp unchanged.
 package gallop

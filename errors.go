@@ -21,17 +21,18 @@ var (
 
 // Errors of decompression.
 var (
-	// ErrDecompressedTooLarge is returned for a body that decompresses to more bytes than the limit allows.
+	// ErrDecompressedTooLarge is returned for a body that is larger than the limit after decompression.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned for a body that expands so much that it is treated as a decompression bomb.
+	// ErrDecompressionRatio is returned for a body whose decompressed size is so many times its compressed size that
+	// the body is treated as a decompression bomb.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
 // Errors of Cookie.
 var (
-	// ErrInvalidCookieValue is returned for a Set-Cookie value that contains control characters or other bytes that
-	// cookies must not contain.
+	// ErrInvalidCookieValue is returned for a Set-Cookie value that contains bytes that are not allowed in cookies,
+	// such as control characters.
 	ErrInvalidCookieValue = errors.New("gallop: invalid cookie value")
 
 	// ErrNoCookies is returned for a Set-Cookie value that has neither a name nor a value.
@@ -51,7 +52,7 @@ var (
 )
 
 // EscapeError is returned by URI.Parse and URI.Resolve if an escape in the host is malformed or encodes an ASCII
-// character. Its value is the invalid escape, at most three bytes.
+// character. The value of the EscapeError is the invalid escape, which has at most three bytes.
 type EscapeError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -62,8 +63,8 @@ func (e EscapeError) Error() string {
 	return "invalid url escape " + strconv.Quote(string(e))
 }
 
-// InvalidHostError is returned by URI.Parse and URI.Resolve if the host contains a character that is not allowed
-// there. Its value is that character.
+// InvalidHostError is returned by URI.Parse and URI.Resolve if the host contains a character that is not allowed in
+// hosts. The value of the InvalidHostError is that character.
 type InvalidHostError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -76,19 +77,20 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
-	// ErrInvalidHeader is wrapped by the errors of TrySet and TryAdd if they refuse a header. The text of the
-	// returned error says why.
+	// ErrInvalidHeader is returned by TrySet and TryAdd if they refuse a header. The returned error wraps
+	// ErrInvalidHeader, and its text says why the header was refused.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned for a trailer name that is malformed, or that must not be sent as a trailer (RFC 9110
-	// §6.5.1).
+	// ErrBadTrailer is returned for a trailer whose name is malformed, or whose header must not be sent as a trailer
+	// (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
-	// ErrSmallReadBuffer is a sentinel: errors.Is(err, ErrSmallReadBuffer) is true for every *ErrSmallBuffer.
+	// ErrSmallReadBuffer is for use with errors.Is. errors.Is(err, ErrSmallReadBuffer) is true for every
+	// *ErrSmallBuffer.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
-	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned if the connection fails in the middle of
-	// the response header or trailers. The returned error also wraps the cause.
+	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned if the connection fails in the middle of the
+	// response header or the trailers, respectively. The returned error also wraps the error of the connection.
 	ErrReadingResponseHeaders = errors.New("gallop: response head breaks off")
 	ErrReadingResponseTrailer = errors.New("gallop: trailer section breaks off")
 	errReadingRequest         = errors.New("gallop: request head breaks off")
@@ -96,8 +98,9 @@ var (
 
 // Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the errors below exist for programs from fasthttp that compare errors. errors.Is
-	// finds them in a ParseError. New code should check ParseError.StatusCode instead.
+	// ErrMissingRequestMethod and the errors below exist for programs written for fasthttp that compare errors. If one
+	// of these errors matches the reason of a ParseError, the ParseError wraps it. New code should check
+	// ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -110,23 +113,25 @@ var (
 )
 
 // ErrSmallBuffer is returned for a header, a request target or a trailer section that is larger than its limit or has
-// too many lines. Programs written for fasthttp find it with a type assertion. errors.Is(err, ErrSmallReadBuffer) is
-// also true. If a Server refuses a request for this reason, errors.As also finds a *ParseError with the status.
+// too many lines. Programs written for fasthttp use a type assertion to recognize this error. errors.Is(err,
+// ErrSmallReadBuffer) is also true. If a Server refuses a request because of this error, errors.As also finds a
+// *ParseError with the status.
 type ErrSmallBuffer struct{ error }
 
 // Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrNothingRead is returned if reading failed before the first byte of a message, for example because an idle
-// keep-alive connection timed out. If the connection was closed, the error is io.EOF instead.
+// ErrNothingRead is returned if reading failed before the first byte of a message, for example because of a timeout on
+// an idle keep-alive connection. If the connection was closed by the peer, the error is io.EOF instead.
 type ErrNothingRead struct{ error }
 
 // Unwrap returns the connection's error.
 func (e ErrNothingRead) Unwrap() error { return e.error }
 
-// ParseError says why a message was refused. It contains no bytes of the message.
+// ParseError says why a message was refused. A ParseError contains no bytes of the message.
 type ParseError struct {
-	// StatusCode is the status of the response that a server sends, such as 400, 413 or 431.
+	// StatusCode is the status of the response that a server sends when it refuses the message, such as 400, 413 or
+	// 431.
 	StatusCode int
 
 	// Reason says what is wrong with the message, and which section of an RFC the message violates.
@@ -138,12 +143,12 @@ type ParseError struct {
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
-// HTTPStatus returns StatusCode, the status to send to the peer that sent the refused message. If your program is a
-// client and gets a ParseError for a response, do not pass this status on to your own clients: they did nothing
-// wrong.
+// HTTPStatus returns StatusCode. A server sends this status to the client that sent the refused message. If a call that
+// your handler makes as a client returns a ParseError, do not respond with this status, because the refused message did
+// not come from the client of your server.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
-// Unwrap returns the errors that fasthttp uses for the same reason, such as ErrDuplicateContentLength.
+// Unwrap returns the errors that fasthttp returns for the same reason, such as ErrDuplicateContentLength.
 func (e *ParseError) Unwrap() []error { return e.also }
 
 // parseError converts an *http1.Error into a *ParseError, and wraps it in an *ErrSmallBuffer if something was too
@@ -187,7 +192,7 @@ var otherNames = map[*http1.Error][]error{
 
 // Errors of bodies.
 var (
-	// ErrBodyTooLarge is returned for a body that is larger than its limit, either as received or after decoding.
+	// ErrBodyTooLarge is returned for a body that is larger than the limit, either before or after decoding.
 	ErrBodyTooLarge = errors.New("gallop: body is over the size limit")
 
 	// ErrTooManyArgs is returned for a query or form with more arguments than Server.MaxFormArgs allows. Handlers
@@ -217,25 +222,25 @@ var (
 
 // Errors of redirects.
 var (
-	// ErrTooManyRedirects is returned if the server redirects more often than the limit allows.
+	// ErrTooManyRedirects is returned if a call is redirected more often than the limit allows.
 	ErrTooManyRedirects = errors.New("gallop: too many redirects")
 
 	// ErrMissingLocation is returned for a redirect without a Location header.
 	ErrMissingLocation = errors.New("gallop: redirect without Location")
 
-	// ErrInvalidLocation is returned for a redirect whose Location is not an http or https URI, or that has two
-	// different Location headers.
+	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI. It is also
+	// returned for a redirect with two different Location headers.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned if a redirect requires the body to be sent again and the body was a stream.
-	// Set the request body as bytes instead.
+	// ErrRedirectBodyStream is returned if the client would have to send the request body again after a redirect, but
+	// the body was a stream. Set the request body as bytes instead.
 	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http refused; see Client.AllowRedirectToPlain")
 
 	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
-	// its IsTLS setting, often after a redirect. A Client handles both schemes.
+	// HostClient.IsTLS. This often happens after a redirect. A Client handles both schemes.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 
 	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
@@ -245,8 +250,8 @@ var (
 
 // Errors of PipelineClient.
 var (
-	// ErrPipelineOverflow is returned by PipelineClient.Do if as many calls are in flight as MaxConns and
-	// MaxPendingRequests allow. Raise these limits, or give the call a deadline.
+	// ErrPipelineOverflow is returned by PipelineClient.Do if the number of calls in flight has reached the limit that
+	// MaxConns and MaxPendingRequests set. Raise these limits. A call with a deadline waits until it can be sent.
 	ErrPipelineOverflow = errors.New("gallop: too many calls in flight; raise MaxConns or MaxPendingRequests, or set a deadline")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined; use HostClient")
@@ -263,8 +268,8 @@ var (
 
 // Errors of content codings.
 var (
-	// ErrContentEncodingUnsupported is returned for a body with an unknown content coding, or with more content
-	// codings than are accepted.
+	// ErrContentEncodingUnsupported is returned for a body with an unknown content coding, or with too many content
+	// codings.
 	ErrContentEncodingUnsupported = errors.New("gallop: unsupported content encoding")
 )
 
@@ -294,8 +299,8 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. It adds the address to the cause, which
-// Unwrap returns.
+// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. It contains the address that was dialed.
+// Unwrap returns the cause.
 type ErrDialWithUpstream struct {
 	wrapErr error
 
@@ -330,27 +335,28 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is returned by the Serve and Listen methods of Server, and by client calls. It means that the
-	// Protocols field contains a protocol that this version does not support, or lacks HTTP/1. The returned error's
-	// text names the protocols. errors.Is(err, errors.ErrUnsupported) is also true.
+	// ErrProtocols is returned if the Protocols field contains a protocol that this version does not support, or if the
+	// field lacks HTTP/1. The Serve and Listen methods of Server and the calls of clients return this error. The text
+	// of the returned error names the protocols. errors.Is(err, errors.ErrUnsupported) is also true.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
 var (
-	// ErrConcurrencyLimit is the error for a connection that is refused because Server.Concurrency connections are
-	// already open.
+	// ErrConcurrencyLimit is the error for a connection that is refused because the number of open connections has
+	// reached Server.Concurrency.
 	ErrConcurrencyLimit = errors.New("gallop: too many connections (see Server.Concurrency)")
 
-	// ErrPerIPConnLimit is the error for a connection that is refused because its client already has
-	// Server.MaxConnsPerIP open connections.
+	// ErrPerIPConnLimit is the error for a connection that is refused because the client's number of open connections
+	// has reached Server.MaxConnsPerIP.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address (see Server.MaxConnsPerIP)")
 
-	// ErrRequestLimit is the error for a request that gets a 503 response because Server.MaxConcurrentRequests
-	// requests are already in flight.
+	// ErrRequestLimit is the error for a request that gets a 503 response because the number of requests in flight has
+	// reached Server.MaxConcurrentRequests.
 	ErrRequestLimit = errors.New("gallop: too many requests in flight (see Server.MaxConcurrentRequests)")
 
-	// ErrGetOnly is the error for a request whose method is not GET or HEAD while Server.GetOnly is set.
+	// ErrGetOnly is the error for a request that is refused because Server.GetOnly is set and the method is neither GET
+	// nor HEAD.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 
 	// ErrMissingFile is returned by RequestCtx.FormFile if the form has no file with that key.
@@ -364,8 +370,9 @@ var (
 	// Deprecated: one Server can serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
-	// ErrAbortHandler is a value for panic. A handler that panics with it closes its connection without a log line. A
-	// response that has started is cut off; any other response is not sent.
+	// ErrAbortHandler is a value for panic. If a handler panics with ErrAbortHandler, the server closes the connection
+	// and logs nothing. If part of the response has already been sent, the response is cut off. If nothing has been
+	// sent yet, the client gets no response.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -381,20 +388,22 @@ var (
 
 // Errors of Client and HostClient.
 var (
-	// ErrTimeout is returned when a call took too long, because of its deadline, its context's deadline, ReadTimeout
-	// or WriteTimeout. errors.Is(err, target) is also true for context.DeadlineExceeded and os.ErrDeadlineExceeded.
+	// ErrTimeout is returned if a client call exceeds its deadline, the deadline of its context, ReadTimeout or
+	// WriteTimeout. errors.Is(err, target) is also true if target is context.DeadlineExceeded or
+	// os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned if the host's connection limit is reached and no connection became free in the time
-	// that the call could wait.
+	// ErrNoFreeConns is returned if all connections to the host are in use, and the call may not wait for a free
+	// connection or has waited too long.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
-	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. With
-	// DetailedErrors, the call returns a *ClosedError instead, for which errors.Is(err, ErrConnectionClosed) is true.
+	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. If
+	// DetailedErrors is set, the call returns a *ClosedError instead. For a *ClosedError, errors.Is(err,
+	// ErrConnectionClosed) is true.
 	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
-	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy is neither LIFO nor FIFO and a call finds an idle
-	// connection.
+	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. A call notices
+	// this only if there is an idle connection.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
@@ -407,11 +416,12 @@ var (
 )
 
 // CallError describes a failed client call: the request, the phase in which the call failed, and the cause. errors.Is
-// and errors.As find the cause.
+// and errors.As also check the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. A client returns these errors without a CallError unless DetailedErrors is set. Programs find
-// *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their type, so these errors wrap the CallError.
+// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors directly and not inside a CallError.
+// Such programs recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by the type of the error. Where
+// fasthttp returns one of these types, a client returns the same type, and the returned error wraps the CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
 type CallError struct {
@@ -422,8 +432,8 @@ type CallError struct {
 	Err    error  // why the call failed
 }
 
-// Error returns a text with the method, the URL, the phase and the cause. The text includes the address if the URL
-// does not contain it.
+// Error returns a text with the method, the URL, the phase and the cause. If the URL does not contain the address of
+// the server, the text contains it too.
 func (e *CallError) Error() string {
 	text, cause := "gallop: ", errorText(e.Err)
 	if e.Method != "" {
@@ -448,14 +458,16 @@ func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 // Temporary returns the same as Timeout. It implements net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
-// ClosedError is returned if a connection failed before the first byte of the response arrived: the server closed the
-// connection, or writing to it failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
+// ClosedError is returned if a connection failed before the first byte of the response arrived. Either the server
+// closed the connection, or writing the request failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
 //
-// If DetailedErrors is set, all such calls return a ClosedError. Without DetailedErrors, a call returns a ClosedError
-// only if the request could not be written, or if other responses were due first on a PipelineClient's connection.
+// If DetailedErrors is set, every such call returns a ClosedError. If DetailedErrors is not set, a call returns a
+// ClosedError in two cases only. In the first case, the request could not be written. In the second case, a connection
+// of a PipelineClient failed before the responses to earlier calls arrived. In all other cases, the call returns
+// ErrConnectionClosed.
 //
-// If NotProcessed returns false and Reused is set, the server most likely closed the idle connection just as the
-// client reused it.
+// If NotProcessed returns false and Reused is true, the server has most likely closed the idle connection at the moment
+// when the client reused it.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string
@@ -469,7 +481,7 @@ type ClosedError struct {
 	// Reused reports whether the connection had already carried another request.
 	Reused bool
 
-	// Written is how many bytes of the request were written to the connection.
+	// Written is the number of bytes of the request that were written to the connection.
 	Written int64
 
 	// Err is the connection's error: io.EOF, a reset or a broken pipe.
@@ -478,8 +490,8 @@ type ClosedError struct {
 	writing bool // Err is from writing
 }
 
-// Error returns a text with the method, the URL and the address. The text says whether the connection was new or
-// reused, and why it failed.
+// Error returns a text with the method, the URL and the address. The text also says whether the connection was new or
+// reused, and why the connection failed.
 func (e *ClosedError) Error() string {
 	which, when := "a new connection", "before the first byte of the response: "
 	if e.Reused {
@@ -495,9 +507,9 @@ func (e *ClosedError) Error() string {
 	return text + e.Addr + " closed " + which + " " + when + e.Err.Error()
 }
 
-// NotProcessed reports whether the server certainly did not process the request, so that even a non-idempotent
-// request may be sent again. If NotProcessed returns false, the server may have processed the request. See
-// [SafeToRetry].
+// NotProcessed reports whether it is certain that the server has not processed the request. If NotProcessed returns
+// true, even a non-idempotent request may be sent again. If NotProcessed returns false, the server may have processed
+// the request. See [SafeToRetry].
 func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
 
 // Unwrap returns ErrConnectionClosed and Err.

@@ -21,112 +21,120 @@ import (
 //	fs_listing.go       lists directories
 //	fs_serve.go         sends single files
 
-// FS serves the files of a directory or of an fs.FS. The zero value serves the working directory, without index
-// files, listings or compression.
+// FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory. It
+// serves no index files and no directory listings, and does not compress.
 //
-// FS serves GET and HEAD, and responds with 405 to other methods. Responses have Last-Modified and an entity tag. FS
-// evaluates conditional requests (RFC 9110 §13). A request for a directory without the final slash is redirected to
-// the path with the slash.
+// FS serves GET and HEAD requests, and responds to all other methods with 405. Responses have a Last-Modified header
+// and an entity tag. FS evaluates the conditions of conditional requests (RFC 9110 §13). If the path of a directory
+// lacks the final slash, FS redirects the client to the path with the slash.
 //
-// The entity tag is derived from the file's modification time and size. If the modification time is in whole seconds,
-// the tag also depends on the time of the inode's last change. Machines that serve copies of the same files may then
-// produce different tags. To avoid that, set ETag before FS runs. The tag is weak for two seconds after a change.
+// The entity tag is derived from the file's modification time and size. If the modification time is a whole number of
+// seconds, the tag also depends on the time of the inode's last change (ctime). For such a file, two machines with the
+// same copy of the file may produce different tags. To get the same tag everywhere, set the ETag header before calling
+// the handler of FS. During the first two seconds after a change of the file, the tag is weak.
 //
-// FS serves nothing outside Root. It looks up ctx.Path(), the same path that routers and access checks use. FS
-// responds with 404 to these paths:
+// FS serves nothing outside Root. By default, FS looks up ctx.Path(), which is also the path to use for routing and
+// access checks. FS responds with 404 to these paths:
 //
-//   - a path with an empty segment, which only a PathRewrite or disabled path normalizing can produce
+//   - a path with an empty segment, which can occur only if PathRewrite is set or path normalizing is turned off
 //   - a path with a backslash
-//   - on Windows, a path that names a drive, a stream or a device, or that contains a short name, such as
-//     "a.txt::$DATA", "nul.txt" and "GIT~1"
+//   - on Windows, a path that names a drive, a stream such as "a.txt::$DATA" or a device such as "nul.txt", or that
+//     contains a short name such as "GIT~1"
 //
 // A path with a NUL byte gets 400 (Bad Request).
 //
-// As in os.Root, symbolic links are followed if they are relative and stay within Root. Clients get 404 for all other
-// links, and for anything that is neither a regular file nor a directory. An fs.FS decides for itself which links to
-// follow.
+// FS follows a symbolic link only if the link is relative and its target is within Root, as os.Root does. For all other
+// links, and for anything that is neither a regular file nor a directory, FS responds with 404. If the field FS is set,
+// the fs.FS decides which links to follow.
 //
 // Do not copy an FS, and do not change it after calling NewRequestHandler.
 type FS struct {
 	_ noCopy
 
-	// FS is the source of the files, for example an embed.FS. If it is nil, FS serves files from the directory Root.
+	// FS is the file system that contains the files, for example an embed.FS. If the field is nil, the files come from
+	// the operating system.
 	FS fs.FS
 
-	// Root is the directory to serve, or the directory in FS if FS is set. If Root is empty, FS serves the working
-	// directory, or all of the field FS. Root is opened for each request, so the directory can be replaced at
-	// runtime. If Root is a regular file and the field FS is nil, only that file is served, for the path "/".
+	// Root is the directory to serve. If the field FS is set, Root is a directory in that file system, and an empty
+	// Root means the whole file system. If the field FS is nil, an empty Root means the working directory (see
+	// AllowEmptyRoot). Root is opened for each request, so the directory can be replaced at runtime. Root may also be a
+	// regular file if the field FS is nil. This file is then served for the path "/", and all other paths get 404.
 	Root string
 
-	// AllowEmptyRoot makes an empty Root mean the whole file system, or the current volume on Windows. All symbolic
-	// links are then followed.
+	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root
+	// then means the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symbolic links.
 	AllowEmptyRoot bool
 
-	// IndexNames are the names of index files, in order of preference. A request for a directory gets the first index
-	// file that the directory contains. A name with an empty segment, such as "a//b", is ignored. By default
-	// directories have no index file.
+	// IndexNames are the names of index files, in order of preference. For a request for a directory, FS serves the
+	// first of these files that the directory contains. A name with an empty segment, such as "a//b", is ignored. By
+	// default FS serves no index files.
 	IndexNames []string
 
-	// GenerateIndexPages lists the files of a directory that has no index file. By default, a request for such a
-	// directory gets 403 (Forbidden).
+	// GenerateIndexPages makes FS respond with a list of files if a directory has no index file. By default, a request
+	// for a directory without an index file gets 403 (Forbidden).
 	GenerateIndexPages bool
 
-	// HideDotfiles hides files and directories whose names begin with a dot. Requests for them, and for anything in
-	// hidden directories, get 404. Directory listings omit them. ".well-known" (RFC 8615) is never hidden. A link is
-	// hidden by its own name, not by the name of its target. By default dotfiles are served.
+	// HideDotfiles hides files and directories whose names begin with a dot, except ".well-known" (RFC 8615). Requests
+	// for hidden files, and for anything in hidden directories, get 404. Directory listings omit hidden files and
+	// directories. For a symbolic link, only the name of the link matters, not the name of its target. By default
+	// dotfiles are served.
 	HideDotfiles bool
 
-	// AcceptByteRange serves the ranges that a Range header asks for, if there are at most 32 ranges and they do not
-	// overlap (RFC 9110 §14). By default, Range is ignored.
+	// AcceptByteRange makes FS serve the byte ranges that the Range header of a request asks for (RFC 9110 §14). If the
+	// header asks for more than 32 ranges, or for ranges that overlap, FS serves the whole file. By default, FS ignores
+	// the Range header.
 	AcceptByteRange bool
 
-	// PathRewrite returns the path to look up, which may differ from the request's path. Access checks must use the
-	// path that PathRewrite returns. The default is ctx.Path().
+	// PathRewrite returns the path that FS looks up for a request. By default, FS looks up ctx.Path(). If you set
+	// PathRewrite, access checks must use the path that PathRewrite returns.
 	PathRewrite PathRewriteFunc
 
-	// PathNotFound builds the response if there is no file. The status is set to 404 before PathNotFound is called.
-	// By default, the response is a line of text.
+	// PathNotFound builds the response if the requested file does not exist. FS sets the status to 404 before it calls
+	// PathNotFound. If PathNotFound is nil, the response is a line of text.
 	PathNotFound RequestHandler
 
-	// Compress sends compressible files with gzip coding to clients that accept it. If there is a precompressed file,
-	// FS sends that file. Its name is the file's name with ".gz" or CompressedFileSuffix appended, and it must be
-	// neither empty nor older than the file. Otherwise FS compresses files of up to 1 MiB in memory, unless the
-	// client requests ranges or the handler has set Cache-Control: no-transform. Directory listings are compressed
-	// too. Nothing is written to disk.
+	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a
+	// precompressed file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the
+	// precompressed file if it exists, is not empty, and is not older than the original. If there is no such file and
+	// the original has up to 1 MiB, FS compresses the original in memory. FS does not compress in memory if the client
+	// requests ranges or if Cache-Control: no-transform was set before. Directory listings are compressed too. FS
+	// writes nothing to disk.
 	//
-	// A file is sent uncompressed if the handler has set Content-Encoding or a header with a digest of the file.
+	// If Content-Encoding or a header with a digest of the file was set before the handler of FS is called, the file is
+	// sent unchanged.
 	Compress bool
 
 	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br".
-	// CompressBrotli has no effect without Compress. If the client has no preference, FS prefers br to zstd, and zstd
-	// to gzip.
+	// CompressBrotli has no effect unless Compress is set. If the client has no preference, FS prefers br to zstd, and
+	// zstd to gzip.
 	CompressBrotli bool
 
 	// CompressZstd adds zstd to the codings that Compress uses. Precompressed files have the suffix ".zst".
-	// CompressZstd has no effect without Compress.
+	// CompressZstd has no effect unless Compress is set.
 	CompressZstd bool
 
-	// CompressRoot is the directory that contains the precompressed files, under the same paths as in Root. The
-	// default is Root.
+	// CompressRoot is the directory that contains the precompressed files. The paths below CompressRoot must be the
+	// same as the paths below Root. The default is Root.
 	CompressRoot string
 
-	// CompressedFileSuffix is a suffix for files precompressed with gzip, which FS tries after ".gz". The default is
-	// FSCompressedFileSuffix.
+	// CompressedFileSuffix is an additional suffix of files that are precompressed with gzip. FS first looks for a file
+	// with the suffix ".gz", and then for a file with this suffix. The default is FSCompressedFileSuffix.
 	CompressedFileSuffix string
 
-	// CompressedFileSuffixes are additional suffixes of precompressed files. The keys are "gzip", "br" and "zstd". An
-	// entry for "gzip" takes precedence over CompressedFileSuffix. The default is FSCompressedFileSuffixes.
+	// CompressedFileSuffixes contains an additional suffix of precompressed files for each coding. The keys are "gzip",
+	// "br" and "zstd". If the map has an entry for "gzip", CompressedFileSuffix is ignored. The default is
+	// FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
 	// CacheDuration has no effect.
 	//
-	// Deprecated: no file is kept open beyond its response.
+	// Deprecated: FS closes each file after the response.
 	CacheDuration time.Duration
 
-	// SkipCache has no effect, because no file is kept open beyond its response.
+	// SkipCache has no effect, because FS closes each file after the response.
 	SkipCache bool
 
-	// CleanStop has no effect, because there is nothing to clean up.
+	// CleanStop has no effect, because FS runs no goroutine that would have to be stopped.
 	CleanStop chan struct{}
 }
 
@@ -134,8 +142,8 @@ type FS struct {
 // compresses.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change it once the program
-// serves files; set FS.CompressedFileSuffixes instead.
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change this map once the program serves
+// files. Set FS.CompressedFileSuffixes instead.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,
 	"br":   ".fasthttp.br",
@@ -147,7 +155,7 @@ var FSCompressedFileSuffixes = map[string]string{
 // Deprecated: FS.CacheDuration has no effect.
 const FSHandlerCacheDuration = 10 * time.Second
 
-// CacheKind exists because fasthttp exports a type with this name.
+// CacheKind exists only because fasthttp exports a type with this name.
 //
 // Deprecated: nothing takes or returns a CacheKind.
 type CacheKind uint8
@@ -256,9 +264,9 @@ func (t *openTree) openFile(name string) (fs.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// FSHandler returns a handler that serves the files below root and supports ranges. For a directory, it serves
-// index.html if there is one, and a list of files otherwise. Before looking up the path, the handler removes its
-// first stripSlashes segments. See [NewPathSlashesStripper].
+// FSHandler returns a handler that serves the files below root and supports byte ranges. For a directory, the handler
+// serves index.html, or a list of files if the directory has no index.html. The handler removes the first stripSlashes
+// segments of the path before it looks up the file. See [NewPathSlashesStripper].
 func FSHandler(root string, stripSlashes int) RequestHandler {
 	f := &FS{
 		Root:               root,

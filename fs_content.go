@@ -12,21 +12,24 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// ServeContent responds with content. It evaluates the request's Range header and conditions (RFC 9110 §13.2.2,
-// §14.2). The response is therefore the whole content, the ranges that a GET asks for, or a 304, 412 or 416.
+// ServeContent responds with content. It evaluates the conditions and the Range header of the request (RFC 9110
+// §13.2.2, §14.2). Depending on these headers, the response is the whole content, the requested ranges, or a 304, 412
+// or 416 response.
 //
-// ServeContent respects what the handler has already set:
+// The handler may set the following before it calls ServeContent:
 //
-//   - Content-Type. By default, the extension of name or the first bytes of content determine the type.
-//   - ETag. Conditional requests are evaluated against it.
-//   - Content-Encoding. It must be the coding that content already has.
-//   - A status other than 200. The response is then the whole content, regardless of conditions.
+//   - Content-Type. If it is not set, ServeContent derives the type from the extension of name, or from the first bytes
+//     of content.
+//   - ETag. ServeContent compares the conditions of the request with this ETag.
+//   - Content-Encoding, if content is already compressed. ServeContent does not compress content.
+//   - A status other than 200. ServeContent then ignores the conditions and the Range header, and sends the whole
+//     content.
 //
 // modtime is sent as Last-Modified. If modtime is in the future, the current time is sent instead. If modtime is zero
-// or the Unix epoch, there is no Last-Modified.
+// or the Unix epoch, the response has no Last-Modified header.
 //
-// After the handler has returned, content is read from its start, regardless of its current position. If content is
-// an io.Closer, it is then closed.
+// The server reads content after the handler has returned. It always reads from the start of content, regardless of the
+// current position. If content is an io.Closer, the server closes content after reading.
 func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.ReadSeeker) {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err == nil {

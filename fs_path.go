@@ -9,12 +9,12 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// PathRewriteFunc returns the path that FS looks up for a request. The result may share memory with the request's
-// path. FS responds with 404 if the result has an empty segment or a ".." segment.
+// PathRewriteFunc returns the path that FS looks up for a request. The returned slice may share memory with the
+// request's path. If the returned path has an empty segment or a ".." segment, FS responds with 404.
 type PathRewriteFunc func(ctx *RequestCtx) []byte
 
-// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. If prefixSize
-// is 3, "/foo/bar" becomes "o/bar". A path that is shorter than prefixSize stays unchanged.
+// NewPathPrefixStripper returns a PathRewriteFunc that removes the first prefixSize bytes of the path. For example, if
+// prefixSize is 3, "/foo/bar" becomes "o/bar". A path with fewer than prefixSize bytes stays unchanged.
 func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		p := ctx.Path()
@@ -25,15 +25,16 @@ func NewPathPrefixStripper(prefixSize int) PathRewriteFunc {
 	}
 }
 
-// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path. If
-// slashesCount is 1, "/foo/bar" becomes "/bar". If it is 2, "/foo/bar" becomes "".
+// NewPathSlashesStripper returns a PathRewriteFunc that removes the first slashesCount segments of the path. For
+// example, if slashesCount is 1, "/foo/bar" becomes "/bar". If slashesCount is 2, "/foo/bar" becomes "".
 func NewPathSlashesStripper(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte { return stripSegments(ctx.Path(), slashesCount) }
 }
 
-// NewVHostPathRewriter returns a PathRewriteFunc that gives each host its own directory. It removes the first
-// slashesCount segments of the path and puts the requested host in front. If slashesCount is 1, "/images/a.jpg" on
-// img.example.com becomes "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
+// NewVHostPathRewriter returns a PathRewriteFunc that looks up the files of each host in a directory with the name of
+// the host. The PathRewriteFunc removes the first slashesCount segments of the path and puts the requested host in
+// front of the rest. For example, if slashesCount is 1, "/images/a.jpg" on img.example.com becomes
+// "/img.example.com/a.jpg". For a request without a host, the path becomes "/invalid-host/".
 func NewVHostPathRewriter(slashesCount int) PathRewriteFunc {
 	return func(ctx *RequestCtx) []byte {
 		host := ctx.Host()

@@ -10,14 +10,16 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// ServeFile responds with the file at path, or with a list of files if path is a directory. It compresses the file if
-// the client accepts a compressed response. See [FS.Compress].
+// ServeFile responds with the file at path, or with a list of files if path is a directory. If the client accepts a
+// compressed response, ServeFile compresses the file. See [FS.Compress].
 //
-// The path has URI syntax: percent-encoding is decoded, and the path ends at '?' or '#'. ServeFileLiteral uses the
-// path unchanged. A relative path starts at the working directory, and all symbolic links are followed. Never let a
-// client influence the path; use FS instead. The response is 404 if the path has an empty segment, such as "a//b".
+// path has URI syntax: ServeFile decodes percent-encoding and ignores the first '?' or '#' and everything after it. To
+// use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. All symbolic links are
+// followed. Never take path, or a part of it, from a request. To serve files that clients choose, use FS. If path has
+// an empty segment, as in "a//b", the response is 404.
 //
-// Unlike FS, ServeFile responds to any method. It keeps a status that the handler has already set; see ServeContent.
+// Unlike FS, ServeFile does not check the method of the request. If the handler has already set a status other than
+// 200, ServeFile keeps the status (see ServeContent).
 func ServeFile(ctx *RequestCtx, path string) { ServeFileLiteral(ctx, decodedPath(path)) }
 
 // ServeFileBytes does the same as [ServeFile], but takes a []byte.
@@ -36,12 +38,12 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 // ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
 
-// ServeFS does the same as [ServeFile], but for a path in filesystem.
+// ServeFS does the same as [ServeFile], but path is a path in filesystem.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	ServeFSLiteral(ctx, filesystem, decodedPath(path))
 }
 
-// ServeFSLiteral does the same as [ServeFileLiteral], but for a path in filesystem.
+// ServeFSLiteral does the same as [ServeFileLiteral], but path is a path in filesystem.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveOneFile(ctx, filesystem, UnsafeBytes(path), &codedFiles)
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Logger is the destination of a Server's error messages. *log.Logger implements it.
+// Logger receives the error messages of a Server. *log.Logger implements Logger.
 type Logger interface {
-	// Printf formats and writes a message the same way as log.Printf.
+	// Printf formats and writes a message in the same way as log.Printf.
 	Printf(format string, args ...any)
 }
 

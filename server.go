@@ -37,16 +37,16 @@ const (
 
 // RequestHandler handles a request: it reads ctx.Request and fills ctx.Response.
 //
-// ctx and all byte slices that come from it belong to the server. Do not use them after the handler has
-// returned; strings may be kept. A handler may block. It may be called by several goroutines at once.
+// ctx and all byte slices that its methods return belong to the server. Do not use ctx or these slices after the
+// handler has returned. Strings may be kept. A handler may block. Several goroutines may call the same handler at once.
 type RequestHandler func(ctx *RequestCtx)
 
-// ServeHandler serves a whole connection. See [Server.NextProto]. A ServeHandler need not close c, because the server
-// closes c when the ServeHandler returns.
+// ServeHandler serves the whole connection c. When the ServeHandler returns, the server closes c. See
+// [Server.NextProto].
 type ServeHandler func(c net.Conn) error
 
-// RequestConfig contains limits for a single request. [Server.HeaderReceived] returns it. If a field is zero or
-// negative, the corresponding limit of the Server applies.
+// RequestConfig contains limits for a single request. The function [Server.HeaderReceived] returns a RequestConfig. For
+// a field that is zero or negative, the Server's field with the same name applies.
 type RequestConfig struct {
 	// ReadTimeout limits the time to read the rest of the request.
 	ReadTimeout time.Duration
@@ -58,116 +58,119 @@ type RequestConfig struct {
 	MaxRequestBodySize int
 }
 
-// Server serves HTTP/1.1 and HTTP/1.0. A Server with only its Handler set has safe limits, because zero always means
-// the default. A negative value turns a limit off, unless the comment on the field says otherwise.
+// Server serves HTTP/1.1 and HTTP/1.0. If you set only Handler, the Server has safe limits. In every field, zero means
+// the default. A negative value turns a limit off, unless the comment on the field says something else.
 //
 // All methods may be called concurrently. Do not change fields once the server has started, and do not copy a Server.
 type Server struct {
 	noCopy noCopy
 
-	// Handler is called for every request. It must not be nil unless NextProto has registered a handler. If Handler
-	// panics, the panic is logged with its stack and the connection is closed. The client gets a 500 response if
-	// nothing has been sent yet.
+	// Handler is called for every request. Handler may be nil only if NextProto has registered a handler. If Handler
+	// panics, the server logs the panic with its stack and closes the connection. If nothing of the response has been
+	// sent yet, the client gets a 500 response.
 	Handler RequestHandler
 
-	// ErrorHandler builds the response to a request that the server refuses without calling Handler. ctx.Response
-	// already has the status that RFC 9110 requires. The connection is always closed afterwards, except after
-	// ErrRequestLimit. By default the response is a line of text.
+	// ErrorHandler builds the response to a request that the server refuses without calling Handler. When ErrorHandler
+	// is called, ctx.Response already has the status that RFC 9110 requires. After the response, the server closes the
+	// connection, unless err is ErrRequestLimit. If ErrorHandler is nil, the response is a line of text.
 	//
-	// err is the error that fasthttp would pass: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer, an ErrBrokenChunk,
-	// or a *net.OpError for a request that arrived too slowly. Except for ErrBodyTooLarge and ErrGetOnly, errors.As
-	// also finds a *ParseError with the status and the reason. If a request exceeds MaxConcurrentRequests, err is
-	// ErrRequestLimit.
+	// In most cases err is the error that fasthttp would pass: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer, an
+	// ErrBrokenChunk, or a *net.OpError for a request that arrived too slowly. For a request beyond
+	// MaxConcurrentRequests, err is ErrRequestLimit. In all errors except ErrBodyTooLarge, ErrGetOnly and
+	// ErrRequestLimit, errors.As also finds a *ParseError with the status and the reason.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
-	// HeaderReceived is called when the header of a request has been read. It returns limits for the rest of the
-	// request. If HeaderReceived is nil, the server's limits apply.
+	// HeaderReceived is called after the header of a request was read, and returns the limits for the rest of that
+	// request. If HeaderReceived is nil, the Server's own limits apply.
 	HeaderReceived func(header *RequestHeader) RequestConfig
 
-	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110
-	// §10.1.1). If ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is
-	// nil, the server sends 100 when the handler first reads the body. The handler can then refuse the body by
-	// responding with any status and not reading the body.
+	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1).
+	// If ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is nil, the server
+	// sends 100 when Handler first reads the body. To refuse the body, Handler then returns a response without reading
+	// the body.
 	ContinueHandler func(header *RequestHeader) bool
 
-	// ExpectHandler does the same as ContinueHandler, but returns a status. If the status is 100, the request
-	// continues. Any other status is sent with the rest of ctx.Response. ExpectHandler takes precedence over
-	// ContinueHandler.
+	// ExpectHandler does the same as ContinueHandler, but returns a status. If the status is 100, the server accepts
+	// the request. Any other status becomes the status of ctx.Response, which is sent to the client. If both
+	// ExpectHandler and ContinueHandler are set, ContinueHandler is not called.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// BaseContext returns the parent context for requests on connections from ln. Each RequestCtx has the parent's
-	// values and deadline, and is done when the parent is. Serve calls BaseContext once. The result must not be nil.
-	// The default is context.Background. Connections that are passed to ServeConn always use the default.
+	// values and deadline. When the parent is done, the RequestCtx is done too. Serve calls BaseContext once.
+	// BaseContext must not return nil. The default is context.Background. ServeConn always uses the default.
 	BaseContext func(ln net.Listener) context.Context
 
-	// ConnContext returns the parent context for requests on c. It is called once per connection, before the first
-	// request, on the goroutine that serves the connection. ctx comes from BaseContext, and c is what RequestCtx.Conn
-	// returns. The result must be ctx or a context derived from ctx. ConnContext must not block. The default returns
-	// ctx.
+	// ConnContext returns the parent context for requests on c. ConnContext is called once per connection, before the
+	// first request, on the goroutine that serves the connection. ctx is the context that BaseContext returned. c is
+	// the value that RequestCtx.Conn returns. The returned context must be ctx or derived from ctx. ConnContext must
+	// not block. The default returns ctx.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
-	// ConnState is called when the state of a connection changes. It is never called by two goroutines at once for
-	// the same connection. It should return quickly, because the connection waits for it.
+	// ConnState is called when the state of a connection changes. For the same connection, ConnState is never called by
+	// two goroutines at once. ConnState should return quickly, because the connection is not served until ConnState
+	// returns.
 	ConnState func(c net.Conn, state ConnState)
 
-	// OnListen is called by Serve, and by all methods that serve a listener, when the server is about to accept
-	// connections. ln is the same listener that BaseContext gets. Use OnListen to learn the port that was chosen for
-	// ":0", or to write a file that marks the server as ready. Clients that connect before OnListen returns wait in
-	// the listener's queue. OnListen must not wait for Shutdown or Close.
+	// OnListen is called when the server is about to accept connections. Serve calls OnListen, and so do all other
+	// methods that serve a listener. ln is the same listener that BaseContext gets. For example, use OnListen to learn
+	// the port that the system chose for the address ":0", or to report that the server is ready. If clients connect
+	// before OnListen returns, their connections wait in the listener's queue. OnListen must not wait for Shutdown or
+	// Close.
 	OnListen func(ln net.Listener)
 
-	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the
-	// module recommends. At present this is HTTP/1; see [Protocols]. If this version does not support the set, Serve
-	// and the Listen methods return an error that wraps ErrProtocols.
+	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module
+	// recommends. At present the recommended set is HTTP/1 (see [Protocols]). If this version does not support the set,
+	// Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. The configuration has no effect unless Protocols
-	// includes HTTP/2.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP2 has no effect unless Protocols includes
+	// HTTP/2.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. These methods use a copy of
-	// TLSConfig and always offer HTTP/1.1. If its NextProtos lists "h2", they offer HTTP/2 only if a handler for "h2"
-	// is registered with Server.NextProto. The same rules apply to configurations that GetConfigForClient returns.
+	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. These methods use a copy of TLSConfig
+	// and always offer HTTP/1.1. Listing "h2" in TLSConfig.NextProtos is not enough to offer HTTP/2: a handler for "h2"
+	// must also be registered with Server.NextProto. The same rules apply to configurations that GetConfigForClient
+	// returns.
 	TLSConfig *tls.Config
 
-	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the order that [RequestCtx.FormValue]
+	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the default order, which [RequestCtx.FormValue]
 	// describes.
 	FormValueFunc FormValueFunc
 
 	// ErrorLog receives error messages as structured records. If ErrorLog is set, Logger is not used. Records about
-	// clients and the network have the level slog.LevelWarn; all other records have slog.LevelError. Each record has
-	// the following attributes, where applicable:
+	// clients and the network have the level slog.LevelWarn. All other records have the level slog.LevelError. A record
+	// has those of the following attributes that apply:
 	//
 	//   - remote: address of the client
 	//   - conn: RequestCtx.ConnID of the connection
-	//   - status: status code of the response to a request or connection that was refused
-	//   - err: reason, or the value of a panic
+	//   - status: status code that the server responded with when it refused a request or a connection
+	//   - err: error, or the value of a panic
 	//   - stack: stack of a panic
 	//
-	// Records contain no bytes of a request, with one exception: records written by RequestCtx.Logger. These records
-	// also have the attributes method and uri.
+	// Records contain no bytes of a request, except the records that handlers write with RequestCtx.Logger. Those
+	// records also have the attributes method and uri.
 	ErrorLog *slog.Logger
 
 	// Logger receives error messages if ErrorLog is nil. The default writes to standard error with the prefix
 	// "gallop: ".
 	Logger Logger
 
-	// Name is the value of the Server header. The default is "gallop", which is also used if Name is not a valid
-	// header value.
+	// Name is the value of the Server header. If Name is empty or not a valid header value, the server uses "gallop".
 	Name string
 
-	// Concurrency limits how many connections are open at the same time. Additional connections get a 503 response
-	// and are closed. Zero or a negative value means DefaultConcurrency.
+	// Concurrency limits how many connections are open at the same time. On each additional connection, the server
+	// sends a 503 response and closes the connection. Zero or a negative value means DefaultConcurrency.
 	Concurrency int
 
-	// MaxConnsPerIP limits the open connections of one client, which is an IPv4 address or the /64 network of an IPv6
-	// address. Additional connections get a 429 response and are closed. Zero or a negative value means no limit.
+	// MaxConnsPerIP limits the open connections of one client. A client is identified by its IPv4 address, or by the
+	// /64 network of its IPv6 address. On each additional connection, the server sends a 429 response and closes the
+	// connection. Zero or a negative value means no limit.
 	MaxConnsPerIP int
 
-	// MaxConcurrentRequests limits how many requests Handler processes at the same time, across all connections.
-	// Additional requests get a 503 response, and their connections stay open. Zero or a negative value means no
-	// limit. Concurrency still limits concurrent requests, because an HTTP/1 connection carries one request at a
-	// time.
+	// MaxConcurrentRequests limits how many requests Handler may process at the same time, counted over all
+	// connections. Additional requests get a 503 response, and their connections stay open. Zero or a negative value
+	// means no limit. Without this limit, Concurrency still limits concurrent requests over HTTP/1, because each
+	// connection carries one request at a time.
 	MaxConcurrentRequests int
 
 	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Zero
@@ -175,119 +178,122 @@ type Server struct {
 	MaxRequestsPerConn int
 
 	// ReadHeaderTimeout limits the time from the first byte of a request to the end of its header. For the first
-	// request on a connection, the time starts as soon as the client is able to send the request. Zero means 10
-	// seconds. A negative value means no limit.
+	// request on a connection, the time starts when the connection is accepted or, with TLS, when the handshake is
+	// complete. Zero means 10 seconds. A negative value means no limit.
 	ReadHeaderTimeout time.Duration
 
 	// ReadTimeout limits the time from the first byte of a request to the end of its body. Zero or a negative value
 	// means no limit. Even without this limit, MinBodyRate limits how slowly a body may arrive.
 	ReadTimeout time.Duration
 
-	// MinBodyRate is the minimum average rate of a request body, in bytes per second. The minimum applies once five
-	// seconds have passed. Zero means 240. A negative value means no minimum.
+	// MinBodyRate is the minimum average rate of a request body, in bytes per second. The server does not check the
+	// rate during the first five seconds. Zero means 240. A negative value means no minimum.
 	MinBodyRate int
 
-	// WriteTimeout limits the time to write a response. Zero means that a response may take any time as long as the
-	// client accepts some data every 30 seconds. A negative value means no limit at all.
+	// WriteTimeout limits the time to write a response. Zero means that the total time is not limited, but the client
+	// must accept some data every 30 seconds. A negative value means no limit at all.
 	WriteTimeout time.Duration
 
-	// IdleTimeout is how long a connection may wait for its next request. Zero means ReadTimeout if ReadTimeout is
-	// set, and 75 seconds otherwise. A negative value means no limit.
+	// IdleTimeout is how long a connection may wait for its next request. Zero means the value of ReadTimeout, or 75
+	// seconds if ReadTimeout is zero too. A negative value means no limit.
 	IdleTimeout time.Duration
 
-	// TLSHandshakeTimeout limits a TLS handshake. Zero means 10 seconds, or ReadTimeout if that is shorter. A
-	// negative value means no limit.
+	// TLSHandshakeTimeout limits a TLS handshake. Zero means 10 seconds, or ReadTimeout if ReadTimeout is set and
+	// shorter. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ReadBufferSize is the initial size of a connection's read buffer, in bytes. The buffer grows up to
-	// MaxHeaderBytes for a large header, and is released while the connection is idle. Zero or a negative value means
-	// 4 KiB. If ReadBufferSize is set and MaxHeaderBytes is not, ReadBufferSize also limits request headers.
+	// ReadBufferSize is the initial size of a connection's read buffer, in bytes. For a large header, the buffer grows
+	// up to MaxHeaderBytes. An idle connection has no read buffer. Zero or a negative value means 4 KiB. If you set
+	// ReadBufferSize and leave MaxHeaderBytes unset, ReadBufferSize also limits request headers.
 	ReadBufferSize int
 
-	// WriteBufferSize is the size in bytes of the buffer that collects responses to pipelined requests before they
-	// are written. Zero or a negative value means 4 KiB.
+	// WriteBufferSize is the size of the write buffer, in bytes. The write buffer collects the responses to pipelined
+	// requests, so that they are sent together. Zero or a negative value means 4 KiB.
 	WriteBufferSize int
 
-	// MaxRequestLineBytes limits the request target, in bytes. A request with a longer target gets a 414 response.
-	// Zero or a negative value means 16 KiB, or ReadBufferSize if that is larger and limits request headers.
+	// MaxRequestLineBytes limits the request target, in bytes. A request with a longer target gets a 414 response. Zero
+	// or a negative value means 16 KiB. If ReadBufferSize is more than 16 KiB and MaxHeaderBytes is unset, the default
+	// is ReadBufferSize.
 	MaxRequestLineBytes int
 
-	// MaxHeaderBytes limits the header of a request including the request line, in bytes. A request with a larger
-	// header gets a 431 response. Zero or a negative value means ReadBufferSize if ReadBufferSize is set, and 64 KiB
-	// otherwise.
+	// MaxHeaderBytes limits the size of a request's header in bytes, including the request line. A request with a
+	// larger header gets a 431 response. Zero or a negative value means the value of ReadBufferSize, or 64 KiB if
+	// ReadBufferSize is unset too.
 	MaxHeaderBytes int
 
 	// MaxHeaderFields limits the number of header lines in a request. A request with more header lines gets a 431
 	// response. Zero or a negative value means 256.
 	MaxHeaderFields int
 
-	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If there are more,
-	// QueryArgs and PostArgs contain only the arguments up to the limit, and Args.Err returns ErrTooManyArgs. Zero
+	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If the query or form
+	// has more arguments, the rest is left out of QueryArgs or PostArgs, and Args.Err returns ErrTooManyArgs. Zero
 	// means 10,000. A negative value means no limit.
 	//
-	// MaxFormArgs also limits the parts of a multipart form. If there are more, RequestCtx.MultipartForm returns
-	// ErrTooManyArgs. A multipart body never has more than 1000 parts, regardless of this field.
+	// MaxFormArgs also limits the parts of a multipart form. If the form has more parts, RequestCtx.MultipartForm
+	// returns ErrTooManyArgs. Independent of this field, a multipart form must not have more than 1000 parts.
 	MaxFormArgs int
 
-	// MaxRequestBodySize limits request bodies that are read into memory, in bytes. A request with a larger body gets
-	// a 413 response. With StreamRequestBody, the limit does not apply to what the handler reads from the stream.
-	// Zero or a negative value means 4 MiB.
+	// MaxRequestBodySize limits the size of request bodies that are read into memory, in bytes. A request with a larger
+	// body gets a 413 response. The limit does not apply to a body that the handler reads as a stream (see
+	// StreamRequestBody). Zero or a negative value means 4 MiB.
 	MaxRequestBodySize int
 
-	// LameDuck is how long Shutdown continues to accept connections and to serve requests before it closes listeners
-	// and idle connections. During that time, a connection is closed after its next response. Load balancers and
-	// keep-alive clients can then switch to another server without losing a request. Zero or a negative value means
-	// that Shutdown does not wait.
+	// LameDuck is how long the server continues to accept connections and to serve requests after Shutdown was called.
+	// During that time, each connection is closed after its next response, so that load balancers and clients can
+	// switch to another server without losing a request. After that time, Shutdown closes the listeners and the idle
+	// connections. Zero or a negative value means that Shutdown does so at once.
 	LameDuck time.Duration
 
 	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests once their context is done and the
-	// LameDuck time has passed. Any remaining connections are then closed. Zero or a negative value means no time
-	// limit, as with Shutdown.
+	// LameDuck time has passed. When ShutdownTimeout has passed, the remaining connections are closed. Zero or a
+	// negative value means no time limit.
 	ShutdownTimeout time.Duration
 
-	// Engine selects how connections are served. The default is EngineAuto: event loops on Linux for TCP and unix
-	// sockets, and a goroutine per connection elsewhere. Event loops also serve TLS, both for Server's TLS methods
-	// and for listeners of crypto/tls.
+	// Engine selects how connections are served. The default is EngineAuto. On Linux, EngineAuto serves TCP and unix
+	// sockets on event loops. Each other connection is served by its own goroutine. Event loops also serve TLS
+	// connections, whether the TLS methods of Server or a listener of crypto/tls set up TLS.
 	Engine EngineType
 
-	// Dispatch selects where an event loop calls Handler. The default is DispatchAuto. Dispatch has no effect without
-	// event loops.
+	// Dispatch selects where an event loop calls Handler. The default is DispatchAuto. Dispatch has no effect on
+	// connections that are served by goroutines.
 	Dispatch DispatchType
 
 	// TCPKeepalivePeriod is the interval of TCP keep-alive probes if TCPKeepalive is set. Zero or a negative value
 	// keeps the system's interval.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after it has refused a
+	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections each time it has refused a
 	// connection because of Concurrency. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
-	// MaxIdleWorkerDuration is how long a goroutine that has served a connection waits for another connection before
-	// it exits. On event loops, it may wait up to twice as long. Zero or a negative value means 10 seconds.
+	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event
+	// loops, the goroutine may wait up to twice as long. Zero or a negative value means 10 seconds.
 	MaxIdleWorkerDuration time.Duration
 
 	// TCPKeepalive turns on TCP keep-alive probes for accepted connections.
 	TCPKeepalive bool
 
-	// AllowHalfClose keeps the request's context alive for clients that send a request, close their side of the
-	// connection, and wait for the response. By default, the context ends when such a client closes its side, because
-	// a killed client looks the same. The client gets its response in either case. With AllowHalfClose, a failed
-	// write still ends the context, and so does a reset on Linux.
+	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
+	// response. By default, closing the sending side cancels the context, because the server cannot distinguish such a
+	// client from a client that has exited. The server sends the response with and without AllowHalfClose. If
+	// AllowHalfClose is set, a failed write still cancels the context. On Linux, a connection reset also cancels the
+	// context.
 	AllowHalfClose bool
 
-	// DisableKeepalive closes every connection after its first response.
+	// DisableKeepalive makes the server close every connection after its first response.
 	DisableKeepalive bool
 
-	// GetOnly refuses all methods except GET and HEAD with 405 (Method Not Allowed).
+	// GetOnly makes the server refuse all methods except GET and HEAD with 405 (Method Not Allowed).
 	GetOnly bool
 
 	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. A handler that
-	// echoes a TRACE request would reveal headers that scripts must not see (RFC 9110 §9.3.8).
+	// echoes a TRACE request, as RFC 9110 §9.3.8 describes, can reveal headers such as cookies to scripts that must not
+	// see them.
 	AllowTrace bool
 
-	// StreamRequestBody calls Handler as soon as the header of a request has arrived. The handler reads the body from
-	// RequestCtx.RequestBodyStream, or calls a method that reads the whole body, such as PostBody. If the handler
-	// leaves part of the body unread, the server reads and discards the rest, or closes the connection.
+	// StreamRequestBody makes the server call Handler as soon as the header of a request has arrived. The handler reads
+	// the body from RequestCtx.RequestBodyStream, or calls a method that reads the whole body, such as PostBody. If the
+	// handler leaves part of the body unread, the server either discards the rest or closes the connection.
 	StreamRequestBody bool
 
 	// DisablePreParseMultipartForm has no effect.
@@ -297,19 +303,20 @@ type Server struct {
 
 	// ReduceMemoryUsage has no effect.
 	//
-	// Deprecated: an idle connection holds no buffer.
+	// Deprecated: idle connections never hold a buffer.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing calls DisableNormalizing on the headers of requests and responses. Header names
-	// that handlers set are then sent unchanged, and iterators return names as they were received.
+	// DisableHeaderNamesNormalizing turns off the normalizing of header names. Header names that handlers set are then
+	// sent unchanged, and iterators return the names of received headers unchanged. The server calls DisableNormalizing
+	// on the headers of each request and response.
 	DisableHeaderNamesNormalizing bool
 
-	// LogAllErrors also logs clients that disconnected or were too slow.
+	// LogAllErrors makes the server also log clients that disconnected or were too slow.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect.
 	//
-	// Deprecated: errors and log lines never contain bytes of a request.
+	// Deprecated: the server's errors and log lines never contain bytes of a request.
 	SecureErrorLogMessage bool
 
 	// NoDefaultServerHeader omits the Server header unless the handler sets one.
@@ -321,17 +328,17 @@ type Server struct {
 	// NoDefaultContentType omits the Content-Type header unless the handler sets one.
 	NoDefaultContentType bool
 
-	// KeepHijackedConns makes the HijackHandler responsible for closing its connection. By default the connection is
-	// closed when the HijackHandler returns.
+	// KeepHijackedConns keeps a hijacked connection open when its HijackHandler returns. The program must then close
+	// the connection. By default the server closes the connection when the HijackHandler returns.
 	KeepHijackedConns bool
 
 	// CloseOnShutdown has no effect.
 	//
-	// Deprecated: responses during Shutdown always close the connection.
+	// Deprecated: during Shutdown, each connection is always closed after its response.
 	CloseOnShutdown bool
 
-	// PoisonReleased overwrites a request's memory with 0xDB once the handler has returned. Tests then notice views
-	// that were kept too long. Race builds always do this.
+	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned, so that tests notice
+	// byte slices that are used too late. Builds with the race detector always overwrite the memory.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.
@@ -387,15 +394,17 @@ func (s *Server) prepareToServe() error {
 	return s.Protocols.check()
 }
 
-// Serve accepts connections from ln and serves them until ln fails or the server is shut down. It closes ln exactly
-// once. It returns nil after Shutdown or Close, if the program closes ln, and if Accept returns io.EOF.
+// Serve accepts connections from ln and serves them until ln fails or the server is shut down. Serve closes ln before
+// it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
+// io.EOF.
 //
-// If ln is a listener of crypto/tls whose configuration lists "h2", HTTP/2 is not offered unless a handler for "h2"
-// is registered with NextProto. Serve copies the configuration in that case, and also when GetConfigForClient is set.
-// Calling SetSessionTicketKeys on the original then has no effect on the copy.
+// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" and no handler for "h2" is registered
+// with NextProto, the server does not offer HTTP/2. In that case, and whenever the configuration has
+// GetConfigForClient, the server uses a copy of the configuration. A later call of SetSessionTicketKeys on the original
+// configuration does not change the copy.
 //
-// If this version does not support the set in Protocols, Serve returns an error that wraps ErrProtocols without
-// serving any connection.
+// If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
+// wraps ErrProtocols.
 func (s *Server) Serve(ln net.Listener) error {
 	if err := s.prepareToServe(); err != nil {
 		ln.Close()
@@ -419,12 +428,13 @@ func (s *Server) Serve(ln net.Listener) error {
 	return s.acceptLoop(served)
 }
 
-// ServeConn serves the connection c until it ends, and then closes it. It returns nil if the connection ended
-// normally. Otherwise the error says why the connection failed, or why the server refused a request and closed the
-// connection.
+// ServeConn serves requests on the connection c until the client or the server closes c. ServeConn closes c before it
+// returns, unless a handler has hijacked c. ServeConn returns an error if the connection failed, or if the server
+// closed c because it refused a request.
 //
-// If c is neither a socket nor TLS over a socket, reading io.EOF from c after a request does not end the request's
-// context. On sockets, io.EOF ends the context; see AllowHalfClose. Any other read error always ends the context.
+// If a read from c returns io.EOF after a request, the client has closed its sending side. If c is a socket, or TLS
+// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. For any other c, io.EOF does not
+// cancel the context. Any other read error always cancels the context.
 func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.

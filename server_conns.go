@@ -11,22 +11,23 @@ import (
 type ConnState int
 
 const (
-	// StateNew is the state of a connection that was accepted and has not sent anything yet.
+	// StateNew is the state of a connection that was accepted and on which no byte of a request has arrived yet.
 	StateNew ConnState = iota
 
-	// StateActive is the state of a connection that has sent at least one byte of a request. An HTTP/2
-	// connection is active while it has open streams, so several handlers may run then.
+	// StateActive is the state of a connection from the first byte of a request until the response has been sent. An
+	// HTTP/2 connection is active as long as it has open streams, so several handlers may run at once.
 	StateActive
 
-	// StateIdle is the state of a connection that has responded to all its requests and waits for another request.
+	// StateIdle is the state of a connection on which every request has received its response and no other request has
+	// arrived.
 	StateIdle
 
-	// StateHijacked is the state of a connection that a handler has taken over. No other state is reported
-	// afterwards.
+	// StateHijacked is the state of a connection that a handler has taken over. StateHijacked is the last state
+	// reported for such a connection.
 	StateHijacked
 
-	// StateClosed is the state of a closed connection. It is the last state reported for every connection that was
-	// not hijacked.
+	// StateClosed is the state of a closed connection. StateClosed is the last state reported for every connection that
+	// was not hijacked.
 	StateClosed
 )
 

@@ -4,32 +4,34 @@ package gallop
 type EngineType int
 
 const (
-	// EngineAuto uses EngineLoop where it is available, and EngineGoroutine elsewhere.
+	// EngineAuto serves a connection on an event loop if EngineLoop supports the connection, and on its own goroutine
+	// if not.
 	EngineAuto EngineType = iota
 
-	// EngineLoop serves connections on event loops, one for each processor. A connection that waits for a request
-	// needs only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix
-	// sockets. All other connections are served by goroutines.
+	// EngineLoop serves connections on event loops, one for each processor. An idle connection needs only its socket
+	// and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix sockets. All other
+	// connections are served as with EngineGoroutine.
 	EngineLoop
 
 	// EngineGoroutine serves each connection on its own goroutine.
 	EngineGoroutine
 )
 
-// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. Handlers may block in either place.
-// The choice affects only speed.
+// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. Handlers may block with every
+// DispatchType. The choice affects only speed.
 type DispatchType int
 
 const (
-	// DispatchAuto calls a handler on the loop if earlier calls for the same method and path were short, and on a
-	// goroutine otherwise. If a handler on the loop does not return within two milliseconds, the loop stops waiting
-	// for it. Until then, the loop's other connections wait.
+	// DispatchAuto chooses between the loop and a separate goroutine. If earlier calls for the same method and path
+	// were short, the handler is called on the loop. If not, the handler is called on a separate goroutine. As long as
+	// a handler runs on the loop, the loop's other connections wait. After two milliseconds, the loop continues with
+	// the other connections while the handler is still running.
 	DispatchAuto DispatchType = iota
 
 	// DispatchInline always calls the handler on the loop.
 	DispatchInline
 
-	// DispatchGoroutine always calls the handler on a goroutine.
+	// DispatchGoroutine always calls the handler on a separate goroutine.
 	DispatchGoroutine
 )
 

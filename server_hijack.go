@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// HijackHandler takes over a connection after the response has been written. Reads from c first return the bytes that
-// the client has sent after the request. These bytes include the part of a streamed request body that the handler has
-// not read. If that body is chunked, the bytes are still in chunked form. When the HijackHandler returns, c is closed
-// unless Server.KeepHijackedConns is set.
+// HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read all of
+// a streamed request body, reads from c first return the rest of the body. The rest of a chunked body is still in
+// chunked form. Next, reads return the bytes that the client has sent after the request. When the HijackHandler
+// returns, the server closes c unless Server.KeepHijackedConns is set.
 //
 // If writing the response fails, the HijackHandler is not called.
 type HijackHandler func(c net.Conn)
@@ -59,18 +59,18 @@ func (c *serverConn) startHijack(h *hijack) {
 	}()
 }
 
-// HijackConn hands the connection to the handler at once, whereas Hijack waits until the handler has returned. It
-// sends the response header first, unless HijackSetNoResponse was called. Reads from the connection first return the
-// bytes that the client has sent after the request header and that the handler has not read. If the handler has not
-// read all of a streamed request body, these bytes start with the rest of the body. If that body is chunked, the
-// bytes are still in chunked form.
+// HijackConn returns the connection to the handler, which may use it at once. In contrast, Hijack hands the connection
+// over after the handler has returned. HijackConn first sends the response header, unless HijackSetNoResponse was
+// called. If the handler has not read all of a streamed request body, reads from the connection first return the rest
+// of the body. The rest of a chunked body is still in chunked form. Next, reads return the bytes that the client has
+// sent after the request.
 //
-// The server no longer uses or counts the connection. The handler must close it. For the server, the request ends
-// when the handler returns.
+// After HijackConn, the server neither uses nor counts the connection, so the program must close it. The request still
+// ends when the handler returns.
 //
-// HijackConn fails if the request has timed out or if it was called before. The error wraps errors.ErrUnsupported if
-// there is no connection to hand over: over HTTP/2, or if the request is not served by a Server. For HTTP/2, use
-// AcceptStream.
+// HijackConn fails if the request has timed out, or if the handler has already taken the connection. The error wraps
+// errors.ErrUnsupported if there is no connection to hand over, because the request arrived over HTTP/2 or is not
+// served by a Server. For HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	c := ctx.conn
 	if c == nil {

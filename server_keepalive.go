@@ -14,10 +14,10 @@ type keepAlives struct {
 	ended bool // for good, by Shutdown or Close
 }
 
-// SetKeepAlivesEnabled turns keep-alive on or off. It is on by default. After SetKeepAlivesEnabled(false), each
-// connection is closed after its next response. Idle connections that have already had a response are closed, unless
-// a request arrives within a few milliseconds. Connections that have not sent a request yet may send their first one.
-// SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
+// SetKeepAlivesEnabled turns keep-alive on or off. Keep-alive is on by default. After SetKeepAlivesEnabled(false), each
+// connection is closed after its next response. Connections that are idle after a response are closed, unless a request
+// arrives within a few milliseconds. On connections that have not carried a request yet, the first request is still
+// served. SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
@@ -47,9 +47,10 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown registers a function that Shutdown calls on its own goroutine after it has closed the listeners.
-// Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections: f can ask
-// their owners to close them. Shutdown does not wait for f to return. Close does not call f.
+// RegisterOnShutdown registers f. Shutdown calls f on a separate goroutine after closing the listeners. Use
+// RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f can
+// ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return. Close does not
+// call f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown
 	o.mu.Lock()

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ListenAndServe listens on the TCP address addr and serves its connections. An address without a host, such as
-// ":8080", means all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close. Otherwise it
-// returns the error that stopped it.
+// ListenAndServe listens on the TCP address addr and serves the connections that it accepts. If addr has no host, as in
+// ":8080", the server listens on all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close. If
+// listening or accepting fails, ListenAndServe returns the error.
 func (s *Server) ListenAndServe(addr string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -19,8 +19,9 @@ func (s *Server) ListenAndServe(addr string) error {
 	return s.Serve(ln)
 }
 
-// ListenAndServeUNIX listens on a unix socket at the path addr and serves its connections. mode sets the socket's
-// permissions. An existing socket is replaced if nothing listens on it any more.
+// ListenAndServeUNIX listens on a unix socket at the path addr and serves the connections that it accepts. mode sets
+// the permissions of the socket. If addr is the path of a socket on which no process listens any more,
+// ListenAndServeUNIX replaces that socket.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := removeStaleSocket(addr); err != nil {
 		return err
@@ -65,8 +66,8 @@ func (s *Server) ListenAndServeTLS(addr, certFile, keyFile string) error {
 	return s.ServeTLS(ln, certFile, keyFile)
 }
 
-// ListenAndServeTLSEmbed listens on the TCP address addr and serves TLS with a certificate in PEM form. See
-// [Server.ServeTLSEmbed].
+// ListenAndServeTLSEmbed listens on the TCP address addr and serves TLS with a certificate and a private key that are
+// passed as PEM data. See [Server.ServeTLSEmbed].
 func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -75,9 +76,9 @@ func (s *Server) ListenAndServeTLSEmbed(addr string, certData, keyData []byte) e
 	return s.ServeTLSEmbed(ln, certData, keyData)
 }
 
-// ServeTLS does the same as Serve, but over TLS. The certificate and its key are read from the PEM files certFile and
-// keyFile. If both names are empty, only the certificates from AppendCert and TLSConfig are used. When the files
-// change, new connections use the new certificate.
+// ServeTLS does the same as Serve, but over TLS. The server reads the certificate and the private key from the PEM
+// files certFile and keyFile. If both names are empty, the server uses only the certificates from AppendCert and
+// TLSConfig. When the files change, the server uses the new certificate for new connections.
 func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	if certFile != "" || keyFile != "" {
 		if err := s.AppendCert(certFile, keyFile); err != nil {
@@ -88,7 +89,7 @@ func (s *Server) ServeTLS(ln net.Listener, certFile, keyFile string) error {
 	return s.serveTLS(ln)
 }
 
-// ServeTLSEmbed does the same as ServeTLS, but takes the certificate and its key in PEM form.
+// ServeTLSEmbed does the same as ServeTLS, but takes the certificate and the private key as PEM data.
 func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error {
 	if len(certData) != 0 || len(keyData) != 0 {
 		if err := s.AppendCertEmbed(certData, keyData); err != nil {
@@ -99,13 +100,13 @@ func (s *Server) ServeTLSEmbed(ln net.Listener, certData, keyData []byte) error 
 	return s.serveTLS(ln)
 }
 
-// ListenAndServe listens on the TCP address addr and serves it with a Server that has default settings. See
+// ListenAndServe listens on the TCP address addr and serves HTTP with a Server that has default settings. See
 // [Server.ListenAndServe].
 func ListenAndServe(addr string, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ListenAndServe(addr)
 }
 
-// ListenAndServeUNIX listens on a unix socket and serves it with a Server that has default settings. See
+// ListenAndServeUNIX listens on a unix socket and serves HTTP with a Server that has default settings. See
 // [Server.ListenAndServeUNIX].
 func ListenAndServeUNIX(addr string, mode os.FileMode, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ListenAndServeUNIX(addr, mode)
@@ -123,12 +124,13 @@ func ListenAndServeTLSEmbed(addr string, certData, keyData []byte, handler Reque
 	return (&Server{Handler: handler}).ListenAndServeTLSEmbed(addr, certData, keyData)
 }
 
-// ServeTLS serves ln over TLS with a Server that has default settings. See [Server.ServeTLS].
+// ServeTLS serves the connections from ln over TLS with a Server that has default settings. See [Server.ServeTLS].
 func ServeTLS(ln net.Listener, certFile, keyFile string, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ServeTLS(ln, certFile, keyFile)
 }
 
-// ServeTLSEmbed serves ln over TLS with a Server that has default settings. See [Server.ServeTLSEmbed].
+// ServeTLSEmbed serves the connections from ln over TLS with a Server that has default settings. See
+// [Server.ServeTLSEmbed].
 func ServeTLSEmbed(ln net.Listener, certData, keyData []byte, handler RequestHandler) error {
 	return (&Server{Handler: handler}).ServeTLSEmbed(ln, certData, keyData)
 }

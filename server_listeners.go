@@ -131,8 +131,8 @@ func (t *connTable) allListeners() []*servedListener {
 	return all
 }
 
-// Addrs returns the addresses of the listeners that the server serves, in the order in which they were added. It
-// returns nil if there are no listeners, for example before Serve and after Shutdown.
+// Addrs returns the addresses of the listeners that the server serves, in the order in which the listeners were added.
+// If there are no listeners, as before Serve or after Shutdown, Addrs returns nil.
 func (s *Server) Addrs() []net.Addr {
 	t := &s.conns
 	t.mu.Lock()

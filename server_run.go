@@ -5,13 +5,13 @@ import (
 	"net"
 )
 
-// Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. It does
-// the same as Serve followed by ShutdownWithContext, including the LameDuck time, and returns when both have
-// returned. Use Run with signal.NotifyContext or an errgroup.
+// Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. Run calls
+// Serve, and calls ShutdownWithContext when ctx is done. Run returns when both calls have returned. Use Run with
+// signal.NotifyContext or an errgroup.
 //
-// Run returns nil after a shutdown in which all in-flight requests were served. If ShutdownTimeout passes first, Run
-// returns context.DeadlineExceeded. If Serve returns for another reason, Run returns Serve's error, and the server
-// continues to serve its other listeners.
+// If all in-flight requests are served during the shutdown, Run returns nil. If ShutdownTimeout passes first, Run
+// returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns the error from Serve, and the
+// server continues to serve its other listeners.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }

@@ -7,9 +7,9 @@ import (
 
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
-// Connections, Active, Idle and Handshaking describe the moment of the call. All other fields count from the start of
-// the server and never decrease. The fields are read one after another while the server is running, so they need not
-// add up exactly.
+// Connections, Active, Idle and Handshaking are the numbers at the time of the call. All other fields count from the
+// start of the server and never decrease. The numbers may not add up exactly, because they can change between the
+// moments at which Stats reads them.
 type ServerStats struct {
 	// Connections is the number of open connections: Active, Idle and Handshaking together.
 	Connections uint64
@@ -18,7 +18,7 @@ type ServerStats struct {
 	// response.
 	Active uint64
 
-	// Idle is the number of connections that wait for their first or next request.
+	// Idle is the number of connections on which the server waits for the first or the next request.
 	Idle uint64
 
 	// Handshaking is the number of connections in a TLS handshake.
@@ -27,8 +27,7 @@ type ServerStats struct {
 	// Accepted counts the connections that were accepted and not rejected, including connections passed to ServeConn.
 	Accepted uint64
 
-	// Rejected counts the connections that were rejected for any reason: RejectedConcurrency plus
-	// RejectedPerIP.
+	// Rejected counts all connections that were rejected. It is the sum of RejectedConcurrency and RejectedPerIP.
 	Rejected uint64
 
 	// RejectedConcurrency counts the connections that were rejected because of Server.Concurrency.
@@ -37,41 +36,42 @@ type ServerStats struct {
 	// RejectedPerIP counts the connections that were rejected because of Server.MaxConnsPerIP.
 	RejectedPerIP uint64
 
-	// Requests counts the requests whose header has arrived completely. A request that is being handled may not be
-	// counted yet.
+	// Requests counts the requests whose header has arrived completely. A request may be missing from the count until
+	// its handler has returned.
 	Requests uint64
 
 	// Refused counts the requests to which the server responded with an error instead of calling Handler.
 	Refused uint64
 
-	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. Refused
-	// includes them.
+	// RefusedConcurrency counts the requests that were refused because of Server.MaxConcurrentRequests. These requests
+	// are also counted in Refused.
 	RefusedConcurrency uint64
 
-	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS
-	// overhead. Both counters are updated every 64 KiB, and when a connection starts to wait for its next request.
-	// Bytes on hijacked connections are not counted.
+	// BytesRead and BytesWritten count the bytes that were read from and written to connections, without TLS overhead.
+	// The counters are updated after every 64 KiB on a connection, and when a connection becomes idle. Bytes on
+	// hijacked connections are not counted.
 	BytesRead, BytesWritten uint64
 
-	// Loop counts how event loops have called handlers. All its fields are zero without event loops.
+	// Loop counts how event loops have called handlers. If the server uses no event loops, all fields of Loop are zero.
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. Use it only for debugging: its fields depend on how the
-// loops work and may change in any version.
+// LoopStats counts how event loops have called handlers. Use LoopStats only for debugging, because its fields depend on
+// how the loops work and may change in any version.
 type LoopStats struct {
 	// Inline counts handler calls on a loop.
 	Inline uint64
 
-	// Pooled counts handler calls on goroutines, while the loop continued.
+	// Pooled counts the handler calls that a loop passed to separate goroutines.
 	Pooled uint64
 
-	// Overtaken counts handler calls on a loop that took so long that the loop continued without waiting for them.
+	// Overtaken counts the handler calls on a loop that took so long that the loop continued without waiting for the
+	// handler.
 	Overtaken uint64
 
-	// FastPlaces and UsedPlaces describe the table in which loops remember how long handlers run. Several methods and
-	// paths may share a place in the table. FastPlaces counts the places whose handlers are called on the loop.
-	// UsedPlaces counts the places that have been used so far.
+	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. Each method and path
+	// has an entry. Several methods and paths may share an entry. UsedPlaces is the number of entries in use.
+	// FastPlaces is the number of entries whose handlers are called on the loop.
 	FastPlaces, UsedPlaces int
 }
 

@@ -14,9 +14,9 @@ import (
 
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
-// NextProto registers handler for TLS connections on which client and server negotiate the protocol key with ALPN
-// (RFC 7301). Call NextProto before the server starts. If a later version of this module supports HTTP/2, a handler
-// for "h2" will take precedence over that support, regardless of Protocols.
+// NextProto registers a handler for a protocol. The handler is called for each TLS connection on which ALPN selects the
+// protocol whose name is key (RFC 7301). Call NextProto before the server starts. A later version of this module may
+// support HTTP/2. A handler for "h2" will then replace this support, regardless of Protocols.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -24,9 +24,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 	s.protos[key] = handler
 }
 
-// AppendCert adds a certificate from PEM files. The server uses the certificate for the names that the certificate is
-// valid for. For all other names, it uses the certificate that was added first. When the files change, they are read
-// again. If reading fails, the old certificate stays in use.
+// AppendCert adds a certificate and its private key from PEM files. For each host name, the server uses a certificate
+// that is valid for that name, or the certificate that was added first if none is valid for the name. When the files
+// change, the server reads them again. If reading fails, the server continues to use the old certificate.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey
@@ -39,7 +39,7 @@ func (s *Server) AppendCert(certFile, keyFile string) error {
 	return nil
 }
 
-// AppendCertEmbed adds a certificate and its key in PEM form. See [Server.AppendCert].
+// AppendCertEmbed adds a certificate and its private key from PEM data. See [Server.AppendCert].
 func (s *Server) AppendCertEmbed(certData, keyData []byte) error {
 	if len(certData) == 0 && len(keyData) == 0 {
 		return errNoCertOrKey

@@ -69,7 +69,8 @@ const (
 	StatusNetworkAuthenticationRequired = 511 // RFC 6585 §6
 )
 
-// StatusMessage returns statusCode's reason phrase, or "Unknown Status Code" if there is none.
+// StatusMessage returns the reason phrase for statusCode, such as "Not Found" for 404. For an unknown code, it returns
+// "Unknown Status Code".
 func StatusMessage(statusCode int) string {
 	if statusCode >= 0 && statusCode < len(statusMessages) && statusMessages[statusCode] != "" {
 		return statusMessages[statusCode]
@@ -77,8 +78,8 @@ func StatusMessage(statusCode int) string {
 	return "Unknown Status Code"
 }
 
-// StatusCodeIsRedirect reports whether statusCode redirects the client to the URI in the Location header: 301, 302,
-// 303, 307 or 308.
+// StatusCodeIsRedirect reports whether statusCode is 301, 302, 303, 307 or 308. These codes redirect the client to the
+// URI in the Location header.
 func StatusCodeIsRedirect(statusCode int) bool {
 	switch statusCode {
 	case StatusMovedPermanently, StatusFound, StatusSeeOther, StatusTemporaryRedirect, StatusPermanentRedirect:

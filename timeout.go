@@ -12,13 +12,14 @@ import (
 // concurrently.
 type timeoutAnswer = atomic.Pointer[Response]
 
-// TimeoutError sends msg with status 408 (Request Timeout) instead of ctx.Response, and closes the connection. The
-// server then no longer uses ctx, so goroutines may continue to use ctx after the handler has returned.
+// TimeoutError makes the server send msg with status 408 (Request Timeout) instead of ctx.Response, and then close the
+// connection. The server does not reuse ctx. Goroutines that the handler started may therefore continue to use ctx
+// after the handler has returned.
 func (ctx *RequestCtx) TimeoutError(msg string) {
 	ctx.TimeoutErrorWithCode(msg, StatusRequestTimeout)
 }
 
-// TimeoutErrorWithCode sends msg with the status statusCode. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithCode does the same as [RequestCtx.TimeoutError], but with the status statusCode.
 func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	var resp Response
 	resp.SetStatusCode(statusCode)
@@ -26,7 +27,7 @@ func (ctx *RequestCtx) TimeoutErrorWithCode(msg string, statusCode int) {
 	ctx.TimeoutErrorWithResponse(&resp)
 }
 
-// TimeoutErrorWithResponse sends a copy of resp instead of ctx.Response. See [RequestCtx.TimeoutError].
+// TimeoutErrorWithResponse does the same as [RequestCtx.TimeoutError], but makes the server send a copy of resp.
 func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	kept := &Response{}
 	resp.CopyTo(kept)
@@ -37,8 +38,8 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeout.Store(kept)
 }
 
-// LastTimeoutErrorResponse returns the response that TimeoutHandler or one of the TimeoutError methods has set. If
-// there is none, it returns nil.
+// LastTimeoutErrorResponse returns the response that TimeoutHandler or one of the TimeoutError methods has set. If none
+// of them has set a response, LastTimeoutErrorResponse returns nil.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
 
 // detach leaves ctx and the bytes that it shows to a handler that may still run. The connection continues with
@@ -79,20 +80,21 @@ func (c *serverConn) abandonCtx() (begun bool) {
 }
 
 // TimeoutHandler returns a handler that calls h on a separate goroutine. If h does not return within timeout, the
-// response is msg with status 408 (Request Timeout). ctx, as a context.Context, has the same deadline and is done
-// when the deadline passes. Nothing else stops h. Changes that h makes to ctx after the timeout have no effect.
+// response is msg with status 408 (Request Timeout). When timeout has passed, the RequestCtx is done, so h can notice
+// the timeout with ctx.Done. A handler that does not watch ctx continues to run. Changes that h makes to ctx after the
+// timeout have no effect.
 //
-// At most Server.Concurrency calls of h run at the same time, including calls that have timed out. Additional
-// requests get 429 (Too Many Requests).
+// At most Server.Concurrency calls of h run at the same time. Calls that are still running after their timeout count
+// too. Beyond this limit, requests get 429 (Too Many Requests).
 //
-// Handlers that watch their context do not need a separate goroutine. In package web, middleware.Timeout sets the
-// deadline and responds with 503 if the handler gives up, without starting a goroutine.
+// For handlers that watch their context, package web has an alternative: middleware.Timeout sets the deadline without
+// starting a goroutine. If the handler then returns because of the deadline, the response is 503.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }
 
-// TimeoutWithCodeHandler returns a handler that limits the time of h and responds with statusCode if h is too slow.
-// See [TimeoutHandler]. It panics if statusCode is invalid; see [ResponseHeader.SetStatusCode].
+// TimeoutWithCodeHandler does the same as [TimeoutHandler], but if h does not return within timeout, the status of the
+// response is statusCode. If statusCode is invalid, TimeoutWithCodeHandler panics (see [ResponseHeader.SetStatusCode]).
 func TimeoutWithCodeHandler(h RequestHandler, timeout time.Duration, msg string, statusCode int) RequestHandler {
 	new(Response).SetStatusCode(statusCode) // panics now rather than during a request
 	var running atomic.Int64
