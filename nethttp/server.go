@@ -13,8 +13,7 @@ import (
 // net/http expect:
 //   - A request body of any size is read from the connection while h reads it (StreamRequestBody).
 //   - TRACE requests reach h.
-//   - Responses have no Server header. The Content-Type is the one that h sets, or is detected from the body, as in
-//     net/http.
+//   - Responses have no Server header. If h sets no Content-Type, it is detected from the body, as in net/http.
 //
 // The server has gallop's limits, most of which http.Server does not have. See the fields of gallop.Server. You may change
 // the fields before the server serves.

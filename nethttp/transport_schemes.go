@@ -25,7 +25,7 @@ func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
 }
 
 // Clone returns a new Transport with the same exported fields. It copies TLSClientConfig, ProxyConnectHeader, Protocols and HTTP2
-// instead of sharing them. The clone has neither the connections nor the registered protocols of t.
+// instead of sharing them. The connections and the registered protocols of t are not copied.
 func (t *Transport) Clone() *Transport {
 	return &Transport{
 		Proxy:                  t.Proxy,
