@@ -26,7 +26,7 @@
 //	client := &http.Client{Transport: nethttp.NewTransport()}
 //	resp, err := client.Get("https://example.com/")
 //
-// Redirects, cookies and the Timeout still work as usual, because http.Client handles them.
+// Redirects, cookies and the Timeout still work, because http.Client handles them.
 package nethttp
 
 // The files of this package:

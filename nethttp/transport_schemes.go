@@ -9,7 +9,7 @@ import (
 
 // RegisterProtocol makes rt handle the requests whose URL has the given scheme, such as "file". If rt returns
 // http.ErrSkipAltProtocol, the Transport handles the request itself. RegisterProtocol panics if the scheme was registered before.
-// It may be called at any time, even while calls are in flight.
+// RegisterProtocol may be called at any time, even while calls are in flight.
 func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -27,8 +27,8 @@ import (
 
 // Options says where and how [Run] serves. Every field except Addr may be left at its zero value.
 type Options struct {
-	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0 the system chooses a free port and
-	// Run passes it to OnReady.
+	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0, the system chooses a free
+	// port. Run passes the chosen port to OnReady.
 	Addr string
 
 	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp".
@@ -46,8 +46,9 @@ type Options struct {
 	// process would.
 	Processes int
 
-	// Restarts is the maximum number of children that are replaced within one minute. If more children exit, Run stops the
-	// remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is negative, no child is replaced.
+	// Restarts is the maximum number of children that are replaced within one minute. If more children exit within this
+	// minute, Run stops the remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is
+	// negative, no child is replaced.
 	Restarts int
 
 	// GracePeriod is how long children may take to shut down before they are killed. If GracePeriod is zero or
@@ -60,13 +61,14 @@ type Options struct {
 	ReusePort bool
 
 	// OnReady is called in the parent when all children have been started. Its arguments are the address and the
-	// process IDs of the children. Clients that connect before a child accepts connections wait, unless ReusePort is
-	// set. Run watches the children only after OnReady has returned. OnReady may be nil.
+	// process IDs of the children. If a client connects before the first child accepts connections, the client waits.
+	// With ReusePort, the connection fails instead. Run watches the children only after OnReady has returned. OnReady
+	// may be nil.
 	OnReady func(addr net.Addr, pids []int)
 }
 
-// ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. It is wrapped
-// in an error that says how the last child exited.
+// ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. The
+// error that Run returns wraps it and says how the last child exited.
 var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
 // childVariable is the environment variable that makes a process a child.
@@ -79,9 +81,9 @@ func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// Run serves with several processes until ctx is done. The process that calls it first becomes the parent. For each child it
-// starts the same program with the same arguments. Each child must call Run with the same options. IsChild tells a program
-// whether it is a child. Do one-time work, such as a database migration, in the parent only.
+// Run serves with several processes until ctx is done. The process that calls it first becomes the parent. For each
+// child, the parent starts the same program with the same arguments. Each child must call Run with the same options.
+// IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in the parent only.
 //
 // Run returns in the parent and in the children:
 //
@@ -97,8 +99,8 @@ var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1
 // shuts down, the parent replaces it.
 //
 // The standard input of a child is a pipe from the parent. A child shares the standard output and error of the
-// parent. The parent logs to the ErrorLog of s, with the attribute pid of the child, or else to its Logger.
-// Call Run only once in a process. It panics if s is nil.
+// parent. The parent logs to the ErrorLog of s, or to the Logger of s if no ErrorLog is set. In the ErrorLog, each
+// record has an attribute pid with the child's process ID. Call Run only once in a process. It panics if s is nil.
 func Run(ctx context.Context, s *gallop.Server, o Options) error {
 	if s == nil {
 		panic("prefork: Run of a nil Server")

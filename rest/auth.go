@@ -14,8 +14,8 @@ import (
 )
 
 // Auth adds the credentials of one identity to requests. A client keeps a separate cache and separate rate limits
-// for each Auth. A program that acts for several identities needs a Client for each, or sets the Authorization
-// header of each request itself. An Auth must be safe for concurrent use.
+// for each Auth. A program that acts for several identities needs a separate Client for each identity. Alternatively,
+// it can set the Authorization header of each request itself. An Auth must be safe for concurrent use.
 //
 // See [Bearer], [Basic], [APIKey] and [Tokens] for common credentials, and [AuthFunc] for an Authorization header
 // that a function returns.
@@ -24,8 +24,8 @@ type Auth interface {
 	// is not sent and the call returns an AuthError. r is valid until Authorize returns.
 	//
 	// If the server responds with 401, Authorize is called once more for the same request. If this second call changes
-	// a header, the request is sent again, provided that its body can be sent again. An Auth that has no better
-	// credentials returns nil without setting anything.
+	// a header, the request is sent again, provided that its body can be sent again. If the Auth has no better
+	// credentials, Authorize should return nil without setting a header.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
@@ -100,7 +100,7 @@ func (r *AuthRequest) Header(name string) string {
 }
 
 // SetHeader sets a header, replacing any value that the request has. The header is dropped on a redirect to another
-// origin. If the name or the value is invalid, the call returns an AuthError that wraps ErrHeader.
+// origin. If the header's name or value is invalid, the call returns an AuthError that wraps ErrHeader.
 func (r *AuthRequest) SetHeader(name, value string) {
 	if err := checkHeader(name, value); err != nil {
 		if r.err == nil {
@@ -166,9 +166,9 @@ type Token struct {
 // tokenSlack is how long before a token expires the next one is fetched.
 const tokenSlack = 10 * time.Second
 
-// Tokens returns an [Auth] that gets a token from source. The Auth calls source again shortly before the token expires,
-// or when the server responds with 401. If source returns an error, the old token stays in use until it expires. Only
-// one goroutine at a time calls source. ctx is the context of a call that needs the token.
+// Tokens returns an [Auth] that calls source to get a token. The Auth calls source again shortly before the token
+// expires, or when the server responds with 401. If source returns an error, the old token stays in use until it
+// expires. Only one goroutine at a time calls source. ctx is the context of a call that needs the token.
 func Tokens(source func(ctx context.Context) (Token, error)) Auth {
 	return &tokens{source: source, lock: make(chan struct{}, 1)}
 }

@@ -178,9 +178,9 @@ func (c *Client) link() {
 //   - Anything else must be a pointer, and the client's Codec decodes the body into it. If the body is empty or
 //     contains only white space, the value is not changed.
 //
-// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no response arrives,
-// or only part of one, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError. If a
-// response arrived, the returned Response is non-nil, even if there is an error.
+// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no response or only
+// part of a response arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError.
+// If a response arrived, the returned Response is non-nil, even if there is an error.
 func (c *Client) Do(r *Request, v any) (*Response, error) {
 	resp, err := c.Open(r)
 	if err != nil {

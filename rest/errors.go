@@ -23,7 +23,7 @@ var (
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
 	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one, and for a parameter whose
-	// value is "." or "..". Such a path would lead outside the API. The request is not sent.
+	// value is "." or "..". Such a path could lead outside the API. The request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
 	// ErrMethod is returned for a method that is not a token (RFC 9110 §9.1). The request is not sent.
@@ -41,7 +41,7 @@ var (
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
 	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
-	// it, a loop over the elements might never end.
+	// this limit, a loop over the elements might never end.
 	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
 	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
@@ -53,8 +53,8 @@ var (
 	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned if no response arrived, or only part of one. It wraps the cause. If the context was done,
-// the cause is the context's error.
+// RequestError is returned if no response or only part of a response arrived. It wraps the cause. If the context was
+// done, the cause is the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
@@ -226,7 +226,7 @@ type ErrorItem struct {
 	Message string
 }
 
-// Error returns the request, the status, the message and up to three items, in one line. Long texts are cut.
+// Error returns one line with the request, the status, the message and up to three items. Long texts are shortened.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	b.WriteString(named(e.Method, e.URL) + strconv.Itoa(e.StatusCode))

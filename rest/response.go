@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Response is a response. After Open, its body has yet to be read. The strings of a Response remain valid forever.
+// Response is the response to a request. If it comes from Open, its body has not been read yet. The strings of a
+// Response remain valid forever.
 type Response struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
