@@ -72,8 +72,9 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 //   - Write on the other end fails with io.ErrClosedPipe.
 //   - Closing again does nothing and returns nil.
 //
-// After a deadline has passed, calls fail with os.ErrDeadlineExceeded, which is a net.Error. Setting a new deadline
-// ends this. Concurrent Writes never mix their bytes. Read and Write allocate memory only when a buffer has to grow.
+// After a deadline has passed, calls fail with os.ErrDeadlineExceeded, which is a net.Error. After a new deadline is
+// set, calls work again. Concurrent Writes never mix their bytes. Read and Write allocate memory only when a buffer has
+// to grow.
 type Conn struct {
 	in, out       *stream
 	local, remote net.Addr

@@ -253,11 +253,11 @@ func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
 // StatusOf returns the HTTP status with which the API refused a request. It looks for the first error in the tree of
 // err, in the order of errors.As, that has a method HTTPStatus() int. APIError, RateLimitError, AuthError,
-// RedirectError and web.Error have one. StatusOf returns 0 if it finds no such error, if no response arrived, or if
-// the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
+// RedirectError and web.Error have this method. StatusOf returns 0 if there is no such error, if no response arrived,
+// or if the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
 //
-// A server that passes the status on to its own clients should choose which statuses make sense for them. A 401 of
-// an upstream service, for example, is about the server's own credentials.
+// A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
+// a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
 func StatusOf(err error) int {
 	var one interface {
 		error
@@ -339,17 +339,17 @@ func (i ErrorItem) String() string {
 	return strings.Join(said, " ")
 }
 
-// RateLimitError is returned if a rate limit of the server was reached. If the server responded to this request, the
-// error wraps the APIError.
+// RateLimitError is returned if one of the server's rate limits was reached. If the request was sent, the error wraps
+// the server's response, an APIError.
 type RateLimitError struct {
-	// Rate is what is known about the limit. It is the zero value if nothing is known.
+	// Rate describes the limit. It is the zero value if nothing is known about the limit.
 	Rate Rate
 
-	// RetryAfter is how long the server wants the client to wait. It is negative if the server did not say.
+	// RetryAfter is how long the server wants the client to wait. It is negative if the server sent no such time.
 	RetryAfter time.Duration
 
 	// Sent is true if this request was sent and the server refused it. Sent is false if the client did not send the
-	// request, because an earlier response had announced the limit.
+	// request, because it expected a refusal after an earlier response.
 	Sent bool
 
 	api   *APIError
@@ -385,7 +385,8 @@ func (e *RateLimitError) HTTPStatus() int {
 	return http.StatusTooManyRequests
 }
 
-// Unwrap returns the APIError, if there is one. If the client stopped waiting early, Unwrap also returns the reason.
+// Unwrap returns the APIError if the request was sent. If the client stopped waiting early, Unwrap also returns the
+// reason.
 func (e *RateLimitError) Unwrap() (errs []error) {
 	if e.api != nil {
 		errs = append(errs, e.api)

@@ -61,7 +61,7 @@ func (r *Request) Body() any {
 }
 
 // SetTimeout limits how long the call may take, overriding [WithTimeout]. 0 restores the client's timeout. A
-// negative d means no limit other than the context's.
+// negative d means no limit other than the context's deadline.
 func (r *Request) SetTimeout(d time.Duration) *Request {
 	r.timeout = d
 	return r

@@ -79,8 +79,8 @@ func WithCookie(name, value string) Option {
 	})
 }
 
-// WithPathValue sets the value of {name} or {name...} in every path that contains it. A value that the request sets
-// takes precedence.
+// WithPathValue sets the value of {name} or {name...} in every path that contains it. If the request sets a value for
+// the same name, the request's value is used.
 func WithPathValue(name, value string) Option {
 	return option(func(c *Client) error {
 		c.params.set(name, value, sameName)
@@ -97,7 +97,7 @@ func WithUserAgent(agent string) Option {
 }
 
 // WithTimeout limits how long a call may take, including waits, retries, redirects and reading the body. The
-// default, 0, means no limit other than the context's.
+// default, 0, means no limit other than the context's deadline.
 func WithTimeout(d time.Duration) Option {
 	return option(func(c *Client) error {
 		if d < 0 {
@@ -108,8 +108,8 @@ func WithTimeout(d time.Duration) Option {
 	})
 }
 
-// WithCodec sets the codec for the bodies of requests and responses. The default does not escape JSON for HTML, and ignores
-// anything that follows the value in a response:
+// WithCodec sets the codec for the bodies of requests and responses. By default, JSON is not escaped for HTML, and
+// anything that follows the value in a response is ignored:
 //
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
