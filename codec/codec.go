@@ -9,7 +9,8 @@
 //	func (CBOR) Encode(w io.Writer, v any) error    { return cbor.NewEncoder(w).Encode(v) }
 //	func (CBOR) Decode(data []byte, v any) error    { return cbor.Unmarshal(data, v) }
 //
-// A codec may also implement [StreamDecoder], which saves memory for large bodies, and [Appender], which saves a copy.
+// A codec can also implement [StreamDecoder], which saves memory when it decodes large bodies, and [Appender], which
+// avoids a copy of each encoded body.
 package codec
 
 import "io"
@@ -20,25 +21,28 @@ type Codec interface {
 	// parameters, such as a charset.
 	ContentType() string
 
-	// Encode writes v to w. If it returns an error, the caller must discard everything that it has written to w.
+	// Encode writes v to w. If Encode returns an error, the caller must discard everything that Encode has written to
+	// w.
 	Encode(w io.Writer, v any) error
 
-	// Decode stores the value that data describes in v, which is a non-nil pointer. The caller reuses data afterwards, so
-	// the decoded value must not refer to it. After an error, v may be partly set.
+	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller reuses
+	// data afterwards, so the decoded value must not refer to data. After an error, v may be partly set.
 	Decode(data []byte, v any) error
 }
 
-// StreamDecoder is implemented by a Codec that can decode without having the whole input in memory. Callers that find no
-// StreamDecoder read the whole body and call Decode.
+// StreamDecoder is implemented by a Codec that can decode without having the whole input in memory. If a Codec does not
+// implement StreamDecoder, its caller reads the whole body and calls Decode.
 type StreamDecoder interface {
-	// DecodeFrom reads a value from r and stores it in v, like Decode. It may read beyond the end of the value.
+	// DecodeFrom reads from r, decodes the first value and stores it in v, like Decode. DecodeFrom may read beyond the
+	// end of the value.
 	DecodeFrom(r io.Reader, v any) error
 }
 
-// Appender is implemented by a Codec that can encode into the caller's memory, which saves a copy.
+// Appender is implemented by a Codec that can append the encoding to a slice of the caller's. This avoids a copy.
 type Appender interface {
 	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes and
 	// grow is not nil, AppendEncode calls grow. From then on, it uses the slice that grow returned and no longer touches the
-	// old slice. After an error, it returns dst, which may have moved, with its original length.
+	// old slice. After an error, AppendEncode returns a slice with the original contents of dst, possibly in new
+	// memory.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

@@ -10,28 +10,29 @@ import (
 	"github.com/gallop-http/gallop/internal/bufpool"
 )
 
-// JSON is the [Codec] for JSON (RFC 8259). The zero value does exactly what encoding/json does: Encode writes the bytes that
-// json.Marshal returns, and Decode sets the value that json.Unmarshal sets. The errors are the same, too.
+// JSON is the [Codec] for JSON (RFC 8259). The zero value does exactly what encoding/json does: Encode writes the bytes
+// that json.Marshal returns, and Decode stores the value that json.Unmarshal stores. Encode and Decode also return the
+// same errors as json.Marshal and json.Unmarshal.
 //
 // JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
-// numbers, bools and times. For all other types, and for input with an error, it calls encoding/json. A MarshalJSON or
-// UnmarshalJSON method may therefore run twice for the same value if that value or a later one causes an error or needs
-// encoding/json.
+// numbers, bools and times. For all other types, and for input with an error, JSON calls encoding/json. JSON may notice
+// only in the middle of a value that it needs encoding/json, and then starts the value again. MarshalJSON and
+// UnmarshalJSON methods may therefore be called twice for the same value.
 //
-// Values that Decode and DecodeFrom store never refer to the input. In inputs of 16 KB and more, short strings share blocks
-// of memory, and so do strings and numbers stored as any. A string that outlives the rest of its value keeps up to 512 bytes
-// alive, an any up to 8 KB.
+// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, short strings share
+// blocks of memory, and so do strings and numbers stored as any. If a program keeps only one of these strings, up to
+// 512 bytes stay in memory. If it keeps only one such any, up to 8 KB stay in memory.
 //
 // JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The
 // exceptions are a long string, and a value that encoding/json or an UnmarshalJSON method needs in one piece.
 type JSON struct {
-	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By default
-	// they are escaped, so that the text is safe inside HTML.
+	// KeepHTML makes Encode leave <, > and & in strings as they are, like json.Encoder.SetEscapeHTML(false). By
+	// default, Encode escapes these characters, so that the text is safe inside HTML.
 	KeepHTML bool
 
-	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By default
-	// anything but white space is an error. With IgnoreTrailing, the error for input that ends too early is io.ErrUnexpectedEOF,
-	// like a json.Decoder's.
+	// IgnoreTrailing makes Decode and DecodeFrom ignore anything that follows the first value, like a json.Decoder. By
+	// default, anything but white space after the value is an error. With IgnoreTrailing, the error for truncated input
+	// is io.ErrUnexpectedEOF, as with a json.Decoder.
 	IgnoreTrailing bool
 
 	// RefuseUnknown makes Decode and DecodeFrom return an error for a field that the destination struct does not have, like
@@ -47,7 +48,8 @@ var (
 // ContentType returns "application/json". It implements [Codec].
 func (JSON) ContentType() string { return "application/json" }
 
-// Encode writes v to w in one call of Write. It writes nothing if there is an error. It implements [Codec].
+// Encode encodes v and writes it to w in one call of Write. If encoding fails, Encode writes nothing. It implements
+// [Codec].
 func (j JSON) Encode(w io.Writer, v any) error {
 	text, err := j.AppendEncode(bufpool.Get(0), v, bufpool.Grow)
 	if err == nil {
@@ -87,7 +89,7 @@ func (a *appended) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Decode decodes data into v. Its errors are those of encoding/json. It implements [Codec].
+// Decode decodes data into v. It returns the same errors as encoding/json. It implements [Codec].
 func (j JSON) Decode(data []byte, v any) error {
 	if j.RefuseUnknown {
 		return j.decodeFirst(data, v)
@@ -128,8 +130,9 @@ func isSyntax(err error) bool {
 // windowSize is how many bytes of a text are in memory while DecodeFrom decodes it.
 const windowSize = 64 << 10
 
-// DecodeFrom decodes the first value in r. Its errors are those of a json.Decoder, wrapped in an [*Error] with the position
-// in the input. DecodeFrom also reads on to see what follows the value. It implements [StreamDecoder].
+// DecodeFrom decodes the first value in r. It returns the errors that a json.Decoder returns, wrapped in an [*Error]
+// with the position in the input. After the value, DecodeFrom reads on to check for trailing data. It implements
+// [StreamDecoder].
 func (j JSON) DecodeFrom(r io.Reader, v any) error {
 	window := bufpool.Get(windowSize)
 	defer bufpool.Put(window)

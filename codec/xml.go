@@ -13,8 +13,8 @@ var _ StreamDecoder = XML{}
 // ContentType returns "application/xml; charset=utf-8". It implements [Codec].
 func (XML) ContentType() string { return "application/xml; charset=utf-8" }
 
-// Encode writes an XML declaration and then v, in one call of Write. It writes nothing if there is an error. It implements
-// [Codec].
+// Encode writes an XML declaration and then v, in one call of Write. If encoding fails, Encode writes nothing. It
+// implements [Codec].
 func (XML) Encode(w io.Writer, v any) error {
 	text, err := xml.Marshal(v)
 	if err != nil {

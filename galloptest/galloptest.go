@@ -27,9 +27,9 @@ func Serve(t testing.TB, h gallop.RequestHandler) (*gallop.Client, string) {
 	return Start(t, &gallop.Server{Handler: h})
 }
 
-// Start serves with s until t ends, and returns what [Serve] returns. After t and its subtests have ended,
-// Start closes the connections and waits for handlers that still run. If s has neither an ErrorLog nor a
-// Logger, Start sets one that writes to the log of t.
+// Start runs the server s until t ends. Like [Serve], it returns a client and a base URL. After t and its subtests have
+// ended, Start closes the connections and waits for handlers that still run. If s has neither an ErrorLog nor a Logger,
+// Start sets one that writes to the log of t.
 func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 	t.Helper()
 	logger := &testLogger{t: t}
@@ -54,7 +54,7 @@ func Start(t testing.TB, s *gallop.Server) (*gallop.Client, string) {
 // a client gets, use [Serve].
 //
 // Do returns after h has returned. The exception is a response that switches protocols: a 101, or a 2xx to
-// CONNECT. Its body stream is the connection, an io.ReadWriteCloser that the caller must close.
+// CONNECT. The body stream of such a response is the connection, an io.ReadWriteCloser that the caller must close.
 //
 // Interim responses are skipped. To see interim responses, such as those of EarlyHints, set OnInterim on the client that [Serve]
 // returns.

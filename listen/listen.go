@@ -9,24 +9,24 @@ import (
 	"syscall"
 )
 
-// TCP configures TCP listeners. The zero value listens like a net.ListenConfig. Listen may be called concurrently and more than
-// once; do not change the fields while it runs.
+// TCP configures TCP listeners. The zero value listens like the zero net.ListenConfig. Listen may be called
+// concurrently and more than once; do not change the fields while it runs.
 type TCP struct {
 	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same user.
 	// The sockets may be in one process or in several. The system spreads connections over them. On systems without such an
 	// option, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
-	// DeferAccept makes the system hold back a connection until its first bytes arrive, for about a second at most. It has no
-	// effect on systems other than Linux.
+	// DeferAccept makes the system hold back a connection until the client's first bytes arrive, but for at most about
+	// a second. DeferAccept has an effect only on Linux.
 	DeferAccept bool
 
 	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). The server may receive these bytes twice (RFC 7413
-	// §6). FastOpen has no effect on systems other than Linux, or if the administrator has not enabled it.
+	// §6). FastOpen has an effect only on Linux, and only if the administrator has enabled TCP Fast Open.
 	FastOpen bool
 
-	// Backlog is the maximum number of connections that wait to be accepted. The system's own maximum caps it. Zero or less
-	// means that maximum. Backlog has no effect on Windows.
+	// Backlog is the maximum number of connections that wait to be accepted. The system lowers larger values to its own
+	// maximum. If Backlog is zero or negative, the system's maximum is used. Backlog has no effect on Windows.
 	Backlog int
 
 	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns an
@@ -34,8 +34,8 @@ type TCP struct {
 	Control func(network, address string, c syscall.RawConn) error
 }
 
-// Listen returns a listener on the address addr, a host and a port as in net.Listen. The network is "tcp", "tcp4" or "tcp6". ctx
-// bounds the lookup of the host's name; it has no effect on the listener that is returned.
+// Listen returns a listener on the address addr, a host and a port as in net.Listen. The network is "tcp", "tcp4" or
+// "tcp6". ctx limits only the lookup of the host name, and has no effect on the returned listener.
 func (c *TCP) Listen(ctx context.Context, network, addr string) (net.Listener, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: net.UnknownNetworkError(network)}

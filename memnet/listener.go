@@ -45,8 +45,8 @@ func (ln *Listener) Dial() (net.Conn, error) {
 }
 
 // DialContext waits for Accept and returns the client's end of the connection. If ctx is done first, it returns the error of
-// ctx. After that, ctx has no effect on the connection. The network and addr arguments are ignored; they let the method be
-// used as the field DialContext of gallop.Client and http.Transport.
+// ctx. After that, ctx has no effect on the connection. DialContext ignores network and addr. It has these arguments so
+// that you can assign it to the field DialContext of a gallop.Client or an http.Transport.
 func (ln *Listener) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	return ln.dial(ctx, Addr{})
 }
@@ -89,8 +89,8 @@ func (ln *Listener) Addr() net.Addr {
 	return ln.addr
 }
 
-// SetLocalAddr sets the listener's address. Connections that are dialed from now on also have addr as the server's address. A
-// nil addr means [Addr].
+// SetLocalAddr sets the listener's address. For connections that are dialed after this call, addr is also the server's
+// address. A nil addr means [Addr].
 func (ln *Listener) SetLocalAddr(addr net.Addr) {
 	if addr == nil {
 		addr = Addr{}

@@ -20,11 +20,11 @@ import (
 	"time"
 )
 
-// BufferSize is the number of bytes that a connection buffers in each direction, unless [PipeSize] set another size. A Write
-// blocks while that many bytes are unread.
+// BufferSize is the number of bytes that a connection buffers in each direction, unless [PipeSize] set another size. A
+// Write blocks while BufferSize bytes have not been read.
 const BufferSize = 64 << 10
 
-// Addr is the default address of listeners and connections. Its network and its text are both "memory".
+// Addr is the default address of listeners and connections. Its Network and String methods both return "memory".
 type Addr struct{}
 
 // Network returns "memory".
@@ -33,15 +33,15 @@ func (Addr) Network() string { return "memory" }
 // String returns "memory".
 func (Addr) String() string { return "memory" }
 
-// Pipe returns the two ends of a connection. Bytes that are written to one end are read from the other. Both ends behave the
-// same; the names of the results are only for readability.
+// Pipe returns the two ends of a connection. Bytes that are written to one end are read from the other. Both ends
+// behave in the same way. The result names client and server only make code easier to read.
 func Pipe() (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	return &p.client, &p.server
 }
 
 // PipeSize returns the two ends of a connection that buffers size bytes in each direction. Use it instead of [Pipe] if a
-// program writes more than BufferSize bytes before the other end reads. A size of 0 or less means BufferSize.
+// program writes more than BufferSize bytes before the other end reads. If size is 0 or negative, BufferSize is used.
 func PipeSize(size int) (client, server *Conn) {
 	p := newPipe(Addr{}, Addr{})
 	p.toClient.bytes.bound, p.toServer.bytes.bound = size, size
@@ -72,15 +72,16 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 //   - Write on the other end fails with io.ErrClosedPipe.
 //   - Closing again does nothing and returns nil.
 //
-// When a deadline has passed, calls fail with os.ErrDeadlineExceeded, which is a net.Error, until another deadline is set. The
-// bytes of one Write are never mixed with those of another. Read and Write allocate memory only when a buffer has to grow.
+// After a deadline has passed, calls fail with os.ErrDeadlineExceeded, which is a net.Error. After a new deadline is
+// set, calls work again. Concurrent Writes never mix their bytes. Read and Write allocate memory only when a buffer has
+// to grow.
 type Conn struct {
 	in, out       *stream
 	local, remote net.Addr
 }
 
-// Stale reports whether an idle connection can no longer be reused: bytes have arrived, or one of the ends has been closed. It
-// does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
+// Stale reports whether an idle connection can no longer be reused, because bytes have arrived or one of the ends has
+// been closed. It does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
 // LocalAddr returns the address of this end. It is [Addr], unless [Listener.SetLocalAddr] or [Listener.DialWithLocalAddr] set

@@ -26,7 +26,7 @@
 //	client := &http.Client{Transport: nethttp.NewTransport()}
 //	resp, err := client.Get("https://example.com/")
 //
-// Redirects, cookies and the Timeout still work as usual, because http.Client handles them.
+// Redirects, cookies and the Timeout still work, because http.Client handles them.
 package nethttp
 
 // The files of this package:
@@ -45,36 +45,37 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// FromHTTP returns a gallop handler that calls h with a request and a ResponseWriter that behave like those of net/http's server.
-// The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom and io.StringWriter, and
-// works with http.ResponseController. It does not implement http.Pusher.
+// FromHTTP returns a gallop handler that calls h. The request and the ResponseWriter that h gets behave like those of
+// net/http's server. The ResponseWriter also implements http.Flusher, http.Hijacker, http.CloseNotifier, io.ReaderFrom
+// and io.StringWriter, and works with http.ResponseController. It does not implement http.Pusher.
 //
-// FromHTTP panics if h is nil. The returned handler may be called concurrently if h may.
+// FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
-// The handler owns the request and the ResponseWriter, as in net/http: the request, its header, its URL and the strings in them
-// never change and may be kept. After h has returned, reading the body fails, writes are dropped, and the context is canceled.
+// As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request, its
+// header, its URL or the strings in them. After h has returned, reading the request body fails, writes to the
+// ResponseWriter are dropped, and the request's context is canceled.
 //
-// The handler can read the request body while it writes the response, as after EnableFullDuplex. With Server.StreamRequestBody,
-// the body is read from the connection while h runs. Without it, the whole body is read before h is called. See [NewServer] for
-// other settings that programs for net/http expect.
+// h can read the request body while it writes the response, without calling EnableFullDuplex. With
+// Server.StreamRequestBody, the body is read from the connection while h runs. Without StreamRequestBody, the whole
+// body is read before h is called. See [NewServer] for other settings that programs for net/http expect.
 //
-// OPTIONS * gets an empty 200 response and h is not called, as with http.Server; see [DisableGeneralOptionsHandler]. A panic with
-// http.ErrAbortHandler closes the connection. The gallop server handles other panics: it responds with 500 if the response has
-// not begun.
+// The server responds to OPTIONS * with an empty 200 and does not call h, as http.Server does. See
+// [DisableGeneralOptionsHandler]. A panic with http.ErrAbortHandler closes the connection. Any other panic reaches the
+// gallop server, which responds with 500 if the response has not begun.
 //
 // The request's context has these values:
-//   - http.ServerContextKey: an *http.Server. Its Handler is set, and its ErrorLog if the server is from [NewServer]. Its other
-//     fields are zero.
+//   - http.ServerContextKey: an *http.Server whose Handler is set. If [NewServer] created the gallop server, the
+//     ErrorLog is set, too. All other fields are zero.
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
 // The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the client has
 // disconnected. Shutting the server down does not cancel the context, because h may still finish.
 //
-// If h does not call WriteHeader, the response has the status that ctx.Response had before.
+// If h does not call WriteHeader, the response has the status that ctx.Response had before h was called.
 //
-// Without a server, as in tests that make a RequestCtx themselves, the whole response is in ctx.Response, and h can neither flush
-// nor hijack. To test a handler with a server, use package galloptest.
+// If a test creates a RequestCtx itself, there is no server. The whole response is then stored in ctx.Response, and h
+// can neither flush nor hijack. To test a handler with a server, use package galloptest.
 func FromHTTP(h http.Handler, options ...Option) gallop.RequestHandler {
 	if h == nil {
 		panic("nethttp: FromHTTP of a nil http.Handler")
@@ -83,7 +84,7 @@ func FromHTTP(h http.Handler, options ...Option) gallop.RequestHandler {
 	return hg.with(options).handler()
 }
 
-// Option is an option of [FromHTTP] and [NewServer]. A nil Option has no effect.
+// Option configures [FromHTTP] or [NewServer]. A nil Option has no effect.
 type Option interface{ apply(*handling) }
 
 type optionFunc func(*handling)
@@ -96,9 +97,9 @@ func DisableGeneralOptionsHandler() Option {
 	return optionFunc(func(hg *handling) { hg.std.DisableGeneralOptionsHandler = true })
 }
 
-// Gather makes [FromHTTP] leave responses of up to 16 MiB in ctx.Response, instead of streaming every response over 4 KiB. Use it
-// if something reads or changes the response after the handler has returned, such as gallop.CompressHandler. Responses that are
-// larger, flushed by the handler, or have trailers are still streamed.
+// Gather makes [FromHTTP] store responses of up to 16 MiB in ctx.Response. Without Gather, every response over 4 KiB is
+// streamed. Use this option with code that reads or changes the response after the handler has returned, such as
+// gallop.CompressHandler. A response is still streamed if it is larger, has trailers, or is flushed by the handler.
 func Gather() Option { return optionFunc(func(hg *handling) { hg.gathers = true }) }
 
 // handling is how the requests to an http.Handler are handled.

@@ -13,11 +13,10 @@ import (
 // net/http expect:
 //   - A request body of any size is read from the connection while h reads it (StreamRequestBody).
 //   - TRACE requests reach h.
-//   - Responses have no Server header. The Content-Type is the one that h sets, or is detected from the body, as in
-//     net/http.
+//   - Responses have no Server header. If h sets no Content-Type, it is detected from the body, as in net/http.
 //
-// The server has gallop's limits, most of which http.Server does not have. See the fields of gallop.Server. You may change
-// the fields before the server serves.
+// The server has gallop's limits. Most of them do not exist in http.Server. See the fields of gallop.Server. You may
+// change the fields before the server serves.
 func NewServer(h http.Handler, options ...Option) *gallop.Server {
 	if h == nil {
 		h = http.DefaultServeMux
@@ -50,9 +49,9 @@ func (s logOf) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// ListenAndServe listens on the TCP address addr and serves h, like http.ListenAndServe. An empty addr means ":http". A nil
-// h means http.DefaultServeMux. ListenAndServe returns when listening or accepting fails. To shut a server down, use
-// [NewServer].
+// ListenAndServe listens on the TCP address addr and serves h, like http.ListenAndServe. An empty addr means ":http". A
+// nil h means http.DefaultServeMux. ListenAndServe blocks until listening or accepting connections fails. To shut a
+// server down, use [NewServer].
 func ListenAndServe(addr string, h http.Handler) error {
 	ln, err := listen(addr, ":http")
 	if err != nil {
@@ -71,7 +70,7 @@ func ListenAndServeTLS(addr, certFile, keyFile string, h http.Handler) error {
 	return ServeTLS(ln, h, certFile, keyFile)
 }
 
-// Serve serves h on the connections that ln accepts. It returns when ln fails, and closes ln.
+// Serve serves h on the connections that ln accepts. When ln fails, Serve closes ln and returns.
 func Serve(ln net.Listener, h http.Handler) error { return NewServer(h).Serve(ln) }
 
 // ServeTLS serves h over TLS. certFile and keyFile are PEM files with the certificate and its key. See [Serve].

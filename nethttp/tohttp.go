@@ -17,17 +17,19 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ToHTTP returns an http.Handler that calls h, for net/http's server and for other servers that run an http.Handler, HTTP/2 servers
-// included.
+// ToHTTP returns an http.Handler that calls h. It runs on net/http's server and on any other server that takes an
+// http.Handler, including HTTP/2 servers.
 //
-// The request body is a stream. Methods of RequestCtx that need the whole body read up to 64 MiB. If the response body is a stream,
-// each piece is flushed. Trailers are passed on in both directions. The RequestCtx is done when the request's context is done.
+// The request body is a stream. RequestCtx methods that need the whole body read at most 64 MiB. If the response body
+// is a stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx is done when the
+// request's context is done.
 //
-// After Hijack, h's HijackHandler gets the connection on a goroutine of its own. If the server cannot hijack, the response is 501.
-// StreamResponse works, and each Flush reaches the client if the server can flush. EarlyHints and HijackConn need a gallop server,
-// so they do nothing or return an error.
+// If h calls Hijack, its HijackHandler gets the connection and runs on a separate goroutine. If the server does not
+// support hijacking, the client gets a 501. StreamResponse works, and each Flush sends data to the client if the server
+// supports flushing. EarlyHints and HijackConn work only on a gallop server. On any other server, they do nothing or
+// return an error.
 //
-// ToHTTP panics if h is nil. The returned http.Handler may be called concurrently if h may.
+// ToHTTP panics if h is nil. The returned http.Handler is safe for concurrent use if h is.
 func ToHTTP(h gallop.RequestHandler) http.Handler {
 	if h == nil {
 		panic("nethttp: ToHTTP of a nil gallop.RequestHandler")

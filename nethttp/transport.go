@@ -34,37 +34,38 @@ func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironm
 
 // Transport is an http.RoundTripper on top of gallop's HostClient. Set it as the Transport of an http.Client, which handles
 // redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently, and its fields
-// must not be changed after the first call. It speaks HTTP/1.1; see the field Protocols.
+// must not be changed after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
 //
-// Fields that http.Transport also has mean the same, unless their comment says otherwise. Read each response body to its
-// end or close it.
+// If http.Transport has a field of the same name, the two fields mean the same, unless the field's comment says
+// otherwise. Read each response body to its end or close it.
 //
 // An error names the phase of the call and the address of the server, and http.Client puts the method and the URL in front
 // of it. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
-// *tls.CertificateVerificationError. Reading a body that was cut off returns io.ErrUnexpectedEOF, which is not wrapped.
+// *tls.CertificateVerificationError. If a response body is cut off, reading it returns io.ErrUnexpectedEOF, without
+// wrapping this error.
 type Transport struct {
-	// Proxy returns the URL of the proxy for a request, or nil to connect directly. The scheme of the URL is http, https,
-	// socks5 or socks5h. A nil Proxy uses no proxies.
+	// Proxy returns the URL of the proxy for a request, or nil to connect directly. The URL's scheme must be http,
+	// https, socks5 or socks5h. If Proxy is nil, no proxy is used.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	// ProxyConnectHeader is sent with each CONNECT to a proxy. If the proxy's URL has credentials, they replace the
-	// Proxy-Authorization header.
+	// ProxyConnectHeader is sent with each CONNECT to a proxy. If the proxy's URL has credentials, the
+	// Proxy-Authorization header is made from them, replacing any value set here.
 	ProxyConnectHeader http.Header
 
-	// GetProxyConnectHeader returns the header to send with a CONNECT for target, a host:port. It replaces
-	// ProxyConnectHeader. If it returns an error, the call fails with this error.
+	// GetProxyConnectHeader returns the header to send with a CONNECT for target, a host:port. The returned header
+	// replaces ProxyConnectHeader. If GetProxyConnectHeader returns an error, the call fails with this error.
 	GetProxyConnectHeader func(ctx context.Context, proxyURL *url.URL, target string) (http.Header, error)
 
-	// OnProxyConnectResponse is called with the response of a proxy to a CONNECT, before its status is checked. The
-	// response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
+	// OnProxyConnectResponse is called with a proxy's response to a CONNECT, before the status of this response is
+	// checked. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
 	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes them, over IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// DialTLSContext makes TLS connections for https requests without a proxy. It replaces DialContext, TLSClientConfig and
-	// TLSHandshakeTimeout for these requests. If it returns a *tls.Conn, the Transport completes the handshake. Any
-	// other connection must have completed its handshake.
+	// DialTLSContext makes TLS connections for https requests without a proxy. For these requests, it replaces
+	// DialContext, TLSClientConfig and TLSHandshakeTimeout. If DialTLSContext returns a *tls.Conn, the Transport
+	// completes the handshake. If the connection has any other type, DialTLSContext must complete the handshake itself.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// TLSClientConfig configures TLS. nil means the default configuration. It must not be changed once it has been used.
@@ -73,31 +74,32 @@ type Transport struct {
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
-	// ResponseHeaderTimeout is how long the server may take to send the response header, counted from when the request and its
-	// body were written. Zero means no limit. After that, the call fails with an error whose Timeout method returns true.
+	// ResponseHeaderTimeout is how long the server may take to send the response header after the request and its body
+	// have been written. If it takes longer, the call fails with an error whose Timeout method returns true. Zero means
+	// no limit.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
-	// body. The default is one second. With a negative value the request does not wait.
+	// body. The default is one second. If the value is negative, the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
-	// DisableKeepAlives uses each connection for one request only.
+	// DisableKeepAlives makes the Transport use each connection for only one request.
 	DisableKeepAlives bool
 
-	// DisableCompression stops the Transport from asking for gzip. By default it asks, unless the request has an
-	// Accept-Encoding or Range header, and decompresses the response body.
+	// DisableCompression stops the Transport from asking for gzip. By default, the Transport asks for gzip and
+	// decompresses the response body, unless the request has an Accept-Encoding or Range header.
 	DisableCompression bool
 
-	// MaxConnsPerHost limits the number of connections to a host. Zero means no limit. If the limit is reached, further calls
-	// wait.
+	// MaxConnsPerHost limits the number of connections to a host. Zero means no limit. If the limit is reached, further
+	// calls wait for a connection.
 	MaxConnsPerHost int
 
 	// MaxIdleConns limits the number of idle connections to all hosts together. Zero means no limit. If the limit is exceeded,
 	// idle connections to the least recently used hosts are closed.
 	MaxIdleConns int
 
-	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. With a negative value no
-	// connection is kept.
+	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. If it is negative, no
+	// idle connection is kept.
 	MaxIdleConnsPerHost int
 
 	// IdleConnTimeout is how long an idle connection is kept. The default is 90 seconds. A negative value means no limit.
@@ -106,10 +108,9 @@ type Transport struct {
 	// MaxResponseHeaderBytes limits the size of a response's status line and header in bytes. The default is 256 KiB.
 	MaxResponseHeaderBytes int
 
-	// Protocols is the set of protocols to use. nil means the protocols that this version of the module recommends. For now
-	// that is HTTP/1; a later version will add HTTP/2 over TLS. See gallop.Protocols. This version supports only HTTP/1. For
-	// any other set of protocols, RoundTrip returns an error that matches both gallop.ErrProtocols and errors.ErrUnsupported
-	// with errors.Is.
+	// Protocols is the set of protocols to use. nil means the module's default set. This version supports only HTTP/1,
+	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. For any other set,
+	// RoundTrip returns an error for which errors.Is is true with both gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
 	// HTTP2 configures HTTP/2. It has no effect in this version.

@@ -9,7 +9,7 @@ import (
 
 // RegisterProtocol makes rt handle the requests whose URL has the given scheme, such as "file". If rt returns
 // http.ErrSkipAltProtocol, the Transport handles the request itself. RegisterProtocol panics if the scheme was registered before.
-// It may be called at any time, even while calls are in flight.
+// RegisterProtocol may be called at any time, even while calls are in flight.
 func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -25,7 +25,7 @@ func (t *Transport) RegisterProtocol(scheme string, rt http.RoundTripper) {
 }
 
 // Clone returns a new Transport with the same exported fields. It copies TLSClientConfig, ProxyConnectHeader, Protocols and HTTP2
-// instead of sharing them. The clone has neither the connections nor the registered protocols of t.
+// instead of sharing them. The connections and the registered protocols of t are not copied.
 func (t *Transport) Clone() *Transport {
 	return &Transport{
 		Proxy:                  t.Proxy,

@@ -33,14 +33,15 @@ const usualPrefix = "/debug/pprof/"
 // other prefix must begin with a slash, or Handler panics. If the prefix does not end in a slash, one is added. The returned
 // handler may be called concurrently.
 //
-// With the usual prefix, these are the paths:
+// With the default prefix, the handler serves these paths:
 //
 //   - /debug/pprof/ is a page with links to the profiles. /debug/pprof redirects to it.
-//   - /debug/pprof/NAME is the profile of this name from runtime/pprof, such as heap or goroutine. With debug=1 it is text. With
-//     gc=1, heap runs a garbage collection first. With seconds=N, most profiles show what changed within N seconds.
+//   - /debug/pprof/NAME is the profile that runtime/pprof has under this name, such as heap or goroutine. The argument
+//     debug=1 requests text. For heap, gc=1 runs a garbage collection first. With seconds=N, most profiles show what
+//     changed within N seconds.
 //   - /debug/pprof/profile is a CPU profile of 30 seconds, or of seconds=N.
 //   - /debug/pprof/trace is an execution trace of one second, or of seconds=N. N may be a fraction here.
-//   - /debug/pprof/symbol has the names of functions for program counters in the query or the body.
+//   - /debug/pprof/symbol returns the function names for the program counters in the query or the body.
 //   - /debug/pprof/cmdline is the command line. NUL bytes separate its arguments.
 //
 // Any other path gets 404. A profile over a period ends early if the client disconnects. A period of more than a day gets 400. A

@@ -1,5 +1,5 @@
-// Package prefork serves one address with several processes that share no memory. A parent process starts children, which serve
-// requests. It replaces a child that exits.
+// Package prefork serves one address with several processes that share no memory. A parent process starts child
+// processes, which serve requests. If a child exits, the parent starts another one.
 //
 // Most Go programs do not need this, because a gallop.Server uses all processors. Use it if the program must keep serving when a
 // process crashes, or if a single very large heap makes garbage collection too slow.
@@ -25,10 +25,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Options says where and how [Run] serves. The zero value of each field but Addr is a useful default.
+// Options says where and how [Run] serves. Every field except Addr may be left at its zero value.
 type Options struct {
-	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0 the system chooses a free port and
-	// Run passes it to OnReady.
+	// Addr is the TCP address to serve, a host and a port as in net.Listen. With port 0, the system chooses a free
+	// port. Run passes the chosen port to OnReady.
 	Addr string
 
 	// Network is "tcp", "tcp4" or "tcp6". The default is "tcp".
@@ -46,12 +46,13 @@ type Options struct {
 	// process would.
 	Processes int
 
-	// Restarts is the maximum number of children that are replaced within one minute. If more children exit, Run stops the
-	// remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is negative, no child is replaced.
+	// Restarts is the maximum number of children that are replaced within one minute. If more children exit within this
+	// minute, Run stops the remaining children and returns ErrTooManyRestarts. Zero means Processes. If Restarts is
+	// negative, no child is replaced.
 	Restarts int
 
-	// GracePeriod is how long children may take to shut down before they are killed. Zero or a negative value
-	// means 5 seconds more than LameDuck and ShutdownTimeout of the server together.
+	// GracePeriod is how long children may take to shut down before they are killed. If GracePeriod is zero or
+	// negative, it is 5 seconds longer than the sum of the server's LameDuck and ShutdownTimeout.
 	GracePeriod time.Duration
 
 	// ReusePort gives each child its own listening socket (see listen.TCP) instead of one socket that the
@@ -59,14 +60,15 @@ type Options struct {
 	// requires ReusePort.
 	ReusePort bool
 
-	// OnReady is called in the parent when all children have been started. It gets the address and the process IDs of the children.
-	// Clients that connect before a child accepts connections wait, unless ReusePort is set. Run watches the children only after
-	// OnReady has returned. OnReady may be nil.
+	// OnReady is called in the parent when all children have been started. Its arguments are the address and the
+	// process IDs of the children. If a client connects before the first child accepts connections, the client waits.
+	// With ReusePort, the connection fails instead. Run watches the children only after OnReady has returned. OnReady
+	// may be nil.
 	OnReady func(addr net.Addr, pids []int)
 }
 
-// ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. It is wrapped
-// in an error that says how the last child exited.
+// ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. The
+// error that Run returns wraps it and says how the last child exited.
 var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
 // childVariable is the environment variable that makes a process a child.
@@ -79,26 +81,26 @@ func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// Run serves with several processes until ctx is done. The process that calls it first becomes the parent. For each child it
-// starts the same program with the same arguments. Each child must call Run with the same options. IsChild tells a program
-// whether it is a child. Do one-time work, such as a database migration, in the parent only.
+// Run serves with several processes until ctx is done. The process that calls it first becomes the parent. For each
+// child, the parent starts the same program with the same arguments. Each child must call Run with the same options.
+// IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in the parent only.
 //
 // Run returns in the parent and in the children:
 //
 //   - In the parent, when ctx is done, Run shuts all children down, waits for them, and returns nil. If some had to be killed
-//     after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it cannot listen on the address
-//     or cannot start a child, and ErrTooManyRestarts.
-//   - In a child, Run returns what Server.Run returns. It returns when ctx is done, when the parent shuts down, or when the
-//     parent has died. The program should then exit. If requests are still in flight after GracePeriod, Run returns anyway, with
-//     an error that wraps context.DeadlineExceeded.
+//     after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it cannot listen on the
+//     address, if it cannot start a child, or if too many children have exited (ErrTooManyRestarts).
+//   - In a child, Run returns when ctx is done, when the parent shuts down, or when the parent has died. The result is
+//     the one that Server.Run returns. The program should then exit. If requests are still in flight after GracePeriod,
+//     Run returns anyway, with an error that wraps context.DeadlineExceeded.
 //
-// Run handles no signals, so create ctx with signal.NotifyContext. Then a process that gets a signal shuts down without cutting
-// off requests. It does not matter whether the parent, a child or all processes get the signal. If only a child shuts down, the
-// parent replaces it.
+// Run handles no signals, so create ctx with signal.NotifyContext. A process that gets a signal then finishes its
+// requests before it exits. You may send the signal to the parent, to a child, or to all processes. If only a child
+// shuts down, the parent replaces it.
 //
 // The standard input of a child is a pipe from the parent. A child shares the standard output and error of the
-// parent. The parent logs to the ErrorLog of s, with the attribute pid of the child, or else to its Logger.
-// Call Run only once in a process. It panics if s is nil.
+// parent. The parent logs to the ErrorLog of s, or to the Logger of s if no ErrorLog is set. In the ErrorLog, each
+// record has an attribute pid with the child's process ID. Call Run only once in a process. It panics if s is nil.
 func Run(ctx context.Context, s *gallop.Server, o Options) error {
 	if s == nil {
 		panic("prefork: Run of a nil Server")

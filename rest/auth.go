@@ -14,22 +14,22 @@ import (
 )
 
 // Auth adds the credentials of one identity to requests. A client keeps a separate cache and separate rate limits
-// for each Auth. A program that acts for several identities needs a Client for each, or sets the Authorization
-// header of each request itself. An Auth must be safe for concurrent use.
+// for each Auth. A program that acts for several identities needs a separate Client for each identity. Alternatively,
+// it can set the Authorization header of each request itself. An Auth must be safe for concurrent use.
 //
 // See [Bearer], [Basic], [APIKey] and [Tokens] for common credentials, and [AuthFunc] for an Authorization header
 // that a function returns.
 type Auth interface {
-	// Authorize adds credentials to r, for example by calling r.SetHeader. If it returns an error, the request is
-	// not sent and the call returns an AuthError. r is valid until Authorize returns.
+	// Authorize adds credentials to r, for example by calling r.SetHeader. If Authorize returns an error, the request
+	// is not sent and the call returns an AuthError. r is valid until Authorize returns.
 	//
-	// If the server responds with 401, Authorize is called once more for the same request. The request is sent again
-	// if Authorize then changes a header and the body can be sent again. An Auth that has no better credentials
-	// returns nil without setting anything.
+	// If the server responds with 401, Authorize is called once more for the same request. If this second call changes
+	// a header, the request is sent again, provided that its body can be sent again. If the Auth has no better
+	// credentials, Authorize should return nil without setting a header.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
-// AuthFunc is an [Auth] that returns the value of the Authorization header (RFC 9110 §11.6.2).
+// AuthFunc is a function that returns the value of the Authorization header (RFC 9110 §11.6.2). It implements [Auth].
 type AuthFunc func(ctx context.Context) (string, error)
 
 // Authorize implements Auth.
@@ -55,8 +55,8 @@ func Basic(user, password string) Auth {
 	return fixedAuth{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// APIKey returns an [Auth] that sends a key in a header, such as X-Api-Key. A request that has the header already keeps its
-// own value.
+// APIKey returns an [Auth] that sends a key in a header, such as X-Api-Key. If the request already has this header, its
+// value is not replaced.
 func APIKey(header, value string) Auth { return fixedAuth{header, value} }
 
 // fixedAuth sends a header with a fixed value.
@@ -84,13 +84,13 @@ type AuthRequest struct {
 // Method returns the method of the request.
 func (r *AuthRequest) Method() string { return r.x.method }
 
-// URL returns the URL that the request is sent to, with its query. It may contain secrets. After a redirect it is
-// the new URL, not the one that the call began with.
+// URL returns the URL that the request is sent to, with its query. It may contain secrets. After a redirect, URL
+// returns the new URL, not the one that the call began with.
 func (r *AuthRequest) URL() string { return r.x.to.String() }
 
-// Header returns the first value of a header. A value that SetHeader set takes precedence over the request's own. It
-// returns "" if the header is not set. Headers that the transport adds, such as Host, Content-Length and Accept-Encoding,
-// are not included.
+// Header returns the first value of a header. A value from SetHeader takes precedence over the request's own value. If
+// the header is not set, Header returns "". Headers that the transport adds, such as Host, Content-Length and
+// Accept-Encoding, are not included.
 func (r *AuthRequest) Header(name string) string {
 	if value, ok := r.headers.get(name, foldName); ok {
 		return value
@@ -100,7 +100,7 @@ func (r *AuthRequest) Header(name string) string {
 }
 
 // SetHeader sets a header, replacing any value that the request has. The header is dropped on a redirect to another
-// origin. If it cannot be sent, the call returns an AuthError that wraps ErrHeader.
+// origin. If the header's name or value is invalid, the call returns an AuthError that wraps ErrHeader.
 func (r *AuthRequest) SetHeader(name, value string) {
 	if err := checkHeader(name, value); err != nil {
 		if r.err == nil {
@@ -114,9 +114,9 @@ func (r *AuthRequest) SetHeader(name, value string) {
 	}
 }
 
-// Body returns a reader of the request body, for credentials that sign it. The reader is never nil. Body returns an
-// error if the body can be read only once. In that case, pass SetBody something that can be read again: a file,
-// bytes, or a value that the codec encodes.
+// Body returns a reader of the request body. Use it for credentials that contain a signature of the body. The reader is
+// never nil. Body returns an error if the body can be read only once. In that case, pass SetBody something that can be
+// read again: a file, bytes, or a value that the codec encodes.
 func (r *AuthRequest) Body() (io.Reader, error) {
 	switch body := r.x.body; {
 	case body == nil || body.empty():
@@ -166,10 +166,9 @@ type Token struct {
 // tokenSlack is how long before a token expires the next one is fetched.
 const tokenSlack = 10 * time.Second
 
-// Tokens returns an [Auth] that gets a token from source. It uses the token until shortly before it expires, or
-// until the server responds with 401, and then calls source again. If source returns an error, the old token stays
-// in use until it expires. Only one goroutine at a time calls source. ctx is the context of a call that needs the
-// token.
+// Tokens returns an [Auth] that calls source to get a token. The Auth calls source again shortly before the token
+// expires, or when the server responds with 401. If source returns an error, the old token stays in use until it
+// expires. Only one goroutine at a time calls source. ctx is the context of a call that needs the token.
 func Tokens(source func(ctx context.Context) (Token, error)) Auth {
 	return &tokens{source: source, lock: make(chan struct{}, 1)}
 }

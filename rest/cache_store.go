@@ -10,8 +10,8 @@ import (
 )
 
 // cache is a private cache in memory (RFC 9111). It stores responses to GET with status 200 while they are fresh, or
-// while a validator allows asking for them again. A response that was stored for one credential is never used for
-// another.
+// while a validator allows asking for them again. A response to a request with one credential is never used for a
+// request with another credential.
 type cache struct {
 	most int64 // maximum size in bytes
 

@@ -27,9 +27,10 @@
 //
 // # What a client does by itself
 //
-//   - Rate limits: it remembers the limits that the server announces and does not exceed them. See [RateLimit].
-//   - Retries: it repeats a request after a network error or a 408, 502, 503 or 504, if that is safe. See [Retry].
-//   - Redirects: it follows up to 10. Credentials are not sent to another origin. See [WithRedirects].
+//   - Rate limits: the client remembers the limits that the server announces and does not exceed them. See [RateLimit].
+//   - Retries: the client repeats a request after a network error or a 408, 502, 503 or 504, if repeating the request
+//     is safe. See [Retry].
+//   - Redirects: the client follows up to 10. Credentials are not sent to another origin. See [WithRedirects].
 //   - Credentials: an [Auth] adds them, and [Tokens] renews access tokens. See [WithAuth].
 //   - Caching: off by default. [WithCache] adds a private cache in memory (RFC 9111).
 //
@@ -111,8 +112,8 @@ const (
 )
 
 // New returns a client for the API at baseURL. baseURL must be http or https, without credentials, query or
-// fragment. The paths of requests are relative to it, with or without a slash at its end. New returns an error if
-// baseURL or an option is unusable.
+// fragment. The paths of requests are relative to baseURL, whether or not baseURL ends with a slash. New returns an
+// error if baseURL or an option is unusable.
 func New(baseURL string, options ...Option) (*Client, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
@@ -140,8 +141,8 @@ func New(baseURL string, options ...Option) (*Client, error) {
 }
 
 // Clone returns a client with the options of c, followed by the given options. Both clients share a transport unless
-// an option sets another one. The clone starts with a copy of what c knows about rate limits. After that the clients
-// are independent of each other, and each has its own cache.
+// an option sets another one. The clone starts with a copy of the rate limits that c remembers. From then on, the
+// clients do not share rate limits. Each client has its own cache.
 func (c *Client) Clone(options ...Option) (*Client, error) {
 	sameTransport := option(func(n *Client) error {
 		n.transport = c.transport
@@ -174,12 +175,12 @@ func (c *Client) link() {
 //
 //   - If v is nil, the body is ignored.
 //   - If v is an io.Writer, the body is copied to it as it arrives.
-//   - Anything else must be a pointer, and the client's Codec decodes the body into it. An empty body, or one of white
-//     space only, leaves the value unchanged.
+//   - Anything else must be a pointer, and the client's Codec decodes the body into it. If the body is empty or
+//     contains only white space, the value is not changed.
 //
-// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no response arrives,
-// or only part of one, the error is a RequestError. If the body cannot be decoded, it is a DecodeError. The Response
-// is non-nil whenever one arrived, even if there is an error.
+// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no response or only
+// part of a response arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError.
+// If a response arrived, the returned Response is non-nil, even if there is an error.
 func (c *Client) Do(r *Request, v any) (*Response, error) {
 	resp, err := c.Open(r)
 	if err != nil {
@@ -189,7 +190,7 @@ func (c *Client) Do(r *Request, v any) (*Response, error) {
 }
 
 // Open sends the request and returns the response as soon as its header has arrived. The caller must close the Body.
-// Open returns the same errors as Do. After an error there is nothing to close.
+// Open returns the same errors as Do. If Open returns an error, there is no Body to close.
 func (c *Client) Open(r *Request) (*Response, error) {
 	if r.client != c {
 		return nil, errNoClient

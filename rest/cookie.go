@@ -16,8 +16,8 @@ type Cookie struct {
 	// Domain makes the cookie valid for this domain and its subdomains. Empty means the host of the request only.
 	Domain string
 
-	// MaxAge is how many seconds a client keeps the cookie. It takes precedence over Expires, and a negative value
-	// deletes the cookie. If both are zero, the client keeps the cookie until its session ends.
+	// MaxAge is how many seconds a client keeps the cookie. MaxAge takes precedence over Expires. A negative value
+	// deletes the cookie. If MaxAge and Expires are both zero, the client keeps the cookie until its session ends.
 	MaxAge int
 	// Expires is when a client drops the cookie, unless MaxAge is set.
 	Expires time.Time

@@ -23,7 +23,7 @@ var (
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
 	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one, and for a parameter whose
-	// value is "." or "..". Such a path would lead outside the API. The request is not sent.
+	// value is "." or "..". Such a path could lead outside the API. The request is not sent.
 	ErrPathForbidden = errors.New(`rest: a path must not contain the segment ".."`)
 
 	// ErrMethod is returned for a method that is not a token (RFC 9110 §9.1). The request is not sent.
@@ -41,7 +41,7 @@ var (
 	ErrPagesRepeat = errors.New("rest: the server returned the same page twice")
 
 	// ErrPagesEmpty is returned after a hundred empty pages in a row, each of which linked to another page. Without
-	// it, a loop over the elements might never end.
+	// this limit, a loop over the elements might never end.
 	ErrPagesEmpty = errors.New("rest: a hundred pages in a row are empty")
 
 	errEmptyGzip   = errors.New("rest: a gzip body has too many empty members")
@@ -53,8 +53,8 @@ var (
 	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned if no response arrived, or only part of one. It wraps the cause. If the context was done,
-// the cause is the context's error.
+// RequestError is returned if no response or only part of a response arrived. It wraps the cause. If the context was
+// done, the cause is the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
@@ -62,13 +62,14 @@ type RequestError struct {
 	// URL is the URL of the request. Secrets in it are redacted.
 	URL string
 
-	// Err is the cause: an error of the transport, of the context, or of the io.Writer that took the body.
+	// Err is the cause: an error from the transport, from the context, or from the io.Writer to which the body was
+	// copied.
 	Err error
 
 	receiving bool // the head of the response had arrived
 }
 
-// Error returns the method, the URL, the phase, if it is known, and the cause.
+// Error returns the method, the URL, the phase (if known) and the cause.
 func (e *RequestError) Error() string {
 	cause := causeText(e.Err)
 	if e.receiving && !strings.HasPrefix(cause, "reading the response body") {
@@ -80,7 +81,7 @@ func (e *RequestError) Error() string {
 // Unwrap returns Err.
 func (e *RequestError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, or the error is a
+// HTTPStatus returns 0, because the API did not respond. If a proxy refused the request, or if Err is a
 // gallop.ParseError, Err has the status.
 func (e *RequestError) HTTPStatus() int { return 0 }
 
@@ -124,8 +125,8 @@ type DecodeError struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
 
-	// ContentType is the Content-Type header of the response. It often explains the error, for example if a proxy
-	// responded with an HTML page.
+	// ContentType is the Content-Type header of the response. This header often explains the error, for example if a
+	// proxy responded with an HTML page.
 	ContentType string
 
 	// Offset is how many bytes of the body had been read when the error was found.
@@ -167,14 +168,14 @@ func contentType(said string) string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 0, because the status of the response was not the problem.
+// HTTPStatus returns 0, because the error is in the response's body and not in its status.
 func (e *DecodeError) HTTPStatus() int { return 0 }
 
 // APIError is returned for a response whose status is not 2xx.
 //
-// If the body is JSON in a common error format, the other fields are filled in from it. These formats are problem
-// details (RFC 9457) and objects with a message, a code, a list of errors, or errors by field. Fields that the body
-// does not set are empty.
+// If the body is JSON in a common error format, the fields from Message to Errors are filled in from the body. These
+// formats are problem details (RFC 9457) and objects with a message, a code, a list of errors, or errors by field.
+// Fields that the body does not set are empty.
 type APIError struct {
 	// Method is the method of the request.
 	Method string
@@ -185,10 +186,10 @@ type APIError struct {
 	// StatusCode is the status of the response, such as 404.
 	StatusCode int
 
-	// Message says what went wrong. For problem details it is the title.
+	// Message says what went wrong. For problem details (RFC 9457), Message is the title.
 	Message string
 
-	// Detail explains this occurrence of the problem. It is the detail of problem details.
+	// Detail explains this occurrence of the problem. For problem details, Detail is the member detail.
 	Detail string
 
 	// Type is a URI that identifies the type of the problem.
@@ -203,7 +204,7 @@ type APIError struct {
 	// Errors are the individual errors in the body, at most a hundred.
 	Errors []ErrorItem
 
-	// Body is the body of the response, at most 1 MiB of it.
+	// Body is the body of the response, cut off after 1 MiB.
 	Body []byte
 
 	// Response is the response, for its headers. Its body has been read.
@@ -225,7 +226,7 @@ type ErrorItem struct {
 	Message string
 }
 
-// Error returns the request, the status, the message and up to three items, in one line. Long texts are cut.
+// Error returns one line with the request, the status, the message and up to three items. Long texts are shortened.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	b.WriteString(named(e.Method, e.URL) + strconv.Itoa(e.StatusCode))
@@ -252,11 +253,11 @@ func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
 // StatusOf returns the HTTP status with which the API refused a request. It looks for the first error in the tree of
 // err, in the order of errors.As, that has a method HTTPStatus() int. APIError, RateLimitError, AuthError,
-// RedirectError and web.Error have one. StatusOf returns 0 if it finds no such error, if no response arrived, or if
-// the response could not be decoded. A refusal by a proxy does not count.
+// RedirectError and web.Error have this method. StatusOf returns 0 if there is no such error, if no response arrived,
+// or if the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
 //
-// A server that passes the status on to its own clients should choose which statuses make sense for them. A 401 of
-// an upstream service, for example, is about the server's own credentials.
+// A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
+// a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
 func StatusOf(err error) int {
 	var one interface {
 		error
@@ -338,17 +339,17 @@ func (i ErrorItem) String() string {
 	return strings.Join(said, " ")
 }
 
-// RateLimitError is returned if a rate limit of the server was reached. If the server responded to this request, the
-// error wraps the APIError.
+// RateLimitError is returned if one of the server's rate limits was reached. If the request was sent, the error wraps
+// the server's response, an APIError.
 type RateLimitError struct {
-	// Rate is what is known about the limit. It is the zero value if nothing is known.
+	// Rate describes the limit. It is the zero value if nothing is known about the limit.
 	Rate Rate
 
-	// RetryAfter is how long the server wants the client to wait. It is negative if the server did not say.
+	// RetryAfter is how long the server wants the client to wait. It is negative if the server sent no such time.
 	RetryAfter time.Duration
 
-	// Sent is true if the server refused this request. It is false if the client did not send the request because of an
-	// earlier response.
+	// Sent is true if this request was sent and the server refused it. Sent is false if the client did not send the
+	// request, because it expected a refusal after an earlier response.
 	Sent bool
 
 	api   *APIError
@@ -384,7 +385,8 @@ func (e *RateLimitError) HTTPStatus() int {
 	return http.StatusTooManyRequests
 }
 
-// Unwrap returns the APIError, if there is one, and the reason why waiting ended early, if it did.
+// Unwrap returns the APIError if the request was sent. If the client stopped waiting early, Unwrap also returns the
+// reason.
 func (e *RateLimitError) Unwrap() (errs []error) {
 	if e.api != nil {
 		errs = append(errs, e.api)
@@ -404,7 +406,7 @@ type AuthError struct {
 	Err error
 }
 
-// Error returns the text of Err, with a prefix if there were no credentials to send.
+// Error returns the text of Err. If there were no credentials to send, the text has a prefix.
 func (e *AuthError) Error() string {
 	if _, answered := e.Err.(*APIError); answered {
 		return e.Err.Error()

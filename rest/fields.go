@@ -135,15 +135,15 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 	f.loop(sameName, func(name string, values []string) bool { return yield(name, values[0]) })
 }
 
-// Headers returns an iterator over the headers that were set. It yields each name once, as it was first written and
-// in the order in which the names were added, with all its values. Headers that the client adds on sending are not
-// included.
+// Headers returns an iterator over the headers that were set. It yields each name once, together with all values. The
+// names come in the order in which they were first added, and in the spelling of that first time. Headers that the
+// client adds on sending are not included.
 //
-// The loop may call any setter of the request. A running loop does not see the changes; the next loop does. A loop
-// that changes nothing allocates nothing.
+// The body of the loop may call any setter of the request. A running loop does not see such a change, but the next loop
+// does. A loop that changes nothing allocates nothing.
 //
-// The strings remain valid forever. The slice is valid until the request changes after the loop. Do not modify it.
-// The other iterators of a Request follow the same rules.
+// The strings remain valid forever. The slice of values may be used until the loop has ended and the request changes.
+// Do not modify the slice. The other iterators of a Request follow the same rules.
 func (r *Request) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.loop(foldName, yield) }
 }

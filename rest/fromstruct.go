@@ -21,14 +21,15 @@ import (
 //	}
 //
 // Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers to
-// all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. The tag "-"
-// leaves a field out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as 1m30s.
+// all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. A
+// field with the tag "-" is left out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as
+// 1m30s.
 //
 // These options may follow the name in the tag:
 //
-//   - omitempty: a zero value, or an empty slice, is left out.
-//   - comma: the elements of a slice are one value, with commas between them.
-//   - unix: a time is in seconds since 1970.
+//   - omitempty: a field is left out if it is zero or an empty slice.
+//   - comma: the elements of a slice are joined with commas into one value.
+//   - unix: a time is sent as the number of seconds since 1970.
 //
 // The tag layout sets the format of times. See time.Time.Format.
 //

@@ -9,7 +9,7 @@ func Get[T any](ctx context.Context, c *Client, path string, options ...RequestO
 	return v, err
 }
 
-// Head requests the header for path with the method HEAD. The Response is non-nil whenever one arrived.
+// Head requests the header for path with the method HEAD. If a response arrived, the returned Response is non-nil.
 func Head(ctx context.Context, c *Client, path string, options ...RequestOption) (*Response, error) {
 	r, err := c.NewRequest(ctx, "HEAD", path, nil, options...)
 	if err != nil {
@@ -18,20 +18,20 @@ func Head(ctx context.Context, c *Client, path string, options ...RequestOption)
 	return c.Do(r, nil)
 }
 
-// Post sends in to path with the method POST and decodes the body of the response into an Out. See [Client.NewRequest] for what in
-// may be.
+// Post sends a POST request to path. The argument in is the body of the request. The body of the response is decoded
+// into an Out. See [Client.NewRequest] for the types that in may have.
 func Post[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "POST", path, in, options...)
 	return v, err
 }
 
-// Put sends in to path with the method PUT. See [Post].
+// Put sends a PUT request to path. The argument in is the body of the request. See [Post].
 func Put[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "PUT", path, in, options...)
 	return v, err
 }
 
-// Patch sends in to path with the method PATCH. See [Post].
+// Patch sends a PATCH request to path. The argument in is the body of the request. See [Post].
 func Patch[Out any](ctx context.Context, c *Client, path string, in any, options ...RequestOption) (Out, error) {
 	v, _, err := Send[Out](ctx, c, "PATCH", path, in, options...)
 	return v, err
@@ -49,7 +49,7 @@ func Delete(ctx context.Context, c *Client, path string, options ...RequestOptio
 }
 
 // Send sends body to path with any method, decodes the body of the response into a T, and returns the response as well. If body is
-// nil, no body is sent. The Response is non-nil whenever one arrived, even if there is an error.
+// nil, no body is sent. If a response arrived, the returned Response is non-nil, even if there is an error.
 func Send[T any](ctx context.Context, c *Client, method, path string, body any, options ...RequestOption) (T, *Response, error) {
 	var v T
 	r, err := c.NewRequest(ctx, method, path, body, options...)

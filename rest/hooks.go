@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// WithRequestHook makes the client call f for every request of Do and Open, before it does anything else. ctx is the context
-// of the call, with its timeout. f may change the request. If it returns an error, nothing is sent, and Do and Open return
-// that error.
+// WithRequestHook makes the client call f at the start of every call of Do and Open. ctx is the context of the call,
+// with its timeout. f may change the request. If f returns an error, nothing is sent, and Do or Open returns this
+// error.
 //
-// f may give the call another context with SetContext, derived from ctx, for example to begin a span. The request has its
-// own context again when the call is over.
+// To give the call another context, for example one with a span, f can derive a context from ctx and pass it to
+// SetContext. After the call, the request's original context is restored.
 //
 // Hooks are called once for each call, in the order of their options, and possibly by several goroutines at once. Retries and
 // redirects belong to the same call.
@@ -26,8 +26,8 @@ func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 }
 
 // WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived, or
-// when the call has failed. r.Context returns the context of the call, as the request hooks have set it. resp may be nil. f
-// must not read resp.Body.
+// when the call has failed. r.Context returns the context of the call, including any change by a request hook. resp may
+// be nil. f must not read resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -38,7 +38,7 @@ func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	})
 }
 
-// Target returns the method and the path as they were set. Parameters in the path are not replaced.
+// Target returns the method and the path as they were set. Parameters in the path are not replaced with their values.
 func (r *Request) Target() (method, path string) { return r.method, r.path }
 
 // Header returns the first value of a header that was set on the request, or "" if the header is not set.
@@ -61,13 +61,14 @@ func (r *Request) Body() any {
 }
 
 // SetTimeout limits how long the call may take, overriding [WithTimeout]. 0 restores the client's timeout. A
-// negative d means no limit other than the context's.
+// negative d means no limit other than the context's deadline.
 func (r *Request) SetTimeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
 }
 
-// SetRedirects sets how many redirects the call follows, overriding [WithRedirects]. 0 or less follows none.
+// SetRedirects sets how many redirects the call follows, overriding [WithRedirects]. If most is 0 or negative, the call
+// follows no redirects.
 func (r *Request) SetRedirects(most int) *Request {
 	r.redirects = 1 + max(most, 0)
 	return r

@@ -20,9 +20,9 @@ type option func(*Client) error
 
 func (f option) apply(c *Client) error { return f(c) }
 
-// WithClient makes the client send requests through g and its connections. g must not follow redirects itself, so its
-// MaxRedirects must be 0. If g.DetailedErrors is set, a POST is retried if no part of it was written. A gallop.Client rejects
-// response headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and DialDualStack are set.
+// WithClient makes the client send requests through g. g must not follow redirects itself, so its MaxRedirects must be
+// 0. With g.DetailedErrors, a POST is retried if no part of the request was written. A gallop.Client rejects response
+// headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and DialDualStack are set.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -45,8 +45,8 @@ func WithTransport(rt http.RoundTripper) Option {
 	})
 }
 
-// WithHeader adds a header to all requests that do not set it themselves. It is sent to the origin of the base URL
-// only, even after a redirect.
+// WithHeader adds a header to all requests that do not set it themselves. The header is sent only to the origin of the
+// base URL, even after a redirect.
 func WithHeader(name, value string) Option {
 	return option(func(c *Client) error {
 		if err := checkHeader(name, value); err != nil {
@@ -57,8 +57,8 @@ func WithHeader(name, value string) Option {
 	})
 }
 
-// WithQuery adds a query parameter to all requests to the origin of the base URL. A request that has the parameter,
-// in its path or from SetQuery, keeps its own value.
+// WithQuery adds a query parameter to all requests to the origin of the base URL. If a request has the parameter in its
+// path or from SetQuery, the request's value is sent instead.
 func WithQuery(name, value string) Option {
 	return option(func(c *Client) error {
 		c.query.add(name, value, sameName)
@@ -66,8 +66,9 @@ func WithQuery(name, value string) Option {
 	})
 }
 
-// WithCookie adds a cookie to all requests to the origin of the base URL. A request that sets the cookie itself
-// keeps its own value. To store cookies that the server sets, use a gallop.Client with a jar. See [WithClient].
+// WithCookie adds a cookie to all requests to the origin of the base URL. If a request sets this cookie itself, the
+// request's value is sent instead. To store cookies that the server sets, use a gallop.Client with a jar. See
+// [WithClient].
 func WithCookie(name, value string) Option {
 	return option(func(c *Client) error {
 		if err := checkCookie(name, value); err != nil {
@@ -78,8 +79,8 @@ func WithCookie(name, value string) Option {
 	})
 }
 
-// WithPathValue sets the value of {name} or {name...} in every path that contains it. A value that the request sets
-// takes precedence.
+// WithPathValue sets the value of {name} or {name...} in every path that contains it. If the request sets a value for
+// the same name, the request's value is used.
 func WithPathValue(name, value string) Option {
 	return option(func(c *Client) error {
 		c.params.set(name, value, sameName)
@@ -96,7 +97,7 @@ func WithUserAgent(agent string) Option {
 }
 
 // WithTimeout limits how long a call may take, including waits, retries, redirects and reading the body. The
-// default, 0, means no limit other than the context's.
+// default, 0, means no limit other than the context's deadline.
 func WithTimeout(d time.Duration) Option {
 	return option(func(c *Client) error {
 		if d < 0 {
@@ -107,13 +108,14 @@ func WithTimeout(d time.Duration) Option {
 	})
 }
 
-// WithCodec sets the codec for the bodies of requests and responses. The default does not escape JSON for HTML, and ignores
-// anything that follows the value in a response:
+// WithCodec sets the codec for the bodies of requests and responses. By default, JSON is not escaped for HTML, and
+// anything that follows the value in a response is ignored:
 //
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
-// A codec that is a codec.StreamDecoder decodes bodies over 1 MiB while they arrive. Other codecs get the whole body, up to
-// the limit of WithMaxBody. A codec.Appender saves a copy of each request body.
+// If the codec implements codec.StreamDecoder, it decodes bodies over 1 MiB while they arrive. Any other codec gets the
+// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, request bodies are encoded with
+// one copy less.
 func WithCodec(bodies codec.Codec) Option {
 	return option(func(c *Client) error {
 		if bodies == nil {
@@ -124,8 +126,8 @@ func WithCodec(bodies codec.Codec) Option {
 	})
 }
 
-// WithMaxBody limits how many bytes of a response body are decoded, counted after decompression. The default is 64 MiB. A
-// longer body causes an [ErrBodyTooLarge]. A body that is copied to an io.Writer is not limited.
+// WithMaxBody limits how many bytes of a response body are decoded. The bytes are counted after decompression. The
+// default is 64 MiB. A longer body causes an [ErrBodyTooLarge]. A body that is copied to an io.Writer is not limited.
 func WithMaxBody(n int64) Option {
 	return option(func(c *Client) error {
 		if n <= 0 {
@@ -161,12 +163,13 @@ func WithRateLimit(policy RateLimit) Option {
 	})
 }
 
-// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size bytes, and
-// no response larger than a quarter of that. Clients do not share a cache. A response that was stored for one credential is
-// never used for another. Response.FromCache says whether a response came from the cache.
+// WithCache makes the client keep responses in a private cache in memory (RFC 9111). The cache holds at most size
+// bytes. It does not store a response larger than a quarter of size. Clients do not share a cache. A response to a
+// request with one credential is never used for a request with another credential. Response.FromCache says whether a
+// response came from the cache.
 //
-// The client obeys the Cache-Control header of a request. A request with only-if-cached never reaches the server,
-// and gets a 504 if no stored response fits.
+// The client obeys the Cache-Control header of a request. A request with only-if-cached is never sent to the server. If
+// no stored response fits, the result is a 504.
 func WithCache(size int64) Option {
 	return option(func(c *Client) error {
 		if size <= 0 {
@@ -178,8 +181,8 @@ func WithCache(size int64) Option {
 }
 
 // WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port. Without origins,
-// it applies to the origin of the base URL. If several WithAuth options apply to one origin, the last one wins. A request that
-// sets an Authorization header keeps it.
+// it applies to the origin of the base URL. If several WithAuth options apply to one origin, the last one wins. If a
+// request sets an Authorization header itself, this header is sent.
 func WithAuth(source Auth, origins ...string) Option {
 	return option(func(c *Client) error {
 		if source == nil {
@@ -202,7 +205,7 @@ func WithAuth(source Auth, origins ...string) Option {
 }
 
 // WithLogger makes the client log what it does on its own: retries, waits for rate limits, and renewals of tokens. The level
-// is Debug. Records have the attributes method and url, without secrets. nil logs nothing, which is the default.
+// is Debug. Records have the attributes method and url, without secrets. By default, or if l is nil, nothing is logged.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *Client) error {
 		c.logger = l

@@ -12,17 +12,17 @@ import (
 // maxEmptyPages is how many pages in a row may be without an element.
 const maxEmptyPages = 100
 
-// PagesByLink returns an iterator over the elements of all pages of a list. path is the first page. Each page's
-// Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must be on the
-// same origin, because the headers of the request are not meant for other servers. See [Client.NewRequest] for
-// path.
+// PagesByLink returns an iterator over the elements of all pages of a list. The first page is the one at path. Each
+// page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must be on the
+// same origin, because the headers of the request are not meant for other servers. See [Client.NewRequest] for path.
 //
-// The iterator fetches each page when it is needed, with the method GET unless an option sets another target. It
-// yields the first error with a zero element and then ends. If a page repeats, the error is ErrPagesRepeat: the
-// server probably ignores a parameter. After a hundred empty pages in a row, the error is [ErrPagesEmpty].
+// The iterator fetches each page when it is needed, with the method GET unless an option sets another target. If an
+// error occurs, the iterator yields a zero element with the error and stops. If a page repeats, for example because the
+// server ignores a parameter, the error is ErrPagesRepeat. After a hundred empty pages in a row, the error is
+// [ErrPagesEmpty].
 //
-// [EachPage] and [IntoResponse] give access to the responses. The iterator may be used again. It then applies the
-// options again and starts with the first page.
+// [EachPage] and [IntoResponse] give access to the responses. Each new loop over the iterator applies the options again
+// and starts with the first page.
 func PagesByLink[T any](ctx context.Context, c *Client, path string, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		r, err := c.NewRequest(ctx, "GET", path, nil, options...)
@@ -126,8 +126,8 @@ func yieldPage[T any](page []T, err error, yield func(T, error) bool) bool {
 }
 
 // PagesByNumber returns an iterator over the elements of all pages of a list. A query parameter selects the page by
-// its number, starting at first. It replaces any value that the path or an option sets. The first empty page ends
-// the iteration. See [PagesByLink] for everything else.
+// its number, starting at first. The page number replaces any value that the path or an option sets for this parameter.
+// The first empty page ends the iteration. See [PagesByLink] for everything else.
 func PagesByNumber[T any](ctx context.Context, c *Client, path, parameter string, first int, options ...RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		r, err := c.NewRequest(ctx, "GET", path, nil, options...)

@@ -30,7 +30,7 @@ func (r Rate) Known() bool { return r.known }
 
 // Rate returns the rate limit in the headers of the response. It reads RateLimit, in the form of the current and
 // earlier drafts (draft-ietf-httpapi-ratelimit-headers), and then RateLimit-Remaining, X-RateLimit-Remaining and
-// X-Rate-Limit-Remaining with their related headers. If RateLimit lists several limits, it returns the one with the
+// X-Rate-Limit-Remaining with their related headers. If RateLimit lists several limits, Rate returns the limit with the
 // fewest requests left.
 func (r *Response) Rate() Rate { return rateOf(&r.headers, time.Now()) }
 

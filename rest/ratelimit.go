@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// RateLimit sets how a client deals with the server's rate limits. By default, the client remembers the limits and
-// returns a RateLimitError, without sending the request, if the server would refuse it.
+// RateLimit sets how a client deals with the server's rate limits. By default, the client remembers the limits. If it
+// expects the server to refuse a request, it returns a RateLimitError without sending the request.
 type RateLimit struct {
-	// Ignore makes the client neither remember limits nor refuse requests.
+	// Ignore makes the client ignore rate limits: it neither remembers limits nor holds back requests.
 	Ignore bool
 
-	// Wait makes calls wait for the limit, as long as their context allows. A request that the server refused is sent
-	// once more if its body can be sent again.
+	// Wait makes calls wait until the limit allows them, as long as their context permits. If the server refuses a
+	// request because of a limit, the request is sent once more, provided that its body can be sent again.
 	Wait bool
 
-	// MaxPause limits how long a response can make the client refuse requests. It caps Retry-After and the time of
-	// the next window. 0 means no limit.
+	// MaxPause caps how long the client pauses because of a response's Retry-After header or the time of the next
+	// window. During the pause, new requests fail without being sent, or wait if Wait is set. 0 means no limit.
 	MaxPause time.Duration
 }
 
@@ -32,13 +32,13 @@ const (
 	rateIgnore
 )
 
-// WaitForRate returns a context whose calls wait for rate limits. See RateLimit.Wait.
+// WaitForRate returns a context for calls that wait until the rate limit allows them. See RateLimit.Wait.
 func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }
 
-// IgnoreRate returns a context whose requests are sent even if the server is expected to refuse them. The client
-// still remembers the limits in the responses.
+// IgnoreRate returns a context for requests that ignore rate limits. The client sends such a request even if it expects
+// the server to refuse the request. The client still remembers the limits in the responses.
 func IgnoreRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateIgnore)
 }

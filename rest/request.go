@@ -12,9 +12,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that is being put together. Client.NewRequest and Client.Request make one. It may be sent as often as its
-// body allows. Setters return the request. If setters get invalid arguments, Do returns the first error. Only one goroutine at a
-// time may use a Request. It must not be copied: see Clone.
+// Request is a request that is being put together. Client.NewRequest and Client.Request make one. A Request can be sent
+// more than once, unless its body can be read only once. Setters return the request. If a setter gets an invalid
+// argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use a
+// Request. It must not be copied: see Clone.
 type Request struct {
 	_       noCopy
 	client  *Client
@@ -93,12 +94,13 @@ func EachPage(f func(resp *Response)) RequestOption {
 // NewRequest returns a request that [Client.Do] sends.
 //
 // path is relative to the base URL, with or without a leading slash. It may have parameters: {name} stands for one segment and
-// {name...} for several. Their values are escaped. A segment ".." is an error, even if it is escaped. path may also be a URL. If
-// it has a different origin than the base URL, the client's own headers and credentials are not sent.
+// {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the segment is
+// escaped. path may also be a URL. If this URL has a different origin than the base URL, the client's own headers and
+// credentials are not sent.
 //
-// body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes anything else. A reader that is
-// also an io.ReaderAt and an io.Seeker, such as a file, can be sent again by retries and redirects, from its current
-// position. Readers are not closed.
+// body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes anything else. If a reader is also
+// an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can send it again. Each time, the body starts
+// at the position that the reader had at first. Readers are not closed.
 func (c *Client) NewRequest(ctx context.Context, method, path string, body any, options ...RequestOption) (*Request, error) {
 	r := &Request{client: c, ctx: ctx, method: method, path: path, body: body}
 	for _, option := range options {
@@ -140,8 +142,8 @@ func (r *Request) check() error {
 	return err
 }
 
-// Request returns an empty request, which its setters fill in. Its context is context.Background until SetContext sets another
-// one.
+// Request returns an empty request. Use the request's setters to fill it in. The context of the request is
+// context.Background, unless SetContext sets another one.
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
 // Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy. Both
@@ -170,7 +172,7 @@ func (r *Request) SetHeader(name, value string) *Request {
 	return r
 }
 
-// AddHeader adds a header value after any values with the same name.
+// AddHeader adds a header value, after any existing values with the same name.
 func (r *Request) AddHeader(name, value string) *Request {
 	if r.acceptsHeader(name, value) {
 		r.headers.add(name, value, foldName)
@@ -220,7 +222,7 @@ func (r *Request) SetQuery(name, value string) *Request {
 	return r
 }
 
-// AddQuery adds a query parameter after any with the same name.
+// AddQuery adds a query parameter, after any existing parameters with the same name.
 func (r *Request) AddQuery(name, value string) *Request {
 	r.query.add(name, value, sameName)
 	return r
@@ -249,14 +251,14 @@ func checkCookie(name, value string) error {
 	return nil
 }
 
-// SetForm sets a field of the form. The form is the body unless SetBody sets one. It is sent as
-// application/x-www-form-urlencoded, or as multipart/form-data if it has files.
+// SetForm sets a field of the form. The form is the request's body, unless SetBody sets another body. The form is sent
+// as application/x-www-form-urlencoded, or as multipart/form-data if it has files.
 func (r *Request) SetForm(name, value string) *Request {
 	r.form.set(name, value, sameName)
 	return r
 }
 
-// AddForm adds a field to the form after any with the same name. See [Request.SetForm].
+// AddForm adds a field to the form, after any existing fields with the same name. See [Request.SetForm].
 func (r *Request) AddForm(name, value string) *Request {
 	r.form.add(name, value, sameName)
 	return r

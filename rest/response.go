@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Response is the header of a response, and its body until the body has been read. Its strings remain valid
-// forever.
+// Response is the response to a request. If it comes from Open, its body has not been read yet. The strings of a
+// Response remain valid forever.
 type Response struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
@@ -17,11 +17,12 @@ type Response struct {
 	// Protocol is the HTTP version of the response, such as "HTTP/1.1". It is empty if the response came from the cache.
 	Protocol string
 
-	// FromCache is true if the body came from the cache. The Age header then says how old the response may be, in
+	// FromCache is true if the body came from the cache. If so, the Age header says how old the response may be, in
 	// seconds.
 	FromCache bool
 
-	// Body is the body of the response. Callers of Open must read and close it. After any other call it is empty.
+	// Body is the body of the response. Callers of Open must read and close the Body. After any other call, the Body is
+	// empty.
 	Body io.ReadCloser
 
 	method  string

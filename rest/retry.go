@@ -12,27 +12,28 @@ import (
 )
 
 // Retry sets which requests a client repeats. By default, it repeats a request after a network error or a response
-// with status 408, 502, 503 or 504, but only if that is safe. See Attempt.ReplaySafe. It never repeats a request if
-// the body can be read only once or the context is done.
+// with status 408, 502, 503 or 504, but only if repeating the request is safe. See Attempt.ReplaySafe. It never repeats
+// a request if the body can be read only once or the context is done.
 type Retry struct {
 	// Max is the maximum number of retries of a request. 0 means no retries.
 	Max int
 
-	// Wait is how long to wait before the second attempt. The time doubles with every further attempt. The actual wait is
-	// chosen at random between half of that time and all of it. 0 means 200 ms.
+	// Wait is how long to wait before the second attempt. The time doubles with every further attempt. The actual wait
+	// is random, between half of this time and the full time. 0 means 200 ms.
 	Wait time.Duration
 
-	// MaxWait caps the default wait. It also limits Retry-After: if a response asks for a longer wait, the request is not
-	// sent again. 0 means 10 s.
+	// MaxWait caps the default wait. If the Retry-After header of a response asks for a longer wait than MaxWait, the
+	// request is not sent again. 0 means 10 s.
 	MaxWait time.Duration
 
-	// If decides whether to send a request again after an attempt that failed. nil means the default: see Retry. The
-	// function is not called when the body cannot be sent again, the context is done, or Max is reached. If it returns
-	// true for an attempt that is not ReplaySafe, the server may process the request twice.
+	// If decides whether to send a request again after an attempt that failed. nil means the default, which is
+	// described at Retry. The function is not called if the body cannot be sent again, the context is done, or Max is
+	// reached. If the function returns true for an attempt that is not ReplaySafe, the server may process the request
+	// twice.
 	If func(a Attempt) bool
 
-	// Backoff returns how long to wait after an attempt. nil means the default, which Wait and MaxWait set. The server's
-	// Retry-After takes precedence.
+	// Backoff returns how long to wait after an attempt. nil means the default wait, which Wait and MaxWait determine.
+	// The server's Retry-After takes precedence over Backoff.
 	Backoff func(a Attempt) time.Duration
 }
 
@@ -44,7 +45,7 @@ type Attempt struct {
 	// Request is the request. It must not be changed.
 	Request *Request
 
-	// Response is the response, whose body has been read or dropped. It is nil if no response arrived.
+	// Response is the response, whose body has been read or dropped. Response is nil if no response arrived.
 	Response *Response
 
 	// Err is the error from the network or from the source of a token. It is nil if there is a Response.
@@ -56,8 +57,8 @@ type Attempt struct {
 	// Elapsed is the time since the first attempt began.
 	Elapsed time.Duration
 
-	// ReplaySafe says that another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request has an
-	// Idempotency-Key, or the request has certainly not reached the server.
+	// ReplaySafe is true if another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request has
+	// an Idempotency-Key, or the request has certainly not reached the server.
 	ReplaySafe bool
 }
 
