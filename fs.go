@@ -118,7 +118,7 @@ type FS struct {
 	CompressRoot string
 
 	// CompressedFileSuffix is an additional suffix of files that are precompressed with gzip. FS first looks for a file
-	// with the suffix ".gz", and then for a file with this suffix. The default is FSCompressedFileSuffix.
+	// with the suffix ".gz", and then for a file with the suffix in CompressedFileSuffix. The default is FSCompressedFileSuffix.
 	CompressedFileSuffix string
 
 	// CompressedFileSuffixes contains an additional suffix of precompressed files for each coding. The keys are "gzip",

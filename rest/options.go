@@ -155,7 +155,7 @@ func WithRetry(r Retry) Option {
 	})
 }
 
-// WithRateLimit sets how the client deals with the server's rate limits. See [RateLimit] for the default.
+// WithRateLimit sets how the client handles the server's rate limits. See [RateLimit] for the default.
 func WithRateLimit(policy RateLimit) Option {
 	return option(func(c *Client) error {
 		c.limits.policy = policy

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// RateLimit sets how a client deals with the server's rate limits. By default, the client remembers the limits. If it
+// RateLimit sets how a client handles the server's rate limits. By default, the client remembers the limits. If it
 // expects the server to refuse a request, it returns a RateLimitError without sending the request.
 type RateLimit struct {
 	// Ignore makes the client ignore rate limits: it neither remembers limits nor holds back requests.
