@@ -19,7 +19,7 @@ func (c *Ctx) RespHeader(name string, otherwise ...string) string {
 }
 
 // Append adds members to a response header whose value is a list, such as Cache-Control, and returns c. If the header has several
-// lines, they are joined into one. Members that are already in the list, regardless of case, are left out. For Vary, call
+// lines, Append joins them into one. Append skips members that are already in the list, regardless of case. For Vary, call
 // [Ctx.Vary]; for cookies, call [Ctx.SetCookie].
 func (c *Ctx) Append(name string, members ...string) *Ctx {
 	h := &c.request.Response.Header
@@ -88,9 +88,9 @@ func (c *Ctx) EarlyHints(links ...string) error {
 	return c.request.EarlyHints()
 }
 
-// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The part of filename after the
-// last slash is the name that the client should use. If the file name extension is known, its media type becomes the Content-Type.
-// If filename is empty, the client chooses a name.
+// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The suggested name is the part
+// of filename after the last slash. If the extension of the file name is known, Attachment sets the Content-Type to the media type
+// of the extension. If filename is empty, the client chooses a name.
 func (c *Ctx) Attachment(filename string) *Ctx {
 	if filename == "" {
 		return c.SetHeader(gallop.HeaderContentDisposition, "attachment")
@@ -151,8 +151,8 @@ func appendEscape(b *strings.Builder, c byte) {
 	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 }
 
-// ETag sets a strong entity tag (RFC 9110 §8.8.3) and returns c. Pass the tag without quotes. Spaces, quotes and control characters
-// in the tag are dropped. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
+// ETag sets a strong entity tag (RFC 9110 §8.8.3) and returns c. Pass the tag without quotes. ETag drops spaces, quotes and control
+// characters from the tag. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
 func (c *Ctx) ETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, entityTag(tag)) }
 
 // WeakETag sets a weak entity tag. Responses with the same weak tag are equivalent, but their bytes may differ. See [Ctx.ETag].
@@ -178,7 +178,7 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 }
 
 // Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
-// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If it returns true, respond with
+// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If Fresh returns true, respond with
 // NotModified:
 //
 //	if c.ETag(version).Fresh() {
@@ -218,15 +218,15 @@ type ByteRange struct {
 const maxRanges = 32
 
 // Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
-// whole representation. The caller sends these ranges with status 206. If the client should get the whole representation, Range
-// returns no parts and no error. This is the case if the request
+// whole representation. Send these ranges with status 206. If the client should get the whole representation, Range returns no
+// parts and no error. The client should get the whole representation if the request
 //
 //   - is not a GET request or has no Range header,
-//   - has a range in another unit or more than 32 ranges,
+//   - has a range in a unit other than bytes, or more than 32 ranges,
 //   - has an If-Range header that does not match the response's ETag or Last-Modified header (§13.1.5).
 //
 // Set ETag and Last-Modified before you call Range. If none of the requested ranges lies within the representation, the error has
-// status 416, and Range sets a Content-Range header that contains the size. [Ctx.SendFile] handles ranges without a call of Range.
+// status 416, and Range sets a Content-Range header that contains the size. [Ctx.SendFile] handles ranges itself.
 func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {
 		return nil, nil
