@@ -2,8 +2,8 @@ package web
 
 import "context"
 
-// Key identifies a value of type T that belongs to a request, such as the user who is logged in. Middleware sets the value and
-// handlers get it. Make each key once, in a package variable:
+// Key identifies a value of type T that belongs to a request, such as the user who is logged in. Middleware sets the value, and
+// handlers read it. Make each key once, in a package variable:
 //
 //	var user = web.NewKey[*User]()
 //

@@ -27,8 +27,8 @@ func (c *Ctx) Log() *slog.Logger {
 //		c.Log().Error("request failed", "error", err)
 //	}
 //
-// The error handlers of this package, middleware.Logger and middleware.Recover do this. For a request that the server refused,
-// first is always false, because the server has already logged the reason.
+// The error handlers of this package, middleware.Logger and middleware.Recover call MarkErrorLogged before they log an error.
+// For a request that the server refused, first is always false, because the server has already logged the reason.
 func (c *Ctx) MarkErrorLogged() (first bool) {
 	first = !c.logged
 	c.logged = true

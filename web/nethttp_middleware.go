@@ -21,7 +21,7 @@ import (
 //
 // If the middleware calls next, the handlers that follow run. Their response is then written to the ResponseWriter that the
 // middleware passed to next. If the handlers return an error, the error handler's response is written instead. A net/http handler
-// among them writes to that ResponseWriter directly.
+// writes to that ResponseWriter directly.
 //
 // Response headers that the handlers set replace headers that the middleware set. The exceptions are Link, Server-Timing,
 // Set-Cookie, Vary and WWW-Authenticate, for which the response has the values from both. If the middleware sets a Content-Type, a
@@ -35,7 +35,7 @@ import (
 // middleware's response is sent after the handlers have returned. If the middleware calls next a second time for the same request,
 // the second call does nothing.
 //
-// FromMiddleware calls the function once. It panics if the function is nil or returns nil.
+// FromMiddleware calls middleware once. It panics if middleware is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
 	if middleware == nil {
 		panic("web: FromMiddleware: the middleware is nil: pass a function")
@@ -379,5 +379,5 @@ func (w gatedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 
-// Unwrap gives http.ResponseController access to the remaining features.
+// Unwrap lets http.ResponseController use the features of the original ResponseWriter that gatedWriter does not have.
 func (w gatedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
