@@ -52,7 +52,7 @@ type Config struct {
 	ProxyHeaders ProxyHeaders
 
 	// OnListen is called just before the app accepts connections from a listener. Use it, for example, to find out which port was
-	// chosen for ":0". The function runs after Server.OnListen, and the rules for Server.OnListen apply to it. OnListen may be nil.
+	// chosen for ":0". The function runs after Server.OnListen, and must follow the rules documented there. OnListen may be nil.
 	OnListen func(ln net.Listener)
 
 	// NoListenLog turns off the log line that names the address of each listener. By default, the app writes this line.
@@ -192,7 +192,7 @@ func (a *App) Close() error { return a.server().Close() }
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
 // BodyLimit returns the size in bytes of the largest request body that the server accepts. If the server's StreamRequestBody or
-// HeaderReceived is set, BodyLimit returns 0, because the limit can differ between requests. Middleware can call BodyLimit in
+// HeaderReceived is set, BodyLimit returns 0, because no single limit applies to all requests. Middleware can call BodyLimit in
 // CheckApp: see [AppChecker].
 func (a *App) BodyLimit() int {
 	s := a.server()
@@ -205,10 +205,10 @@ func (a *App) BodyLimit() int {
 	return gallop.DefaultMaxRequestBodySize
 }
 
-// NotFound adds handlers that run only for requests that no route matches. They run after the middleware of the App, in the order
-// in which they were added. A handler calls [Ctx.Next] to pass the request on. If the last NotFound handler calls Next, it gets
-// ErrMethodNotAllowed if the path has routes for other methods, and ErrNotFound if the path has no routes. NotFound handlers do
-// not run for an OPTIONS request to a path that has routes.
+// NotFound adds handlers that run only for requests that no route matches. The handlers run after the middleware of the App, in
+// order of registration. A handler calls [Ctx.Next] to pass the request on. If the last NotFound handler calls Ctx.Next, Next
+// returns ErrMethodNotAllowed or ErrNotFound. ErrMethodNotAllowed means that the path has routes for other methods. NotFound
+// handlers do not run for an OPTIONS request to a path that has routes.
 //
 // Use NotFound to serve files in addition to the routes:
 //
@@ -266,7 +266,7 @@ func (a *App) makeTable() *table {
 	return t
 }
 
-// Routes returns all routes in the order in which they were registered. The slice is a copy.
+// Routes returns all routes in order of registration. The slice is a copy.
 func (a *App) Routes() []*Route {
 	a.made().mu.Lock()
 	defer a.mu.Unlock()
@@ -279,8 +279,8 @@ func (a *App) Routes() []*Route {
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
 // URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value,
-// or if a value does not meet the parameter's constraints. URL also returns an error if a request for the resulting path would
-// yield a different parameter value.
+// or if a value does not meet the parameter's constraints. URL also returns an error if the App would read a different parameter
+// value from the resulting path.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

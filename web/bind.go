@@ -51,8 +51,8 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //
 // In queries and forms, a field can also be a struct, a map with string keys, or a slice of structs or maps. For such a field, the
 // names in the request have the form address.city, address[city], items[0].price or ids[]. Binder sorts the elements of a slice by
-// the numbers in the names. A missing number leaves no empty element. In a multipart form, a field of type *multipart.FileHeader
-// gets an uploaded file, and a slice of this type gets all files of the name.
+// the numbers in the names. If a number is missing, the slice gets no empty element for it. In a multipart form, a field of type
+// *multipart.FileHeader gets an uploaded file, and a slice of this type gets all files of the name.
 //
 // In a struct tag, options follow the name: `query:"id,comma"` has the name id and the option comma. An option applies to all
 // sources of the field:
@@ -65,8 +65,8 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 // Binder ignores unknown options. You can therefore use the same struct type with package rest, which has options of its own.
 //
 // An empty value counts as missing, unless the field is a string. If several values are sent, a field that is not a slice gets the
-// first one. If no value is sent, the field keeps its contents. If no value is sent and a zero field has a "default" tag, the field
-// gets the value of that tag.
+// first one. If no value is sent, a zero field with a "default" tag gets the value of that tag, and any other field keeps its
+// contents.
 //
 // JSON, XML and Body take a pointer to any value that the codec can decode. All other Binder methods take a pointer to a struct.
 // After a Binder method has filled the value, Config.Validator checks it.
@@ -124,9 +124,9 @@ func (b Binder) Body(v any) error {
 // All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If a field has
 // tags for several of these sources, the first source in this order that has a value sets the field.
 //
-// A field that has a tag for one of these sources is not set by a JSON or XML body. To let a JSON body set the field, add a "json"
-// tag. To let an XML body set the field, add an "xml" tag. A body that a codec of Config.Codecs decodes never sets a field that has
-// a tag for one of these sources.
+// If a field has a tag for a source of Binder, such as "query", a JSON body sets the field only if the field also has a "json" tag.
+// An XML body sets such a field only if the field also has an "xml" tag. A body that any other codec of Config.Codecs decodes never
+// sets such a field.
 //
 // If the body has a type that no codec decodes, the error has status 415.
 func (b Binder) All(v any) error {

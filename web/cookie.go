@@ -89,9 +89,9 @@ func hasPrefixFold(name, prefix string) bool {
 // maxCleared limits how many of the cookies that a client sent ClearCookie deletes. Browsers keep no more for a site.
 const maxCleared = 200
 
-// ClearCookie makes the client delete the cookies with the given names, and returns c. It only works for cookies that were set
-// with the path "/" and without a domain. If you pass no names, ClearCookie uses the names of the first 200 cookies in the
-// request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
+// ClearCookie makes the client delete the cookies with the given names, and returns c. ClearCookie only works for cookies that
+// were set with the path "/" and without a domain. If you pass no names, ClearCookie uses the names of the first 200 cookies in
+// the request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
 func (c *Ctx) ClearCookie(names ...string) *Ctx {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {

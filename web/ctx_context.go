@@ -106,7 +106,8 @@ func (c *Ctx) Err() error {
 }
 
 // Value implements context.Context. It looks up the key in the context that [Ctx.Context] returns. Value also finds values that
-// [Ctx.SetLocal] stored. The exception is a context from SetContext that is not derived from the request's context.
+// [Ctx.SetLocal] stored. If SetContext set a context that is not derived from the request's context, Value does not find the
+// values of SetLocal.
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {
 		return c

@@ -51,7 +51,7 @@ func hasMember(list []byte, member string) bool {
 	return false
 }
 
-// Location sets the Location header (RFC 9110 §10.2.2) and returns c. Bytes that are not allowed in a URI reference are escaped.
+// Location sets the Location header (RFC 9110 §10.2.2) and returns c. It escapes bytes that are not allowed in a URI reference.
 // Location does not set the status: see [Ctx.Redirect].
 func (c *Ctx) Location(reference string) *Ctx {
 	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
@@ -59,10 +59,10 @@ func (c *Ctx) Location(reference string) *Ctx {
 
 // Link is a link from a response to another resource (RFC 8288).
 type Link struct {
-	// URL is the target of the link, absolute or relative. Bytes that are not allowed in a URI reference are escaped.
+	// URL is the target of the link, absolute or relative. Links escapes bytes that are not allowed in a URI reference.
 	URL string
 
-	// Rel is the relation of the target to the response, such as "next". The parameter rel is sent even if Rel is empty.
+	// Rel is the relation of the target to the response, such as "next". Links sends the parameter rel even if Rel is empty.
 	Rel string
 }
 
@@ -79,8 +79,8 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 
 // EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to load
 // resources. Each link is a value such as `</style.css>; rel=preload`. EarlyHints adds the links to the response's Link header, so
-// the final response also has them. The 103 response contains all values of the Link header, including those that were set earlier.
-// EarlyHints sends nothing to an HTTP/1.0 client.
+// the final response also has them. The 103 response contains all values of the Link header, including values that were set
+// earlier. EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)
@@ -168,8 +168,8 @@ func entityTag(tag string) string {
 	}, tag) + `"`
 }
 
-// LastModified sets the Last-Modified header and returns c. If t is zero, the header is not changed. HTTP dates have a resolution
-// of one second.
+// LastModified sets the Last-Modified header and returns c. If t is zero, LastModified does not change the header. HTTP dates have
+// a resolution of one second.
 func (c *Ctx) LastModified(t time.Time) *Ctx {
 	if !t.IsZero() {
 		c.request.Response.Header.SetLastModified(t)
@@ -218,8 +218,8 @@ type ByteRange struct {
 const maxRanges = 32
 
 // Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
-// whole representation. Send these ranges with status 206. If the client should get the whole representation, Range returns no
-// parts and no error. The client should get the whole representation if the request
+// whole representation. Send these ranges with status 206. If Range returns no parts and no error, send the whole representation.
+// Range returns no parts and no error if the request
 //
 //   - is not a GET request or has no Range header,
 //   - has a range in a unit other than bytes, or more than 32 ranges,

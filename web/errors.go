@@ -169,7 +169,7 @@ func (e *Error) text() string {
 
 // Errors for requests that no route matches. Handlers may return these errors too. errors.Is(err, ErrNotFound) is true for every
 // Error with status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For either error, errors.As
-// returns a new *Error, so a program cannot change the error by accident.
+// yields a new *Error, so a program cannot change the variable by accident.
 var (
 	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
@@ -246,11 +246,11 @@ func (c *completed) Unwrap() error { return c.error }
 type ErrorHandler func(c *Ctx, err error)
 
 // DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, the response has the status and the message of
-// the Error. For all other errors, the response is 500 without details. Errors with status 500 and above are logged, unless they
-// have already been logged: see [Ctx.MarkErrorLogged].
+// the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
+// unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
 // Only an Error determines the status. The method HTTPStatus() int of any other error is ignored. Errors of package rest, for
-// example, have such a method, which returns the status that another server sent. This rule keeps a handler from passing that
+// example, have such a method, which returns the status that another server sent. If HTTPStatus counted, a handler could pass that
 // server's 401 or 404 on to its own client by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {

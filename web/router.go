@@ -103,17 +103,18 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //
 // A path consists of text and parameters:
 //
-//	{name}        a segment, or the part of it before the text that follows: /{file}.json
-//	{name<int>}   a parameter that meets constraints; semicolons separate several: {id<int;min(1)>}
+//	{name}        a segment, or the part of a segment before the text that follows: /{file}.json
+//	{name<int>}   a parameter that meets constraints; semicolons separate constraints: {id<int;min(1)>}
 //	{name...}     the rest of the path, which may be empty; only at the end
 //	:name         the same as {name}; :name<int> is the same as {name<int>}
 //	*name         the same as {name...}; a bare * has the name "*"
-//	\{            a literal brace; a backslash makes the byte after it text
+//	\{            a literal brace; a backslash makes the next byte literal text
 //
 // Names consist of ASCII letters, digits and underscores. The value of a {name} is never empty. Paths are case-sensitive.
 //
-// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore rejects net/http's
-// {$}. It also rejects {id:int}, because other routers read the part after the colon as a constraint or as a regular expression.
+// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add rejects net/http's {$}, because
+// a pattern always matches the whole path. It also rejects {id:int}, because other routers read the part after the colon as a
+// constraint or as a regular expression.
 //
 // The characters +, ?, (, ), <, >, [, ], ^ and | have a meaning in the patterns of other routers, so Add rejects them in the text
 // of a pattern. To use such a character as text, escape it with a backslash. Do not write %XX in a pattern: paths are decoded

@@ -18,7 +18,7 @@ type Event struct {
 	// previous ID. An ID with a zero byte is not sent.
 	ID string
 
-	// Event is the type of the event. A script listens for events of a type. Empty means "message".
+	// Event is the type of the event. Scripts listen for events of a certain type. Empty means "message".
 	Event string
 
 	// Data is the text of the event. It may have several lines.

@@ -60,8 +60,8 @@ type TemplatesConfig struct {
 	// FS holds the template files, for example an embed.FS or the result of os.DirFS. It must not be nil.
 	FS fs.FS
 
-	// Extension is the file name extension of templates. Other files are ignored. The names of templates do not include the extension.
-	// Empty means ".html".
+	// Extension is the file name extension of templates. Templates ignores other files. The names of templates do not include the
+	// extension. Empty means ".html".
 	Extension string
 
 	// Layout is the name of the default layout: a template that contains {{template "content" .}} where the page goes. Empty means

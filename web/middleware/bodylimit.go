@@ -16,8 +16,8 @@ import (
 // with status 413 then replaces the handler's response, unless the response is already being sent.
 //
 // If the server does not stream request bodies, it reads the body before any handler runs. In that case, only
-// Server.MaxRequestBodySize limits how much the server reads, and BodyLimit checks the size afterwards. BodyLimit counts
-// compressed bytes; decompression has limits of its own.
+// Server.MaxRequestBodySize limits how much the server reads, and BodyLimit checks the size afterwards. BodyLimit counts the
+// bytes before decompression. Decompression has limits of its own.
 //
 // The zero value allows 1 MiB.
 type BodyLimit struct {
@@ -33,8 +33,8 @@ func (o BodyLimit) size() int64 {
 	return max(o.Size, 0)
 }
 
-// CheckApp returns an error if the App's server already refuses bodies of Size, so that Size would have no effect. Use, Group and
-// Host call CheckApp.
+// CheckApp returns an error if the App's server already refuses bodies of Size bytes, so that BodyLimit would have no effect.
+// Use, Group and Host call CheckApp.
 func (o BodyLimit) CheckApp(app *web.App) error {
 	if limit := int64(app.BodyLimit()); limit > 0 && o.size() > limit {
 		return fmt.Errorf("a Size of %d bytes is over the %d bytes of the server's MaxRequestBodySize: raise that to Size, or lower Size", o.size(), limit)

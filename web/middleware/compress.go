@@ -23,8 +23,8 @@ type Compress struct {
 	// Brotli is the br level, 1 to 11. Zero means gallop.CompressBrotliDefaultCompression.
 	Brotli int
 
-	// Skip reports whether to send a response uncompressed. It is called after the handlers have returned without an error.
-	// For example, to exclude clients that send cookies:
+	// Skip reports whether to send a response uncompressed. Compress calls Skip after the handlers have returned without an
+	// error. For example, to exclude clients that send cookies:
 	//
 	//	Skip: func(c *web.Ctx) bool { return c.ReqHeader("Cookie") != "" }
 	//

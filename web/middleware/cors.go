@@ -28,7 +28,7 @@ type CORS struct {
 	// send that origin.
 	Origins []string
 
-	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, Allow is called
+	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, CORS calls Allow
 	// for every origin. Allow may be called concurrently.
 	Allow func(c *web.Ctx, origin string) bool
 

@@ -13,8 +13,8 @@ import (
 type PanicError = gallop.PanicError
 
 // TimeoutError reports that a handler returned an error because the deadline of its context had passed. The middleware
-// [Timeout] returns a TimeoutError as the cause of a web.Error. For a TimeoutError, errors.Is(err, context.DeadlineExceeded)
-// is true.
+// Timeout returns a TimeoutError as the cause of a web.Error. For a TimeoutError, errors.Is(err, context.DeadlineExceeded) is
+// true.
 type TimeoutError struct {
 	After time.Duration // After is the time limit that the handler had.
 	Err   error         // Err is the error that the handler returned.
@@ -28,8 +28,8 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns context.DeadlineExceeded and Err.
 func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
-// Timeout always returns true, so that code that checks errors for the Timeout method of net.Error treats a TimeoutError as a
-// timeout.
+// Timeout always returns true. Code that checks for timeouts with the method Timeout of net.Error therefore recognizes a
+// TimeoutError.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // ErrValueTooLarge is returned by a Store for a value that is too large to keep.

@@ -13,7 +13,7 @@ import (
 // responds, and requests to which the server responds after a panic. A streamed response is logged when the stream ends. A
 // hijacked connection is logged when it is handed over.
 //
-// If Recover or the server has already logged the text of an error, the line of Logger does not include the text. If you add
+// If Recover or the server has already logged the text of an error, Logger's line does not include the text. If you add
 // Logger to the App, it also logs requests that the server refuses.
 //
 // The level is Error for status 500 and above, and Info for all other statuses. The attributes are method, path, status and
@@ -23,12 +23,12 @@ import (
 //
 // The zero value logs to slog.Default.
 type Logger struct {
-	// Log receives the log records. If Log is nil, each record goes to the logger that slog.Default returns at that time.
+	// Log receives the log records. If Log is nil, Logger calls slog.Default for each record.
 	Log *slog.Logger
 
 	// Skip reports whether to leave a request out of the log. Skip is called after the handlers have returned without an error,
 	// so it can read the route, the locals and the status. A request whose handler returned an error or panicked is always
-	// logged, because at that time the error response does not exist yet. By default, Logger logs every request.
+	// logged, because Skip could not see the error response. By default, Logger logs every request.
 	Skip func(c *web.Ctx) bool
 
 	// Attrs returns attributes to add to the record. Logger calls Attrs after the handlers have returned. If a handler panicked,

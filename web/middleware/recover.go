@@ -17,7 +17,7 @@ import (
 // handler has started to stream its response or has hijacked the connection, Recover also panics again, so that the client
 // notices that the response is incomplete.
 //
-// The zero value logs panics with their stack to Ctx.Log. For a request that panicked, the line of Logger has no error
+// The zero value logs panics with their stack to Ctx.Log. For a request that panicked, Logger's line has no error
 // attribute.
 type Recover struct {
 	// OnPanic is called for each panic, on the goroutine that panicked. If OnPanic is set, Recover does not log the panic.

@@ -36,9 +36,9 @@ type Static struct {
 	// Static does not set the header.
 	CacheControl string
 
-	// Fallback is a file that Static serves instead of a missing file, for single-page applications. Static serves Fallback only if
-	// the client prefers HTML and the last segment of the path has no dot. A response with Fallback has the header Cache-Control:
-	// no-cache. A Fallback with an empty segment ("a//b") has no effect. By default, there is no fallback.
+	// Fallback is a file that Static serves instead of a missing file, for example the page of a single-page application. Static
+	// serves Fallback only if the client prefers HTML and the last segment of the path has no dot. A response with Fallback has the
+	// header Cache-Control: no-cache. A Fallback with an empty segment ("a//b") has no effect. By default, there is no fallback.
 	Fallback string
 
 	// Dotfiles makes Static also serve files and directories whose name begins with a dot.

@@ -18,9 +18,9 @@ import (
 // The following rules apply to all methods of Store and of the small interfaces. Package storetest checks them:
 //
 //   - Any number of goroutines may call the methods at once, and each call is atomic.
-//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that may be longer.
+//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that can be longer.
 //   - A value is any sequence of bytes. The Store copies the values that it gets, and returns copies. nil and an empty slice are
-//     the same value. A key with an empty value exists.
+//     the same value. A key whose value is empty still exists.
 //   - A positive ttl is how long the value lasts. The value never expires early; a Store with a coarse clock rounds ttl up. If ttl
 //     is 0, the value does not expire. A negative ttl, for example the result of time.Until for a time in the past, is an error.
 //   - A key whose value has expired counts as missing. A Store of limited size may also drop values that have not expired.
@@ -67,14 +67,14 @@ type Counter interface {
 	Store
 
 	// Incr adds n, which may be negative or 0, to the number stored under a key and returns the sum. A missing key counts as 0 and is
-	// created with ttl. If the key exists, Incr ignores ttl and does not change the expiry.
+	// created with the given ttl. If the key exists, Incr ignores ttl and does not change the expiry.
 	//
 	// left is the time until the counter expires, rounded up, or 0 if it does not expire. If the value is not a number, or the sum is
 	// not in the range of int64, Incr returns an error and changes nothing.
 	Incr(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error)
 }
 
-// Toucher is a Store that can keep a value for longer without writing it again, for example a session in use.
+// Toucher is a Store that can extend the lifetime of a value without writing the value again, for example for a session in use.
 type Toucher interface {
 	Store
 

@@ -12,7 +12,7 @@ import (
 type Taker interface {
 	Store
 
-	// Take takes cost tokens out of each bucket and returns taken == true. If any bucket has fewer than cost tokens, Take takes no
+	// Take removes cost tokens from each bucket and returns taken == true. If any bucket has fewer than cost tokens, Take takes no
 	// tokens from any bucket and returns false. In both cases, Take sets Left, RetryAfter and ResetAfter in each element of buckets.
 	// If Take returns an error, these fields have no meaning.
 	//

@@ -13,10 +13,10 @@ import (
 // to other servers, so that these calls fail when the deadline passes. If the handler then returns the error of such a call,
 // the response is a 503.
 //
-// Timeout does not interrupt a handler. If a handler ignores the context, it runs to its end, and its response is sent. With
-// Timeout, a handler therefore never runs on after its request has ended. gallop.TimeoutHandler responds with 408 as soon as
-// the time limit has passed, while the handler continues to run on another goroutine. Use gallop.TimeoutHandler for handlers
-// that cannot watch a context.
+// Timeout does not interrupt a handler. If a handler ignores the context, Timeout waits until the handler returns, and the
+// server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended.
+// gallop.TimeoutHandler responds with 408 as soon as the time limit has passed, while the handler continues to run on
+// another goroutine. Use gallop.TimeoutHandler for handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.
 type Timeout struct {
