@@ -239,7 +239,7 @@ func (c *completed) Unwrap() error { return c.error }
 // ErrorHandler responds to a request whose handler returned an error. Before an ErrorHandler runs, the framework drops the buffered
 // body of the response, and the headers that describe it, such as Content-Type and Content-Encoding. The framework keeps all other
 // headers. An ErrorHandler must be safe for concurrent use; each call has a Ctx of its own. If part of the response has already
-// been sent, the connection is closed and no error handler runs.
+// been sent, no error handler runs, and the server closes the connection.
 //
 // An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, the method and the headers of
 // such a request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
@@ -250,8 +250,8 @@ type ErrorHandler func(c *Ctx, err error)
 // unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
 // Only an Error determines the status. The method HTTPStatus() int of any other error is ignored. Errors of package rest, for
-// example, have such a method, which returns the status that another server sent. If HTTPStatus counted, a handler could pass that
-// server's 401 or 404 on to its own client by accident. To pass a status on, return an Error with that status:
+// example, have such a method, which returns the status that another server sent. If HTTPStatus counted, a handler could pass
+// another server's 401 or 404 on to its own client by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

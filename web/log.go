@@ -20,8 +20,8 @@ func (c *Ctx) Log() *slog.Logger {
 	return log
 }
 
-// MarkErrorLogged records that the error of this request has been logged. first reports whether this is the first call for the
-// request. Call MarkErrorLogged before you log the error, so that each error is logged only once:
+// MarkErrorLogged records that the error of this request has been logged. first is true for the first call for a request. Call
+// MarkErrorLogged before you log the error, so that each error is logged only once:
 //
 //	if err != nil && c.MarkErrorLogged() {
 //		c.Log().Error("request failed", "error", err)
