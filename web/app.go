@@ -32,7 +32,7 @@ type Config struct {
 
 	// Codecs adds body formats. Binder decodes request bodies in these formats, and Ctx.Encode and Ctx.AutoFormat send responses in
 	// them. A codec for "application/json" replaces codec.JSON, and a codec for "application/xml" replaces codec.XML. New panics if
-	// two codecs have the same media type. Nil means JSON and XML only.
+	// two codecs have the same media type. If Codecs is nil, the App supports only JSON and XML.
 	Codecs []codec.Codec
 
 	// Views renders templates for Ctx.Render and Ctx.RenderPage, for example *Templates. If Views is nil, these two methods return
@@ -43,22 +43,23 @@ type Config struct {
 	Validator Validator
 
 	// TrustedProxies are the networks of the proxies in front of the app. If a request comes from one of these networks, the app
-	// takes the client's address, the scheme and the host from the headers that ProxyHeaders selects. Nil trusts no proxy. If the
-	// list is not empty, peers on a unix socket are trusted, too. For each selected header, every proxy must either set the header
-	// or remove the one that the client sent.
+	// takes the client's address, the scheme and the host from the headers that ProxyHeaders selects. If the list is empty, the app
+	// trusts no proxy. If the list is not empty, the app also trusts peers on a unix socket. For each selected header, every proxy
+	// must either set the header or remove the one that the client sent.
 	TrustedProxies []netip.Prefix
 
 	// ProxyHeaders selects the headers that the trusted proxies set. The zero value is XForwarded.
 	ProxyHeaders ProxyHeaders
 
 	// OnListen is called just before the app accepts connections from a listener. Use it, for example, to find out which port was
-	// chosen for ":0". OnListen runs after the Server's OnListen, and the same rules apply to it. It may be nil.
+	// chosen for ":0". The function runs after Server.OnListen, and must follow the rules documented there. OnListen may be nil.
 	OnListen func(ln net.Listener)
 
-	// NoListenLog turns off the log line that names the address of each listener. By default the line is written.
+	// NoListenLog turns off the log line that names the address of each listener. By default, the app writes this line.
 	NoListenLog bool
 
-	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a zero gallop.Server.
+	// Server is the server that Listen, Serve and Run use, with its limits and timeouts. Nil means a gallop.Server with default
+	// settings.
 	//
 	// New sets the Server's Handler, and panics if a Handler is already set. Each App therefore needs a Server of its own. If the
 	// Server has no ErrorHandler, the App's ErrorHandler also responds to requests that the Server refuses (see Ctx.Refused). If the
@@ -69,9 +70,9 @@ type Config struct {
 // rootRouter is an unexported name for Router, so that no program can assign the router of an App.
 type rootRouter = Router
 
-// App is a web application. It consists of routes and of the server whose requests the routes handle. An App has the methods of
-// Router: Get registers a route, for example, and Use adds middleware to all routes. Make an App with New; the methods of the
-// zero App panic. Routes may be added while the App is serving requests, but only by one goroutine at a time.
+// App is a web application. It consists of routes and a server that passes requests to them. An App has the methods of Router:
+// Get registers a route, for example, and Use adds middleware to all routes. Make an App with New; the methods of the zero App
+// panic. Routes may be added while the App is serving requests, but only by one goroutine at a time.
 type App struct {
 	rootRouter
 	config Config
@@ -172,12 +173,12 @@ func (a *App) ListenTLS(addr, certFile, keyFile string) error {
 // Serve accepts connections from ln and serves them with Config.Server until Shutdown or Close is called.
 func (a *App) Serve(ln net.Listener) error { return a.server().Serve(ln) }
 
-// Run accepts connections from ln and serves them until ctx is done. Run then shuts down and waits for in-flight requests. See
-// [gallop.Server.Run] for the errors and for the time limits of the shutdown.
+// Run accepts connections from ln and serves them until ctx is done. Run then shuts the server down and waits for in-flight
+// requests. See [gallop.Server.Run] for the errors and for the time limits of the shutdown.
 func (a *App) Run(ctx context.Context, ln net.Listener) error { return a.server().Run(ctx, ln) }
 
-// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. It returns nil if
-// none of these methods has been called yet, and after Shutdown or Close.
+// Addrs returns the addresses that the app listens on, in the order in which Listen, Serve and Run were called. Before the first
+// call of these methods, and after Shutdown or Close, Addrs returns nil.
 func (a *App) Addrs() []net.Addr { return a.server().Addrs() }
 
 // Shutdown stops Listen, ListenTLS, Serve and Run, then waits until all in-flight requests have finished or ctx is done.
@@ -190,9 +191,9 @@ func (a *App) Close() error { return a.server().Close() }
 // server returns Config.Server.
 func (a *App) server() *gallop.Server { return a.made().config.Server }
 
-// BodyLimit returns the size in bytes of the largest request body that the server accepts. It returns 0 if the server's
-// StreamRequestBody or HeaderReceived is set, because then there is no single limit for all requests. Middleware can call
-// BodyLimit in CheckApp: see [AppChecker].
+// BodyLimit returns the size in bytes of the largest request body that the server accepts. If the server's StreamRequestBody or
+// HeaderReceived is set, BodyLimit returns 0, because no single limit applies to all requests. Middleware can call BodyLimit in
+// CheckApp: see [AppChecker].
 func (a *App) BodyLimit() int {
 	s := a.server()
 	if s.StreamRequestBody || s.HeaderReceived != nil {
@@ -204,17 +205,17 @@ func (a *App) BodyLimit() int {
 	return gallop.DefaultMaxRequestBodySize
 }
 
-// NotFound adds handlers that run only for requests that no route matches. They run after the middleware of the App, in the order
-// in which they were added. A handler calls [Ctx.Next] to pass the request on. In the last handler, Next returns
-// ErrMethodNotAllowed if the path has routes for other methods, and ErrNotFound if it has no routes. The handlers do not run for
-// an OPTIONS request to a path that has routes.
+// NotFound adds handlers that run only for requests that no route matches. The handlers run after the middleware of the App, in
+// order of registration. A handler calls [Ctx.Next] to pass the request on. If the last NotFound handler calls Ctx.Next, Next
+// returns ErrMethodNotAllowed or ErrNotFound. ErrMethodNotAllowed means that the path has routes for other methods. NotFound
+// handlers do not run for an OPTIONS request to a path that has routes.
 //
 // Use NotFound to serve files in addition to the routes:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
-// To change the text of 404 responses, set Config.ErrorHandler instead. NotFound may be called before and after routes are
-// registered. NotFound panics if it is called without handlers or if one of them is nil. Router.Mount does not mount the NotFound
+// To change the text of 404 responses, set Config.ErrorHandler instead. You may call NotFound before or after you register
+// routes. NotFound panics if it is called without handlers or if one of them is nil. Router.Mount does not mount the NotFound
 // handlers of an App.
 func (a *App) NotFound(handlers ...Handler) {
 	a.made()
@@ -265,7 +266,7 @@ func (a *App) makeTable() *table {
 	return t
 }
 
-// Routes returns all routes in the order in which they were registered. The slice is a copy.
+// Routes returns all routes in order of registration. The slice is a copy.
 func (a *App) Routes() []*Route {
 	a.made().mu.Lock()
 	defer a.mu.Unlock()
@@ -278,8 +279,8 @@ func (a *App) Routes() []*Route {
 //	path, err := app.URL("user", "id", "7") // "/users/7" for "/users/{id}"
 //
 // URL escapes the values. It returns ErrNoRoute if no route has the name. It also returns an error if a parameter has no value,
-// or if a value does not meet the parameter's constraints. The same applies if a request for the path would yield a different
-// value for the parameter.
+// or if a value does not meet the parameter's constraints. URL also returns an error if the App would read a different parameter
+// value from the resulting path.
 func (a *App) URL(name string, pairs ...string) (string, error) {
 	if len(pairs)%2 != 0 {
 		return "", fmt.Errorf("web: parameter %q of route %q has no value", pairs[len(pairs)-1], name)

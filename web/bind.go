@@ -13,7 +13,7 @@ import (
 
 // Validator checks the structs that Binder has filled. Set it as Config.Validator.
 type Validator interface {
-	// Validate checks v, the pointer that was passed to the method of Binder. ctx is the [*Ctx] of the request. If Validate returns an
+	// Validate checks v, the pointer that was passed to a Binder method. ctx is the [*Ctx] of the request. If Validate returns an
 	// *Error, Binder returns that error unchanged. If Validate returns any other error, Binder wraps it in an *Error with status 422,
 	// and the text of the original error becomes the Message, which clients can read. Validate may be called concurrently.
 	Validate(ctx context.Context, v any) error
@@ -46,36 +46,37 @@ func (c *Ctx) Bind() Binder { return Binder{c} }
 //
 // The tag "uri" means the same as "path". A field can be a string, []byte, bool, number, time.Time, time.Duration, or a type with
 // an UnmarshalText method. It can also be a pointer to one of these types, or a slice of one of them. A slice gets all values that
-// the request has for the name. From a header, a slice gets all members of the comma-separated list. The fields of an embedded
-// struct count as fields of the outer struct.
+// the request has for the name. If the source is a header, the slice gets all members of the comma-separated list. The fields of an
+// embedded struct count as fields of the outer struct.
 //
 // In queries and forms, a field can also be a struct, a map with string keys, or a slice of structs or maps. For such a field, the
-// names in the request have the form address.city, address[city], items[0].price or ids[]. The elements of a slice are sorted by
-// the numbers in the names, and missing numbers leave no gaps. In a multipart form, a field of type *multipart.FileHeader gets an
-// uploaded file, and a slice of this type gets all files of the name.
+// names in the request have the form address.city, address[city], items[0].price or ids[]. Binder sorts the elements of a slice by
+// the numbers in the names. If a number is missing, the slice gets no empty element for it. In a multipart form, a field of type
+// *multipart.FileHeader gets an uploaded file, and a slice of this type gets all files of the name.
 //
-// In a tag, options follow the name, as in "tag,comma". An option applies to all sources of the field:
+// In a struct tag, options follow the name: `query:"id,comma"` has the name id and the option comma. An option applies to all
+// sources of the field:
 //
 //   - required: a missing or empty value is an error, unless the field is already set.
 //   - comma: each value is a comma-separated list.
 //   - unix: a time.Time is read from a number of seconds since 1970. Without this option, times have the format of RFC 3339, or the
 //     layout in the field's "layout" tag.
 //
-// Binder ignores other options, so a struct type may also have options for package rest, which sends structs.
+// Binder ignores unknown options. You can therefore use the same struct type with package rest, which has options of its own.
 //
 // An empty value counts as missing, unless the field is a string. If several values are sent, a field that is not a slice gets the
-// first one. If no value is sent, the field keeps its contents. A zero field with a "default" tag gets the value of that tag
-// instead.
+// first one. If no value is sent, a zero field with a "default" tag gets the value of that tag, and any other field keeps its
+// contents.
 //
-// JSON, XML and Body take a pointer to any value that the codec can decode. All other methods take a pointer to a struct. After a
-// method has filled the value, Config.Validator checks it.
+// JSON, XML and Body take a pointer to any value that the codec can decode. All other Binder methods take a pointer to a struct.
+// After a Binder method has filled the value, Config.Validator checks it.
 //
 // If a request value cannot be bound, the error is an [*Error] with status 400 whose cause is a [*BindError]. The Error's Message
-// names the field and is meant for clients. Binder reads at most as many values as the server's MaxFormArgs allows, 10,000 by
-// default. A name may have at most 16 parts; items[0].price has three.
+// names the field and is meant for clients. The server's MaxFormArgs limits how many values Binder reads. The default is 10,000. A
+// name may have at most 16 parts; items[0].price has three.
 //
-// If the program itself is wrong, for example because a field has an unsupported type, the error has no status. Path, Query,
-// Header, Cookie and Form also return such an error if no field has a tag for the method's source.
+// If the program itself is wrong, for example because a field has an unsupported type, the error is not an [*Error] and has no
+// status. Path, Query, Header, Cookie and Form also return an error without a status if no field has a tag for the method's source.
 type Binder struct{ c *Ctx }
 
 // Path fills the fields tagged "path" or "uri" from the parameters of the route.
@@ -90,8 +91,8 @@ func (b Binder) Header(v any) error { return b.bind(v, headerSource) }
 // Cookie fills the fields tagged "cookie" from the cookies of the request.
 func (b Binder) Cookie(v any) error { return b.bind(v, cookieSource) }
 
-// Form fills the fields tagged "form" from a URL-encoded or multipart form in the body, including its files. For a body of another
-// type, the error has status 415.
+// Form fills the fields tagged "form" from a URL-encoded or multipart form in the body, including its files. If the body has a
+// different type, the error has status 415.
 func (b Binder) Form(v any) error {
 	if b.c.hasForm() {
 		return b.bind(v, formSource)
@@ -107,8 +108,8 @@ func (b Binder) JSON(v any) error {
 // XML decodes the body as XML, regardless of its Content-Type.
 func (b Binder) XML(v any) error { return b.validated(v, b.decode(b.c.app.codecs.xml, SourceXML, v)) }
 
-// Body decodes the body by its Content-Type: as JSON, as XML, as a form, or with a codec from Config.Codecs. For a body of another
-// type, the error has status 415.
+// Body decodes the body by its Content-Type: as JSON, as XML, as a form, or with a codec from Config.Codecs. If the body has a
+// different type, the error has status 415.
 func (b Binder) Body(v any) error {
 	if b.c.hasForm() {
 		return b.Form(v)
@@ -123,8 +124,9 @@ func (b Binder) Body(v any) error {
 // All fills v from the path parameters, the query, the headers, the cookies and, if the request has one, the body. If a field has
 // tags for several of these sources, the first source in this order that has a value sets the field.
 //
-// A field that has a tag for one of these sources is not set by a JSON or XML body. To let a JSON body set the field, add a "json"
-// tag. To let an XML body set the field, add an "xml" tag. A body in another format of Config.Codecs never sets such a field.
+// If a field has a tag for a source of Binder, such as "query", a JSON body sets the field only if the field also has a "json" tag.
+// An XML body sets such a field only if the field also has an "xml" tag. A body that any other codec of Config.Codecs decodes never
+// sets such a field.
 //
 // If the body has a type that no codec decodes, the error has status 415.
 func (b Binder) All(v any) error {

@@ -9,7 +9,7 @@ import (
 
 // Cookie is a cookie that a response sets (RFC 6265). Pass it to Ctx.SetCookie.
 type Cookie struct {
-	// Name is the name of the cookie, under which the client sends Value back. Name must be a token, and therefore cannot be empty.
+	// Name identifies the cookie: the client sends Value back under this name. Name must be a token, and therefore cannot be empty.
 	Name string
 
 	// Value is the text that the client stores. It may be empty. It must not contain semicolons, backslashes, control characters or
@@ -38,8 +38,8 @@ type Cookie struct {
 	// HTTPOnly hides the cookie from scripts. The default is false.
 	HTTPOnly bool
 
-	// Partitioned makes the browser keep a separate cookie for each site that embeds this one. A partitioned cookie is always Secure.
-	// The default is false.
+	// Partitioned makes the browser keep a separate cookie for each site that embeds your site. A partitioned cookie is always
+	// Secure. The default is false.
 	Partitioned bool
 
 	// SameSite controls whether the client sends the cookie with requests that other sites initiate. The zero value means
@@ -47,7 +47,7 @@ type Cookie struct {
 	SameSite gallop.CookieSameSite
 }
 
-// SetCookie adds a cookie to the response, replacing any cookie with the same name. It marks the cookie as Secure if SameSite is
+// SetCookie adds a cookie to the response, replacing any cookie with the same name. It makes the cookie Secure if SameSite is
 // None, if Partitioned is true, or if the name begins with __Secure- or __Host-, in upper or lower case. If the name begins with
 // __Host-, SetCookie also sets the Path to "/" and leaves the Domain out. If a field contains bytes that are not allowed in a
 // cookie, SetCookie returns ErrInvalidCookie and adds no cookie.
@@ -89,9 +89,9 @@ func hasPrefixFold(name, prefix string) bool {
 // maxCleared limits how many of the cookies that a client sent ClearCookie deletes. Browsers keep no more for a site.
 const maxCleared = 200
 
-// ClearCookie makes the client delete the cookies with the given names, and returns c. This only works for cookies that were set
-// with the path "/" and without a domain. If no names are given, ClearCookie takes the names of the first 200 cookies in the
-// request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
+// ClearCookie makes the client delete the cookies with the given names, and returns c. ClearCookie only works for cookies that
+// were set with the path "/" and without a domain. If you pass no names, ClearCookie uses the names of the first 200 cookies in
+// the request. To delete a cookie with another path or a domain, call SetCookie with that path and domain and a negative MaxAge.
 func (c *Ctx) ClearCookie(names ...string) *Ctx {
 	if len(names) == 0 {
 		for name := range c.request.Request.Header.Cookies() {

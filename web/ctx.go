@@ -100,26 +100,26 @@ func (c *Ctx) fail(err error) {
 	c.app.config.ErrorHandler(c, err)
 }
 
-// App returns the App that serves the request. If the route belongs to an App that was mounted in another App, App returns the
-// other App.
+// App returns the App that serves the request. If you mounted one App in another, the method returns the outer App.
 func (c *Ctx) App() *App { return c.app }
 
-// Route returns the route that matches the request, or nil if none does. If the framework itself responds to an OPTIONS request,
-// Route returns one of the routes for the path.
+// Route returns the route that matches the request, or nil if no route matches. If the framework itself responds to an OPTIONS
+// request, Route returns one of the routes for the path.
 func (c *Ctx) Route() *Route { return c.route }
 
-// RequestCtx returns the request and response of the server, for features that Ctx does not have. It is valid until the handler
-// returns. The Ctx and its RequestCtx share the status, the headers and the body of the response.
+// RequestCtx returns the request and response of the server, for features that Ctx does not have. The RequestCtx is valid until the
+// handler returns. The Ctx and its RequestCtx share the status, the headers and the body of the response.
 func (c *Ctx) RequestCtx() *gallop.RequestCtx { return c.request }
 
-// SetLocal stores a value under a key until the request ends, and returns c. [Local] and [Ctx.Value] return the value. If the value
-// has a method Close() error, the method is called when the request ends. Prefer a [Key], which knows the type of its value.
+// SetLocal stores a value under a key until the request ends, and returns c. To read the value, call [Local] or [Ctx.Value]. If the
+// value has a method Close() error, the framework calls Close when the request ends. Prefer a [Key], which knows the type of its
+// value.
 func (c *Ctx) SetLocal(key, value any) *Ctx {
 	c.request.SetUserValue(key, value)
 	return c
 }
 
-// Local returns the value that SetLocal stored under the key. ok is false if there is no value, or if the value is not a T.
+// Local returns the value that SetLocal stored under the key. ok is false if there is no value, or if the value is not of type T.
 func Local[T any](c *Ctx, key any) (value T, ok bool) {
 	value, ok = c.request.UserValue(key).(T)
 	return value, ok

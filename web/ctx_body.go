@@ -9,8 +9,8 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// BodyUncompressed returns the body of the request, decompressed if it has a content coding such as gzip. A body without a content
-// coding is returned as a view that is valid until the handler returns. The server's MaxRequestBodySize also limits the
+// BodyUncompressed returns the body of the request, decompressed if it has a content coding such as gzip. If the body has no
+// content coding, the returned slice is valid only until the handler returns. The server's MaxRequestBodySize also limits the
 // decompressed size. The error is an *Error with status 413 if the body is too large, 415 if the content coding is unknown, and
 // 400 in all other cases.
 func (c *Ctx) BodyUncompressed() (body []byte, err error) {
@@ -78,7 +78,7 @@ func (c *Ctx) mediaType() string {
 // Content-Type.
 func (c *Ctx) MediaType() string { return c.mediaType() }
 
-// Charset returns the charset parameter of the request's Content-Type in lower case, or "" if there is none.
+// Charset returns the charset parameter of the request's Content-Type in lower case, or "" if the parameter is missing.
 func (c *Ctx) Charset() string {
 	_, params, err := mime.ParseMediaType(c.ReqHeader(gallop.HeaderContentType))
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *Ctx) Charset() string {
 }
 
 // Is reports whether the request's Content-Type matches mediaType, which is a media type, a short name such as "json", or a range
-// such as "image/*". Parameters of the Content-Type are ignored. JSON also matches types with the suffix +json, such as
-// application/problem+json. XML also matches types with the suffix +xml.
+// such as "image/*". Parameters of the Content-Type are ignored. If mediaType is JSON, types with the suffix +json also match,
+// such as application/problem+json. If mediaType is XML, types with the suffix +xml also match.
 func (c *Ctx) Is(mediaType string) bool {
 	have, want := c.mediaType(), fullType(mediaType)
 	want, _, _ = strings.Cut(strings.ToLower(want), ";")

@@ -38,7 +38,7 @@ func (k *kept) end() {
 }
 
 // Context returns the context that SetContext set. If SetContext was not called, Context returns the context that the server made
-// for the request. The server's context is done when the client disconnects, the handler's time limit is over, the server stops,
+// for the request. The server's context is done when the client disconnects, the handler's time limit expires, the server stops,
 // or the handler returns.
 func (c *Ctx) Context() context.Context {
 	if set := c.context.Load(); set != nil {
@@ -105,8 +105,9 @@ func (c *Ctx) Err() error {
 	return err
 }
 
-// Value implements context.Context. It looks up the key in the context that [Ctx.Context] returns. It also finds values that
-// [Ctx.SetLocal] stored, unless SetContext set a context that is not derived from the request's context.
+// Value implements context.Context. It looks up the key in the context that [Ctx.Context] returns. Value also finds values that
+// [Ctx.SetLocal] stored. If SetContext set a context that is not derived from the request's context, Value does not find the
+// values of SetLocal.
 func (c *Ctx) Value(key any) any {
 	if key == (isOf{}) {
 		return c

@@ -19,7 +19,7 @@ func (c *Ctx) RespHeader(name string, otherwise ...string) string {
 }
 
 // Append adds members to a response header whose value is a list, such as Cache-Control, and returns c. If the header has several
-// lines, they are joined into one. Members that are already in the list, regardless of case, are left out. For Vary, call
+// lines, Append joins them into one. Append skips members that are already in the list, regardless of case. For Vary, call
 // [Ctx.Vary]; for cookies, call [Ctx.SetCookie].
 func (c *Ctx) Append(name string, members ...string) *Ctx {
 	h := &c.request.Response.Header
@@ -51,7 +51,7 @@ func hasMember(list []byte, member string) bool {
 	return false
 }
 
-// Location sets the Location header (RFC 9110 §10.2.2) and returns c. Bytes that are not allowed in a URI reference are escaped.
+// Location sets the Location header (RFC 9110 §10.2.2) and returns c. It escapes bytes that are not allowed in a URI reference.
 // Location does not set the status: see [Ctx.Redirect].
 func (c *Ctx) Location(reference string) *Ctx {
 	return c.SetHeader(gallop.HeaderLocation, escapeReference(reference))
@@ -59,10 +59,10 @@ func (c *Ctx) Location(reference string) *Ctx {
 
 // Link is a link from a response to another resource (RFC 8288).
 type Link struct {
-	// URL is the target of the link, absolute or relative. Bytes that are not allowed in a URI reference are escaped.
+	// URL is the target of the link, absolute or relative. Links escapes bytes that are not allowed in a URI reference.
 	URL string
 
-	// Rel is the relation of the target to the response, such as "next". The parameter rel is sent even if Rel is empty.
+	// Rel is the relation of the target to the response, such as "next". Links sends the parameter rel even if Rel is empty.
 	Rel string
 }
 
@@ -79,8 +79,8 @@ func (c *Ctx) Links(links ...Link) *Ctx {
 
 // EarlyHints sends a 103 response (RFC 8297) with the Link header ahead of the final response, so that the client can start to load
 // resources. Each link is a value such as `</style.css>; rel=preload`. EarlyHints adds the links to the response's Link header, so
-// the final response also has them. The 103 response contains all values of the Link header, including those that were set earlier.
-// EarlyHints sends nothing to an HTTP/1.0 client.
+// the final response also has them. The 103 response contains all values of the Link header, including values that were set
+// earlier. EarlyHints sends nothing to an HTTP/1.0 client.
 func (c *Ctx) EarlyHints(links ...string) error {
 	for _, link := range links {
 		c.request.Response.Header.Add(gallop.HeaderLink, link)
@@ -88,9 +88,9 @@ func (c *Ctx) EarlyHints(links ...string) error {
 	return c.request.EarlyHints()
 }
 
-// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The part of filename after the
-// last slash is the name that the client should use. If the file name extension is known, its media type becomes the Content-Type.
-// If filename is empty, the client chooses a name.
+// Attachment asks the client to save the response instead of showing it (RFC 6266), and returns c. The suggested name is the part
+// of filename after the last slash. If the extension of the file name is known, Attachment sets the Content-Type to the media type
+// of the extension. If filename is empty, the client chooses a name.
 func (c *Ctx) Attachment(filename string) *Ctx {
 	if filename == "" {
 		return c.SetHeader(gallop.HeaderContentDisposition, "attachment")
@@ -151,8 +151,8 @@ func appendEscape(b *strings.Builder, c byte) {
 	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 }
 
-// ETag sets a strong entity tag (RFC 9110 §8.8.3) and returns c. Pass the tag without quotes. Spaces, quotes and control characters
-// in the tag are dropped. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
+// ETag sets a strong entity tag (RFC 9110 §8.8.3) and returns c. Pass the tag without quotes. ETag drops spaces, quotes and control
+// characters from the tag. [Ctx.Fresh] and [Ctx.Precondition] compare the tag with the request.
 func (c *Ctx) ETag(tag string) *Ctx { return c.SetHeader(gallop.HeaderETag, entityTag(tag)) }
 
 // WeakETag sets a weak entity tag. Responses with the same weak tag are equivalent, but their bytes may differ. See [Ctx.ETag].
@@ -168,8 +168,8 @@ func entityTag(tag string) string {
 	}, tag) + `"`
 }
 
-// LastModified sets the Last-Modified header and returns c. If t is zero, the header is not changed. HTTP dates have a resolution
-// of one second.
+// LastModified sets the Last-Modified header and returns c. If t is zero, LastModified does not change the header. HTTP dates have
+// a resolution of one second.
 func (c *Ctx) LastModified(t time.Time) *Ctx {
 	if !t.IsZero() {
 		c.request.Response.Header.SetLastModified(t)
@@ -178,7 +178,7 @@ func (c *Ctx) LastModified(t time.Time) *Ctx {
 }
 
 // Fresh reports whether the client's copy of the resource is current (RFC 9110 §13.2.2). It compares the conditions of a GET or
-// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If it returns true, respond with
+// HEAD request with the response's ETag and Last-Modified headers, so set these headers first. If Fresh returns true, respond with
 // NotModified:
 //
 //	if c.ETag(version).Fresh() {
@@ -218,15 +218,15 @@ type ByteRange struct {
 const maxRanges = 32
 
 // Range returns the byte ranges that the request asks for, in the order of the request (RFC 9110 §14.2). size is the length of the
-// whole representation. The caller sends these ranges with status 206. If the client should get the whole representation, Range
-// returns no parts and no error. This is the case if the request
+// whole representation. Send these ranges with status 206. If Range returns no parts and no error, send the whole representation.
+// Range returns no parts and no error if the request
 //
 //   - is not a GET request or has no Range header,
-//   - has a range in another unit or more than 32 ranges,
+//   - has a range in a unit other than bytes, or more than 32 ranges,
 //   - has an If-Range header that does not match the response's ETag or Last-Modified header (§13.1.5).
 //
 // Set ETag and Last-Modified before you call Range. If none of the requested ranges lies within the representation, the error has
-// status 416, and Range sets a Content-Range header that contains the size. [Ctx.SendFile] handles ranges without a call of Range.
+// status 416, and Range sets a Content-Range header that contains the size. [Ctx.SendFile] handles ranges itself.
 func (c *Ctx) Range(size int64) (parts []ByteRange, err error) {
 	if !c.request.AllowsRange() {
 		return nil, nil

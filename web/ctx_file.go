@@ -17,8 +17,8 @@ import (
 // confines paths, such as the result of os.Root.FS.
 //
 // The error has status 404 if the path is not a regular file or has an empty segment, as in "a//b". If the response already has a
-// body, SendFile replaces the body and its Content-Type and Content-Encoding. If the response has no body, a Content-Type that was
-// set before is kept.
+// body, SendFile replaces the body and its Content-Type and Content-Encoding. If the response has no body, SendFile keeps a
+// Content-Type that was set before.
 func (c *Ctx) SendFile(path string) error {
 	if strings.Contains(path[len(filepath.VolumeName(path)):], "//") {
 		return noFile(nil)

@@ -7,10 +7,10 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// MultipartForm parses the multipart form in the body and returns it. The form's temporary files are removed after the handler has
-// returned. If the body has a content coding such as gzip, the server's MaxRequestBodySize also limits the decompressed size. The
-// error is an [*Error] with status 415 if the body is not a multipart form, 413 if the body is too large, and 400 in all other
-// cases.
+// MultipartForm parses the multipart form in the body and returns it. The server removes the form's temporary files after the
+// handler has returned. If the body has a content coding such as gzip, the server's MaxRequestBodySize also limits the
+// decompressed size. The error is an [*Error] with status 415 if the body is not a multipart form, 413 if the body is too large,
+// and 400 in all other cases.
 func (c *Ctx) MultipartForm() (form *multipart.Form, err error) {
 	r := &c.request.Request
 	limit := c.bodyLimit()

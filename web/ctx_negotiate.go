@@ -10,9 +10,9 @@ import (
 	"github.com/gallop-http/gallop/negotiate"
 )
 
-// Accepts returns the offered media type that the client prefers according to the Accept header. The result is spelled exactly like
-// the offer. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see [negotiate.MediaType].
-// Accepts does not set Vary.
+// Accepts returns the offered media type that the client prefers according to the Accept header. Accepts returns the offer exactly
+// as you spelled it. If no offer is acceptable, the result is "". Short names such as "json" are allowed: see
+// [negotiate.MediaType]. Accepts does not set Vary.
 func (c *Ctx) Accepts(offers ...string) string {
 	return negotiate.MediaType(c.field(gallop.HeaderAccept), offers...)
 }
@@ -77,8 +77,8 @@ const defaultFormat = "default"
 
 // Format responds in the format that the client prefers according to the Accept header, and adds Accept to Vary. Format sets the
 // Content-Type to the MediaType of the chosen offer and then runs the offer's Handler. SendString, JSON and other methods that send
-// a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. Without
-// offers, the error is [ErrNoHandlers].
+// a body keep this Content-Type. If no offer is acceptable, the error has status 406 and its message lists the offers. If Format is
+// called without offers, the error is [ErrNoHandlers].
 func (c *Ctx) Format(formats ...Offer) error {
 	if len(formats) == 0 {
 		return ErrNoHandlers
@@ -111,7 +111,7 @@ func (c *Ctx) Format(formats ...Offer) error {
 	return notAcceptable(offers)
 }
 
-// Formats returns a handler that does the same as [Ctx.Format], but the offers are parsed only once:
+// Formats returns a handler that calls [Ctx.Format] with the given offers, but parses the offers only once:
 //
 //	app.Get("/report", web.Formats(
 //		web.Offer{MediaType: "json", Handler: asJSON},

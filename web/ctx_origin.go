@@ -52,8 +52,8 @@ func (c *Ctx) IsProxyTrusted() bool {
 	return c.app.config.trustsPeer(peer, local)
 }
 
-// IsFromLocal reports whether the client is on this machine: its address is a loopback address, or the connection came over a unix
-// socket and no proxy reported an address.
+// IsFromLocal reports whether the client is on this machine. It returns true if the client's address is a loopback address. It
+// also returns true if the connection uses a unix socket and no proxy reported an address.
 func (c *Ctx) IsFromLocal() bool {
 	if ip := c.IPAddr(); ip.IsValid() {
 		return ip.IsLoopback()
@@ -62,8 +62,8 @@ func (c *Ctx) IsFromLocal() bool {
 	return local
 }
 
-// Scheme returns the scheme of the request, "https" or "http". It is the scheme that a trusted proxy reported or, if none did, the
-// scheme of the connection.
+// Scheme returns the scheme of the request, "https" or "http". If a trusted proxy reported a scheme, the method returns that
+// scheme. If not, it returns the scheme of the connection.
 func (c *Ctx) Scheme() string {
 	scheme := c.from().scheme
 	if scheme == nil && c.request.IsTLS() || len(scheme) == len("https") {
@@ -75,8 +75,9 @@ func (c *Ctx) Scheme() string {
 // Secure reports whether the client used https. See [Ctx.Scheme].
 func (c *Ctx) Secure() bool { return c.Scheme() == "https" }
 
-// Host returns the host of the request in lower case, with its port if there is one. It is the host that a trusted proxy reported
-// or, if none did, the value of the Host header. Clients can send any Host header, so do not base access decisions on the host.
+// Host returns the host of the request in lower case, with its port if there is one. If a trusted proxy reported a host, the
+// method returns that host. If not, it returns the value of the Host header. Clients can send any Host header, so do not base
+// access decisions on the host.
 func (c *Ctx) Host() string { return strings.ToLower(string(c.hostPort())) }
 
 func (c *Ctx) hostPort() []byte {
@@ -91,8 +92,9 @@ func (c *Ctx) hostPort() []byte {
 // Hostname returns the host without the port and without a final dot. See [Ctx.Host].
 func (c *Ctx) Hostname() string { return string(c.host()) }
 
-// Subdomains returns the subdomain labels of the host, leftmost first. below is the number of labels in your own domain, which are
-// not returned. For the host "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no subdomains.
+// Subdomains returns the subdomain labels of the host, leftmost first. below is the number of labels in your own domain:
+// Subdomains does not return these labels. For the host "a.b.example.com", Subdomains(2) returns "a" and "b". An IP address has no
+// subdomains.
 func (c *Ctx) Subdomains(below int) []string {
 	name := c.Hostname()
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {

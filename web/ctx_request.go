@@ -34,15 +34,15 @@ func methodText(method []byte) string {
 // resolved, and several slashes in a row become one.
 func (c *Ctx) Path() string { return string(c.request.Path()) }
 
-// PathBytes returns the path as a view that is valid until the handler returns. See [Ctx.Path].
+// PathBytes returns the path as a slice that is valid only until the handler returns. See [Ctx.Path].
 func (c *Ctx) PathBytes() []byte { return c.request.Path() }
 
 // Params returns the value of a parameter of the route's path or host. It returns "" if the route has no parameter of this name. To
-// convert the value, call the function [Params].
+// convert the value to another type, call the function [Params].
 func (c *Ctx) Params(name string) string { return string(c.ParamsBytes(name)) }
 
-// ParamsBytes returns the value of a parameter as a view that is valid until the handler returns. It returns nil if the route has no
-// parameter of this name. See [Ctx.Params].
+// ParamsBytes returns the value of a parameter as a slice that is valid only until the handler returns. It returns nil if the route
+// has no parameter of this name. See [Ctx.Params].
 func (c *Ctx) ParamsBytes(name string) []byte {
 	if c.route == nil {
 		return nil
@@ -57,17 +57,18 @@ func (c *Ctx) ParamsBytes(name string) []byte {
 	return c.values[i].in(c.path)
 }
 
-// Query returns the first value of a parameter of the query. If the value is missing or empty, Query returns the default, or "" if
-// no default was given. To convert the value, call the function [Query].
+// Query returns the first value of a query parameter. If the value is missing or empty, Query returns the default, or "" if no
+// default was given. To convert the value to another type, call the function [Query].
 func (c *Ctx) Query(name string, otherwise ...string) string {
 	return textOr(c.QueryBytes(name), otherwise)
 }
 
-// QueryBytes returns the first value of a parameter of the query as a view that is valid until the handler returns. It returns nil
+// QueryBytes returns the first value of a query parameter as a slice that is valid only until the handler returns. It returns nil
 // if there is no such parameter.
 func (c *Ctx) QueryBytes(name string) []byte { return c.request.QueryArgs().Peek(name) }
 
-// Queries returns the parameters of the query by name. If a parameter has several values, the map holds the first one.
+// Queries returns the query parameters as a map from names to values. If a parameter has several values, the map holds the first
+// value.
 func (c *Ctx) Queries() map[string]string {
 	args := c.request.QueryArgs()
 	all := make(map[string]string, args.Len())
@@ -85,8 +86,8 @@ func (c *Ctx) Cookies(name string, otherwise ...string) string {
 	return textOr(c.CookiesBytes(name), otherwise)
 }
 
-// CookiesBytes returns the value of a cookie of the request as a view that is valid until the handler returns. It returns nil if
-// there is no such cookie.
+// CookiesBytes returns the value of a cookie of the request as a slice that is valid only until the handler returns. It returns nil
+// if there is no such cookie.
 func (c *Ctx) CookiesBytes(name string) []byte { return c.request.Request.Header.Cookie(name) }
 
 // ReqHeader returns the first value of a request header. If the value is missing or empty, ReqHeader returns the default, or "" if
@@ -95,12 +96,12 @@ func (c *Ctx) ReqHeader(name string, otherwise ...string) string {
 	return textOr(c.ReqHeaderBytes(name), otherwise)
 }
 
-// ReqHeaderBytes returns the first value of a request header as a view that is valid until the handler returns. It returns nil if
-// there is no such header.
+// ReqHeaderBytes returns the first value of a request header as a slice that is valid only until the handler returns. It returns
+// nil if there is no such header.
 func (c *Ctx) ReqHeaderBytes(name string) []byte { return c.request.Request.Header.Peek(name) }
 
-// Headers returns an iterator over the names and values of the request headers, in the order of the request. A header with several
-// lines is yielded once for each line.
+// Headers returns an iterator over the names and values of the request headers, in the order of the request. If a header has
+// several lines, the iterator yields each line separately.
 func (c *Ctx) Headers() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for name, value := range c.request.Request.Header.All() {
@@ -111,8 +112,8 @@ func (c *Ctx) Headers() iter.Seq2[string, string] {
 	}
 }
 
-// Body returns the body as it was received, as a view that is valid until the handler returns. The server's MaxRequestBodySize
-// limits the size of the body. To decompress a body, call [Ctx.BodyUncompressed].
+// Body returns the body exactly as the server received it. The slice is valid only until the handler returns. The server's
+// MaxRequestBodySize limits the size of the body. To decompress a body, call [Ctx.BodyUncompressed].
 func (c *Ctx) Body() []byte { return c.request.PostBody() }
 
 func textOr(value []byte, otherwise []string) string {

@@ -22,8 +22,8 @@ const (
 	typeMultipart = "multipart/form-data"
 )
 
-// Status sets the status code of the response and returns c. The default is 200. Like WriteHeader in net/http, it panics unless the
-// status is from 100 to 999.
+// Status sets the status code of the response and returns c. The default is 200. Like WriteHeader in net/http, Status panics if the
+// status is below 100 or above 999.
 func (c *Ctx) Status(status int) *Ctx {
 	if status < 100 || status > 999 {
 		panic("web: status code " + strconv.Itoa(status) + " does not have three digits")
@@ -42,7 +42,7 @@ func (c *Ctx) SetHeader(name, value string) *Ctx {
 
 // Type sets the Content-Type of the response and returns c. mediaType is a media type such as "text/csv; charset=utf-16", or a
 // short name such as "json" or ".html". A short name of a text format, such as "html", implies UTF-8, unless parameters follow the
-// name. Methods that send a body keep this type, except SSE, AutoFormat and a later Format, which choose their own.
+// name. A later call of SSE, AutoFormat or Format replaces this type. All other methods that send a body keep it.
 func (c *Ctx) Type(mediaType string) *Ctx {
 	t := fullType(mediaType)
 	if name, parameters, ok := strings.Cut(mediaType, ";"); ok && strings.IndexByte(name, '/') < 0 {
@@ -55,7 +55,7 @@ func (c *Ctx) Type(mediaType string) *Ctx {
 }
 
 // Vary adds names to the Vary header and returns c. Pass the request headers that the response depends on, so that a cache reuses
-// the response only for requests in which these headers have the same values. Names that Vary already has are left out.
+// the response only for requests in which these headers have the same values. Vary skips names that are already in the header.
 func (c *Ctx) Vary(names ...string) *Ctx {
 	h := &c.request.Response.Header
 	lines := h.PeekAll(gallop.HeaderVary)
@@ -89,23 +89,23 @@ func (c *Ctx) sendText(mediaType, text string) error {
 	return nil
 }
 
-// JSON sends v as JSON. The Content-Type is the codec's, by default application/json. A type that was set before, such as
-// application/vnd.api+json, is kept. If v cannot be encoded, JSON returns an error and sends nothing.
+// JSON sends v as JSON. The Content-Type is the codec's, by default application/json. JSON keeps a Content-Type that was set
+// before, such as application/vnd.api+json. If v cannot be encoded, JSON returns an error and sends nothing.
 func (c *Ctx) JSON(v any) error {
 	json := c.app.codecs.json
 	return c.sendEncoded(json, json.ContentType(), v)
 }
 
-// XML sends v as XML. The Content-Type is the codec's, by default application/xml in UTF-8. A type that was set before is kept. If
-// v cannot be encoded, XML returns an error and sends nothing.
+// XML sends v as XML. The Content-Type is the codec's, by default application/xml in UTF-8. XML keeps a Content-Type that was set
+// before. If v cannot be encoded, XML returns an error and sends nothing.
 func (c *Ctx) XML(v any) error {
 	xml := c.app.codecs.xml
 	return c.sendEncoded(xml, xml.ContentType(), v)
 }
 
-// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. mediaType may have parameters, and becomes
-// the Content-Type unless one was set before. If there is no codec for the media type, or v cannot be encoded, Encode returns an
-// error and sends nothing.
+// Encode sends v in the format of a media type: JSON, XML, or a format of Config.Codecs. mediaType may have parameters. It becomes
+// the Content-Type, unless a Content-Type was set before. If there is no codec for the media type, or v cannot be encoded, Encode
+// returns an error and sends nothing.
 func (c *Ctx) Encode(mediaType string, v any) error {
 	codec, _ := c.app.codecs.find(mediaType)
 	if codec == nil {
@@ -157,8 +157,8 @@ func (c *Ctx) hasBody() bool {
 }
 
 // SendStatus sets a status and sends its standard text, such as "Not Found", with SendString. If the status does not allow a body,
-// such as 204 or 304, no body is sent. A body that was set before is replaced, along with its Content-Type and Content-Encoding.
-// SendStatus panics unless the status is from 100 to 999, and always returns nil.
+// as with 204 and 304, SendStatus sends no body. SendStatus replaces a body that was set before, and the Content-Type and
+// Content-Encoding of that body. It panics if the status is below 100 or above 999. It always returns nil.
 func (c *Ctx) SendStatus(status int) error {
 	replaces := c.hasBody()
 	c.dropBody()

@@ -15,7 +15,7 @@
 // # Routes
 //
 // A route is a method, a path pattern and one or more handlers. [Router.Get], [Router.Post] and the methods for other HTTP methods
-// register routes. [Router.Add] documents the patterns:
+// register routes. [Router.Add] documents the pattern syntax:
 //
 //	app.Get("/users/{id<int>}", showUser)      // a parameter with a constraint
 //	app.Get("/files/{path...}", showFile)      // the rest of the path
@@ -24,27 +24,26 @@
 // The most specific route wins, regardless of the order of registration. The host decides first, then the method, then the path:
 //
 //   - A route for the request's host wins over a route for any host. See [Router.Host].
-//   - A route for the request's method wins over one that [Router.All] registered.
+//   - A route for the request's method wins over a route that [Router.All] registered.
 //   - Paths are compared from left to right. Text wins over a parameter, and a parameter wins over {name...}, the rest of the path.
 //     A parameter followed by text wins over a parameter with a constraint, which wins over a plain parameter.
 //
-// If the most specific route does not match the whole request, the next most specific route is tried. If two routes match exactly
-// the same requests, registering the second one panics. A GET route also serves HEAD. The framework responds to an OPTIONS request
-// itself, unless a route matches the request.
+// If the most specific route does not match the whole request, the next most specific route is tried. If you register two routes
+// that match exactly the same requests, the second registration panics. A GET route also serves HEAD. The framework responds to an
+// OPTIONS request itself, unless a route matches the request.
 //
-// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If none of them responds, the error
-// handler gets [ErrNotFound], or [ErrMethodNotAllowed] if the path has routes for other methods.
+// If no route matches, the App's middleware and the handlers added with [App.NotFound] run. If none of these handlers responds, the
+// error handler gets [ErrNotFound], or [ErrMethodNotAllowed] if the path has routes for other methods.
 //
 // # Groups
 //
-// [Router.Group] returns a [Router] for a path prefix, and [Router.Host] returns one for a host. Groups can be nested. Each group
-// can have its own middleware and, through [Router.OnError], its own error handler. [Router.Mount] registers the routes of another
-// App under a prefix, and [Router.MountHTTP] lets an http.Handler serve a prefix.
+// [Router.Group] returns a [Router] for a path prefix, and [Router.Host] returns a Router for a host. Groups can be nested. Each
+// group can have its own middleware and, through [Router.OnError], its own error handler. [Router.Mount] registers the routes of
+// another App under a prefix, and [Router.MountHTTP] lets an http.Handler serve a prefix.
 //
 // # Middleware
 //
-// Middleware is a [Handler] that calls [Ctx.Next], or a struct that makes such a Handler, such as the structs in package
-// middleware:
+// Middleware is a [Handler] that calls [Ctx.Next], or a struct that makes such a Handler, like the structs in package middleware:
 //
 //	app.Use(middleware.RequestID{}, middleware.Logger{}, middleware.Recover{})
 //	app.UseFunc(func(c *web.Ctx) error {
@@ -62,7 +61,7 @@
 //
 // A handler gets a [Ctx], which reads the request and builds the response. The Ctx is also the context.Context of the request: pass
 // it to database calls and HTTP clients. Do not use a Ctx after the handler has returned. You may keep the strings that its methods
-// return. A []byte, such as the result of a method whose name ends in Bytes, is a view that is valid until the handler returns.
+// return. A []byte that a method returns, for example [Ctx.PathBytes], is valid only until the handler returns.
 //
 // If a method has a parameter named "otherwise", this parameter is an optional default: c.Query("sort", "name") returns "name" if
 // the query has no parameter "sort". To pass values from middleware to handlers, declare a [Key].
@@ -70,7 +69,7 @@
 // # Binding
 //
 // [Bind] fills a struct from the path parameters, query, headers, cookies and body. Struct tags say where each field's value comes
-// from. [Binder] documents the tags. [Params] and [Query] read single values:
+// from. [Binder] documents these tags. [Params] and [Query] read single values:
 //
 //	id, err := web.Params[int](c, "id")
 //	page, err := web.Query(c, "page", 1)

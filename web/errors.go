@@ -26,14 +26,14 @@ var (
 	errNoLocation = errors.New("web: cannot redirect to an empty reference")
 )
 
-// Causes of a BindError, besides the errors of strconv, time, codecs and UnmarshalText methods.
+// Causes of a BindError. Other causes are the errors of strconv, time, codecs and UnmarshalText methods.
 var (
 	errMissing        = errors.New("web: a required value is missing")
 	errTooManyEntries = fmt.Errorf("has too many values: %w", gallop.ErrTooManyArgs)
 	errTooManyParts   = errors.New("has a name of too many parts")
 )
 
-// Source is the part of a request that a value comes from. For a body in any other format of Config.Codecs, the Source is the media
+// Source is the part of a request that a value comes from. If a codec of Config.Codecs decodes the body, the Source is the media
 // type of the body.
 type Source string
 
@@ -53,13 +53,13 @@ type BindError struct {
 	// Source is the part of the request that the value comes from.
 	Source Source
 
-	// Field is the name of the value in Source, such as "items.0.price". It is empty if the whole body is malformed, or if Source has
-	// too many values.
+	// Field is the name of the value in Source, such as "items.0.price". Field is empty if the whole body is malformed, or if Source
+	// has too many values.
 	Field string
 
 	// Value is the value that was sent, cut off after 64 bytes. If a JSON value has the wrong type, Value is the JSON type that was
-	// sent, such as "string". If no value was sent, Value is empty. Error leaves Value out of its text, so that data from clients does
-	// not end up in logs by accident.
+	// sent, such as "string". If no value was sent, Value is empty. The text of the error does not include Value, so that data from
+	// clients does not end up in logs by accident.
 	Value string
 
 	// Err is the reason why the value was rejected, for example strconv.ErrRange. It is never nil.
@@ -98,7 +98,8 @@ func asBindError(err error) *BindError {
 // Error is an error that chooses the status of the response. Handlers can return an *Error, and the framework itself returns
 // *Errors too. If several goroutines share an Error, do not change its fields. Call With to get a copy with another message.
 type Error struct {
-	// Status is the status of the response, from 400 to 599. The error handlers of this package treat any other value as 500.
+	// Status is the status of the response, from 400 to 599. The error handlers of this package treat a value outside this range as
+	// 500.
 	Status int
 
 	// Message is plain text for the client. If Message is empty, error handlers see the standard text of Status, such as "Not Found".
@@ -141,13 +142,13 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have a method HTTPStatus, but for these errors
-// the method has no effect on the status of the response: see [DefaultErrorHandler].
+// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have a method HTTPStatus, but the error handlers
+// of this package use only the status of an [Error]: see [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
-// Is makes errors.Is compare errors by status. It returns true if target and e have the same status. target must be ErrNotFound,
-// ErrMethodNotAllowed, or an [*Error] without a message of its own. If target has a cause, Is returns true only if errors.Is also
-// finds that cause in e.
+// Is makes errors.Is compare errors by status. The method returns true if target and e have the same status and target is
+// ErrNotFound, ErrMethodNotAllowed, or an [*Error] without a message of its own. If target has a cause, errors.Is must also find
+// that cause in e.
 func (e *Error) Is(target error) bool {
 	switch t := target.(type) {
 	case statusError:
@@ -166,9 +167,9 @@ func (e *Error) text() string {
 	return gallop.StatusMessage(e.Status)
 }
 
-// Errors for requests that no route matches. Handlers may return them too. errors.Is(err, ErrNotFound) is true for every Error with
-// status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For each of these errors, errors.As yields a
-// new *Error, so a program cannot change these variables by accident.
+// Errors for requests that no route matches. Handlers may return these errors too. errors.Is(err, ErrNotFound) is true for every
+// Error with status 404, and errors.Is(err, ErrMethodNotAllowed) for every Error with status 405. For either error, errors.As
+// yields a new *Error, so a program cannot change the variable by accident.
 var (
 	// ErrNotFound has status 404. The framework returns it if no route matches the path of a request.
 	ErrNotFound error = statusError(gallop.StatusNotFound)
@@ -236,21 +237,21 @@ func (c *completed) As(target any) bool {
 func (c *completed) Unwrap() error { return c.error }
 
 // ErrorHandler responds to a request whose handler returned an error. Before an ErrorHandler runs, the framework drops the buffered
-// body of the response, and the headers that describe it, such as Content-Type and Content-Encoding. Other headers are kept. Error
-// handlers run concurrently, each with a Ctx of its own. If part of the response has already been sent, the connection is closed
-// and no error handler runs.
+// body of the response, and the headers that describe it, such as Content-Type and Content-Encoding. The framework keeps all other
+// headers. An ErrorHandler must be safe for concurrent use; each call has a Ctx of its own. If part of the response has already
+// been sent, no error handler runs, and the server closes the connection.
 //
 // An ErrorHandler also responds to requests that the server refused: see [Ctx.Refused]. The path, the method and the headers of
 // such a request may be missing. If errors.As finds an *Error in err, the Message of that *Error is never empty.
 type ErrorHandler func(c *Ctx, err error)
 
-// DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, its status and message are sent. For all other
-// errors, the response is 500 without details. Errors with status 500 and above are logged, unless they have already been logged:
-// see [Ctx.MarkErrorLogged].
+// DefaultErrorHandler responds in plain text. If errors.As finds an Error in err, the response has the status and the message of
+// the Error. For all other errors, the response is 500 without details. DefaultErrorHandler logs errors with status 500 and above,
+// unless they have already been logged: see [Ctx.MarkErrorLogged].
 //
 // Only an Error determines the status. The method HTTPStatus() int of any other error is ignored. Errors of package rest, for
-// example, have such a method, which returns the status that another server sent. A handler should not pass that server's 401 or
-// 404 on to its own client by accident. To pass a status on, return an Error with that status:
+// example, have such a method, which returns the status that another server sent. If HTTPStatus counted, a handler could pass
+// another server's 401 or 404 on to its own client by accident. To pass a status on, return an Error with that status:
 //
 //	if rest.StatusOf(err) == 404 {
 //		return &web.Error{Status: 404, Err: err}

@@ -10,8 +10,8 @@ import (
 )
 
 // ProxyHeaders selects the headers in which proxies report the client's address, the scheme and the host. An App reads either the
-// X-Forwarded headers or the Forwarded header, but never both. A proxy that sets one kind of header passes on the other kind
-// exactly as the client sent it. See Config.TrustedProxies.
+// X-Forwarded headers or the Forwarded header, but never both. For example, a proxy that sets only X-Forwarded headers passes on a
+// Forwarded header exactly as the client sent it. See Config.TrustedProxies.
 type ProxyHeaders uint8
 
 const (

@@ -2,8 +2,8 @@ package web
 
 import "context"
 
-// Key identifies a value of type T that belongs to a request, such as the user who is logged in. Middleware sets the value and
-// handlers get it. Make each key once, in a package variable:
+// Key identifies a value of type T that belongs to a request, such as the user who is logged in. Middleware sets the value, and
+// handlers read it. Make each key once, in a package variable:
 //
 //	var user = web.NewKey[*User]()
 //
@@ -21,7 +21,7 @@ type keyID struct{ _ byte }
 func NewKey[T any]() Key[T] { return Key[T]{new(keyID)} }
 
 // Set stores a value until the request ends, and returns c. It replaces the value that was stored before. If the value has a method
-// Close() error, the method is called when the request ends.
+// Close() error, the framework calls Close when the request ends.
 func (k Key[T]) Set(c *Ctx, value T) *Ctx {
 	if k.id == nil {
 		panic("web: Key.Set: the Key is the zero value: make it with NewKey")

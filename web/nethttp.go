@@ -36,12 +36,12 @@ func CtxOf(r *http.Request) (c *Ctx, ok bool) {
 // FromHTTP returns a Handler that calls h and then returns nil. h can do everything that net/http allows, including streaming,
 // flushing and hijacking the connection: see [nethttp.FromHTTP]. To pass a function, convert it to http.HandlerFunc.
 //
-//   - Response headers that were set on the Ctx before are kept.
-//   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the target as it
-//     was received.
+//   - FromHTTP keeps response headers that were set on the Ctx before h runs.
+//   - The URL has the path that routes are matched against, without dot segments and repeated slashes. RequestURI is the request
+//     target exactly as the server received it.
 //   - PathValue returns the parameters of the route, and Pattern is the method, host and path pattern of the route.
-//   - The context of the request has the values of Ctx.SetLocal. If Ctx.SetContext was called, it also has the values of that context
-//     and is done when that context is done.
+//   - The context of the request has the values of Ctx.SetLocal. It also has the values of a context that Ctx.SetContext set, and
+//     is done when that context is done.
 //   - [CtxOf] returns the Ctx.
 //
 // FromHTTP panics if h is nil.

@@ -19,23 +19,23 @@ import (
 //
 //	app.UseFunc(web.FromMiddleware(func(next http.Handler) http.Handler { ... }))
 //
-// If the middleware calls next, the handlers that follow run. Their response is then written to the ResponseWriter that the
-// middleware passed to next. If the handlers return an error, the error handler's response is written instead. A net/http handler
-// among them writes to that ResponseWriter directly.
+// If the middleware calls next, the handlers that follow run. The framework then writes their response to the ResponseWriter that
+// the middleware passed to next. If the handlers return an error, the framework writes the error handler's response instead. A
+// net/http handler writes directly to the ResponseWriter from the middleware.
 //
 // Response headers that the handlers set replace headers that the middleware set. The exceptions are Link, Server-Timing,
-// Set-Cookie, Vary and WWW-Authenticate, for which the response has the values from both. If the middleware sets a Content-Type, a
-// handler can replace it by setting another one, for example with [Ctx.Type]. The default Content-Type of a method such as
-// [Ctx.SendString] does not replace the middleware's Content-Type.
+// Set-Cookie, Vary and WWW-Authenticate, for which the response has the values of both the handlers and the middleware. If the
+// middleware sets a Content-Type, a handler can replace it by setting another one, for example with [Ctx.Type]. The default
+// Content-Type of a method such as [Ctx.SendString] does not replace the middleware's Content-Type.
 //
 // The handlers that follow see the middleware's changes to the request headers and the context. If the middleware changes the
 // method, the path, the body or the remote address, only net/http handlers see the change.
 //
-// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. In that case, the
-// middleware's response is sent after the handlers have returned. If the middleware calls next a second time for the same request,
-// the second call does nothing.
+// Middleware may return while the handlers that follow are still running, as http.TimeoutHandler does. In that case, the server
+// sends the middleware's response after the handlers have returned. If the middleware calls next a second time for the same
+// request, the second call does nothing.
 //
-// FromMiddleware calls the function once. It panics if the function is nil or returns nil.
+// FromMiddleware calls middleware once. It panics if middleware is nil or returns nil.
 func FromMiddleware(middleware func(http.Handler) http.Handler) Handler {
 	if middleware == nil {
 		panic("web: FromMiddleware: the middleware is nil: pass a function")
@@ -379,5 +379,5 @@ func (w gatedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 
-// Unwrap gives http.ResponseController access to the remaining features.
+// Unwrap lets http.ResponseController use the features of the original ResponseWriter that gatedWriter does not have.
 func (w gatedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -3,8 +3,8 @@ package web
 import "reflect"
 
 // Params returns the value of a path or host parameter as a T. T can be any type that [Binder] reads from a single value, such as
-// int, bool or time.Time. If the value is missing or cannot be converted, the error is an [*Error] with status 400 whose cause is
-// a [*BindError]. If T is not supported, the error has no status.
+// int, bool or time.Time. If the value is missing or cannot be converted, the error is an [*Error] with status 400 whose cause is a
+// [*BindError]. If T is not supported, the error is not an [*Error] and has no status.
 func Params[T any](c *Ctx, name string) (T, error) {
 	return valueOf[T](pathSource, name, c.ParamsBytes(name), nil)
 }

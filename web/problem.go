@@ -24,19 +24,20 @@ type problemField struct {
 	Detail string `json:"detail"`
 }
 
-// ProblemErrorHandler responds with problem details (RFC 9457), as application/problem+json. Set it as Config.ErrorHandler, or for a
-// group with Router.OnError.
+// ProblemErrorHandler responds with problem details (RFC 9457), as application/problem+json. Set it as Config.ErrorHandler, or pass
+// it to Router.OnError to use it for a group.
 //
 //	{"title":"Bad Request","status":400,"detail":"query \"page\" is not a number","errors":[{"in":"query","name":"page","detail":"..."}]}
 //
 // The status, the message and the logging are the same as with [DefaultErrorHandler]. The members of the JSON object are:
 //
-//   - title: the standard text of the status. There is no member type, so the status identifies the problem (RFC 9457 §4.2.1).
+//   - title: the standard text of the status. The object has no member "type", so the status identifies the problem (RFC 9457
+//     §4.2.1).
 //   - status: the status of the response.
 //   - detail: Error.Message, unless the message is the same as title.
 //   - request_id: the result of Ctx.RequestID, if the request has an ID.
-//   - errors: an array with one object for the value that could not be bound, if the cause is a [BindError]. In that object, "in"
-//     is BindError.Source and "name" is BindError.Field.
+//   - errors: present if the cause is a [BindError]. It is an array with one object, which describes the value that could not be
+//     bound. In that object, "in" is BindError.Source and "name" is BindError.Field.
 func ProblemErrorHandler(c *Ctx, err error) {
 	status, text := c.publicError(err)
 	p := problem{Title: gallop.StatusMessage(status), Status: status, RequestID: c.RequestID()}

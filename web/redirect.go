@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Redirect redirects the client of one request to another URL. [Ctx.Redirect] returns one:
+// Redirect redirects the client of one request to another URL. [Ctx.Redirect] makes a Redirect:
 //
 //	return c.Redirect().To("/login")
 //	return c.Redirect().Status(308).Route("user", "id", "7")
@@ -17,7 +17,7 @@ type Redirect struct {
 	status int
 }
 
-// Redirect returns a Redirect with status 303 (See Other), which makes clients send a GET request next.
+// Redirect returns a Redirect with status 303 (See Other). Clients follow a 303 with a GET request.
 func (c *Ctx) Redirect() Redirect { return Redirect{c, gallop.StatusSeeOther} }
 
 // Status returns r with another status: 301, 302, 303, 307 or 308. With 307 and 308, clients repeat the request with the same
@@ -41,7 +41,8 @@ func (r Redirect) To(reference string) error {
 	return nil
 }
 
-// Route redirects to the path of a named route. pairs holds the path parameters. If [App.URL] returns an error, Route returns it.
+// Route redirects to the path of a named route. pairs holds the path parameters. If [App.URL] returns an error, Route returns that
+// error.
 func (r Redirect) Route(name string, pairs ...string) error {
 	path, err := r.c.app.URL(name, pairs...)
 	if err != nil {
@@ -50,8 +51,8 @@ func (r Redirect) Route(name string, pairs ...string) error {
 	return r.To(path)
 }
 
-// Local redirects to target if target is a path on this host, with or without a query. If not, it redirects to fallback. target may
-// come from a client, because Local does not redirect to a target that a browser would take for another host.
+// Local redirects to target if target is a path on this host, with or without a query. If not, Local redirects to fallback. You may
+// pass a target that a client sent: Local rejects targets that a browser would interpret as another host.
 func (r Redirect) Local(target, fallback string) error {
 	if !isLocal(target) {
 		target = fallback

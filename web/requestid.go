@@ -2,12 +2,12 @@ package web
 
 var requestID = NewKey[string]()
 
-// SetRequestID sets the ID of the request, which RequestID and Log use, and returns c. Middleware such as middleware.RequestID calls
-// it. SetRequestID sets no header.
+// SetRequestID sets the ID of the request, which RequestID and Log use, and returns c. It sets no header. Middleware such as
+// middleware.RequestID calls SetRequestID.
 func (c *Ctx) SetRequestID(id string) *Ctx { return requestID.Set(c, id) }
 
-// RequestID returns the ID that SetRequestID gave the request, or "". It does not return the X-Request-ID header of the client,
-// unless middleware has passed that header to SetRequestID.
+// RequestID returns the ID that SetRequestID gave the request, or "" if the request has no ID. RequestID does not return the
+// X-Request-ID header of the client, unless middleware has passed that header to SetRequestID.
 func (c *Ctx) RequestID() string {
 	id, _ := requestID.Get(c)
 	return id

@@ -8,8 +8,8 @@ import (
 )
 
 // Route is a method, a host, a path pattern, and the handlers for the requests that match them. [Router.Add] and the other
-// registration methods return a Route, which belongs to the App. If an App is mounted in another App, the other App gets new
-// Routes.
+// registration methods return a Route, which belongs to the App. If you mount one App in another, the outer App gets Routes of
+// its own.
 type Route struct {
 	app      *App
 	method   string // "" means any
@@ -56,11 +56,12 @@ func (r *Route) Host() string { return r.host }
 // Pattern returns the path pattern of the route, including the prefixes of its groups.
 func (r *Route) Pattern() string { return r.spelled }
 
-// Name returns the name that As gave the route, or "".
+// Name returns the name that As gave the route, or "" if the route has no name.
 func (r *Route) Name() string { return r.name }
 
-// As names the route, so that App.URL and Redirect.Route can find it. It returns r. Routes with the same path pattern may share a
-// name, for example the routes for GET and POST. As panics if a route with a different path pattern already has the name.
+// As names the route, so that App.URL and Redirect.Route can find it. The method returns r. Routes with the same path pattern may
+// share a name, for example the routes for GET and POST. The method panics if a route with a different path pattern already has
+// the name.
 func (r *Route) As(name string) *Route {
 	r.app.mu.Lock()
 	defer r.app.mu.Unlock()

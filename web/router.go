@@ -11,16 +11,16 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Handler handles a request. If it returns an error, the error handler responds. A Handler that calls Ctx.Next is middleware.
-// Handlers run concurrently, each with a Ctx of its own. FromHTTP, FromMiddleware and FromGallop make Handlers from the handlers of
-// net/http and gallop.
+// Handler handles a request. If it returns an error, the error handler responds. A Handler that calls Ctx.Next is middleware. A
+// Handler must be safe for concurrent use; each call has a Ctx of its own. FromHTTP, FromMiddleware and FromGallop make Handlers
+// from the handlers of net/http and gallop.
 type Handler func(c *Ctx) error
 
 // Handler returns h. It makes a Handler implement [Middleware].
 func (h Handler) Handler() Handler { return h }
 
 // Middleware is what Router.Use, Group and Host accept: a [Handler], or a struct of settings that makes a Handler, such as the
-// structs in package middleware. Each time that you pass the value to Use, Group or Host, its method Handler is called.
+// structs in package middleware. Use, Group and Host call the method Handler of each value that you pass.
 type Middleware interface {
 	// Handler returns the function that runs for each request. It panics if the settings contradict each other.
 	Handler() Handler
@@ -34,8 +34,8 @@ type AppChecker interface {
 }
 
 // Router is a group of routes that share a path prefix, a host and middleware. An App has the methods of a Router for all its
-// routes. Group, Host and Route make routers for some of these routes. Routes may be registered while requests are being served,
-// but only by one goroutine at a time. The methods of the zero Router panic.
+// routes. Group, Host and Route make Routers for parts of the App. Routes may be registered while requests are being served, but
+// only by one goroutine at a time. The methods of the zero Router panic.
 type Router struct {
 	app     *App
 	parent  *Router // nil for the router of an App
@@ -59,7 +59,7 @@ func (g *Router) Get(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodGet, path, handlers...)
 }
 
-// Head registers a route for HEAD. Without such a route, the GET route for the path also serves HEAD. See [Router.Add].
+// Head registers a route for HEAD. If no HEAD route matches, the GET route for the path also serves HEAD. See [Router.Add].
 func (g *Router) Head(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodHead, path, handlers...)
 }
@@ -84,7 +84,8 @@ func (g *Router) Delete(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodDelete, path, handlers...)
 }
 
-// Options registers a route for OPTIONS. Without one, the framework responds with 204 and the Allow header. See [Router.Add].
+// Options registers a route for OPTIONS. If no such route matches, the framework responds with 204 and the Allow header. See
+// [Router.Add].
 func (g *Router) Options(path string, handlers ...Handler) *Route {
 	return g.Add(gallop.MethodOptions, path, handlers...)
 }
@@ -102,17 +103,18 @@ func (g *Router) All(path string, handlers ...Handler) *Route { return g.Add("",
 //
 // A path consists of text and parameters:
 //
-//	{name}        a segment, or the part of it before the text that follows: /{file}.json
-//	{name<int>}   a parameter that meets constraints; semicolons separate several: {id<int;min(1)>}
+//	{name}        a segment, or the part of a segment before the text that follows: /{file}.json
+//	{name<int>}   a parameter that meets constraints; semicolons separate constraints: {id<int;min(1)>}
 //	{name...}     the rest of the path, which may be empty; only at the end
 //	:name         the same as {name}; :name<int> is the same as {name<int>}
 //	*name         the same as {name...}; a bare * has the name "*"
-//	\{            a literal brace; a backslash makes the byte after it text
+//	\{            a literal brace; a backslash makes the next byte literal text
 //
 // Names consist of ASCII letters, digits and underscores. The value of a {name} is never empty. Paths are case-sensitive.
 //
-// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add therefore rejects net/http's
-// {$}. It also rejects {id:int}, because other routers read the part after the colon as a constraint or as a regular expression.
+// A pattern matches the whole path: /files/ does not match /files/a, but /files/{path...} does. Add rejects net/http's {$}, because
+// a pattern always matches the whole path. It also rejects {id:int}, because other routers read the part after the colon as a
+// constraint or as a regular expression.
 //
 // The characters +, ?, (, ), <, >, [, ], ^ and | have a meaning in the patterns of other routers, so Add rejects them in the text
 // of a pattern. To use such a character as text, escape it with a backslash. Do not write %XX in a pattern: paths are decoded
@@ -137,9 +139,9 @@ func (g *Router) Add(method, path string, handlers ...Handler) *Route {
 	return r
 }
 
-// TryAdd registers a route as Add does, for programs that add routes at runtime. It returns an error if the path is not a valid
-// pattern, or if another route matches the same requests. It also returns an error if no handlers are passed or one of them is nil.
-// If TryAdd returns an error, it registers nothing.
+// TryAdd registers a route like [Router.Add], but returns an error instead of panicking. Use TryAdd to add routes at runtime. It
+// returns an error if the path is not a valid pattern, or if another route matches the same requests. It also returns an error if
+// no handlers are passed or one of them is nil. If TryAdd returns an error, it registers nothing.
 func (g *Router) TryAdd(method, path string, handlers ...Handler) (*Route, error) {
 	app, use := g.made(), g.chain()
 	r := &Route{
@@ -177,15 +179,15 @@ func isMethod(s string) bool {
 // Use adds middleware to all routes of the router and of the groups, hosts and mounts that are made from it. The middleware of an
 // App also runs for requests that match no route.
 //
-// Use panics if one of these routes is already registered, because that route would not get the middleware. Call Use first, or put
-// the middleware into a Group of its own. Handlers that should run only if no route matches belong in [App.NotFound]. Use also
-// panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
+// Use panics if the router, or a group, host or mount made from it, already has a route, because that route would not get the
+// middleware. Call Use first, or put the middleware into a Group of its own. Handlers that should run only if no route matches
+// belong in [App.NotFound]. Use also panics if a value is nil, or if the middleware is an [AppChecker] that rejects the App.
 //
 // To add functions, call [Router.UseFunc].
 func (g *Router) Use(middleware ...Middleware) { g.useAll("Use", g.handlersOf("Use", middleware)) }
 
-// UseFunc adds functions as middleware, for example function literals. It panics if a function is nil, or if a route is already
-// registered: see [Router.Use].
+// UseFunc adds functions as middleware, for example function literals. It panics if a function is nil, or if the router already has
+// a route: see [Router.Use].
 func (g *Router) UseFunc(middleware ...Handler) {
 	for i, h := range middleware {
 		if h == nil {
@@ -236,17 +238,17 @@ func (g *Router) handlersOf(method string, middleware []Middleware) []Handler {
 // place returns the host and the path that the group stands for, for messages.
 func (g *Router) place() string { return g.host + cmp.Or(g.prefix, "/") }
 
-// Group returns a router whose paths begin with the prefix. Its routes run the middleware of g and then the given middleware. The
-// prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with one, they become a single
-// slash. Group panics if a middleware is nil or rejects the App: see [AppChecker].
+// Group returns a router whose paths begin with the prefix. The routes of the group run the middleware of g and then the given
+// middleware. The prefix is a pattern and may have parameters. If the prefix ends in a slash and a path begins with a slash, the
+// two become a single slash. Group panics if a middleware is nil or rejects the App: see [AppChecker].
 func (g *Router) Group(prefix string, middleware ...Middleware) *Router {
 	return g.within(g.host, prefix, "Group", middleware)
 }
 
 // Host returns a router for one host, with the prefix of g. The pattern is a host name without a port. A label may be a parameter,
-// as in {tenant}.example.com or :tenant.example.com. Ctx.Params returns its value. Case matters only in the names of parameters. If
-// several patterns match, the one with the fewest parameters is tried first. If g already has a host, the new pattern replaces the
-// host of g.
+// as in {tenant}.example.com or :tenant.example.com. Ctx.Params returns the value of the parameter. Case matters only in the names
+// of parameters. If several host patterns match, the router tries the pattern with the fewest parameters first. If g already has a
+// host, the new pattern replaces the host of g.
 //
 // Host panics if a middleware is nil or rejects the App. If the pattern is malformed, Host itself does not panic, but Add panics
 // when a route is registered.
@@ -283,7 +285,7 @@ func (g *Router) OnError(h ErrorHandler) {
 // Mount registers the routes of app under a prefix. Routes that are added to app later are not mounted.
 //
 //   - The routes keep their middleware, which runs after the middleware of g.
-//   - They keep their error handler, constraints, names and hosts. A route for any host gets the host of g.
+//   - The routes keep their error handler, constraints, names and hosts. A route for any host gets the host of g.
 //   - For all settings except ErrorHandler and Constraints, the routes use the Config of the App that they are mounted in. The
 //     NotFound handlers of app do not run.
 //

@@ -18,19 +18,19 @@ type Event struct {
 	// previous ID. An ID with a zero byte is not sent.
 	ID string
 
-	// Event is the type of the event. Scripts choose by type which events they listen for. Empty means "message".
+	// Event is the type of the event. Scripts listen for events of a certain type. Empty means "message".
 	Event string
 
 	// Data is the text of the event. It may have several lines.
 	Data string
 
-	// Retry is how long the client waits before it connects again, in whole milliseconds. Zero or a negative value does not change the
-	// client's current setting.
+	// Retry is how long the client waits before it connects again, in whole milliseconds. If Retry is zero or negative, the client
+	// keeps its current setting.
 	Retry time.Duration
 }
 
 // EventStream sends events to one client. It is valid until the function that SSE calls returns. Its methods may be called
-// concurrently. A write fails if the client has disconnected. In that case, the method returns the error, the context of the Ctx is
+// concurrently. If the client has disconnected, a write fails. The method then returns the error, the context of the Ctx is
 // canceled, and all later calls fail.
 type EventStream struct {
 	c   *Ctx
@@ -49,9 +49,9 @@ type EventStream struct {
 // connection, and shows whether the client is still connected.
 const DefaultHeartbeat = 15 * time.Second
 
-// SSEOptions holds the settings of SSEWith. The zero value gives the same stream as SSE.
+// SSEOptions holds the settings of SSEWith. With the zero value, SSEWith behaves like SSE.
 type SSEOptions struct {
-	// Heartbeat is the interval after which a comment is sent on an idle stream. Zero means DefaultHeartbeat. A negative value
+	// Heartbeat is the interval after which SSEWith sends a comment on an idle stream. Zero means DefaultHeartbeat. A negative value
 	// turns heartbeats off.
 	Heartbeat time.Duration
 
@@ -62,7 +62,7 @@ type SSEOptions struct {
 
 // SSE responds with a stream of server-sent events. It calls serve, which sends the events. When the client disconnects or the
 // server stops, the context of c is done, and serve has to return. SSE returns nil if the context is done when serve returns. If
-// the context is not done, SSE returns the error of serve.
+// the context is not done, SSE returns the error that serve returned.
 //
 //	return c.SSE(func(s *web.EventStream) error {
 //		for {
@@ -76,7 +76,7 @@ type SSEOptions struct {
 //	})
 //
 // SSE needs a server that can send a response in parts, such as gallop.Server or the server of net/http. With other servers, the
-// error has status 501. The response to a HEAD request has no events, and serve is not called.
+// error has status 501. For a HEAD request, SSE does not call serve and sends no events.
 func (c *Ctx) SSE(serve func(s *EventStream) error) error { return c.SSEWith(SSEOptions{}, serve) }
 
 // SSEWith responds with a stream of server-sent events, using the given options. See [Ctx.SSE].
@@ -147,9 +147,9 @@ func (s *EventStream) end() {
 // received an ID before. If LastEventID returns an ID, first send the events that the client missed after that event.
 func (s *EventStream) LastEventID() string { return s.c.ReqHeader("Last-Event-ID") }
 
-// Send sends an event at once. Line breaks in ID and Event are dropped. An Event that has only Retry changes the client's setting,
-// and scripts get no message. Send returns an error if the client has disconnected or if the function that SSE calls has already
-// returned.
+// Send sends an event at once. Send drops line breaks in ID and Event. If only Retry is set, the event changes the client's
+// reconnection time, and scripts see no event. Send returns an error if the client has disconnected or if the function that SSE
+// calls has already returned.
 func (s *EventStream) Send(e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *EventStream) SendJSON(event string, v any) error {
 	return s.Send(Event{Event: event, Data: strings.TrimRight(b.String(), "\r\n")})
 }
 
-// Comment sends a comment, which clients ignore. Line breaks in text are dropped.
+// Comment sends a comment, which clients ignore. Comment drops line breaks in text.
 func (s *EventStream) Comment(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

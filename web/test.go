@@ -9,10 +9,10 @@ import (
 	"net/http"
 )
 
-// Test serves one request without a socket and returns the response, for tests. The request passes through Config.Server, with its
-// limits and timeouts, like a request from the network. The URL needs no host; the default is example.com.
+// Test sends a request through the App without a socket and returns the response. Use it in tests. The request passes through
+// Config.Server, with its limits and timeouts, like a request from the network. If the URL has no host, Test uses example.com.
 //
-// The body of the response is in memory, so it need not be closed. Interim responses (RFC 9110 §15.2) are skipped. If the context of
+// The body of the response is in memory, so you need not close it. Test skips interim responses (RFC 9110 §15.2). If the context of
 // the request is done before the response is complete, Test returns an error.
 func (a *App) Test(request *http.Request) (*http.Response, error) {
 	serve := a.server().ServeConn

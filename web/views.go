@@ -28,8 +28,8 @@ type Page struct {
 	// Data is the value that the template is executed with: the dot of html/template. It may be nil.
 	Data any
 
-	// Layout is the name of the template around the page. If Layout is empty, the page gets the default layout of the Views, if there
-	// is one.
+	// Layout is the name of the template around the page. If Layout is empty, the page gets the default layout of the Views, or no
+	// layout if the Views has no default.
 	Layout string
 
 	// NoLayout renders the page without a layout and ignores Layout. The default is false.
@@ -60,8 +60,8 @@ type TemplatesConfig struct {
 	// FS holds the template files, for example an embed.FS or the result of os.DirFS. It must not be nil.
 	FS fs.FS
 
-	// Extension is the file name extension of templates. Other files are ignored. The names of templates do not include the extension.
-	// Empty means ".html".
+	// Extension is the file name extension of templates. Templates ignores other files. The names of templates do not include the
+	// extension. Empty means ".html".
 	Extension string
 
 	// Layout is the name of the default layout: a template that contains {{template "content" .}} where the page goes. Empty means
@@ -69,10 +69,11 @@ type TemplatesConfig struct {
 	Layout string
 
 	// Partials is the directory of templates that all pages and layouts can include. If a file in this directory defines further
-	// templates, they are available, too. Empty means "partials". The directory need not exist.
+	// templates, pages and layouts can include these templates, too. Empty means "partials". The directory need not exist.
 	Partials string
 
-	// Funcs are functions that templates can call by the name in the map, in addition to those of html/template. It may be nil.
+	// Funcs are functions that templates can call by the name in the map, in addition to the functions of html/template. It may be
+	// nil.
 	Funcs template.FuncMap
 
 	// Reload makes Templates parse the files again each time that a page is rendered. Use it in development. The default is false:
@@ -82,7 +83,7 @@ type TemplatesConfig struct {
 
 // Templates implements [Views] with html/template. Each file holds one template. The name of a page is the path of its file without
 // the extension, such as "users/list". A page can define templates, for example for a {{block "title" .}} in its layout. Other
-// pages do not see these templates. Templates may be used concurrently. Make one with NewTemplates.
+// pages do not see the templates that a page defines. Templates may be used concurrently. Make one with NewTemplates.
 type Templates struct {
 	config TemplatesConfig
 
@@ -131,7 +132,7 @@ func (t *Templates) names(dir string) (names []string, err error) {
 }
 
 // Render writes a page to w. It implements [Views] and ignores ctx. If the page and its layout are the same template, the page is
-// rendered without a layout, so that the template does not contain itself.
+// rendered without a layout, because a template must not include itself.
 func (t *Templates) Render(_ context.Context, w io.Writer, page Page) error {
 	name, layout := path.Clean(page.Name), page.Layout // clean, or t.ready would keep a set for each spelling
 	if layout == "" {

@@ -6,9 +6,9 @@ import (
 )
 
 // Compress compresses responses with br, gzip, zstd or deflate, whichever the client prefers (RFC 9110 §12.5.3). Flushing a
-// stream also flushes the compressor, so server-sent events still arrive one by one. Responses with Cache-Control:
-// no-transform and error responses are not compressed. gallop.CompressHandler lists the other exceptions and describes the
-// effect on Vary, ETag and ranges.
+// stream also flushes the compressor, so server-sent events still arrive one by one. Compress does not compress error
+// responses, or responses with Cache-Control: no-transform. The documentation of gallop.CompressHandler lists more
+// exceptions and describes the effect on Vary, ETag and ranges.
 //
 // Do not compress a page that contains both a secret and text from the request. An attacker who can observe the length of
 // responses could recover the secret (the BREACH attack). Exclude such pages with Skip, leave their routes out of the group
@@ -16,19 +16,19 @@ import (
 //
 // The zero value uses the default levels, which need little CPU time.
 type Compress struct {
-	// Level is the gzip level, 1 to 9. For zstd, the level that needs about as much CPU time is used. Zero means
-	// gallop.CompressDefaultCompression.
+	// Level is the gzip level, 1 to 9. For zstd, Compress uses the level that needs about as much CPU time as gzip with this
+	// level. Zero means gallop.CompressDefaultCompression.
 	Level int
 
 	// Brotli is the br level, 1 to 11. Zero means gallop.CompressBrotliDefaultCompression.
 	Brotli int
 
-	// Skip reports whether to send a response uncompressed. It is called after the handlers have returned without an error.
-	// For example, to exclude clients that send cookies:
+	// Skip reports whether to send a response uncompressed. Compress calls Skip after the handlers have returned without an
+	// error. For example, to exclude clients that send cookies:
 	//
 	//	Skip: func(c *web.Ctx) bool { return c.ReqHeader("Cookie") != "" }
 	//
-	// By default no response is skipped.
+	// By default, Compress skips no response.
 	Skip func(c *web.Ctx) bool
 }
 

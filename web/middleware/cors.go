@@ -12,21 +12,23 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// CORS lets pages from other origins read responses, following the CORS protocol of the Fetch standard. It responds to
-// preflight requests itself. CORS on an App applies to all requests, including requests that match no route or that the server
-// refuses. CORS on a group applies to the routes of the group and to the preflight requests for these routes.
+// CORS lets pages from other origins read responses. It implements the CORS protocol of the Fetch standard. It responds to
+// preflight requests itself. If you add CORS to an App, it applies to all requests, including requests that match no route or
+// that the server refuses. If you add CORS to a group, it applies to the routes of the group and to the preflight requests for
+// these routes.
 //
 // CORS does not block requests from other origins. It only controls whether pages from other origins may read the responses.
 //
-// The zero value lets pages from any origin read responses to requests without credentials. This setting suits a public API.
-// It is unsafe for a server whose only protection is that few clients can reach it, such as one in an internal network.
+// The zero value lets pages from any origin read responses to requests without credentials. The zero value suits a public API.
+// It is unsafe for a server that only its network protects, for example a server in an internal network without logins.
 type CORS struct {
-	// Origins lists the origins whose pages may read responses. Write "https://example.com", with the port unless it is the
-	// scheme's default, or "https://*.example.com" for all subdomains. "*" allows every origin. If both Origins and Allow are
-	// unset, every origin is allowed, too. Handler panics on "null", because any page can send that origin.
+	// Origins lists the origins whose pages may read responses. An entry is an origin such as "https://example.com", or
+	// "https://*.example.com" for all subdomains. Add the port unless it is the default port of the scheme. "*" allows every
+	// origin. If neither Origins nor Allow is set, every origin is allowed, too. Handler panics on "null", because any page can
+	// send that origin.
 	Origins []string
 
-	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, Allow is called
+	// Allow reports whether pages from an origin that is not in Origins may read responses. If Origins is empty, CORS calls Allow
 	// for every origin. Allow may be called concurrently.
 	Allow func(c *web.Ctx, origin string) bool
 
@@ -36,14 +38,15 @@ type CORS struct {
 	// Headers lists the request headers that are allowed. Nil allows every header that the preflight asks for.
 	Headers []string
 
-	// Expose lists the response headers that pages may read in addition to those that browsers always expose.
+	// Expose lists the response headers that pages may read in addition to the headers that browsers always expose.
 	Expose []string
 
-	// Credentials allows requests with cookies, an Authorization header or a client certificate. It requires Origins or Allow.
+	// Credentials allows requests with cookies, an Authorization header or a client certificate. If Credentials is set, you must
+	// also set Origins or Allow.
 	Credentials bool
 
-	// MaxAge is how long browsers may cache a preflight response. It is rounded down to whole seconds. Zero leaves the
-	// duration to the browser. A negative value disables caching.
+	// MaxAge is how long browsers may cache a preflight response. CORS rounds MaxAge down to whole seconds. If MaxAge is zero,
+	// the browser chooses the duration. A negative value disables caching.
 	MaxAge time.Duration
 
 	// PrivateNetwork lets pages of public sites send requests to a server in a private network.

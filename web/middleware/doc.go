@@ -6,9 +6,9 @@
 //
 // # Using middleware
 //
-// Each struct is a web.Middleware. web.Router.Use calls its method Handler, which reads the struct once and returns a handler
-// that may be called concurrently. For a single route, call Handler yourself. Handler panics if the settings contradict each
-// other.
+// Each struct is a web.Middleware. web.Router.Use calls the method Handler of the struct. Handler reads the struct once and
+// returns a handler that is safe for concurrent use. To add middleware to a single route, call Handler yourself. The method
+// panics if the settings contradict each other.
 //
 // Middleware on an App also runs for requests that match no route. Middleware on a group runs only for requests that match
 // one of the group's routes.

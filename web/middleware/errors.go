@@ -9,11 +9,12 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// PanicError is the error that Recover makes from a panic. The error handler finds it as the cause of a web.Error.
+// PanicError is the error that Recover makes from a panic. Recover returns the PanicError as the cause of a web.Error.
 type PanicError = gallop.PanicError
 
 // TimeoutError reports that a handler returned an error because the deadline of its context had passed. The middleware
-// Timeout returns it as the cause of a web.Error. For a TimeoutError, errors.Is(err, context.DeadlineExceeded) is true.
+// Timeout returns a TimeoutError as the cause of a web.Error. For a TimeoutError, errors.Is(err, context.DeadlineExceeded) is
+// true.
 type TimeoutError struct {
 	After time.Duration // After is the time limit that the handler had.
 	Err   error         // Err is the error that the handler returned.
@@ -27,8 +28,8 @@ func (e *TimeoutError) Error() string {
 // Unwrap returns context.DeadlineExceeded and Err.
 func (e *TimeoutError) Unwrap() []error { return []error{context.DeadlineExceeded, e.Err} }
 
-// Timeout always returns true. Code that checks errors for a Timeout method, such as the one of net.Error, therefore treats a
-// TimeoutError as a timeout.
+// Timeout always returns true. Code that checks for timeouts with the method Timeout of net.Error therefore recognizes a
+// TimeoutError.
 func (e *TimeoutError) Timeout() bool { return true }
 
 // ErrValueTooLarge is returned by a Store for a value that is too large to keep.

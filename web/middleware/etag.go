@@ -8,17 +8,16 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// ETag adds an entity tag to responses with status 200 to GET and HEAD requests. The tag is computed from the body. If the
+// ETag adds an entity tag to responses with status 200 to GET and HEAD requests. ETag computes the tag from the body. If the
 // request's If-None-Match header matches the tag, the middleware responds with 304 instead (RFC 9110 §8.8.3, §13.1.2). If the
-// handler has set a tag, that tag is used. ETag computes no tags for streams, empty bodies and errors.
+// handler has set a tag, ETag uses that tag. ETag computes no tags for streams, empty bodies and errors.
 //
-// If you register ETag after Compress, tags are computed from the uncompressed body, and Compress makes the tags weak. If you
-// register ETag before Compress, the version of the body in each content coding gets a strong tag of its own.
+// If you register ETag after Compress, ETag computes tags from the uncompressed body, and Compress makes these tags weak. If
+// you register ETag before Compress, each compressed version of the body gets a strong tag of its own.
 //
-// The zero value makes strong tags: equal tags mean equal bytes.
+// The zero value makes strong tags: if two tags are equal, the bodies are identical.
 type ETag struct {
-	// Weak makes the tags weak. Set Weak if the body may be changed on the way to the client, by a proxy or by middleware that
-	// was registered before ETag.
+	// Weak makes the tags weak. Set Weak if a proxy, or middleware that was registered before ETag, can change the body.
 	Weak bool
 }
 

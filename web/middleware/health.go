@@ -25,26 +25,26 @@ import (
 // Shutdown is called.
 type Health struct {
 	// Checks maps names to checks. A check returns an error if something that the application needs is unavailable. Each request to
-	// Ready runs all checks concurrently. The context that the checks get has no values of the request, because a check may run
+	// Ready runs all checks concurrently. The context that the checks get has no values of the request, because a check can run
 	// longer than the request.
 	Checks map[string]func(ctx context.Context) error
 
-	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. A check that ignores its context may run
+	// Timeout is the time limit for all checks together. Zero or less means 2 seconds. A check that ignores its context can run
 	// longer, but Ready does not wait for that check.
 	Timeout time.Duration
 
 	draining atomic.Bool
 }
 
-// Live always responds with 200. It runs no checks, because an orchestrator restarts a process that is not live, and a restart
+// Live always responds with 200. It runs no checks. If Live failed, an orchestrator would restart the process, and a restart
 // would not repair a database. Live is a web.Handler.
 func (h *Health) Live(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	return c.SendString("ok")
 }
 
-// Ready responds with 200 if all checks pass. Otherwise it responds with 503 and the names of the failed checks, and logs their
-// errors to Ctx.Log. After Drain has been called, Ready always responds with 503. Ready is a web.Handler.
+// Ready responds with 200 if all checks pass. If a check fails, Ready responds with 503 and the names of the failed checks, and
+// logs their errors to Ctx.Log. After Drain has been called, Ready always responds with 503. Ready is a web.Handler.
 func (h *Health) Ready(c *web.Ctx) error {
 	c.SetHeader(gallop.HeaderCacheControl, "no-store")
 	if h.draining.Load() {
@@ -109,7 +109,7 @@ func guarded(ctx context.Context, check func(context.Context) error) (err error)
 // Drain makes Ready respond with 503 from now on, so that load balancers send requests to other servers.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Shutdown calls Drain and then app.Shutdown. Set Server.LameDuck to the time that load balancers need to notice that Ready fails.
+// Shutdown calls Drain and then app.Shutdown. Set Server.LameDuck to the time in which load balancers notice that Ready fails.
 func (h *Health) Shutdown(ctx context.Context, app *web.App) error {
 	h.Drain()
 	return app.Shutdown(ctx)

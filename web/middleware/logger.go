@@ -9,30 +9,30 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// Logger logs each request after its response has been written. This includes requests to which the error handler responds,
-// and requests to which the server responds after a panic. A streamed response is logged when the stream ends. A hijacked
-// connection is logged when it is handed over.
+// Logger logs each request after its response has been written. Logger also logs requests to which the error handler
+// responds, and requests to which the server responds after a panic. A streamed response is logged when the stream ends. A
+// hijacked connection is logged when it is handed over.
 //
-// The text of an error is logged only once. Logger's line includes the text unless Recover or the server has already logged
-// it. Requests that the server refuses are logged if Logger is middleware of the App.
+// If Recover or the server has already logged the text of an error, Logger's line does not include the text. If you add
+// Logger to the App, it also logs requests that the server refuses.
 //
 // The level is Error for status 500 and above, and Info for all other statuses. The attributes are method, path, status and
-// duration. The attributes client (Ctx.IP), route, id, bytes (the size of the body) and error are added if their values are
-// known. The query is not logged, because it may contain secrets. The path is logged as the client sent it, so use a
+// duration. If their values are known, Logger adds the attributes client (Ctx.IP), route, id, bytes (the size of the body)
+// and error. The query is not logged, because it may contain secrets. The path is logged as the client sent it, so use a
 // slog.Handler that escapes its output, such as those of log/slog.
 //
 // The zero value logs to slog.Default.
 type Logger struct {
-	// Log receives the log records. Nil means slog.Default at the time of each request.
+	// Log receives the log records. If Log is nil, Logger calls slog.Default for each record.
 	Log *slog.Logger
 
 	// Skip reports whether to leave a request out of the log. Skip is called after the handlers have returned without an error,
 	// so it can read the route, the locals and the status. A request whose handler returned an error or panicked is always
-	// logged, because at that time the error response does not exist yet. By default no request is skipped.
+	// logged, because Skip could not see the error response. By default, Logger logs every request.
 	Skip func(c *web.Ctx) bool
 
-	// Attrs returns attributes to add to the record. Attrs is called after the handlers have returned, but not if a handler
-	// panicked. Nil adds none.
+	// Attrs returns attributes to add to the record. Logger calls Attrs after the handlers have returned. If a handler panicked,
+	// Logger does not call Attrs. If Attrs is nil, Logger adds no attributes.
 	Attrs func(c *web.Ctx) []slog.Attr
 }
 

@@ -12,19 +12,19 @@ import (
 
 // MemoryStore is a Store in the memory of one process. It is also an Adder, a Swapper, a Counter, a Toucher and a Taker.
 //
-// A MemoryStore is bounded by MaxBytes. If there is no room for a new value, the store drops the least recently used values. A
+// MaxBytes limits the size of a MemoryStore. If there is no room for a new value, the store drops the least recently used values. A
 // store of 1 MiB or more has 64 parts, and the hash of a key determines the part that holds the key. Each part has a lock of its
-// own, and drops its own least recently used values. There is no background goroutine: an expired value takes up memory until it is
-// read or dropped.
+// own, and drops its own least recently used values. The store has no background goroutine. An expired value takes up memory until
+// a call reads it or the store drops it.
 //
-// If the store drops a counter, a bucket or a claimed key, the next call that uses it starts from scratch. Clients that can add
-// values to a store can therefore push out other values. Keep the counters and buckets that protect the program in a separate
-// MemoryStore.
+// If the store drops a counter, a bucket or a key claimed with Add, the next call treats the key as missing. A client that can add
+// many values to a store can therefore make the store drop other values. Use a separate MemoryStore for counters and buckets that
+// protect the program.
 //
-// The zero value is ready to use. A MemoryStore may be used concurrently. It must not be copied.
+// The zero value is ready to use. A MemoryStore may be used concurrently. Do not copy a MemoryStore.
 type MemoryStore struct {
-	// MaxBytes is the maximum size of all keys and values together, in bytes. For each value, 128 bytes of overhead are counted in
-	// addition. Zero or a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
+	// MaxBytes is the maximum size of all keys and values together, in bytes. For each value, the store counts another 128 bytes of
+	// overhead. Zero or a negative value means 64 MiB. Do not change MaxBytes once the store is in use.
 	MaxBytes int64
 
 	once   sync.Once

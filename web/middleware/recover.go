@@ -13,11 +13,12 @@ import (
 // Recover turns panics into errors, so that the application's error handler responds and the connection stays open. Without
 // Recover, the server responds with 500 and closes the connection.
 //
-// If the value of a panic is gallop.ErrAbortHandler or http.ErrAbortHandler, Recover panics again with this value. It also
-// panics again if the handler has started to stream its response or has hijacked the connection, because the client must
-// notice that the response is incomplete.
+// If the value of a panic is gallop.ErrAbortHandler or http.ErrAbortHandler, Recover panics again with this value. If the
+// handler has started to stream its response or has hijacked the connection, Recover also panics again, so that the client
+// notices that the response is incomplete.
 //
-// The zero value logs panics with their stack to Ctx.Log. Logger's line for such a request has no error attribute.
+// The zero value logs panics with their stack to Ctx.Log. For a request that panicked, Logger's line has no error
+// attribute.
 type Recover struct {
 	// OnPanic is called for each panic, on the goroutine that panicked. If OnPanic is set, Recover does not log the panic.
 	OnPanic func(c *web.Ctx, err *PanicError)

@@ -6,17 +6,17 @@ import (
 	"github.com/gallop-http/gallop/web"
 )
 
-// RequestID gives each request an ID. Handlers that follow can read the ID with Ctx.RequestID. The ID is also sent in a
-// response header, and Logger logs it.
+// RequestID gives each request an ID. Handlers that follow can read the ID with Ctx.RequestID. RequestID also sends the ID
+// in a response header, and Logger logs the ID.
 //
-// The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@". A
-// request without such an ID gets a new one. The ID is therefore safe to log and to pass on to other servers. It may not be
+// The zero value accepts an ID from the client if it consists of 1 to 128 letters, digits and characters from "-_.=+/:@".
+// Any other request gets a new ID. IDs in this format are safe to log and to pass on to other servers. An ID is not always
 // unique, because a client can send the same ID twice.
 type RequestID struct {
 	// Header is the name of the header that carries the ID in requests and responses. The default is X-Request-Id.
 	Header string
 
-	// IgnoreClient makes RequestID ignore the client's ID and give each request a new one.
+	// IgnoreClient makes RequestID ignore the client's ID and give each request a new ID.
 	IgnoreClient bool
 
 	// New returns a new ID. It may be called concurrently. The default is rand.Text, whose results have 130 random bits.

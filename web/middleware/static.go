@@ -15,13 +15,14 @@ import (
 // Static serves the files of a directory or of an fs.FS, using gallop.FS. It supports conditional requests and ranges (RFC 9110
 // §13, §14), and never serves a file outside the directory, even through a symbolic link.
 //
-// Static serves each file in the content coding that the client prefers. It uses a file with the suffix ".gz", ".br" or ".zst"
-// if one exists and is not older than the original. If not, it compresses the file in memory.
+// Static serves each file in the content coding that the client prefers. If a file with the suffix ".gz", ".br" or ".zst" exists
+// and is not older than the original, Static sends this compressed file. If not, Static compresses the original in memory.
 //
-// Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves its index.html; a directory without one
-// counts as missing.
+// Dotfiles are hidden, except .well-known (RFC 8615). For a directory, Static serves its index.html; a directory without an
+// index.html counts as missing.
 //
-// As middleware, Static passes requests for missing files on to the next handler. Use Endpoint to serve files from a route.
+// If you use Static as middleware, it passes requests for missing files on to the next handler. Use Endpoint to serve files from a
+// route.
 //
 // The zero value serves the working directory.
 type Static struct {
@@ -31,21 +32,21 @@ type Static struct {
 	// FS is the file system that files are read from, such as an embed.FS. Nil means the operating system's files.
 	FS fs.FS
 
-	// CacheControl is the Cache-Control header of files, such as "public, max-age=31536000, immutable". If it is empty, the
-	// header is not set.
+	// CacheControl is the Cache-Control header of files, such as "public, max-age=31536000, immutable". If CacheControl is empty,
+	// Static does not set the header.
 	CacheControl string
 
-	// Fallback is a file that is served in place of missing files, for single-page applications. It is served only if the client
-	// prefers HTML and the last segment of the path has no dot. The response then has Cache-Control: no-cache. A Fallback with an
-	// empty segment ("a//b") has no effect. By default, there is no fallback.
+	// Fallback is a file that Static serves instead of a missing file, for example the page of a single-page application. Static
+	// serves Fallback only if the client prefers HTML and the last segment of the path has no dot. A response with Fallback has the
+	// header Cache-Control: no-cache. A Fallback with an empty segment ("a//b") has no effect. By default, there is no fallback.
 	Fallback string
 
-	// Dotfiles also serves files and directories whose name begins with a dot.
+	// Dotfiles makes Static also serve files and directories whose name begins with a dot.
 	Dotfiles bool
 }
 
-// Endpoint returns a handler that serves files from a route. The parameter at the end of the route's pattern names the file. If the
-// pattern does not end in a parameter, the path of the request names the file:
+// Endpoint returns a handler that serves files from a route. If the pattern of the route ends in a parameter, the parameter's value
+// names the file. If not, the path of the request names the file:
 //
 //	app.Get("/assets/{file...}", middleware.Static{Root: "assets"}.Endpoint())
 //
@@ -60,13 +61,13 @@ func (s Static) Endpoint() web.Handler {
 	}
 }
 
-// Handler returns middleware that serves the file named by the whole path. The middleware passes a request on to the next handler
-// if the file does not exist or if the method is neither GET nor HEAD. Add the middleware with NotFound, so that it runs only if no
-// route matches:
+// Handler returns middleware that serves the file that the whole path of the request names. The middleware passes a request on to
+// the next handler if the file does not exist or if the method is neither GET nor HEAD. Add the middleware with NotFound, so that
+// it runs only if no route matches:
 //
 //	app.NotFound(middleware.Static{Root: "public"}.Handler())
 //
-// If you add the middleware with Use, it looks for a file on each request, and a file wins over a route.
+// If you add the middleware with Use, it looks for a file on each request, and a file takes precedence over a route.
 func (s Static) Handler() web.Handler {
 	files := s.files()
 	return func(c *web.Ctx) error {

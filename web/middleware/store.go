@@ -10,30 +10,29 @@ import (
 // Store keeps values for a limited time, for sessions and other data that outlives a request. [MemoryStore] is a Store for a
 // single process.
 //
-// Get, Set and Delete are enough for a simple store. Some middleware also needs to read a value, change it and write it back in one
-// atomic step. If two requests did this in separate steps, one of the changes could be lost. A Store that supports such atomic
-// steps implements some of the small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. When middleware is set up, it
-// checks whether its Store implements the interfaces that it needs.
+// Get, Set and Delete are enough for a simple store. Some middleware also needs to read, change and write back a value in one
+// atomic step. If two requests read the same value and both write a changed value, the first change is lost. A Store that supports
+// atomic steps implements some of the small interfaces [Adder], [Swapper], [Counter], [Toucher] and [Taker]. When middleware is set
+// up, it checks whether its Store implements the interfaces that it needs.
 //
-// These rules hold for all methods of all these interfaces, and package storetest checks them:
+// The following rules apply to all methods of Store and of the small interfaces. Package storetest checks them:
 //
-//   - Any number of goroutines may call them at once, and each call is atomic.
-//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that may be longer.
-//   - A value is any sequence of bytes, and belongs to the caller: the Store keeps a copy and returns a copy. nil and an empty
-//     slice are the same value. A key with an empty value does not count as missing.
-//   - A positive ttl is how long the value lasts. The value never expires early; a Store with a coarse clock rounds ttl up. With
-//     ttl 0 the value does not expire. A negative ttl is an error. For example, time.Until returns a negative ttl for a time in the
-//     past, and the value is rejected instead of being kept forever.
-//   - A key whose value has expired counts as missing. A bounded Store may also drop values that have not expired.
+//   - Any number of goroutines may call the methods at once, and each call is atomic.
+//   - A key is any sequence of bytes. A Store accepts keys of up to 512 bytes; hash keys that can be longer.
+//   - A value is any sequence of bytes. The Store copies the values that it gets, and returns copies. nil and an empty slice are
+//     the same value. A key whose value is empty still exists.
+//   - A positive ttl is how long the value lasts. The value never expires early; a Store with a coarse clock rounds ttl up. If ttl
+//     is 0, the value does not expire. A negative ttl, for example the result of time.Until for a time in the past, is an error.
+//   - A key whose value has expired counts as missing. A Store of limited size may also drop values that have not expired.
 //   - If ctx is done before the call, a method returns an error and changes nothing. If ctx becomes done while a method waits, the
-//     method also returns an error, but the Store may already have made the change.
-//   - A Store returns an error if it cannot tell whether a key exists. It never reports a failure as a missing key.
+//     method also returns an error. In that case, the caller cannot know whether the Store has made the change.
+//   - A Store returns an error if it cannot tell whether a key exists. A Store never reports a failure as a missing key.
 type Store interface {
 	// Get returns the value of a key. found is false if the key is missing.
 	Get(ctx context.Context, key string) (value []byte, found bool, err error)
 
-	// Set stores a value under a key and replaces any value that the key has. If the value is too large for the Store, even when the
-	// Store is empty, the error is ErrValueTooLarge.
+	// Set stores a value under a key and replaces any value that the key has. If even an empty Store could not hold the value, the
+	// error is ErrValueTooLarge.
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) error
 
 	// Delete removes a key. It does nothing if the key is missing.
@@ -44,38 +43,38 @@ type Store interface {
 type Adder interface {
 	Store
 
-	// Add stores a value under a key and returns added == true if the key is missing. If the key exists, Add changes nothing and
+	// Add stores a value under a key if the key is missing, and then returns added == true. If the key exists, Add changes nothing and
 	// returns the stored value as existing.
 	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (existing []byte, added bool, err error)
 }
 
-// Swapper is a Store that can change a value on the condition that no other caller has changed it. To store a value only if the key
-// is missing, call [Adder.Add].
+// Swapper is a Store that can change a value only if no other caller has changed that value in the meantime. To store a value only
+// if the key is missing, call [Adder.Add].
 type Swapper interface {
 	Store
 
-	// CompareAndSwap replaces the value of a key with replacement, and sets a new ttl, if the present value equals old. If the key is
-	// missing or has another value, swapped is false and nothing changes.
+	// CompareAndSwap replaces the value of a key with replacement if the current value equals old. It also sets a new ttl. If the key
+	// is missing or has another value, swapped is false and nothing changes.
 	CompareAndSwap(ctx context.Context, key string, old, replacement []byte, ttl time.Duration) (swapped bool, err error)
 
 	// CompareAndDelete removes a key if its value equals old. If the key is missing or has another value, deleted is false.
 	CompareAndDelete(ctx context.Context, key string, old []byte) (deleted bool, err error)
 }
 
-// Counter is a Store with counters. The value of a counter is the text of a decimal number in the range of int64, such as "-7".
-// Get returns this text, and Set can store it.
+// Counter is a Store with counters. The value of a counter is the text of a decimal number in the range of int64, such as "-7". Get
+// returns this text, and Set can store such a text.
 type Counter interface {
 	Store
 
 	// Incr adds n, which may be negative or 0, to the number stored under a key and returns the sum. A missing key counts as 0 and is
-	// created with ttl. If the key exists, Incr ignores ttl and does not change the expiry.
+	// created with the given ttl. If the key exists, Incr ignores ttl and does not change the expiry.
 	//
 	// left is the time until the counter expires, rounded up, or 0 if it does not expire. If the value is not a number, or the sum is
 	// not in the range of int64, Incr returns an error and changes nothing.
 	Incr(ctx context.Context, key string, n int64, ttl time.Duration) (value int64, left time.Duration, err error)
 }
 
-// Toucher is a Store that can keep a value for longer without writing it again, for example a session in use.
+// Toucher is a Store that can extend the lifetime of a value without writing the value again, for example for a session in use.
 type Toucher interface {
 	Store
 

@@ -10,13 +10,13 @@ import (
 )
 
 // Timeout sets a deadline on Ctx.Context and on the Ctx itself. Pass one of these contexts to database calls and to requests
-// to other servers, so that they fail when the deadline passes. If the handler then returns the resulting error, Timeout
-// makes the response a 503.
+// to other servers, so that these calls fail when the deadline passes. If the handler then returns the error of such a call,
+// the response is a 503.
 //
-// Timeout does not interrupt a handler. A handler that ignores the context runs until it returns, and its response is sent.
-// For this reason, no handler can still be running after its request has ended. gallop.TimeoutHandler responds with 408 as
-// soon as the time limit has passed, and leaves the handler running on another goroutine. Use gallop.TimeoutHandler for
-// handlers that cannot watch a context.
+// Timeout does not interrupt a handler. If a handler ignores the context, Timeout waits until the handler returns, and the
+// server sends the response of the handler. Timeout therefore never leaves a handler running after its request has ended.
+// gallop.TimeoutHandler responds with 408 as soon as the time limit has passed, while the handler continues to run on
+// another goroutine. Use gallop.TimeoutHandler for handlers that cannot watch a context.
 //
 // The zero value allows 30 seconds.
 type Timeout struct {
@@ -27,7 +27,8 @@ type Timeout struct {
 	Status int
 }
 
-// Handler returns the middleware. Its error is a web.Error with the configured Status and a [TimeoutError] as its cause.
+// Handler returns the middleware. After a timeout, the middleware returns a web.Error with the configured Status and a
+// [TimeoutError] as its cause.
 func (o Timeout) Handler() web.Handler {
 	if o.After <= 0 {
 		o.After = 30 * time.Second
