@@ -136,14 +136,14 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 }
 
 // Headers returns an iterator over the headers that were set. It yields each name once, together with all values. The
-// names come in the order in which they were first added, and in the spelling of that first time. Headers that the
-// client adds on sending are not included.
+// names are in the order in which they were first added. If a header was added in several spellings, the iterator
+// yields the first spelling. Headers that the client adds when it sends the request are not included.
 //
 // The body of the loop may call any setter of the request. A running loop does not see such a change, but the next loop
 // does. A loop that changes nothing allocates nothing.
 //
-// The strings remain valid forever. The slice of values may be used until the loop has ended and the request changes.
-// Do not modify the slice. The other iterators of a Request follow the same rules.
+// The strings remain valid forever. The slice of values stays valid until the first change to the request after the
+// loop. Do not modify the slice. The other iterators of a Request follow the same rules.
 func (r *Request) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.loop(foldName, yield) }
 }

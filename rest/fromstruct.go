@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". v is the struct or a pointer to it; a
-// nil pointer sets nothing. A field without "query" may have the tag "url" instead.
+// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". v is the struct or a
+// pointer to it; a nil pointer sets nothing. If a field has no tag "query", its tag "url" is used.
 //
 //	type ListOptions struct {
 //		State  string    `query:"state,omitempty"`

@@ -19,7 +19,7 @@ type Rate struct {
 	// Reset is when the next window begins. It is zero if unknown.
 	Reset time.Time
 
-	// Resource is the server's name for what the limit applies to. It is empty if the limit has no name.
+	// Resource is the name that the server gives to the limited resource. It is empty if the server sent no name.
 	Resource string
 
 	known bool
