@@ -25,8 +25,9 @@ type Codec interface {
 	// w.
 	Encode(w io.Writer, v any) error
 
-	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller reuses
-	// data afterwards, so the decoded value must not refer to data. After an error, v may be partly set.
+	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller can
+	// reuse data after Decode has returned, so the decoded value must not refer to data. After an error, v may be
+	// partly set.
 	Decode(data []byte, v any) error
 }
 
@@ -38,11 +39,11 @@ type StreamDecoder interface {
 	DecodeFrom(r io.Reader, v any) error
 }
 
-// Appender is implemented by a Codec that can append the encoding to a slice of the caller's. This avoids a copy.
+// Appender is implemented by a Codec that can append the encoding to the caller's slice. This avoids a copy.
 type Appender interface {
-	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes and
-	// grow is not nil, AppendEncode calls grow. From then on, it uses the slice that grow returned and no longer touches the
-	// old slice. After an error, AppendEncode returns a slice with the original contents of dst, possibly in new
-	// memory.
+	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes
+	// and grow is not nil, AppendEncode calls grow. After the call, AppendEncode uses the slice that grow returned and
+	// no longer touches the old slice. After an error, AppendEncode returns a slice with the original contents of dst,
+	// possibly in new memory.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

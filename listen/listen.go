@@ -10,11 +10,11 @@ import (
 )
 
 // TCP configures TCP listeners. The zero value listens like the zero net.ListenConfig. Listen may be called
-// concurrently and more than once; do not change the fields while it runs.
+// concurrently and more than once; do not change the fields while Listen runs.
 type TCP struct {
-	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same user.
-	// The sockets may be in one process or in several. The system spreads connections over them. On systems without such an
-	// option, Listen returns an error that wraps errors.ErrUnsupported.
+	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same
+	// user. The sockets may be in one process or in several. The system spreads connections over them. If the system
+	// has no such option, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
 	// DeferAccept makes the system hold back a connection until the client's first bytes arrive, but for at most about
@@ -29,8 +29,9 @@ type TCP struct {
 	// maximum. If Backlog is zero or negative, the system's maximum is used. Backlog has no effect on Windows.
 	Backlog int
 
-	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns an
-	// error, Listen fails. The network argument is "tcp4" or "tcp6". Control may be nil. See net.ListenConfig.Control.
+	// Control is called with the socket before it is bound to its address, and after the other options are set. If
+	// Control returns an error, Listen fails. The network argument is "tcp4" or "tcp6". Control may be nil. See
+	// net.ListenConfig.Control.
 	Control func(network, address string, c syscall.RawConn) error
 }
 

@@ -36,11 +36,11 @@ func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironm
 // redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently, and its fields
 // must not be changed after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
 //
-// If http.Transport has a field of the same name, the two fields mean the same, unless the field's comment says
-// otherwise. Read each response body to its end or close it.
+// A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
+// each response body to its end or close it.
 //
-// An error names the phase of the call and the address of the server, and http.Client puts the method and the URL in front
-// of it. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
+// An error of RoundTrip names the phase of the call and the address of the server. An http.Client adds the method and
+// the URL. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
 // *tls.CertificateVerificationError. If a response body is cut off, reading it returns io.ErrUnexpectedEOF, without
 // wrapping this error.
 type Transport struct {
@@ -68,15 +68,15 @@ type Transport struct {
 	// completes the handshake. If the connection has any other type, DialTLSContext must complete the handshake itself.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSClientConfig configures TLS. nil means the default configuration. It must not be changed once it has been used.
+	// TLSClientConfig configures TLS. nil means the default configuration. Do not change it after the first call.
 	TLSClientConfig *tls.Config
 
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
 	// ResponseHeaderTimeout is how long the server may take to send the response header after the request and its body
-	// have been written. If it takes longer, the call fails with an error whose Timeout method returns true. Zero means
-	// no limit.
+	// have been written. If the server takes longer, the call fails with an error whose Timeout method returns true.
+	// Zero means no limit.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
@@ -98,8 +98,8 @@ type Transport struct {
 	// idle connections to the least recently used hosts are closed.
 	MaxIdleConns int
 
-	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. If it is negative, no
-	// idle connection is kept.
+	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. A negative value means
+	// that no idle connection is kept.
 	MaxIdleConnsPerHost int
 
 	// IdleConnTimeout is how long an idle connection is kept. The default is 90 seconds. A negative value means no limit.
@@ -113,15 +113,15 @@ type Transport struct {
 	// RoundTrip returns an error for which errors.Is is true with both gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
-	// HTTP2 configures HTTP/2. It has no effect in this version.
+	// HTTP2 configures HTTP/2 connections. This version ignores it.
 	HTTP2 *http.HTTP2Config
 
 	// ForceAttemptHTTP2 has no effect. Programs set it on an http.Transport to keep HTTP/2 enabled when they set
 	// TLSClientConfig or a dial function. In this Transport, those fields do not affect which protocols are used.
 	ForceAttemptHTTP2 bool
 
-	// ConfigureHost is called with the HostClient for a host before the first call to this host. It may change settings that
-	// Transport has no field for. It may be nil.
+	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can
+	// change settings that Transport has no field for. ConfigureHost may be nil.
 	ConfigureHost func(*gallop.HostClient)
 
 	schemes atomic.Pointer[map[string]http.RoundTripper] // by RegisterProtocol

@@ -179,7 +179,7 @@ func (c *Client) link() {
 //   - Anything else must be a pointer, and the client's Codec decodes the body into it. If the body is empty or
 //     contains only white space, the value is not changed.
 //
-// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no complete response
+// If the status is not 2xx, Do returns an APIError, RateLimitError, AuthError or RedirectError. If no complete response
 // arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError. If a response
 // arrived, the returned Response is non-nil, even if there is an error.
 func (c *Client) Do(r *Request, v any) (*Response, error) {

@@ -406,7 +406,7 @@ type AuthError struct {
 	Err error
 }
 
-// Error returns the text of Err. If there were no credentials to send, the text has a prefix.
+// Error returns the text of Err. If the Auth returned an error, the text has a prefix.
 func (e *AuthError) Error() string {
 	if _, answered := e.Err.(*APIError); answered {
 		return e.Err.Error()
@@ -417,7 +417,7 @@ func (e *AuthError) Error() string {
 // Unwrap returns Err.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 401 if the server responded with that status, and 0 if there were no credentials to send.
+// HTTPStatus returns 401 if the server responded with 401, and 0 if the Auth returned an error.
 func (e *AuthError) HTTPStatus() int {
 	if api, ok := e.Err.(*APIError); ok && api.StatusCode == http.StatusUnauthorized {
 		return api.StatusCode

@@ -139,8 +139,8 @@ func WithMaxBody(n int64) Option {
 	})
 }
 
-// WithRedirects sets how many redirects a call follows. The default is 10. With 0, every redirect is a
-// RedirectError.
+// WithRedirects sets how many redirects a call follows. The default is 10. With 0, a call returns a RedirectError for
+// every redirect.
 func WithRedirects(most int) Option {
 	return option(func(c *Client) error {
 		c.maxRedirects = max(most, 0)

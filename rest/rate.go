@@ -13,7 +13,7 @@ type Rate struct {
 	// Limit is how many requests are allowed per window. It is 0 if unknown.
 	Limit int
 
-	// Remaining is how many requests are left in this window. See Known.
+	// Remaining is how many requests are left in this window. The number is meaningful only if Known returns true.
 	Remaining int
 
 	// Reset is when the next window begins. It is zero if unknown.
