@@ -1,5 +1,6 @@
-// Package memnet provides network connections in memory. A [Listener] accepts connections that its own methods dial, and
-// [Pipe] returns both ends of a connection. Use it to test and benchmark servers and clients without ports and system calls:
+// Package memnet provides network connections in memory. A [Listener] accepts connections that its own methods dial,
+// and [Pipe] returns both ends of a connection. Use the package to test and benchmark servers and clients without ports
+// and system calls:
 //
 //	ln := memnet.NewListener()
 //	defer ln.Close()
@@ -10,8 +11,8 @@
 // direction can be closed separately, and all methods may be called concurrently. Buffers grow on demand, so a connection that
 // carries little data uses little memory.
 //
-// The package works with testing/synctest. A goroutine that waits in Read, Write, Accept or Dial is durably blocked. Deadlines
-// follow the bubble's clock if the listener or pipe was created inside the bubble.
+// The package works with testing/synctest. A goroutine that waits in Read, Write, Accept or Dial is durably blocked. If
+// the listener or pipe was created inside a bubble, deadlines follow the bubble's clock.
 package memnet
 
 import (

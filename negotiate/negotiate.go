@@ -4,9 +4,9 @@
 //	negotiate.MediaType("text/html;q=0.8, application/json", "html", "json") // "json"
 //
 // All functions are pure and safe for concurrent use. A header argument is the value of the header. If a request has
-// several header lines with the same name, join their values with commas (RFC 9110 §5.3). Headers may be hostile:
-// parsing takes time linear in their length. Offers come from the server and are trusted. To parse offers only once,
-// use [Offers].
+// several header lines with the same name, join their values with commas (RFC 9110 §5.3). Even for hostile headers,
+// parsing time is linear in the length of the header. Offers come from the server and are trusted. To parse offers only
+// once, use [Offers].
 package negotiate
 
 // Read the files in this order:

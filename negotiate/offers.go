@@ -2,8 +2,9 @@ package negotiate
 
 import "slices"
 
-// Offers are the offers of a server, parsed once instead of for each request. Create them when you register a route.
-// The zero value offers nothing. Offers are immutable, so they may be copied and used concurrently.
+// Offers holds the offers of a server in parsed form, so that they are not parsed again for each request. Create them
+// when you register a route. The zero value offers nothing. Offers are immutable, so they may be copied and used
+// concurrently.
 type Offers struct {
 	kind    Kind
 	spelled []string

@@ -1,8 +1,8 @@
 // Package prefork serves one address with several processes that share no memory. A parent process starts child
 // processes, which serve requests. If a child exits, the parent starts another one.
 //
-// Most Go programs do not need this, because a gallop.Server uses all processors. Use it if the program must keep serving when a
-// process crashes, or if a single very large heap makes garbage collection too slow.
+// Most Go programs do not need prefork, because a gallop.Server uses all processors. Use prefork if the program must
+// keep serving when a process crashes, or if a single very large heap makes garbage collection too slow.
 package prefork
 
 // Source files:

@@ -148,24 +148,24 @@ func (r *Request) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.loop(foldName, yield) }
 }
 
-// Query returns an iterator over the query parameters that were set. It does not include parameters in the path. See
-// [Request.Headers] for its rules.
+// Query returns an iterator over the query parameters that were set. Parameters in the path are not included. See
+// [Request.Headers] for the iterator's rules.
 func (r *Request) Query() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.query.loop(sameName, yield) }
 }
 
-// Form returns an iterator over the fields of the form. See [Request.Headers] for its rules.
+// Form returns an iterator over the fields of the form. See [Request.Headers] for the iterator's rules.
 func (r *Request) Form() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.form.loop(sameName, yield) }
 }
 
-// Cookies returns an iterator over the names and values of the cookies. See [Request.Headers] for its rules.
+// Cookies returns an iterator over the names and values of the cookies. See [Request.Headers] for the iterator's rules.
 func (r *Request) Cookies() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { r.cookies.loopOnes(yield) }
 }
 
-// PathValues returns an iterator over the names and values of the path parameters that were set. See
-// [Request.Headers] for its rules.
+// PathValues returns an iterator over the names and values of the path parameters that were set. See [Request.Headers]
+// for the iterator's rules.
 func (r *Request) PathValues() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { r.params.loopOnes(yield) }
 }

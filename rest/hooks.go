@@ -10,8 +10,8 @@ import (
 // with its timeout. f may change the request. If f returns an error, nothing is sent, and Do or Open returns this
 // error.
 //
-// To give the call another context, for example one with a span, f can derive a context from ctx and pass it to
-// SetContext. After the call, the request's original context is restored.
+// To give the call another context, for example one with a span, f can derive a context from ctx and pass the new
+// context to SetContext. After the call, the request's original context is restored.
 //
 // Hooks are called once for each call, in the order of their options, and possibly by several goroutines at once.
 // Retries and redirects do not call the hooks again.

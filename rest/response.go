@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Response is the response to a request. If it comes from Open, its body has not been read yet. The strings of a
-// Response remain valid forever.
+// Response is the response to a request. If the Response comes from Open, the body has not been read yet. The strings
+// of a Response remain valid forever.
 type Response struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
