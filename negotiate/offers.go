@@ -2,7 +2,7 @@ package negotiate
 
 import "slices"
 
-// Offers holds the offers of a server in parsed form, so that they are not parsed again for each request. Create them
+// Offers holds the offers of a server in parsed form, so that they are not parsed again for each request. Create Offers
 // when you register a route. The zero value offers nothing. Offers are immutable, so they may be copied and used
 // concurrently.
 type Offers struct {

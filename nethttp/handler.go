@@ -52,12 +52,12 @@ import (
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
 // As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request, its
-// header, its URL or the strings in them. After h has returned, reading the request body fails, writes to the
+// header, its URL or the strings in them. After h has returned, reads of the request body fail, writes to the
 // ResponseWriter are dropped, and the request's context is canceled.
 //
-// h can read the request body while it writes the response, without calling EnableFullDuplex. With
-// Server.StreamRequestBody, the body is read from the connection while h runs. Without StreamRequestBody, the whole
-// body is read before h is called. See [NewServer] for other settings that programs for net/http expect.
+// h can read the request body while it writes the response, without calling EnableFullDuplex. If
+// Server.StreamRequestBody is set, the server reads the body from the connection while h runs. Otherwise, the server
+// reads the whole body before it calls h. See [NewServer] for other settings that programs for net/http expect.
 //
 // Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To change this, use
 // [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other panic
@@ -69,8 +69,8 @@ import (
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the client has
-// disconnected. Shutting the server down does not cancel the context, because h may still finish.
+// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the
+// client has disconnected. Shutting the server down does not cancel the context, because h can still finish.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before h was called.
 //

@@ -11,9 +11,11 @@ import (
 
 // NewServer returns a gallop server for h, or for http.DefaultServeMux if h is nil. The server has the settings that
 // programs for net/http expect:
-//   - A request body of any size is read from the connection while h reads it (StreamRequestBody).
+//   - The server accepts a request body of any size and reads it from the connection while h reads it
+//     (StreamRequestBody).
 //   - TRACE requests reach h.
-//   - Responses have no Server header. If h sets no Content-Type, it is detected from the body, as in net/http.
+//   - Responses have no Server header. If h sets no Content-Type, the server detects the type from the body, as in
+//     net/http.
 //
 // The server also has gallop's limits, most of which http.Server does not have. See the fields of gallop.Server. You
 // may change the fields before you start the server.

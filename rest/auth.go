@@ -84,7 +84,7 @@ type AuthRequest struct {
 // Method returns the method of the request.
 func (r *AuthRequest) Method() string { return r.x.method }
 
-// URL returns the URL that the request is sent to, with its query. It may contain secrets. After a redirect, URL
+// URL returns the URL that the request is sent to, with its query. It can contain secrets. After a redirect, URL
 // returns the target of the redirect.
 func (r *AuthRequest) URL() string { return r.x.to.String() }
 

@@ -436,7 +436,7 @@ type RedirectError struct {
 	// StatusCode is the status of the response: 301, 302, 303, 307 or 308.
 	StatusCode int
 
-	// Location is the absolute URL that the redirect leads to. It may contain secrets.
+	// Location is the absolute URL that the redirect leads to. It can contain secrets.
 	Location string
 
 	// Reason says why the client does not follow the redirect.

@@ -20,12 +20,12 @@ import (
 //		Page   *int      `query:"page"` // left out if nil
 //	}
 //
-// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers to
-// all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. A
-// field with the tag "-" is left out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as
-// 1m30s.
+// Supported field types are strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and
+// slices of and pointers to all of these. Nil is left out. The fields of an embedded struct without a tag count as
+// fields of the struct itself. A field with the tag "-" is left out. Times are in RFC 3339 and durations in the form of
+// time.Duration.String, such as 1m30s.
 //
-// These options may follow the name in the tag:
+// In the tag, these options can follow the name:
 //
 //   - omitempty: a field is left out if it is zero or an empty slice.
 //   - comma: the elements of a slice are joined with commas into one value.

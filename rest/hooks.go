@@ -25,9 +25,9 @@ func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	})
 }
 
-// WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived, or
-// when the call has failed. r.Context returns the context of the call, including any change by a request hook. resp may
-// be nil. f must not read resp.Body.
+// WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived,
+// or when the call has failed. r.Context returns the context of the call, including any change by a request hook. If
+// the call failed, resp can be nil. f must not read resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	return option(func(c *Client) error {
 		if f == nil {

@@ -94,10 +94,10 @@ func EachPage(f func(resp *Response)) RequestOption {
 
 // NewRequest returns a request that [Client.Do] sends.
 //
-// path is relative to the base URL, with or without a leading slash. It may have parameters: {name} stands for one segment and
-// {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the segment is
-// escaped. path may also be a URL. If this URL has a different origin than the base URL, the client's own headers and
-// credentials are not sent.
+// path is relative to the base URL, with or without a leading slash. It can have parameters: {name} stands for one
+// segment and {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the
+// segment is escaped. path may also be a URL. If this URL has a different origin than the base URL, the client's own
+// headers and credentials are not sent.
 //
 // body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes any other value. If a reader is
 // also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can send it again. Each attempt reads
@@ -147,9 +147,9 @@ func (r *Request) check() error {
 // context.Background, unless SetContext sets another one.
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
-// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy. Both
-// requests have the same body. If the body can be read only once, only one of the requests can be sent. Clone may not be called
-// while r is being sent.
+// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy.
+// Both requests have the same body. If the body can be read only once, only one of the requests can be sent. Do not
+// call Clone while r is being sent.
 func (r *Request) Clone() *Request {
 	return &Request{
 		client: r.client, ctx: r.ctx, method: r.method, path: r.path,

@@ -28,8 +28,8 @@ type Retry struct {
 
 	// If decides whether to send a request again after an attempt that failed. nil means the default, which is
 	// described at Retry. The function is not called if the body cannot be sent again, the context is done, or Max is
-	// reached. If the function returns true for an attempt that is not ReplaySafe, the server may process the request
-	// twice.
+	// reached. If the function returns true for an attempt that is not ReplaySafe, the server can end up processing the
+	// request twice.
 	If func(a Attempt) bool
 
 	// Backoff returns how long to wait after an attempt. nil means the default wait, which Wait and MaxWait determine.
