@@ -60,7 +60,8 @@ type Transport struct {
 	// checked. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
-	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes them, over IPv4 and IPv6.
+	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes the connections, over
+	// IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTLSContext makes TLS connections for https requests without a proxy. For these requests, it replaces
@@ -109,8 +110,8 @@ type Transport struct {
 	MaxResponseHeaderBytes int
 
 	// Protocols is the set of protocols to use. nil means the module's default set. This version supports only HTTP/1,
-	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. For any other set,
-	// RoundTrip returns an error for which errors.Is is true with both gallop.ErrProtocols and errors.ErrUnsupported.
+	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. If Protocols is any
+	// other set, RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
 	// HTTP2 configures HTTP/2 connections. This version ignores it.

@@ -1,6 +1,6 @@
-// Package pprofhandler serves profiles of the running program over HTTP, with the URLs and formats of net/http/pprof, for
-// `go tool pprof` and `go tool trace`. Unlike net/http/pprof, it does not register anything with http.DefaultServeMux: profiles are
-// served only where a program calls [Handler].
+// Package pprofhandler serves profiles of the running program over HTTP, with the URLs and formats of net/http/pprof,
+// for `go tool pprof` and `go tool trace`. Unlike net/http/pprof, the package does not register anything with
+// http.DefaultServeMux: profiles are served only where a program calls [Handler].
 package pprofhandler
 
 // Source files:

@@ -94,9 +94,9 @@ var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1
 //     that of Server.Run. The program should then exit. If requests are still in flight after GracePeriod, Run returns
 //     anyway, with an error that wraps context.DeadlineExceeded.
 //
-// Run handles no signals, so create ctx with signal.NotifyContext. A process that gets a signal then finishes its
+// Run handles no signals, so create ctx with signal.NotifyContext. A process that receives a signal finishes its
 // requests before it exits. You may send the signal to the parent, to a child, or to all processes. If only a child
-// shuts down, the parent replaces it.
+// shuts down, the parent replaces this child.
 //
 // The standard input of a child is a pipe from the parent. A child shares the standard output and error of the parent.
 // The parent logs to the ErrorLog of s, or to the Logger of s if no ErrorLog is set. In the ErrorLog, each record has

@@ -21,9 +21,9 @@ import (
 //	}
 //
 // Supported field types are strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and
-// slices of and pointers to all of these. Nil is left out. The fields of an embedded struct without a tag count as
-// fields of the struct itself. A field with the tag "-" is left out. Times are in RFC 3339 and durations in the form of
-// time.Duration.String, such as 1m30s.
+// slices of and pointers to all of these. Nil values are left out. The fields of an embedded struct without a tag count
+// as fields of the struct itself. A field with the tag "-" is left out. Times are in RFC 3339 and durations in the form
+// of time.Duration.String, such as 1m30s.
 //
 // In the tag, these options can follow the name:
 //
