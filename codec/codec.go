@@ -17,32 +17,33 @@ import "io"
 
 // Codec encodes and decodes one format. Its methods must be safe for concurrent use.
 type Codec interface {
-	// ContentType returns the media type of encoded values in lower case, such as "application/json". It may have
-	// parameters, such as a charset.
+	// ContentType returns the media type of encoded values in lower case, such as "application/json". The media type
+	// can have parameters, such as a charset.
 	ContentType() string
 
 	// Encode writes v to w. If Encode returns an error, the caller must discard everything that Encode has written to
 	// w.
 	Encode(w io.Writer, v any) error
 
-	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller reuses
-	// data afterwards, so the decoded value must not refer to data. After an error, v may be partly set.
+	// Decode decodes data and stores the value in the variable that the non-nil pointer v points to. The caller can
+	// reuse data after Decode has returned, so the decoded value must not refer to data. After an error, v can be
+	// partly set.
 	Decode(data []byte, v any) error
 }
 
 // StreamDecoder is implemented by a Codec that can decode without having the whole input in memory. If a Codec does not
 // implement StreamDecoder, its caller reads the whole body and calls Decode.
 type StreamDecoder interface {
-	// DecodeFrom reads from r, decodes the first value and stores it in v, like Decode. DecodeFrom may read beyond the
+	// DecodeFrom reads from r, decodes the first value and stores it in v, like Decode. DecodeFrom can read beyond the
 	// end of the value.
 	DecodeFrom(r io.Reader, v any) error
 }
 
-// Appender is implemented by a Codec that can append the encoding to a slice of the caller's. This avoids a copy.
+// Appender is implemented by a Codec that can append the encoding to the caller's slice. This avoids a copy.
 type Appender interface {
-	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes and
-	// grow is not nil, AppendEncode calls grow. From then on, it uses the slice that grow returned and no longer touches the
-	// old slice. After an error, AppendEncode returns a slice with the original contents of dst, possibly in new
-	// memory.
+	// AppendEncode appends the encoding of v to dst and returns the extended slice. If dst needs room for n more bytes
+	// and grow is not nil, AppendEncode calls grow. After the call, AppendEncode uses the slice that grow returned and
+	// no longer touches the old slice. After an error, AppendEncode returns a slice with the original contents of dst,
+	// possibly in new memory.
 	AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error)
 }

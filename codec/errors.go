@@ -7,7 +7,7 @@ import "strconv"
 type Error struct {
 	// Offset is how many bytes had been read when the error was found.
 	Offset int64
-	// Path is the path to the value, such as "[3].name". It is empty if unknown.
+	// Path locates the value in the input, such as "[3].name". It is empty if the location is unknown.
 	Path string
 	// Err is the cause.
 	Err error

@@ -15,13 +15,13 @@ import (
 // same errors as json.Marshal and json.Unmarshal.
 //
 // JSON takes less time than encoding/json for types made of structs, slices, maps with string keys, pointers, strings,
-// numbers, bools and times. For all other types, and for input with an error, JSON calls encoding/json. JSON may notice
-// only in the middle of a value that it needs encoding/json, and then starts the value again. MarshalJSON and
-// UnmarshalJSON methods may therefore be called twice for the same value.
+// numbers, bools and times. For all other types, and for input with an error, JSON calls encoding/json. If JSON finds
+// in the middle of a value that it needs encoding/json, it starts the value over. MarshalJSON and UnmarshalJSON methods
+// can therefore be called twice for the same value.
 //
 // Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, short strings share
-// blocks of memory, and so do strings and numbers stored as any. If a program keeps only one of these strings, up to
-// 512 bytes stay in memory. If it keeps only one such any, up to 8 KB stay in memory.
+// blocks of memory, and so do strings and numbers stored in variables of type any. If a program keeps only one of these
+// strings, up to 512 bytes stay in memory. If it keeps only one of these any values, up to 8 KB stay in memory.
 //
 // JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The
 // exceptions are a long string, and a value that encoding/json or an UnmarshalJSON method needs in one piece.
@@ -35,8 +35,8 @@ type JSON struct {
 	// is io.ErrUnexpectedEOF, as with a json.Decoder.
 	IgnoreTrailing bool
 
-	// RefuseUnknown makes Decode and DecodeFrom return an error for a field that the destination struct does not have, like
-	// json.Decoder.DisallowUnknownFields.
+	// RefuseUnknown makes Decode and DecodeFrom return an error for a JSON field that the destination struct does not
+	// have, like json.Decoder.DisallowUnknownFields.
 	RefuseUnknown bool
 }
 
@@ -59,7 +59,7 @@ func (j JSON) Encode(w io.Writer, v any) error {
 	return err
 }
 
-// AppendEncode appends the text of v to dst. It implements [Appender].
+// AppendEncode appends the JSON encoding of v to dst. It implements [Appender].
 func (j JSON) AppendEncode(dst []byte, v any, grow func(dst []byte, n int) []byte) ([]byte, error) {
 	text, ok := plainjson.Append(dst, v, !j.KeepHTML, grow)
 	if ok {
@@ -131,7 +131,7 @@ func isSyntax(err error) bool {
 const windowSize = 64 << 10
 
 // DecodeFrom decodes the first value in r. It returns the errors that a json.Decoder returns, wrapped in an [*Error]
-// with the position in the input. After the value, DecodeFrom reads on to check for trailing data. It implements
+// with the position in the input. After the value, DecodeFrom keeps reading to check for trailing data. It implements
 // [StreamDecoder].
 func (j JSON) DecodeFrom(r io.Reader, v any) error {
 	window := bufpool.Get(windowSize)

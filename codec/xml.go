@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// XML is the [Codec] for XML, as encoding/xml encodes and decodes it. It implements [StreamDecoder].
+// XML is the [Codec] for XML. It uses encoding/xml and implements [StreamDecoder].
 type XML struct{}
 
 var _ StreamDecoder = XML{}

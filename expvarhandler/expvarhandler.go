@@ -23,7 +23,8 @@ import (
 // The response is always valid JSON. A variable whose String method does not return JSON becomes a JSON string. A variable whose
 // String method panics becomes null.
 //
-// All clients that reach Handler can read the published variables, including the program's command line. Restrict access to it.
+// All clients that reach Handler can read the published variables, including the program's command line. Restrict
+// access to Handler.
 func Handler(ctx *gallop.RequestCtx) {
 	ctx.Response.Reset()
 	expression := ctx.QueryArgs().Peek("r")

@@ -10,27 +10,28 @@ import (
 )
 
 // TCP configures TCP listeners. The zero value listens like the zero net.ListenConfig. Listen may be called
-// concurrently and more than once; do not change the fields while it runs.
+// concurrently and more than once; do not change the fields while Listen runs.
 type TCP struct {
-	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same user.
-	// The sockets may be in one process or in several. The system spreads connections over them. On systems without such an
-	// option, Listen returns an error that wraps errors.ErrUnsupported.
+	// ReusePort lets several sockets listen on the same address, if all of them set this option and belong to the same
+	// user. The sockets can be in one process or in several. The system spreads connections over the sockets. If the
+	// system has no such option, Listen returns an error that wraps errors.ErrUnsupported.
 	ReusePort bool
 
 	// DeferAccept makes the system hold back a connection until the client's first bytes arrive, but for at most about
 	// a second. DeferAccept has an effect only on Linux.
 	DeferAccept bool
 
-	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). The server may receive these bytes twice (RFC 7413
-	// §6). FastOpen has an effect only on Linux, and only if the administrator has enabled TCP Fast Open.
+	// FastOpen lets clients send their first bytes with the SYN (RFC 7413). The server can receive these bytes twice
+	// (RFC 7413 §6). FastOpen has an effect only on Linux, and only if the administrator has enabled TCP Fast Open.
 	FastOpen bool
 
 	// Backlog is the maximum number of connections that wait to be accepted. The system lowers larger values to its own
 	// maximum. If Backlog is zero or negative, the system's maximum is used. Backlog has no effect on Windows.
 	Backlog int
 
-	// Control is called with the socket before it is bound to its address, and after the options above are set. If it returns an
-	// error, Listen fails. The network argument is "tcp4" or "tcp6". Control may be nil. See net.ListenConfig.Control.
+	// Control is called with the socket before it is bound to its address, and after the other options are set. If
+	// Control returns an error, Listen fails. The network argument is "tcp4" or "tcp6". Control may be nil. See
+	// net.ListenConfig.Control.
 	Control func(network, address string, c syscall.RawConn) error
 }
 

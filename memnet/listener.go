@@ -75,8 +75,8 @@ func (ln *Listener) dial(ctx context.Context, local net.Addr) (net.Conn, error) 
 	}
 }
 
-// Close makes all current and future calls of Accept and Dial return [ErrListenerClosed]. Existing connections stay open.
-// Closing again does nothing and returns nil.
+// Close makes all current and future calls of Accept and Dial return [ErrListenerClosed]. Existing connections stay
+// open. A second Close does nothing and returns nil.
 func (ln *Listener) Close() error {
 	ln.close.Do(func() { close(ln.closed) })
 	return nil

@@ -1,5 +1,6 @@
-// Package memnet provides network connections in memory. A [Listener] accepts connections that its own methods dial, and
-// [Pipe] returns both ends of a connection. Use it to test and benchmark servers and clients without ports and system calls:
+// Package memnet provides network connections in memory. A [Listener] accepts connections that its own methods dial,
+// and [Pipe] returns both ends of a connection. Use the package to test and benchmark servers and clients without ports
+// and system calls:
 //
 //	ln := memnet.NewListener()
 //	defer ln.Close()
@@ -10,8 +11,8 @@
 // direction can be closed separately, and all methods may be called concurrently. Buffers grow on demand, so a connection that
 // carries little data uses little memory.
 //
-// The package works with testing/synctest. A goroutine that waits in Read, Write, Accept or Dial is durably blocked. Deadlines
-// follow the bubble's clock if the listener or pipe was created inside the bubble.
+// The package works with testing/synctest. A goroutine that waits in Read, Write, Accept or Dial is durably blocked. If
+// the listener or pipe was created inside a bubble, deadlines follow the bubble's clock.
 package memnet
 
 import (
@@ -21,7 +22,7 @@ import (
 )
 
 // BufferSize is the number of bytes that a connection buffers in each direction, unless [PipeSize] set another size. A
-// Write blocks while BufferSize bytes have not been read.
+// Write blocks while the buffer holds BufferSize unread bytes.
 const BufferSize = 64 << 10
 
 // Addr is the default address of listeners and connections. Its Network and String methods both return "memory".
@@ -70,7 +71,7 @@ func newPipe(clientAddr, serverAddr net.Addr) *pipe {
 //
 //   - Read and Write on the closed end fail with net.ErrClosed. Calls that are already waiting fail, too.
 //   - Write on the other end fails with io.ErrClosedPipe.
-//   - Closing again does nothing and returns nil.
+//   - A second Close does nothing and returns nil.
 //
 // After a deadline has passed, calls fail with os.ErrDeadlineExceeded, which is a net.Error. After a new deadline is
 // set, calls work again. Concurrent Writes never mix their bytes. Read and Write allocate memory only when a buffer has
@@ -84,8 +85,8 @@ type Conn struct {
 // been closed. It does not block. A client calls Stale before it sends another request; see gallop.StaleConn.
 func (c *Conn) Stale() bool { return c.in.stale() }
 
-// LocalAddr returns the address of this end. It is [Addr], unless [Listener.SetLocalAddr] or [Listener.DialWithLocalAddr] set
-// another address.
+// LocalAddr returns the address of this end. The address is [Addr] unless [Listener.SetLocalAddr] or
+// [Listener.DialWithLocalAddr] set another address.
 func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr returns the address of the other end.
@@ -95,7 +96,7 @@ func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 // and then gets io.EOF. The other direction stays open. A later Write fails with io.ErrClosedPipe.
 func (c *Conn) CloseWrite() error { return c.out.closeWrite(io.ErrClosedPipe) }
 
-// Close closes both directions. It returns nil.
+// Close closes both directions. It always returns nil.
 func (c *Conn) Close() error {
 	if c.out.closeWrite(net.ErrClosed) == nil {
 		c.in.closeRead()
@@ -103,7 +104,8 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// SetDeadline sets the read and the write deadline. The zero time removes both. It returns net.ErrClosed after Close.
+// SetDeadline sets the read and the write deadline. The zero time removes both deadlines. After Close, SetDeadline
+// returns net.ErrClosed.
 func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err

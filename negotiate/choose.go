@@ -1,9 +1,9 @@
 package negotiate
 
-// Kind is the kind of header to negotiate with, and the rules for it.
+// Kind selects the header to negotiate with and the rules of the negotiation.
 type Kind uint8
 
-// These are the kinds of negotiation. Each has a function that follows the same rules.
+// These are the kinds of negotiation. Each kind has a function that follows the same rules.
 const (
 	MediaTypes        Kind = iota // Accept, by the rules of MediaType
 	Charsets                      // Accept-Charset, by the rules of Charset

@@ -4,8 +4,9 @@
 //	negotiate.MediaType("text/html;q=0.8, application/json", "html", "json") // "json"
 //
 // All functions are pure and safe for concurrent use. A header argument is the value of the header. If a request has
-// several lines of it, join them with commas (RFC 9110 §5.3). Headers may be hostile: parsing takes time linear in
-// their length. Offers come from the server and are trusted. To parse them only once, use [Offers].
+// several header lines with the same name, join their values with commas (RFC 9110 §5.3). Even for hostile headers,
+// parsing time is linear in the length of the header. Offers come from the server and are trusted. To parse offers only
+// once, use [Offers].
 package negotiate
 
 // Read the files in this order:
@@ -21,15 +22,15 @@ package negotiate
 // Header is the type of a header value.
 type Header interface{ ~string | ~[]byte }
 
-// MediaType returns the offer that Accept prefers (RFC 9110 §12.5.1), spelled as it was offered. It returns "" if no
-// offer is acceptable. An offer is a media type, with or without parameters, or a short name such as "json" or
-// ".html" (see [TypeByExtension]). The offer "text/*" stands for a type to be chosen later. Any range of that type
-// matches it, unless the range has the weight 0.
+// MediaType returns the offer that Accept prefers (RFC 9110 §12.5.1), in the spelling of the offer. It returns "" if no
+// offer is acceptable. An offer is a media type, with or without parameters, or a short name such as "json" or ".html"
+// (see [TypeByExtension]). The offer "text/*" stands for a text type that the server chooses later. Any range of the
+// type text matches this offer, unless the range has the weight 0.
 //
-// The most specific range that matches an offer decides its quality. A range with parameters matches offers that
-// have all of them with equal values, in any order. Among offers of equal quality, a match by a more specific range
-// wins. After that, the order in the header decides, and then the order of the offers. A header without members
-// accepts every offer equally, so the first offer wins.
+// An offer gets the quality of the most specific range that matches it. A range with parameters matches only offers
+// that have all its parameters, with equal values and in any order. Among offers of equal quality, a match by a more
+// specific range wins. If the ranges are equally specific, the order in the header decides, and then the order of the
+// offers. A header without members accepts every offer equally, so the first offer wins.
 func MediaType[H Header](header H, offers ...string) string {
 	return choose(MediaTypes, view(header), offers)
 }
@@ -40,31 +41,31 @@ func Charset[H Header](header H, offers ...string) string {
 	return choose(Charsets, view(header), offers)
 }
 
-// Encoding returns the content coding that Accept-Encoding prefers (RFC 9110 §12.5.3), by the rules of [MediaType]
-// with these differences. The offer "identity", which means no coding, is acceptable unless the header refuses it.
-// If the header does not name it, it is the last choice. A header without members accepts only "identity", and a
-// missing header is treated the same. "x-gzip" and "x-compress" mean "gzip" and "compress" (§8.4.1).
+// Encoding returns the content coding that Accept-Encoding prefers (RFC 9110 §12.5.3), by the rules of [MediaType] with
+// these differences. The offer "identity", which means no coding, is acceptable unless the header refuses it. If the
+// header does not name "identity", this offer is the last choice. A header without members, or no header at all,
+// accepts only "identity". "x-gzip" and "x-compress" mean "gzip" and "compress" (§8.4.1).
 func Encoding[H Header](header H, offers ...string) string {
 	return choose(Encodings, view(header), offers)
 }
 
-// Language returns the language tag that Accept-Language prefers (RFC 9110 §12.5.4), by the rules of [MediaType]
-// with basic filtering (RFC 4647 §3.3.1). The range "en" matches the tags "en" and "en-GB". Among offers of equal
-// quality, the order in the header decides, regardless of how long the ranges are.
+// Language returns the language tag that Accept-Language prefers (RFC 9110 §12.5.4), by the rules of [MediaType] with
+// basic filtering (RFC 4647 §3.3.1). The range "en" matches the tags "en" and "en-GB". Among offers of equal quality,
+// the order in the header decides, regardless of the length of the ranges.
 func Language[H Header](header H, offers ...string) string {
 	return choose(Languages, view(header), offers)
 }
 
-// LanguageExtended is like [Language], but with extended filtering (RFC 4647 §3.3.2). "*" stands for any subtags in
-// its place, and the range "de-DE" also matches the tag "de-Latn-DE".
+// LanguageExtended is like [Language], but with extended filtering (RFC 4647 §3.3.2). In a range, "*" matches any
+// subtags. The range "de-DE" also matches the tag "de-Latn-DE".
 func LanguageExtended[H Header](header H, offers ...string) string {
 	return choose(LanguagesExtended, view(header), offers)
 }
 
-// LanguageLookup is like [Language], but with lookup (RFC 4647 §3.4), which falls back to more general tags. It
-// tries the ranges in the order of preference and shortens each of them until it is an offered tag, so "de-CH" finds
-// "de". If no range finds a tag, "*" chooses the first offer, and without "*" the result is "". A tag that a range
-// refuses, by basic filtering, is never chosen.
+// LanguageLookup is like [Language], but with lookup (RFC 4647 §3.4), which falls back to more general tags. It tries
+// the ranges in the order of preference and shortens each range until it equals an offered tag, so "de-CH" finds "de".
+// If no range matches a tag, "*" selects the first offer. Without "*", the result is "". A tag that a range refuses
+// under basic filtering (q=0) is never chosen.
 func LanguageLookup[H Header](header H, offers ...string) string {
 	return choose(LanguagesByLookup, view(header), offers)
 }

@@ -2,16 +2,17 @@ package negotiate
 
 import "slices"
 
-// Offers are the offers of a server, parsed once instead of for each request. Make them when a route is registered.
-// The zero value offers nothing. Offers are immutable, so they may be copied and used concurrently.
+// Offers holds the offers of a server in parsed form, so that they are not parsed again for each request. Create Offers
+// when you register a route. The zero value offers nothing. Offers are immutable, so they may be copied and used
+// concurrently.
 type Offers struct {
 	kind    Kind
 	spelled []string
 	parsed  []offer
 }
 
-// NewOffers parses offers of a kind, listed in the order of the server's preference. See the function of that kind
-// for what an offer looks like.
+// NewOffers parses offers of a kind, listed in the order of the server's preference. See the function of that kind for
+// the syntax of an offer.
 func NewOffers(kind Kind, offers ...string) Offers {
 	o := Offers{kind, slices.Clone(offers), make([]offer, len(offers))}
 	for i, spelled := range offers {
@@ -32,7 +33,7 @@ func (o Offers) Choose(header string) (winner string) {
 	return winner
 }
 
-// ChooseBytes is like [Offers.Choose], but takes a byte slice, which it does not keep.
+// ChooseBytes is like [Offers.Choose], but takes a byte slice. The method does not keep the slice.
 func (o Offers) ChooseBytes(header []byte) string { return o.Choose(view(header)) }
 
 // offer is a parsed offer. The zero value offers nothing.

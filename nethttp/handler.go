@@ -26,7 +26,7 @@
 //	client := &http.Client{Transport: nethttp.NewTransport()}
 //	resp, err := client.Get("https://example.com/")
 //
-// Redirects, cookies and the Timeout still work, because http.Client handles them.
+// Redirects, cookies and the client's Timeout work as usual, because http.Client handles them.
 package nethttp
 
 // The files of this package:
@@ -52,16 +52,16 @@ import (
 // FromHTTP panics if h is nil. The returned handler is safe for concurrent use if h is.
 //
 // As in net/http, h owns the request and the ResponseWriter and may keep both. Gallop never changes the request, its
-// header, its URL or the strings in them. After h has returned, reading the request body fails, writes to the
+// header, its URL or the strings in them. After h has returned, reads of the request body fail, writes to the
 // ResponseWriter are dropped, and the request's context is canceled.
 //
-// h can read the request body while it writes the response, without calling EnableFullDuplex. With
-// Server.StreamRequestBody, the body is read from the connection while h runs. Without StreamRequestBody, the whole
-// body is read before h is called. See [NewServer] for other settings that programs for net/http expect.
+// h can read the request body while it writes the response, without calling EnableFullDuplex. If
+// Server.StreamRequestBody is set, the server reads the body from the connection while h runs. Otherwise, the server
+// reads the whole body before it calls h. See [NewServer] for other settings that programs for net/http expect.
 //
-// The server responds to OPTIONS * with an empty 200 and does not call h, as http.Server does. See
-// [DisableGeneralOptionsHandler]. A panic with http.ErrAbortHandler closes the connection. Any other panic reaches the
-// gallop server, which responds with 500 if the response has not begun.
+// Like http.Server, the gallop server responds to OPTIONS * with an empty 200 and does not call h. To change this, use
+// [DisableGeneralOptionsHandler]. If h panics with http.ErrAbortHandler, the connection is closed. Any other panic
+// reaches the gallop server, which responds with 500 if the response has not begun.
 //
 // The request's context has these values:
 //   - http.ServerContextKey: an *http.Server whose Handler is set. If [NewServer] created the gallop server, the
@@ -69,8 +69,8 @@ import (
 //   - http.LocalAddrContextKey: the local address.
 //   - other keys: the values of the RequestCtx.
 //
-// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the client has
-// disconnected. Shutting the server down does not cancel the context, because h may still finish.
+// The context is done when h returns, at a deadline set by gallop.TimeoutHandler, or when the server notices that the
+// client has disconnected. Shutting the server down does not cancel the context, because h can still finish.
 //
 // If h does not call WriteHeader, the response has the status that ctx.Response had before h was called.
 //
@@ -91,15 +91,16 @@ type optionFunc func(*handling)
 
 func (f optionFunc) apply(hg *handling) { f(hg) }
 
-// DisableGeneralOptionsHandler passes OPTIONS * to the handler, like the field of http.Server. By default such a request
-// gets an empty 200 response, and the handler is not called.
+// DisableGeneralOptionsHandler passes OPTIONS * to the handler, like the field with the same name in http.Server. By
+// default, OPTIONS * gets an empty 200 response, and the handler is not called.
 func DisableGeneralOptionsHandler() Option {
 	return optionFunc(func(hg *handling) { hg.std.DisableGeneralOptionsHandler = true })
 }
 
 // Gather makes [FromHTTP] store responses of up to 16 MiB in ctx.Response. Without Gather, every response over 4 KiB is
 // streamed. Use this option with code that reads or changes the response after the handler has returned, such as
-// gallop.CompressHandler. A response is still streamed if it is larger, has trailers, or is flushed by the handler.
+// gallop.CompressHandler. Even with Gather, a response is streamed if it is larger than 16 MiB, has trailers, or is
+// flushed by the handler.
 func Gather() Option { return optionFunc(func(hg *handling) { hg.gathers = true }) }
 
 // handling is how the requests to an http.Handler are handled.

@@ -9,14 +9,16 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// NewServer returns a gallop server for h, or for http.DefaultServeMux if h is nil. Its settings are what programs for
-// net/http expect:
-//   - A request body of any size is read from the connection while h reads it (StreamRequestBody).
+// NewServer returns a gallop server for h, or for http.DefaultServeMux if h is nil. The server has the settings that
+// programs for net/http expect:
+//   - The server accepts a request body of any size and reads it from the connection while h reads it
+//     (StreamRequestBody).
 //   - TRACE requests reach h.
-//   - Responses have no Server header. If h sets no Content-Type, it is detected from the body, as in net/http.
+//   - Responses have no Server header. If h sets no Content-Type, the server detects the type from the body, as in
+//     net/http.
 //
-// The server has gallop's limits. Most of them do not exist in http.Server. See the fields of gallop.Server. You may
-// change the fields before the server serves.
+// The server also has gallop's limits, most of which http.Server does not have. See the fields of gallop.Server. You
+// may change the fields before you start the server.
 func NewServer(h http.Handler, options ...Option) *gallop.Server {
 	if h == nil {
 		h = http.DefaultServeMux

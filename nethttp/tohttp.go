@@ -17,14 +17,14 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// ToHTTP returns an http.Handler that calls h. It runs on net/http's server and on any other server that takes an
-// http.Handler, including HTTP/2 servers.
+// ToHTTP returns an http.Handler that calls h. The returned handler runs on net/http's server and on any other server
+// that takes an http.Handler, including HTTP/2 servers.
 //
-// The request body is a stream. RequestCtx methods that need the whole body read at most 64 MiB. If the response body
-// is a stream, each piece is flushed. Trailers are passed on in both directions. The RequestCtx is done when the
-// request's context is done.
+// The request body is a stream. If a RequestCtx method needs the whole body, it reads at most 64 MiB. If the response
+// body is a stream, each piece is flushed to the client. Trailers are passed on in both directions. The RequestCtx is
+// done when the request's context is done.
 //
-// If h calls Hijack, its HijackHandler gets the connection and runs on a separate goroutine. If the server does not
+// If h calls Hijack, the HijackHandler gets the connection and runs on a separate goroutine. If the server does not
 // support hijacking, the client gets a 501. StreamResponse works, and each Flush sends data to the client if the server
 // supports flushing. EarlyHints and HijackConn work only on a gallop server. On any other server, they do nothing or
 // return an error.

@@ -36,11 +36,11 @@ func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironm
 // redirects, cookies and the Timeout. The zero value is ready to use. A Transport may be used concurrently, and its fields
 // must not be changed after the first call. A Transport speaks HTTP/1.1. See the field Protocols.
 //
-// If http.Transport has a field of the same name, the two fields mean the same, unless the field's comment says
-// otherwise. Read each response body to its end or close it.
+// A field with the same name as a field of http.Transport has the same meaning, unless its comment says otherwise. Read
+// each response body to its end or close it.
 //
-// An error names the phase of the call and the address of the server, and http.Client puts the method and the URL in front
-// of it. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
+// An error of RoundTrip names the phase of the call and the address of the server. An http.Client adds the method and
+// the URL. Failed dials and TLS handshakes have the types that net/http returns, such as *net.OpError and
 // *tls.CertificateVerificationError. If a response body is cut off, reading it returns io.ErrUnexpectedEOF, without
 // wrapping this error.
 type Transport struct {
@@ -60,7 +60,8 @@ type Transport struct {
 	// checked. The response has no body. If OnProxyConnectResponse returns an error, the call fails with this error.
 	OnProxyConnectResponse func(ctx context.Context, proxyURL *url.URL, connectReq *http.Request, connectRes *http.Response) error
 
-	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes them, over IPv4 and IPv6.
+	// DialContext makes connections to servers and proxies. By default, gallop's dialer makes the connections, over
+	// IPv4 and IPv6.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTLSContext makes TLS connections for https requests without a proxy. For these requests, it replaces
@@ -68,15 +69,15 @@ type Transport struct {
 	// completes the handshake. If the connection has any other type, DialTLSContext must complete the handshake itself.
 	DialTLSContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// TLSClientConfig configures TLS. nil means the default configuration. It must not be changed once it has been used.
+	// TLSClientConfig configures TLS. nil means the default configuration. Do not change it after the first call.
 	TLSClientConfig *tls.Config
 
 	// TLSHandshakeTimeout is how long a TLS handshake may take. The default is 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
 	// ResponseHeaderTimeout is how long the server may take to send the response header after the request and its body
-	// have been written. If it takes longer, the call fails with an error whose Timeout method returns true. Zero means
-	// no limit.
+	// have been written. If the server takes longer, the call fails with an error whose Timeout method returns true.
+	// Zero means no limit.
 	ResponseHeaderTimeout time.Duration
 
 	// ExpectContinueTimeout is how long a request with "Expect: 100-continue" waits for a 100 response before it sends its
@@ -98,8 +99,8 @@ type Transport struct {
 	// idle connections to the least recently used hosts are closed.
 	MaxIdleConns int
 
-	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. If it is negative, no
-	// idle connection is kept.
+	// MaxIdleConnsPerHost limits the number of idle connections to a host. The default is 100. A negative value means
+	// that no idle connection is kept.
 	MaxIdleConnsPerHost int
 
 	// IdleConnTimeout is how long an idle connection is kept. The default is 90 seconds. A negative value means no limit.
@@ -109,19 +110,19 @@ type Transport struct {
 	MaxResponseHeaderBytes int
 
 	// Protocols is the set of protocols to use. nil means the module's default set. This version supports only HTTP/1,
-	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. For any other set,
-	// RoundTrip returns an error for which errors.Is is true with both gallop.ErrProtocols and errors.ErrUnsupported.
+	// so its default set is HTTP/1. A later version will add HTTP/2 over TLS. See gallop.Protocols. If Protocols is any
+	// other set, RoundTrip returns an error that wraps gallop.ErrProtocols and errors.ErrUnsupported.
 	Protocols *http.Protocols
 
-	// HTTP2 configures HTTP/2. It has no effect in this version.
+	// HTTP2 configures HTTP/2 connections. This version ignores it.
 	HTTP2 *http.HTTP2Config
 
 	// ForceAttemptHTTP2 has no effect. Programs set it on an http.Transport to keep HTTP/2 enabled when they set
 	// TLSClientConfig or a dial function. In this Transport, those fields do not affect which protocols are used.
 	ForceAttemptHTTP2 bool
 
-	// ConfigureHost is called with the HostClient for a host before the first call to this host. It may change settings that
-	// Transport has no field for. It may be nil.
+	// ConfigureHost is called with the HostClient for a host before the first call to this host. The function can
+	// change settings that Transport has no field for. ConfigureHost may be nil.
 	ConfigureHost func(*gallop.HostClient)
 
 	schemes atomic.Pointer[map[string]http.RoundTripper] // by RegisterProtocol

@@ -1,8 +1,8 @@
 // Package prefork serves one address with several processes that share no memory. A parent process starts child
 // processes, which serve requests. If a child exits, the parent starts another one.
 //
-// Most Go programs do not need this, because a gallop.Server uses all processors. Use it if the program must keep serving when a
-// process crashes, or if a single very large heap makes garbage collection too slow.
+// Most Go programs do not need prefork, because a gallop.Server uses all processors. Use prefork if the program must
+// keep serving when a process crashes, or if a single very large heap makes garbage collection too slow.
 package prefork
 
 // Source files:
@@ -38,7 +38,7 @@ type Options struct {
 	// the server serves TLS.
 	CertFile, KeyFile string
 
-	// TLS makes the server serve TLS without CertFile and KeyFile. It uses the certificates of its TLSConfig.
+	// TLS makes the server serve TLS without CertFile and KeyFile. The certificates come from the server's TLSConfig.
 	TLS bool
 
 	// Processes is the number of children. Zero or a negative value means runtime.GOMAXPROCS. Each child
@@ -68,39 +68,39 @@ type Options struct {
 }
 
 // ErrTooManyRestarts is returned by [Run] in the parent if more children have exited than Options.Restarts allows. The
-// error that Run returns wraps it and says how the last child exited.
+// error that Run returns wraps ErrTooManyRestarts and says how the last child exited.
 var ErrTooManyRestarts = errors.New("prefork: too many children have ended")
 
 // childVariable is the environment variable that makes a process a child.
 const childVariable = "GALLOP_PREFORK_CHILD"
 
-// IsChild reports whether this process is a child that [Run] in another process has started. It checks whether the environment
-// variable GALLOP_PREFORK_CHILD was "1" at the first call of IsChild or Run. In a child, Run removes the variable, so that
-// programs that the child starts are not mistaken for children.
+// IsChild reports whether this process is a child process that [Run] started. It checks whether the environment
+// variable GALLOP_PREFORK_CHILD was "1" at the first call of IsChild or Run. In a child, Run removes the variable, so
+// that programs that the child starts are not mistaken for children.
 func IsChild() bool { return isChild() }
 
 var isChild = sync.OnceValue(func() bool { return os.Getenv(childVariable) == "1" })
 
-// Run serves with several processes until ctx is done. The process that calls it first becomes the parent. For each
+// Run serves with several processes until ctx is done. The process that calls Run first becomes the parent. For each
 // child, the parent starts the same program with the same arguments. Each child must call Run with the same options.
 // IsChild tells a program whether it is a child. Do one-time work, such as a database migration, in the parent only.
 //
 // Run returns in the parent and in the children:
 //
-//   - In the parent, when ctx is done, Run shuts all children down, waits for them, and returns nil. If some had to be killed
-//     after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it cannot listen on the
-//     address, if it cannot start a child, or if too many children have exited (ErrTooManyRestarts).
+//   - In the parent, when ctx is done, Run shuts all children down, waits for them, and returns nil. If children had to
+//     be killed after GracePeriod, the error wraps context.DeadlineExceeded. Run also returns an error if it cannot
+//     listen on the address, if it cannot start a child, or if too many children have exited (ErrTooManyRestarts).
 //   - In a child, Run returns when ctx is done, when the parent shuts down, or when the parent has died. The result is
-//     the one that Server.Run returns. The program should then exit. If requests are still in flight after GracePeriod,
-//     Run returns anyway, with an error that wraps context.DeadlineExceeded.
+//     that of Server.Run. The program should then exit. If requests are still in flight after GracePeriod, Run returns
+//     anyway, with an error that wraps context.DeadlineExceeded.
 //
-// Run handles no signals, so create ctx with signal.NotifyContext. A process that gets a signal then finishes its
+// Run handles no signals, so create ctx with signal.NotifyContext. A process that receives a signal finishes its
 // requests before it exits. You may send the signal to the parent, to a child, or to all processes. If only a child
-// shuts down, the parent replaces it.
+// shuts down, the parent replaces this child.
 //
-// The standard input of a child is a pipe from the parent. A child shares the standard output and error of the
-// parent. The parent logs to the ErrorLog of s, or to the Logger of s if no ErrorLog is set. In the ErrorLog, each
-// record has an attribute pid with the child's process ID. Call Run only once in a process. It panics if s is nil.
+// The standard input of a child is a pipe from the parent. A child shares the standard output and error of the parent.
+// The parent logs to the ErrorLog of s, or to the Logger of s if no ErrorLog is set. In the ErrorLog, each record has
+// an attribute pid with the child's process ID. Call Run only once in a process. Run panics if s is nil.
 func Run(ctx context.Context, s *gallop.Server, o Options) error {
 	if s == nil {
 		panic("prefork: Run of a nil Server")

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// Auth adds the credentials of one identity to requests. A client keeps a separate cache and separate rate limits
-// for each Auth. A program that acts for several identities needs a separate Client for each identity. Alternatively,
-// it can set the Authorization header of each request itself. An Auth must be safe for concurrent use.
+// Auth adds the credentials of one identity to requests. A client keeps a separate cache and separate rate limits for
+// each Auth. A program that acts for several identities needs a separate Client for each identity. Alternatively, the
+// program can set the Authorization header of each request itself. An Auth must be safe for concurrent use.
 //
 // See [Bearer], [Basic], [APIKey] and [Tokens] for common credentials, and [AuthFunc] for an Authorization header
 // that a function returns.
 type Auth interface {
 	// Authorize adds credentials to r, for example by calling r.SetHeader. If Authorize returns an error, the request
-	// is not sent and the call returns an AuthError. r is valid until Authorize returns.
+	// is not sent and the call returns an AuthError. Do not use r after Authorize has returned.
 	//
-	// If the server responds with 401, Authorize is called once more for the same request. If this second call changes
-	// a header, the request is sent again, provided that its body can be sent again. If the Auth has no better
-	// credentials, Authorize should return nil without setting a header.
+	// If the server responds with 401, the client calls Authorize a second time for the same request. If this second
+	// call changes a header, the request is sent again, provided that its body can be sent again. If the Auth has no
+	// better credentials, Authorize should return nil without setting a header.
 	Authorize(ctx context.Context, r *AuthRequest) error
 }
 
@@ -44,8 +44,8 @@ func (f AuthFunc) Authorize(ctx context.Context, r *AuthRequest) error {
 // Bearer returns an [Auth] that sends a fixed token (RFC 6750).
 func Bearer(token string) Auth { return fixedAuth{"Authorization", "Bearer " + token} }
 
-// Basic returns an [Auth] that sends a user name and a password (RFC 7617). A user name must not contain a colon. If it
-// does, every request fails with an AuthError.
+// Basic returns an [Auth] that sends a user name and a password (RFC 7617). If the user name contains a colon, every
+// request fails with an AuthError.
 func Basic(user, password string) Auth {
 	if strings.Contains(user, ":") {
 		return AuthFunc(func(context.Context) (string, error) {
@@ -55,8 +55,8 @@ func Basic(user, password string) Auth {
 	return fixedAuth{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// APIKey returns an [Auth] that sends a key in a header, such as X-Api-Key. If the request already has this header, its
-// value is not replaced.
+// APIKey returns an [Auth] that sends a key in a header, such as X-Api-Key. If the request already has this header, the
+// request's value is sent instead.
 func APIKey(header, value string) Auth { return fixedAuth{header, value} }
 
 // fixedAuth sends a header with a fixed value.
@@ -84,8 +84,8 @@ type AuthRequest struct {
 // Method returns the method of the request.
 func (r *AuthRequest) Method() string { return r.x.method }
 
-// URL returns the URL that the request is sent to, with its query. It may contain secrets. After a redirect, URL
-// returns the new URL, not the one that the call began with.
+// URL returns the URL that the request is sent to, with its query. It can contain secrets. After a redirect, URL
+// returns the target of the redirect.
 func (r *AuthRequest) URL() string { return r.x.to.String() }
 
 // Header returns the first value of a header. A value from SetHeader takes precedence over the request's own value. If
@@ -114,9 +114,9 @@ func (r *AuthRequest) SetHeader(name, value string) {
 	}
 }
 
-// Body returns a reader of the request body. Use it for credentials that contain a signature of the body. The reader is
-// never nil. Body returns an error if the body can be read only once. In that case, pass SetBody something that can be
-// read again: a file, bytes, or a value that the codec encodes.
+// Body returns a reader of the request body. Use Body for credentials that sign the request body. The reader is never
+// nil. Body returns an error if the body can be read only once. In that case, pass SetBody something that can be read
+// again: a file, bytes, or a value that the codec encodes.
 func (r *AuthRequest) Body() (io.Reader, error) {
 	switch body := r.x.body; {
 	case body == nil || body.empty():

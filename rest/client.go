@@ -13,17 +13,18 @@
 //
 // # Clients and requests
 //
-// A [Client] talks to one API. Its paths are relative to a base URL, and values in a path are escaped. [Get], [Post]
-// and similar functions make one call each and decode the response into a type that you choose. A [Request] gives more
-// control: [Client.NewRequest] and [Client.Request] make one, [Client.Do] sends it and decodes the response, and
-// [Client.Open] returns the response with its body unread.
+// A [Client] talks to one API. Paths are relative to the client's base URL. Values of path parameters are escaped.
+// [Get], [Post] and similar functions make one call each and decode the response into a type that you choose. For more
+// control, use a [Request]. [Client.NewRequest] and [Client.Request] create a Request. [Client.Do] sends the Request
+// and decodes the response. [Client.Open] sends the Request and returns the response before its body is read.
 //
 // # Errors
 //
-// A response whose status is not 2xx is an error. [APIError] holds the status, the body and the message that the
-// server sent. [RateLimitError], [AuthError] and [RedirectError] report special cases. [RequestError] means that no
-// complete response arrived. [DecodeError] means that the body could not be decoded. [StatusOf] returns the HTTP
-// status behind an error, or 0 if the error has no status.
+// If the status of a response is not 2xx, the call returns an error. [APIError] holds the status, the body and the
+// message that the server sent. [RateLimitError], [AuthError] and [RedirectError] report rate limits, failed
+// authentication and redirects that the client did not follow. [RequestError] means that no complete response arrived.
+// [DecodeError] means that the body could not be decoded. [StatusOf] returns the HTTP status behind an error, or 0 if
+// the error has no status.
 //
 // # What a client does by itself
 //
@@ -31,7 +32,7 @@
 //   - Retries: the client repeats a request after a network error or a 408, 502, 503 or 504, if repeating the request
 //     is safe. See [Retry].
 //   - Redirects: the client follows up to 10. Credentials are not sent to another origin. See [WithRedirects].
-//   - Credentials: an [Auth] adds them, and [Tokens] renews access tokens. See [WithAuth].
+//   - Credentials: an [Auth] adds credentials to requests, and [Tokens] renews access tokens. See [WithAuth].
 //   - Caching: off by default. [WithCache] adds a private cache in memory (RFC 9111).
 //
 // [PagesByLink], [PagesByNumber] and [PagesByCursor] iterate over lists that the API splits into pages. Requests go
@@ -178,9 +179,9 @@ func (c *Client) link() {
 //   - Anything else must be a pointer, and the client's Codec decodes the body into it. If the body is empty or
 //     contains only white space, the value is not changed.
 //
-// A status outside 2xx is an error: an APIError, RateLimitError, AuthError or RedirectError. If no response or only
-// part of a response arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError.
-// If a response arrived, the returned Response is non-nil, even if there is an error.
+// If the status is not 2xx, Do returns an APIError, RateLimitError, AuthError or RedirectError. If no complete response
+// arrives, the error is a RequestError. If the body cannot be decoded, the error is a DecodeError. If a response
+// arrived, the returned Response is non-nil, even if there is an error.
 func (c *Client) Do(r *Request, v any) (*Response, error) {
 	resp, err := c.Open(r)
 	if err != nil {

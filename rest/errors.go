@@ -18,8 +18,8 @@ var (
 	// ErrURL is returned for a URL that the client cannot use. The request is not sent.
 	ErrURL = errors.New("rest: unusable URL")
 
-	// ErrPath is returned if a parameter of the path has no value, or if a value belongs to no parameter of the
-	// path. The request is not sent.
+	// ErrPath is returned if a path parameter has no value, or if a value is set for a parameter that the path does not
+	// have. The request is not sent.
 	ErrPath = errors.New("rest: path parameters and values do not match")
 
 	// ErrPathForbidden is returned for a path with a segment "..", even an escaped one, and for a parameter whose
@@ -53,8 +53,8 @@ var (
 	errPageForeign = errors.New("rest: the next page is on another origin")
 )
 
-// RequestError is returned if no response or only part of a response arrived. It wraps the cause. If the context was
-// done, the cause is the context's error.
+// RequestError is returned if no complete response arrived. It wraps the cause. If the context was done, the cause is
+// the context's error.
 type RequestError struct {
 	// Method is the method of the request.
 	Method string
@@ -173,9 +173,9 @@ func (e *DecodeError) HTTPStatus() int { return 0 }
 
 // APIError is returned for a response whose status is not 2xx.
 //
-// If the body is JSON in a common error format, the fields from Message to Errors are filled in from the body. These
-// formats are problem details (RFC 9457) and objects with a message, a code, a list of errors, or errors by field.
-// Fields that the body does not set are empty.
+// If the body is JSON in a common error format, the fields from Message to Errors are filled in from the body. The
+// supported formats are problem details (RFC 9457) and objects with a message, a code, a list of errors, or errors by
+// field. Fields that the body does not set are empty.
 type APIError struct {
 	// Method is the method of the request.
 	Method string
@@ -251,10 +251,10 @@ func (e *APIError) Error() string {
 // HTTPStatus returns StatusCode.
 func (e *APIError) HTTPStatus() int { return e.StatusCode }
 
-// StatusOf returns the HTTP status with which the API refused a request. It looks for the first error in the tree of
-// err, in the order of errors.As, that has a method HTTPStatus() int. APIError, RateLimitError, AuthError,
-// RedirectError and web.Error have this method. StatusOf returns 0 if there is no such error, if no response arrived,
-// or if the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
+// StatusOf returns the HTTP status with which the API refused a request. It searches the tree of err, in the order of
+// errors.As, for the first error with a method HTTPStatus() int. APIError, RateLimitError, AuthError, RedirectError and
+// web.Error have this method. StatusOf returns 0 if no error in the tree has this method, if no response arrived, or if
+// the response could not be decoded. If a proxy refused the request, the proxy's status is not returned.
 //
 // A server that passes the status on to its own clients should choose which statuses make sense for them. For example,
 // a 401 from an upstream service means that the server's own credentials are wrong, not the client's.
@@ -345,7 +345,7 @@ type RateLimitError struct {
 	// Rate describes the limit. It is the zero value if nothing is known about the limit.
 	Rate Rate
 
-	// RetryAfter is how long the server wants the client to wait. It is negative if the server sent no such time.
+	// RetryAfter is how long the server wants the client to wait. It is negative if the server did not say.
 	RetryAfter time.Duration
 
 	// Sent is true if this request was sent and the server refused it. Sent is false if the client did not send the
@@ -406,7 +406,7 @@ type AuthError struct {
 	Err error
 }
 
-// Error returns the text of Err. If there were no credentials to send, the text has a prefix.
+// Error returns the text of Err. If the Auth returned an error, the text has a prefix.
 func (e *AuthError) Error() string {
 	if _, answered := e.Err.(*APIError); answered {
 		return e.Err.Error()
@@ -417,7 +417,7 @@ func (e *AuthError) Error() string {
 // Unwrap returns Err.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-// HTTPStatus returns 401 if the server responded with that status, and 0 if there were no credentials to send.
+// HTTPStatus returns 401 if the server responded with 401, and 0 if the Auth returned an error.
 func (e *AuthError) HTTPStatus() int {
 	if api, ok := e.Err.(*APIError); ok && api.StatusCode == http.StatusUnauthorized {
 		return api.StatusCode
@@ -436,7 +436,7 @@ type RedirectError struct {
 	// StatusCode is the status of the response: 301, 302, 303, 307 or 308.
 	StatusCode int
 
-	// Location is the absolute URL that the redirect leads to. It may contain secrets.
+	// Location is the absolute URL that the redirect leads to. It can contain secrets.
 	Location string
 
 	// Reason says why the client does not follow the redirect.

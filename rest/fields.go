@@ -136,36 +136,36 @@ func (f *fields) loopOnes(yield func(string, string) bool) {
 }
 
 // Headers returns an iterator over the headers that were set. It yields each name once, together with all values. The
-// names come in the order in which they were first added, and in the spelling of that first time. Headers that the
-// client adds on sending are not included.
+// names are in the order in which they were first added. If a header was added in several spellings, the iterator
+// yields the first spelling. Headers that the client adds when it sends the request are not included.
 //
 // The body of the loop may call any setter of the request. A running loop does not see such a change, but the next loop
 // does. A loop that changes nothing allocates nothing.
 //
-// The strings remain valid forever. The slice of values may be used until the loop has ended and the request changes.
-// Do not modify the slice. The other iterators of a Request follow the same rules.
+// The strings remain valid forever. The slice of values stays valid until the first change to the request after the
+// loop. Do not modify the slice. The other iterators of a Request follow the same rules.
 func (r *Request) Headers() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.headers.loop(foldName, yield) }
 }
 
-// Query returns an iterator over the query parameters that were set. It does not include parameters in the path. See
-// [Request.Headers] for its rules.
+// Query returns an iterator over the query parameters that were set. Parameters in the path are not included. See
+// [Request.Headers] for the iterator's rules.
 func (r *Request) Query() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.query.loop(sameName, yield) }
 }
 
-// Form returns an iterator over the fields of the form. See [Request.Headers] for its rules.
+// Form returns an iterator over the fields of the form. See [Request.Headers] for the iterator's rules.
 func (r *Request) Form() iter.Seq2[string, []string] {
 	return func(yield func(string, []string) bool) { r.form.loop(sameName, yield) }
 }
 
-// Cookies returns an iterator over the names and values of the cookies. See [Request.Headers] for its rules.
+// Cookies returns an iterator over the names and values of the cookies. See [Request.Headers] for the iterator's rules.
 func (r *Request) Cookies() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { r.cookies.loopOnes(yield) }
 }
 
-// PathValues returns an iterator over the names and values of the path parameters that were set. See
-// [Request.Headers] for its rules.
+// PathValues returns an iterator over the names and values of the path parameters that were set. See [Request.Headers]
+// for the iterator's rules.
 func (r *Request) PathValues() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { r.params.loopOnes(yield) }
 }

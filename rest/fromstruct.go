@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". v is the struct or a pointer to it; a
-// nil pointer sets nothing. A field without "query" may have the tag "url" instead.
+// SetQueryFrom sets query parameters from the fields of a struct that have the tag "query". v is the struct or a
+// pointer to it; a nil pointer sets nothing. If a field has no tag "query", its tag "url" is used.
 //
 //	type ListOptions struct {
 //		State  string    `query:"state,omitempty"`
@@ -20,12 +20,12 @@ import (
 //		Page   *int      `query:"page"` // left out if nil
 //	}
 //
-// Fields may be strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and slices of and pointers to
-// all of these. Nil is left out. The fields of an embedded struct without a tag count as fields of the struct itself. A
-// field with the tag "-" is left out. Times are in RFC 3339 and durations in the form of time.Duration.String, such as
-// 1m30s.
+// Supported field types are strings, []byte, bools, numbers, times, durations, types with a MarshalText method, and
+// slices of and pointers to all of these. Nil values are left out. The fields of an embedded struct without a tag count
+// as fields of the struct itself. A field with the tag "-" is left out. Times are in RFC 3339 and durations in the form
+// of time.Duration.String, such as 1m30s.
 //
-// These options may follow the name in the tag:
+// In the tag, these options can follow the name:
 //
 //   - omitempty: a field is left out if it is zero or an empty slice.
 //   - comma: the elements of a slice are joined with commas into one value.

@@ -10,11 +10,11 @@ import (
 // with its timeout. f may change the request. If f returns an error, nothing is sent, and Do or Open returns this
 // error.
 //
-// To give the call another context, for example one with a span, f can derive a context from ctx and pass it to
-// SetContext. After the call, the request's original context is restored.
+// To give the call another context, for example one with a span, f can derive a context from ctx and pass the new
+// context to SetContext. After the call, the request's original context is restored.
 //
-// Hooks are called once for each call, in the order of their options, and possibly by several goroutines at once. Retries and
-// redirects belong to the same call.
+// Hooks are called once for each call, in the order of their options, and possibly by several goroutines at once.
+// Retries and redirects do not call the hooks again.
 func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -25,9 +25,9 @@ func WithRequestHook(f func(ctx context.Context, r *Request) error) Option {
 	})
 }
 
-// WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived, or
-// when the call has failed. r.Context returns the context of the call, including any change by a request hook. resp may
-// be nil. f must not read resp.Body.
+// WithResponseHook makes the client call f at the end of every call: when the header of the final response has arrived,
+// or when the call has failed. r.Context returns the context of the call, including any change by a request hook. If
+// the call failed, resp can be nil. f must not read resp.Body.
 func WithResponseHook(f func(r *Request, resp *Response, err error)) Option {
 	return option(func(c *Client) error {
 		if f == nil {
@@ -47,12 +47,12 @@ func (r *Request) Header(name string) string {
 	return value
 }
 
-// Context returns the context that NewRequest or SetContext set, or context.Background. In a hook, it returns the context of
-// the call, which has the call's timeout.
+// Context returns the context that NewRequest or SetContext set, or context.Background. In a hook, Context returns the
+// context of the call, which has the call's timeout.
 func (r *Request) Context() context.Context { return r.ctx }
 
-// Body returns the body that was passed to NewRequest or SetBody, before it is encoded. After SetBodyReader it returns the
-// io.Reader. It returns nil if the request has no body. Form returns the fields of a form.
+// Body returns the body that was passed to NewRequest or SetBody, before it is encoded. After SetBodyReader, Body
+// returns the io.Reader. If the request has no body, Body returns nil. Form returns the fields of a form.
 func (r *Request) Body() any {
 	if body, ok := r.body.(sized); ok {
 		return body.Reader

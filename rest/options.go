@@ -21,8 +21,9 @@ type option func(*Client) error
 func (f option) apply(c *Client) error { return f(c) }
 
 // WithClient makes the client send requests through g. g must not follow redirects itself, so its MaxRedirects must be
-// 0. With g.DetailedErrors, a POST is retried if no part of the request was written. A gallop.Client rejects response
-// headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and DialDualStack are set.
+// 0. If g.DetailedErrors is set, the client also retries a POST when no part of the request was written. A
+// gallop.Client rejects response headers over 4 KiB and dials IPv4 only, unless MaxResponseHeaderBytes and
+// DialDualStack are set.
 func WithClient(g *gallop.Client) Option {
 	return option(func(c *Client) error {
 		if g == nil || g.MaxRedirects > 0 {
@@ -45,8 +46,8 @@ func WithTransport(rt http.RoundTripper) Option {
 	})
 }
 
-// WithHeader adds a header to all requests that do not set it themselves. The header is sent only to the origin of the
-// base URL, even after a redirect.
+// WithHeader adds a header to each request that does not set this header itself. The header is sent only to the origin
+// of the base URL, even after a redirect.
 func WithHeader(name, value string) Option {
 	return option(func(c *Client) error {
 		if err := checkHeader(name, value); err != nil {
@@ -67,7 +68,7 @@ func WithQuery(name, value string) Option {
 }
 
 // WithCookie adds a cookie to all requests to the origin of the base URL. If a request sets this cookie itself, the
-// request's value is sent instead. To store cookies that the server sets, use a gallop.Client with a jar. See
+// request's value is sent instead. To store cookies that the server sets, use a gallop.Client with a cookie jar. See
 // [WithClient].
 func WithCookie(name, value string) Option {
 	return option(func(c *Client) error {
@@ -109,13 +110,13 @@ func WithTimeout(d time.Duration) Option {
 }
 
 // WithCodec sets the codec for the bodies of requests and responses. By default, JSON is not escaped for HTML, and
-// anything that follows the value in a response is ignored:
+// anything that follows the JSON value in a response is ignored:
 //
 //	codec.JSON{KeepHTML: true, IgnoreTrailing: true}
 //
 // If the codec implements codec.StreamDecoder, it decodes bodies over 1 MiB while they arrive. Any other codec gets the
-// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, request bodies are encoded with
-// one copy less.
+// whole body, up to the limit of WithMaxBody. If the codec implements codec.Appender, encoding a request body needs one
+// copy less.
 func WithCodec(bodies codec.Codec) Option {
 	return option(func(c *Client) error {
 		if bodies == nil {
@@ -138,8 +139,8 @@ func WithMaxBody(n int64) Option {
 	})
 }
 
-// WithRedirects sets how many redirects a call follows. The default is 10. With 0, every redirect is a
-// RedirectError.
+// WithRedirects sets how many redirects a call follows. The default is 10. With 0, a call returns a RedirectError for
+// every redirect.
 func WithRedirects(most int) Option {
 	return option(func(c *Client) error {
 		c.maxRedirects = max(most, 0)
@@ -180,9 +181,9 @@ func WithCache(size int64) Option {
 	})
 }
 
-// WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port. Without origins,
-// it applies to the origin of the base URL. If several WithAuth options apply to one origin, the last one wins. If a
-// request sets an Authorization header itself, this header is sent.
+// WithAuth adds credentials to requests to the given origins only, such as https://host or https://host:port. Without
+// origins, WithAuth applies to the origin of the base URL. If several WithAuth options apply to one origin, the last
+// one wins. If a request sets an Authorization header itself, this header is sent.
 func WithAuth(source Auth, origins ...string) Option {
 	return option(func(c *Client) error {
 		if source == nil {

@@ -13,13 +13,14 @@ import (
 const maxEmptyPages = 100
 
 // PagesByLink returns an iterator over the elements of all pages of a list. The first page is the one at path. Each
-// page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". The next page must be on the
-// same origin, because the headers of the request are not meant for other servers. See [Client.NewRequest] for path.
+// page's Link header (RFC 8288) holds the URL of the next page, with the relation "next". This URL must have the same
+// origin as the list, because the headers of the request are not meant for other servers. See [Client.NewRequest] for
+// path.
 //
-// The iterator fetches each page when it is needed, with the method GET unless an option sets another target. If an
-// error occurs, the iterator yields a zero element with the error and stops. If a page repeats, for example because the
-// server ignores a parameter, the error is ErrPagesRepeat. After a hundred empty pages in a row, the error is
-// [ErrPagesEmpty].
+// The iterator fetches each page only when the loop reaches it. The method is GET unless an option calls
+// [Request.SetTarget]. If an error occurs, the iterator yields a zero element with the error and stops. If a page
+// repeats an earlier page, for example because the server ignores a parameter, the error is ErrPagesRepeat. After a
+// hundred empty pages in a row, the error is [ErrPagesEmpty].
 //
 // [EachPage] and [IntoResponse] give access to the responses. Each new loop over the iterator applies the options again
 // and starts with the first page.

@@ -13,13 +13,13 @@ type Rate struct {
 	// Limit is how many requests are allowed per window. It is 0 if unknown.
 	Limit int
 
-	// Remaining is how many requests are left in this window. See Known.
+	// Remaining is how many requests are left in this window. The number is meaningful only if Known returns true.
 	Remaining int
 
 	// Reset is when the next window begins. It is zero if unknown.
 	Reset time.Time
 
-	// Resource is the server's name for what the limit applies to. It is empty if the limit has no name.
+	// Resource is the name that the server gives to the limited resource. It is empty if the server sent no name.
 	Resource string
 
 	known bool

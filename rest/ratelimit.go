@@ -15,7 +15,7 @@ type RateLimit struct {
 	Ignore bool
 
 	// Wait makes calls wait until the limit allows them, as long as their context permits. If the server refuses a
-	// request because of a limit, the request is sent once more, provided that its body can be sent again.
+	// request because of a limit, the client sends it a second time, provided that the body can be sent again.
 	Wait bool
 
 	// MaxPause caps how long the client pauses because of a response's Retry-After header or the time of the next
@@ -37,8 +37,8 @@ func WaitForRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateWait)
 }
 
-// IgnoreRate returns a context for requests that ignore rate limits. The client sends such a request even if it expects
-// the server to refuse the request. The client still remembers the limits in the responses.
+// IgnoreRate returns a context whose requests ignore rate limits. The client sends these requests even if it expects
+// the server to refuse them. The client still remembers the limits that the responses announce.
 func IgnoreRate(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rateKey{}, rateIgnore)
 }

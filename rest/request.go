@@ -12,10 +12,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Request is a request that is being put together. Client.NewRequest and Client.Request make one. A Request can be sent
-// more than once, unless its body can be read only once. Setters return the request. If a setter gets an invalid
+// Request is a request that you build with its setters. Client.NewRequest and Client.Request make one. A Request can be
+// sent more than once, unless its body can be read only once. Setters return the request. If a setter gets an invalid
 // argument, Do returns an error that describes the first invalid argument. Only one goroutine at a time may use a
-// Request. It must not be copied: see Clone.
+// Request. Do not copy a Request. Use Clone instead.
 type Request struct {
 	_       noCopy
 	client  *Client
@@ -85,22 +85,23 @@ func IntoResponse(to **Response) RequestOption {
 	}
 }
 
-// EachPage returns an option for PagesByLink, PagesByNumber and PagesByCursor that calls f with the response of each page,
-// before the elements of the page are yielded. The body of that response has been read. Other calls ignore the option.
+// EachPage returns an option for PagesByLink, PagesByNumber and PagesByCursor that calls f with the response of each
+// page, before the elements of the page are yielded. At that time, the body has already been read. All other functions
+// ignore the option.
 func EachPage(f func(resp *Response)) RequestOption {
 	return func(r *Request) { r.page = f }
 }
 
 // NewRequest returns a request that [Client.Do] sends.
 //
-// path is relative to the base URL, with or without a leading slash. It may have parameters: {name} stands for one segment and
-// {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the segment is
-// escaped. path may also be a URL. If this URL has a different origin than the base URL, the client's own headers and
-// credentials are not sent.
+// path is relative to the base URL, with or without a leading slash. It can have parameters: {name} stands for one
+// segment and {name...} for several. Parameter values are escaped. A path with a segment ".." is an error, even if the
+// segment is escaped. path may also be a URL. If this URL has a different origin than the base URL, the client's own
+// headers and credentials are not sent.
 //
-// body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes anything else. If a reader is also
-// an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can send it again. Each time, the body starts
-// at the position that the reader had at first. Readers are not closed.
+// body may be nil for no body, a []byte or an io.Reader. The client's Codec encodes any other value. If a reader is
+// also an io.ReaderAt and an io.Seeker, such as a file, retries and redirects can send it again. Each attempt reads
+// from the position that the reader had before the first attempt. Readers are not closed.
 func (c *Client) NewRequest(ctx context.Context, method, path string, body any, options ...RequestOption) (*Request, error) {
 	r := &Request{client: c, ctx: ctx, method: method, path: path, body: body}
 	for _, option := range options {
@@ -146,9 +147,9 @@ func (r *Request) check() error {
 // context.Background, unless SetContext sets another one.
 func (c *Client) Request() *Request { return &Request{client: c, ctx: context.Background()} }
 
-// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy. Both
-// requests have the same body. If the body can be read only once, only one of the requests can be sent. Clone may not be called
-// while r is being sent.
+// Clone returns a copy of the request. Setters of the copy do not change r, and setters of r do not change the copy.
+// Both requests have the same body. If the body can be read only once, only one of the requests can be sent. Do not
+// call Clone while r is being sent.
 func (r *Request) Clone() *Request {
 	return &Request{
 		client: r.client, ctx: r.ctx, method: r.method, path: r.path,
@@ -264,7 +265,7 @@ func (r *Request) AddForm(name, value string) *Request {
 	return r
 }
 
-// SetBody sets the body. See [Client.NewRequest] for what it may be.
+// SetBody sets the body. See [Client.NewRequest] for the types that body may have.
 func (r *Request) SetBody(body any) *Request {
 	r.ready.release()
 	r.ready.spent = false

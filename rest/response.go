@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Response is the response to a request. If it comes from Open, its body has not been read yet. The strings of a
-// Response remain valid forever.
+// Response is the response to a request. If the Response comes from Open, the body has not been read yet. The strings
+// of a Response remain valid forever.
 type Response struct {
 	// StatusCode is the status of the response, such as 200.
 	StatusCode int
@@ -17,8 +17,8 @@ type Response struct {
 	// Protocol is the HTTP version of the response, such as "HTTP/1.1". It is empty if the response came from the cache.
 	Protocol string
 
-	// FromCache is true if the body came from the cache. If so, the Age header says how old the response may be, in
-	// seconds.
+	// FromCache is true if the body came from the cache. If so, the Age header holds the estimated age of the response
+	// in seconds.
 	FromCache bool
 
 	// Body is the body of the response. Callers of Open must read and close the Body. After any other call, the Body is
@@ -59,7 +59,7 @@ func (r *Response) Time(name string) (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// URL returns the URL that the response came from, after redirects. It may contain secrets.
+// URL returns the URL that the response came from, after redirects. It can contain secrets.
 func (r *Response) URL() string { return r.url.String() }
 
 // Link returns the URL of the link with the relation rel in the Link headers (RFC 8288), such as "next". It returns

@@ -11,9 +11,9 @@ import (
 	"github.com/gallop-http/gallop"
 )
 
-// Retry sets which requests a client repeats. By default, it repeats a request after a network error or a response
-// with status 408, 502, 503 or 504, but only if repeating the request is safe. See Attempt.ReplaySafe. It never repeats
-// a request if the body can be read only once or the context is done.
+// Retry sets which requests a client repeats. By default, the client repeats a request after a network error or a
+// response with status 408, 502, 503 or 504, but only if repeating the request is safe. See Attempt.ReplaySafe. The
+// client never repeats a request if the body can be read only once or the context is done.
 type Retry struct {
 	// Max is the maximum number of retries of a request. 0 means no retries.
 	Max int
@@ -28,8 +28,8 @@ type Retry struct {
 
 	// If decides whether to send a request again after an attempt that failed. nil means the default, which is
 	// described at Retry. The function is not called if the body cannot be sent again, the context is done, or Max is
-	// reached. If the function returns true for an attempt that is not ReplaySafe, the server may process the request
-	// twice.
+	// reached. If the function returns true for an attempt that is not ReplaySafe, the server can end up processing the
+	// request twice.
 	If func(a Attempt) bool
 
 	// Backoff returns how long to wait after an attempt. nil means the default wait, which Wait and MaxWait determine.
@@ -51,13 +51,13 @@ type Attempt struct {
 	// Err is the error from the network or from the source of a token. It is nil if there is a Response.
 	Err error
 
-	// Number counts the attempts of a call from 1.
+	// Number is the number of this attempt within the call, starting at 1.
 	Number int
 
 	// Elapsed is the time since the first attempt began.
 	Elapsed time.Duration
 
-	// ReplaySafe is true if another attempt does no harm: the method is idempotent (RFC 9110 §9.2.2), the request has
+	// ReplaySafe is true if repeating the request is safe: the method is idempotent (RFC 9110 §9.2.2), the request has
 	// an Idempotency-Key, or the request has certainly not reached the server.
 	ReplaySafe bool
 }
