@@ -127,8 +127,8 @@ type Server struct {
 
 	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig
 	// and always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. Listing "h2" in
-	// TLSConfig.NextProtos is not enough. The server also copies each configuration that TLSConfig.GetConfigForClient
-	// returns, and applies the same rules to the copy.
+	// TLSConfig.NextProtos is not enough. A configuration from GetConfigForClient offers the protocols that the
+	// configuration lists, but "h2" only if a handler for "h2" is registered.
 	TLSConfig *tls.Config
 
 	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]
