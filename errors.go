@@ -85,7 +85,7 @@ var (
 	// trailer (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
-	// ErrSmallReadBuffer matches every *ErrSmallBuffer in a call of errors.Is.
+	// ErrSmallReadBuffer is the target for errors.Is that matches every *ErrSmallBuffer.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
 	// ErrReadingResponseHeaders is returned if the connection fails in the middle of the response header.
@@ -239,7 +239,7 @@ var (
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http refused; see Client.AllowRedirectToPlain")
 
 	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
-	// HostClient.IsTLS. A common cause is a redirect. To use both schemes, use a Client.
+	// HostClient.IsTLS. The cause is often a redirect. A Client supports both schemes.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 
 	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
@@ -336,8 +336,8 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 // Errors of Protocols.
 var (
 	// ErrProtocols is wrapped by the error for a Protocols field that contains an unsupported protocol or lacks HTTP/1.
-	// The Serve and Listen methods of Server and client calls return such an error. The text of the returned error
-	// lists the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
+	// Such an error is returned by client calls and by the Serve and Listen methods of Server. The text of the returned
+	// error lists the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
@@ -415,7 +415,7 @@ var (
 )
 
 // CallError describes a failed client call: the request, the phase in which the call failed, and the cause. errors.Is
-// and errors.As also check the cause.
+// and errors.As also examine the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
 // io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors themselves instead of a CallError.
@@ -452,10 +452,10 @@ func (e *CallError) Error() string {
 // Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the call took too long. It implements net.Error.
+// Timeout reports whether the call took too long. With this method, CallError implements net.Error.
 func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 
-// Temporary returns the same as Timeout. It implements net.Error.
+// Temporary returns the same value as Timeout. With this method, CallError implements net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
 // ClosedError is returned if a connection failed before the first byte of the response arrived. Either the server

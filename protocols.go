@@ -15,8 +15,8 @@ import (
 // a set that contains only HTTP/1.
 //
 // This version supports HTTP/1 only. If Server.Protocols contains another protocol or lacks HTTP/1, the Serve and
-// Listen methods return an error that wraps ErrProtocols. If a client has such a set, its calls return an error that
-// wraps ErrProtocols.
+// Listen methods return an error that wraps ErrProtocols. Client calls check Client.Protocols and HostClient.Protocols
+// in the same way.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -124,6 +124,6 @@ type HTTP2Config struct {
 	PermitProhibitedCipherSuites bool
 
 	// CountError is called for each HTTP/2 error, for metrics. errType consists of lowercase letters, digits and
-	// underscores. Several goroutines may call CountError at once. CountError may be nil.
+	// underscores. CountError must be safe for concurrent calls. CountError may be nil.
 	CountError func(errType string)
 }

@@ -38,8 +38,8 @@ const (
 // RequestHandler handles a request: it reads ctx.Request and fills ctx.Response.
 //
 // ctx and all byte slices that its methods return belong to the server. Do not use ctx or these slices after the
-// handler has returned. You may keep strings. A handler may block. Several goroutines may call the same handler at
-// once.
+// handler has returned. Strings stay valid. A handler may block. The server can call the same handler on several
+// goroutines at once.
 type RequestHandler func(ctx *RequestCtx)
 
 // ServeHandler serves the connection c. When the ServeHandler returns, the server closes c. See [Server.NextProto].
@@ -48,7 +48,7 @@ type ServeHandler func(c net.Conn) error
 // RequestConfig contains limits for a single request. [Server.HeaderReceived] returns a RequestConfig. If a field is
 // zero or negative, the Server field with the same name applies.
 type RequestConfig struct {
-	// ReadTimeout limits the time to read the rest of the request.
+	// ReadTimeout limits the time to read the rest of the request after the header.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time to write the response.
@@ -86,8 +86,8 @@ type Server struct {
 
 	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1).
 	// If ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is nil, the server
-	// sends 100 (Continue) when Handler first reads the body. Handler refuses the body if it returns without reading
-	// it.
+	// sends 100 (Continue) when Handler first reads the body. To refuse the body, Handler returns without reading the
+	// body.
 	ContinueHandler func(header *RequestHeader) bool
 
 	// ExpectHandler replaces ContinueHandler and returns a status. If the status is 100, the server accepts the
@@ -176,12 +176,12 @@ type Server struct {
 	MaxRequestsPerConn int
 
 	// ReadHeaderTimeout limits the time from the first byte of a request to the end of its header. For the first
-	// request on a connection, the time starts when the connection is accepted or, with TLS, when the handshake is
-	// complete. Zero means 10 seconds. A negative value means no limit.
+	// request on a connection, the time starts when the connection is accepted. With TLS, the time starts when the
+	// handshake is complete. Zero means 10 seconds. A negative value means no limit.
 	ReadHeaderTimeout time.Duration
 
 	// ReadTimeout limits the time from the first byte of a request to the end of its body. Zero or a negative value
-	// means no limit. Even without this limit, MinBodyRate limits how slowly a body may arrive.
+	// means no limit. MinBodyRate applies even without a ReadTimeout.
 	ReadTimeout time.Duration
 
 	// MinBodyRate is the minimum average rate of a request body, in bytes per second. The server does not check the
@@ -192,7 +192,7 @@ type Server struct {
 	// must accept some data every 30 seconds. A negative value means no limit at all.
 	WriteTimeout time.Duration
 
-	// IdleTimeout is how long a connection may wait for its next request. Zero means the value of ReadTimeout, or 75
+	// IdleTimeout limits how long a connection waits for its next request. Zero means the value of ReadTimeout, or 75
 	// seconds if ReadTimeout is zero too. A negative value means no limit.
 	IdleTimeout time.Duration
 
@@ -337,7 +337,8 @@ type Server struct {
 	CloseOnShutdown bool
 
 	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned, so that tests detect
-	// byte slices that are used after the handler. Builds with the race detector always overwrite this memory.
+	// byte slices that are used after the handler has returned. Builds with the race detector always overwrite this
+	// memory.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.

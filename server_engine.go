@@ -8,9 +8,9 @@ const (
 	// is served by its own goroutine.
 	EngineAuto EngineType = iota
 
-	// EngineLoop serves connections on event loops, one for each processor. An idle connection needs only its socket
-	// and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix sockets. EngineLoop serves
-	// every other connection on its own goroutine.
+	// EngineLoop serves connections on event loops. There is one event loop for each processor. An idle connection
+	// needs only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix
+	// sockets. EngineLoop serves every other connection on its own goroutine.
 	EngineLoop
 
 	// EngineGoroutine serves each connection on its own goroutine.

@@ -52,14 +52,14 @@ type ServerStats struct {
 	// hijacked connections are not counted.
 	BytesRead, BytesWritten uint64
 
-	// Loop counts how event loops have called handlers. If the server uses no event loops, all fields of Loop are zero.
+	// Loop counts the handler calls of event loops. If the server uses no event loops, all fields of Loop are zero.
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. Use LoopStats only for debugging, because its fields depend on
+// LoopStats counts the handler calls of event loops. Use LoopStats only for debugging, because its fields depend on
 // implementation details and can change in any version.
 type LoopStats struct {
-	// Inline counts handler calls on a loop.
+	// Inline counts the handler calls that ran on a loop.
 	Inline uint64
 
 	// Pooled counts the handler calls that a loop passed to separate goroutines.
