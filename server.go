@@ -286,8 +286,8 @@ type Server struct {
 	GetOnly bool
 
 	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. A handler that
-	// echoes a TRACE request, as RFC 9110 §9.3.8 describes, can reveal headers such as cookies to scripts that must not
-	// see them.
+	// echoes a TRACE request, as RFC 9110 §9.3.8 describes, can reveal cookies and other headers to scripts that must
+	// not see these headers.
 	AllowTrace bool
 
 	// StreamRequestBody makes the server call Handler as soon as the header of a request has arrived. The handler reads
@@ -398,9 +398,9 @@ func (s *Server) prepareToServe() error {
 // it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
 // io.EOF.
 //
-// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" and no handler for "h2" is registered
-// with NextProto, the server does not offer HTTP/2. In that case, the server uses a copy of the configuration. If the
-// configuration sets GetConfigForClient, the server also uses a copy. Calls of SetSessionTicketKeys on the original
+// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" but no handler for "h2" is registered
+// with NextProto, the server uses a copy of the configuration without "h2". If the configuration sets
+// GetConfigForClient, the server also uses a copy of the configuration. Calls of SetSessionTicketKeys on the original
 // configuration do not change the copy.
 //
 // If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
@@ -430,7 +430,7 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // ServeConn serves requests on the connection c until the client or the server closes c. ServeConn closes c before it
 // returns, unless a handler has hijacked c. ServeConn returns an error if the connection failed, or if the server
-// closed c because it refused a request.
+// refused a request and closed c.
 //
 // If a read from c returns io.EOF after a request, the client has closed its sending side. If c is a socket, or TLS
 // over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. For other connections, io.EOF does
