@@ -202,8 +202,8 @@
 //
 //	fasthttp_spellings.go        fasthttp's names
 
-// Package gallop is an HTTP server and client for Go. Server and client share one implementation of HTTP. This
-// implementation parses strictly, allocates little memory, and limits everything that a peer can send.
+// Package gallop is an HTTP server and client for Go. Server and client share one HTTP implementation, which parses
+// strictly, allocates little memory, and limits everything that a peer can send.
 //
 // A server calls a handler for each request. The handler gets a [RequestCtx] with the request and the response:
 //
@@ -215,56 +215,58 @@
 //		log.Fatal(gallop.ListenAndServe("localhost:8080", hello))
 //	}
 //
-// A [Client] keeps a pool of connections per host. It sends a [Request] and fills a [Response].
+// A [Client] sends a [Request] and reads the server's response into a [Response]. The client keeps a pool of
+// connections for each host.
 //
 // # Ownership of bytes
 //
-// A string that a method returns stays valid forever. A []byte that a method returns is a view: it shares memory that
-// the package will reuse. In a handler, views are valid until the handler returns. In a client, views are valid until
-// you release or reuse the Request or Response that they came from. If you need the bytes for longer, copy them. A
-// RequestCtx, with its Request and Response, is also valid only until the handler returns.
+// A string that a method returns stays valid forever. A []byte that a method returns is a view of memory that the
+// package will reuse. In a handler, views are valid until the handler returns. In a client, views are valid until you
+// release or reuse the Request or Response that they came from. To keep the bytes of a view for longer, copy the bytes.
+// A RequestCtx and its Request and Response are valid only until the handler returns.
 //
-// Builds with the race detector overwrite released memory with 0xDB, so that tests notice a view that is used too late.
-// In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler has returned.
+// Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a view that is no
+// longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler
+// has returned.
 //
 // # Strict parsing
 //
-// Request smuggling relies on two parsers that disagree about where a message ends. The package therefore refuses
-// ambiguous messages. Examples are messages that have both Content-Length and Transfer-Encoding, conflicting lengths, a
-// bare CR or LF, or whitespace before the colon of a header (RFC 9112 §2.2, §5.1, §6.3). Methods that set a header
-// refuse values that would add another header or start another message.
+// Request smuggling exploits two parsers that disagree about where a message ends. To prevent request smuggling, the
+// package refuses ambiguous messages. For example, a message must not have both Content-Length and Transfer-Encoding,
+// conflicting lengths, a bare CR or LF, or whitespace before the colon of a header (RFC 9112 §2.2, §5.1, §6.3). Methods
+// that set a header refuse values that would add another header or start another message.
 //
-// Every limit has a default. The documentation of the field that sets the limit gives the default. Zero means the
-// default. A negative value turns a limit off, unless the field's documentation says otherwise.
+// Every limit has a default, which is documented at the field that sets the limit. In these fields, zero means the
+// default. A negative value turns the limit off, unless the field's documentation says otherwise.
 //
 // # Global state
 //
-// All packages of a program share the exported variables of this package, and no lock protects these variables. Do not
-// change the errors, [DefaultTransport] or the cookie expiry times. Do not change [FSCompressedFileSuffixes] once the
-// program serves files. You may call [FlushDNSCache] and [SetBodySizePoolLimit] at any time. Both functions affect the
-// whole process.
+// The exported variables of this package are shared by the whole program and are not protected by locks. Do not assign
+// to the error variables, [DefaultTransport], [CookieExpireDelete] or [CookieExpireUnlimited]. Do not change
+// [FSCompressedFileSuffixes] after the program has started to serve files. [FlushDNSCache] and [SetBodySizePoolLimit]
+// affect the whole process and may be called at any time.
 //
 // # Names for programs that come from fasthttp
 //
-// A program can move from fasthttp to this package by changing an import. The package therefore exports names that new
-// programs do not need. This list shows what to use instead:
+// A program can switch from fasthttp to this package by changing an import path. For such programs, the package exports
+// names that new programs do not need. In new programs, use the replacements in this list:
 //
-//   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout],
-//     [GetDeadline], [Post], and the methods of clients with these names. Use [Client.DoContext], with
-//     [Request.SetTimeout] and [Client.MaxRedirects].
+//   - Calls without a context: [Do], [DoTimeout], [DoDeadline], [DoRedirects], [Get], [GetTimeout], [GetDeadline],
+//     [Post], and the client methods with the same names. Use [Client.DoContext], with [Request.SetTimeout] and
+//     [Client.MaxRedirects].
 //   - Retries: [RetryIfFunc], [RetryIfErrUpstreamFunc]. Use [RetryIfErrFunc] and [SafeToRetry].
-//   - Connections of a pool: [ClientConn], [HostClient.AcquireConn], [HostClient.AcquireReader],
+//   - Pooled connections: [ClientConn], [HostClient.AcquireConn], [HostClient.AcquireReader],
 //     [HostClient.AcquireWriter]. Use [Doer] and [RoundTripper].
 //   - Dialing: [Dial], [DialTimeout], [DialDualStack], [DialDualStackTimeout], [AddMissingPort],
 //     [DialFunc], [DialFuncWithTimeout]. Use [TCPDialer.DialContext].
 //   - Loops with callbacks: VisitAll and other methods whose names begin with Visit,
 //     [RequestHeader.AllInOrder], [VisitHeaderParams]. Use the iterators, such as [Args.All].
-//   - Content codings: [AppendGzipBytes], [AppendGzipBytesLevel], [AppendGunzipBytes],
-//     [AppendDeflateBytes], [AppendDeflateBytesLevel], [AppendInflateBytes], [AppendBrotliBytes],
-//     [AppendBrotliBytesLevel], [AppendUnbrotliBytes], [AppendZstdBytes], [AppendZstdBytesLevel],
-//     [AppendUnzstdBytes], [WriteGzip], [WriteGzipLevel], [WriteGunzip], [WriteDeflate],
-//     [WriteDeflateLevel], [WriteInflate], [WriteBrotli], [WriteBrotliLevel], [WriteUnbrotli],
-//     [WriteZstdLevel], [WriteUnzstd]. Use the package of the coding.
+//   - Content codings: [AppendGzipBytes], [AppendGzipBytesLevel], [AppendGunzipBytes], [AppendDeflateBytes],
+//     [AppendDeflateBytesLevel], [AppendInflateBytes], [AppendBrotliBytes], [AppendBrotliBytesLevel],
+//     [AppendUnbrotliBytes], [AppendZstdBytes], [AppendZstdBytesLevel], [AppendUnzstdBytes], [WriteGzip],
+//     [WriteGzipLevel], [WriteGunzip], [WriteDeflate], [WriteDeflateLevel], [WriteInflate], [WriteBrotli],
+//     [WriteBrotliLevel], [WriteUnbrotli], [WriteZstdLevel], [WriteUnzstd]. Use the package that implements the coding,
+//     such as compress/gzip.
 //   - Text and numbers: [AppendUint], [ParseUint], [ParseUfloat], [AppendIPv4], [ParseIPv4],
 //     [AppendHTMLEscape], [AppendHTMLEscapeBytes], [AppendQuotedArg], [AppendUnquotedArg],
 //     [AppendNormalizedHeaderKey], [AppendNormalizedHeaderKeyBytes], [ParseByteRange],
@@ -276,6 +278,6 @@
 //     [GenerateTestCertificate], [RequestCtx.Init], [RequestCtx.Init2].
 //   - Forms: [NetHttpFormValueFunc].
 //
-// Names that have no effect are marked Deprecated. With the module compat/fasthttp, a program can also keep its imports
-// of fasthttp unchanged.
+// Names that have no effect are marked Deprecated. The module compat/fasthttp lets a program keep its fasthttp imports
+// unchanged.
 package gallop

@@ -21,18 +21,18 @@ var (
 
 // Errors of decompression.
 var (
-	// ErrDecompressedTooLarge is returned for a body that is larger than the limit after decompression.
+	// ErrDecompressedTooLarge is returned if the decompressed body exceeds the size limit.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned for a body whose decompressed size is so many times its compressed size that
-	// the body is treated as a decompression bomb.
+	// ErrDecompressionRatio is returned if a body expands so much during decompression that it is treated as a
+	// decompression bomb.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
 // Errors of Cookie.
 var (
-	// ErrInvalidCookieValue is returned for a Set-Cookie value that contains bytes that are not allowed in cookies,
-	// such as control characters.
+	// ErrInvalidCookieValue is returned if a Set-Cookie value contains bytes that are forbidden in cookies, such as
+	// control characters.
 	ErrInvalidCookieValue = errors.New("gallop: invalid cookie value")
 
 	// ErrNoCookies is returned for a Set-Cookie value that has neither a name nor a value.
@@ -52,7 +52,7 @@ var (
 )
 
 // EscapeError is returned by URI.Parse and URI.Resolve if an escape in the host is malformed or encodes an ASCII
-// character. The value of the EscapeError is the invalid escape, which has at most three bytes.
+// character. The string value is the invalid escape, at most three bytes long.
 type EscapeError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -64,7 +64,7 @@ func (e EscapeError) Error() string {
 }
 
 // InvalidHostError is returned by URI.Parse and URI.Resolve if the host contains a character that is not allowed in
-// hosts. The value of the InvalidHostError is that character.
+// hosts. The string value is the forbidden character.
 type InvalidHostError string
 
 // Is reports whether target is ErrInvalidURI.
@@ -77,20 +77,20 @@ func (e InvalidHostError) Error() string {
 
 // Errors of RequestHeader and ResponseHeader.
 var (
-	// ErrInvalidHeader is returned by TrySet and TryAdd if they refuse a header. The returned error wraps
-	// ErrInvalidHeader, and its text says why the header was refused.
+	// ErrInvalidHeader is wrapped by the error that TrySet or TryAdd returns for a refused header. The text of the
+	// returned error says why the header was refused.
 	ErrInvalidHeader = errors.New("gallop: invalid header field")
 
-	// ErrBadTrailer is returned for a trailer whose name is malformed, or whose header must not be sent as a trailer
-	// (RFC 9110 §6.5.1).
+	// ErrBadTrailer is returned if a trailer has a malformed name, or the name of a header that is not allowed as a
+	// trailer (RFC 9110 §6.5.1).
 	ErrBadTrailer = errors.New("gallop: name is invalid or not allowed as a trailer (RFC 9110 §6.5.1)")
 
-	// ErrSmallReadBuffer is for use with errors.Is. errors.Is(err, ErrSmallReadBuffer) is true for every
-	// *ErrSmallBuffer.
+	// ErrSmallReadBuffer is the target for errors.Is that matches every *ErrSmallBuffer.
 	ErrSmallReadBuffer = errors.New("gallop: head is too large")
 
-	// ErrReadingResponseHeaders and ErrReadingResponseTrailer are returned if the connection fails in the middle of the
-	// response header or the trailers, respectively. The returned error also wraps the error of the connection.
+	// ErrReadingResponseHeaders is returned if the connection fails in the middle of the response header.
+	// ErrReadingResponseTrailer is returned if the connection fails in the middle of the trailers. The returned error
+	// also wraps the connection's error.
 	ErrReadingResponseHeaders = errors.New("gallop: response head breaks off")
 	ErrReadingResponseTrailer = errors.New("gallop: trailer section breaks off")
 	errReadingRequest         = errors.New("gallop: request head breaks off")
@@ -98,9 +98,9 @@ var (
 
 // Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the errors below exist for programs written for fasthttp that compare errors. If one
-	// of these errors matches the reason of a ParseError, the ParseError wraps it. New code should check
-	// ParseError.StatusCode instead.
+	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp, which compare errors.
+	// If one of these errors describes why a message was refused, the ParseError for the message wraps that error. New
+	// code should check ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -112,17 +112,17 @@ var (
 	ErrUnsupportedTransferEncoding   = errors.New("gallop: transfer coding is not supported")
 )
 
-// ErrSmallBuffer is returned for a header, a request target or a trailer section that is larger than its limit or has
-// too many lines. Programs written for fasthttp use a type assertion to recognize this error. errors.Is(err,
-// ErrSmallReadBuffer) is also true. If a Server refuses a request because of this error, errors.As also finds a
-// *ParseError with the status.
+// ErrSmallBuffer is returned if a header, a request target or a trailer section exceeds its size limit or has too many
+// lines. Programs written for fasthttp recognize an *ErrSmallBuffer by a type assertion. For every *ErrSmallBuffer,
+// errors.Is(err, ErrSmallReadBuffer) is true. If a Server refuses a request with an *ErrSmallBuffer, errors.As finds a
+// *ParseError with the status of the response.
 type ErrSmallBuffer struct{ error }
 
 // Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
 // ErrNothingRead is returned if reading failed before the first byte of a message, for example because of a timeout on
-// an idle keep-alive connection. If the connection was closed by the peer, the error is io.EOF instead.
+// an idle keep-alive connection. If the peer closed the connection, io.EOF is returned instead.
 type ErrNothingRead struct{ error }
 
 // Unwrap returns the connection's error.
@@ -130,8 +130,7 @@ func (e ErrNothingRead) Unwrap() error { return e.error }
 
 // ParseError says why a message was refused. A ParseError contains no bytes of the message.
 type ParseError struct {
-	// StatusCode is the status of the response that a server sends when it refuses the message, such as 400, 413 or
-	// 431.
+	// StatusCode is the status with which a server refuses the message, such as 400, 413 or 431.
 	StatusCode int
 
 	// Reason says what is wrong with the message, and which section of an RFC the message violates.
@@ -143,9 +142,9 @@ type ParseError struct {
 // Error returns the reason.
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
-// HTTPStatus returns StatusCode. A server sends this status to the client that sent the refused message. If a call that
-// your handler makes as a client returns a ParseError, do not respond with this status, because the refused message did
-// not come from the client of your server.
+// HTTPStatus returns StatusCode, the status with which a server refuses the message. If your handler gets a ParseError
+// from a call to another server, do not respond with this status. Such a ParseError describes the other server's
+// response and not the client's request.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns the errors that fasthttp returns for the same reason, such as ErrDuplicateContentLength.
@@ -228,19 +227,19 @@ var (
 	// ErrMissingLocation is returned for a redirect without a Location header.
 	ErrMissingLocation = errors.New("gallop: redirect without Location")
 
-	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI. It is also
-	// returned for a redirect with two different Location headers.
+	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI, and for a
+	// redirect with two different Location headers.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned if the client would have to send the request body again after a redirect, but
-	// the body was a stream. Set the request body as bytes instead.
+	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a request body that was a stream.
+	// To follow such redirects, set the request body as bytes.
 	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
 	ErrRedirectToPlain = errors.New("gallop: redirect from https to http refused; see Client.AllowRedirectToPlain")
 
 	// ErrHostClientRedirectToDifferentScheme is returned by a HostClient if the scheme of a request does not match
-	// HostClient.IsTLS. This often happens after a redirect. A Client handles both schemes.
+	// HostClient.IsTLS. The cause is often a redirect. A Client supports both schemes.
 	ErrHostClientRedirectToDifferentScheme = errors.New("gallop: HostClient cannot change the scheme; use Client")
 
 	// ErrHostClientRedirectToDifferentHost is returned by a HostClient for a redirect to another host. A HostClient
@@ -251,7 +250,8 @@ var (
 // Errors of PipelineClient.
 var (
 	// ErrPipelineOverflow is returned by PipelineClient.Do if the number of calls in flight has reached the limit that
-	// MaxConns and MaxPendingRequests set. Raise these limits. A call with a deadline waits until it can be sent.
+	// MaxConns and MaxPendingRequests define. To avoid the error, raise these limits, or give each call a deadline.
+	// Calls with a deadline wait until the client can send them.
 	ErrPipelineOverflow = errors.New("gallop: too many calls in flight; raise MaxConns or MaxPendingRequests, or set a deadline")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined; use HostClient")
@@ -275,12 +275,12 @@ var (
 
 // Errors of dialing.
 var (
-	// ErrDialTimeout is returned if dialing took too long. errors.Is(err, context.DeadlineExceeded) is also true. The
-	// error's Timeout method returns true.
+	// ErrDialTimeout is returned if dialing took too long. For this error, errors.Is(err, context.DeadlineExceeded) is
+	// true, and the method Timeout returns true.
 	ErrDialTimeout error = &dialTimeout{"gallop: dialing timed out"}
 
-	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. errors.Is(err, context.DeadlineExceeded)
-	// is also true. The error's Timeout method returns true.
+	// ErrTLSHandshakeTimeout is returned if the TLS handshake took too long. For this error, errors.Is(err,
+	// context.DeadlineExceeded) is true, and the method Timeout returns true.
 	ErrTLSHandshakeTimeout error = &dialTimeout{"gallop: TLS handshake timed out"}
 
 	errDialAddr  error = &net.AddrError{Err: "not a host:port, with a port from 1 to 65535 and IPv6 addresses in brackets"}
@@ -299,8 +299,8 @@ var (
 	errSocksReply       = errors.New("does not speak SOCKS 5 (RFC 1928)")
 )
 
-// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. It contains the address that was dialed.
-// Unwrap returns the cause.
+// ErrDialWithUpstream is returned if dialing or the TLS handshake failed. Upstream contains the address that was
+// dialed. Unwrap returns the cause.
 type ErrDialWithUpstream struct {
 	wrapErr error
 
@@ -335,9 +335,9 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is returned if the Protocols field contains a protocol that this version does not support, or if the
-	// field lacks HTTP/1. The Serve and Listen methods of Server and the calls of clients return this error. The text
-	// of the returned error names the protocols. errors.Is(err, errors.ErrUnsupported) is also true.
+	// ErrProtocols is wrapped by the error for a Protocols field that contains an unsupported protocol or lacks HTTP/1.
+	// Such an error is returned by client calls and by the Serve and Listen methods of Server. The text of the returned
+	// error lists the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
@@ -359,10 +359,10 @@ var (
 	// nor HEAD.
 	ErrGetOnly = errors.New("gallop: only GET and HEAD are allowed")
 
-	// ErrMissingFile is returned by RequestCtx.FormFile if the form has no file with that key.
+	// ErrMissingFile is returned by RequestCtx.FormFile if the form has no file with the given key.
 	ErrMissingFile = errors.New("gallop: the form has no such file")
 
-	// ErrBodyClosed is returned by reads from a request body after the handler has returned.
+	// ErrBodyClosed is returned if a request body is read after the handler has returned.
 	ErrBodyClosed = errors.New("gallop: the request body was read after the handler had returned")
 
 	// ErrAlreadyServing is never returned.
@@ -370,9 +370,9 @@ var (
 	// Deprecated: one Server can serve several listeners.
 	ErrAlreadyServing = errors.New("gallop: the server is serving already")
 
-	// ErrAbortHandler is a value for panic. If a handler panics with ErrAbortHandler, the server closes the connection
-	// and logs nothing. If part of the response has already been sent, the response is cut off. If nothing has been
-	// sent yet, the client gets no response.
+	// ErrAbortHandler is a panic value that aborts a response. If a handler panics with ErrAbortHandler, the server
+	// closes the connection and logs nothing. If part of the response has already been sent, the response is cut off.
+	// If nothing has been sent yet, the client gets no response.
 	ErrAbortHandler = errors.New("gallop: the handler aborted the response")
 
 	errNotServed     = fmt.Errorf("gallop: the request is not served by a Server: %w", errors.ErrUnsupported)
@@ -389,12 +389,11 @@ var (
 // Errors of Client and HostClient.
 var (
 	// ErrTimeout is returned if a client call exceeds its deadline, the deadline of its context, ReadTimeout or
-	// WriteTimeout. errors.Is(err, target) is also true if target is context.DeadlineExceeded or
-	// os.ErrDeadlineExceeded.
+	// WriteTimeout. With errors.Is, ErrTimeout also matches context.DeadlineExceeded and os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned if all connections to the host are in use, and the call may not wait for a free
-	// connection or has waited too long.
+	// ErrNoFreeConns is returned if all connections to the host are in use and none of them becomes free within
+	// MaxConnWaitTimeout.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
 	// ErrConnectionClosed is returned if the server closed the connection before the first byte of the response. If
@@ -402,8 +401,8 @@ var (
 	// ErrConnectionClosed) is true.
 	ErrConnectionClosed = errors.New("gallop: the server closed the connection before the first byte of the response")
 
-	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. A call notices
-	// this only if there is an idle connection.
+	// ErrConnPoolStrategyNotImpl is returned if ConnPoolStrategy has a value other than LIFO and FIFO. Only calls that
+	// find an idle connection return this error.
 	ErrConnPoolStrategyNotImpl = errors.New("gallop: unknown ConnPoolStrategy")
 
 	errSentHost    = errors.New("gallop: the host of the request is malformed (RFC 9112 §3.2)")
@@ -416,12 +415,13 @@ var (
 )
 
 // CallError describes a failed client call: the request, the phase in which the call failed, and the cause. errors.Is
-// and errors.As also check the cause.
+// and errors.As also examine the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors directly and not inside a CallError.
-// Such programs recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by the type of the error. Where
-// fasthttp returns one of these types, a client returns the same type, and the returned error wraps the CallError.
+// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors themselves instead of a CallError.
+// Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their types. If
+// fasthttp returns one of these types, a gallop client returns the same type, and the returned error wraps the
+// CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
 type CallError struct {
@@ -432,8 +432,8 @@ type CallError struct {
 	Err    error  // why the call failed
 }
 
-// Error returns a text with the method, the URL, the phase and the cause. If the URL does not contain the address of
-// the server, the text contains it too.
+// Error returns a text with the method, the URL, the phase and the cause. If the URL does not contain the server's
+// address, the text also contains this address.
 func (e *CallError) Error() string {
 	text, cause := "gallop: ", errorText(e.Err)
 	if e.Method != "" {
@@ -452,22 +452,23 @@ func (e *CallError) Error() string {
 // Unwrap returns Err.
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the call took too long. It implements net.Error.
+// Timeout reports whether the call took too long. With this method, CallError implements net.Error.
 func (e *CallError) Timeout() bool { return timedOut(e.Err) }
 
-// Temporary returns the same as Timeout. It implements net.Error.
+// Temporary returns the same value as Timeout. With this method, CallError implements net.Error.
 func (e *CallError) Temporary() bool { return e.Timeout() }
 
 // ClosedError is returned if a connection failed before the first byte of the response arrived. Either the server
 // closed the connection, or writing the request failed. errors.Is(err, ErrConnectionClosed) is true for a ClosedError.
 //
-// If DetailedErrors is set, every such call returns a ClosedError. If DetailedErrors is not set, a call returns a
-// ClosedError in two cases only. In the first case, the request could not be written. In the second case, a connection
-// of a PipelineClient failed before the responses to earlier calls arrived. In all other cases, the call returns
-// ErrConnectionClosed.
+// If DetailedErrors is set, calls always return a ClosedError instead of ErrConnectionClosed. If DetailedErrors is not
+// set, calls return a ClosedError only in these cases:
 //
-// If NotProcessed returns false and Reused is true, the server has most likely closed the idle connection at the moment
-// when the client reused it.
+//   - The request could not be written.
+//   - A connection of a PipelineClient failed before the responses to earlier calls arrived.
+//
+// If NotProcessed returns false and Reused is true, the server most likely closed the idle connection just as the
+// client reused it.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string
@@ -484,7 +485,7 @@ type ClosedError struct {
 	// Written is the number of bytes of the request that were written to the connection.
 	Written int64
 
-	// Err is the connection's error: io.EOF, a reset or a broken pipe.
+	// Err is the connection's error, such as io.EOF, a connection reset or a broken pipe.
 	Err error
 
 	writing bool // Err is from writing
@@ -507,9 +508,9 @@ func (e *ClosedError) Error() string {
 	return text + e.Addr + " closed " + which + " " + when + e.Err.Error()
 }
 
-// NotProcessed reports whether it is certain that the server has not processed the request. If NotProcessed returns
-// true, even a non-idempotent request may be sent again. If NotProcessed returns false, the server may have processed
-// the request. See [SafeToRetry].
+// NotProcessed reports whether the server has certainly not processed the request. If NotProcessed returns true, you
+// may resend even a non-idempotent request. If NotProcessed returns false, it is unknown whether the server has
+// processed the request. See [SafeToRetry].
 func (e *ClosedError) NotProcessed() bool { return e.Written == 0 }
 
 // Unwrap returns ErrConnectionClosed and Err.

@@ -18,9 +18,9 @@ type Logger interface {
 // defaultLogger writes to standard error. Servers without a Logger use it, and so do setters of headers.
 var defaultLogger Logger = log.New(os.Stderr, "gallop: ", log.LstdFlags)
 
-// LogTo returns a Logger that writes to l. Each message becomes a record with the level slog.LevelError, the
-// text of the message and no attributes. If l is nil, messages go to slog.Default(). To get attributes, set
-// Server.ErrorLog instead.
+// LogTo returns a Logger that writes to l. Each message becomes a record with the level slog.LevelError, the text of
+// the message and no attributes. If l is nil, messages go to slog.Default(). To log attributes too, set Server.ErrorLog
+// instead of Server.Logger.
 func LogTo(l *slog.Logger) Logger { return slogPrinter{l} }
 
 // slogPrinter is the Logger that LogTo returns.

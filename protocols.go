@@ -7,15 +7,16 @@ import (
 )
 
 // Protocols is a set of HTTP protocols. It has the same methods as net/http.Protocols. The zero value is the empty set.
-// Values of type Protocols may be compared with ==.
+// You may compare Protocols values with ==.
 //
 // In the fields Server.Protocols, Client.Protocols and HostClient.Protocols, nil means the protocols that this version
-// of the module recommends. At present, only HTTP/1 is recommended, which includes HTTP/1.1 and HTTP/1.0. A later
-// version that supports HTTP/2 over TLS will also recommend HTTP/2. If your program must never use HTTP/2, set the
-// field to a set with only HTTP/1.
+// of the module recommends. At present, the recommended set contains only HTTP/1, which includes HTTP/1.1 and HTTP/1.0.
+// A later version that supports HTTP/2 over TLS will also recommend HTTP/2. If your program must never use HTTP/2, use
+// a set that contains only HTTP/1.
 //
-// This version supports HTTP/1 only. If the set of a Server contains any other protocol or lacks HTTP/1, the Serve and
-// Listen methods return an error that wraps ErrProtocols. Calls of a client with such a set return this error too.
+// This version supports HTTP/1 only. If Server.Protocols contains another protocol or lacks HTTP/1, the Serve and
+// Listen methods return an error that wraps ErrProtocols. Client calls check Client.Protocols and HostClient.Protocols
+// in the same way.
 type Protocols struct{ bits uint8 }
 
 const (
@@ -77,52 +78,52 @@ func (p *Protocols) check() error {
 // zero means the default. If a field applies only to clients or only to servers, the comment on the field says so.
 //
 // This version does not support HTTP/2 (see Protocols), so the fields have no effect yet. Do not change an HTTP2Config
-// once a Server or client uses it.
+// that a Server or client already uses.
 type HTTP2Config struct {
 	// MaxConcurrentStreams limits how many streams a client may have open at the same time on one connection to a
 	// Server. The default is at least 100. Server.Concurrency limits connections, but not streams.
 	MaxConcurrentStreams int
 
-	// StrictMaxConcurrentRequests makes calls of a client wait when a connection has reached the server's limit for
-	// streams. By default the client opens another connection, up to MaxConns or MaxConnsPerHost.
+	// StrictMaxConcurrentRequests makes a client's calls wait when a connection has reached the server's limit for
+	// streams. By default, the client opens another connection instead, up to MaxConns or MaxConnsPerHost.
 	StrictMaxConcurrentRequests bool
 
 	// MaxDecoderHeaderTableSize limits the size of the table for decompressing headers from the peer, in bytes (RFC
-	// 7541 §4.2). The default is used for values of 4 MiB or more.
+	// 7541 §4.2). Values of 4 MiB or more mean the default.
 	MaxDecoderHeaderTableSize int
 
 	// MaxEncoderHeaderTableSize limits the size of the table for compressing headers to the peer, in bytes (RFC 7541
-	// §4.2). The default is used for values of 4 MiB or more.
+	// §4.2). Values of 4 MiB or more mean the default.
 	MaxEncoderHeaderTableSize int
 
-	// MaxReadFrameSize is the size of the largest frame that is accepted, in bytes. The default is used for values
-	// below 16 KiB or above 16 MiB.
+	// MaxReadFrameSize limits the size of received frames, in bytes. Values below 16 KiB or above 16 MiB mean the
+	// default.
 	MaxReadFrameSize int
 
-	// MaxReceiveBufferPerConnection is the size of a connection's flow-control window for received data, in bytes. The
-	// default is used for values below 64 KiB, and for values of 4 MiB or more.
+	// MaxReceiveBufferPerConnection is the size of a connection's flow-control window for received data, in bytes.
+	// Values below 64 KiB and values of 4 MiB or more mean the default.
 	MaxReceiveBufferPerConnection int
 
-	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. The default
-	// is used for values of 4 MiB or more.
+	// MaxReceiveBufferPerStream is the size of a stream's flow-control window for received data, in bytes. Values of 4
+	// MiB or more mean the default.
 	MaxReceiveBufferPerStream int
 
-	// SendPingTimeout is the time without received data after which a PING frame is sent, to check whether the peer is
-	// still there. Zero means that no PING frames are sent.
+	// SendPingTimeout is how long a connection can go without received data before a PING frame checks whether the peer
+	// still responds. Zero turns this check off.
 	SendPingTimeout time.Duration
 
 	// PingTimeout is how long the peer may take to respond to a PING frame before the connection is closed. The
 	// default is 15 seconds.
 	PingTimeout time.Duration
 
-	// WriteByteTimeout limits how long a connection may have data to send without being able to write any of it. After
-	// this time, the connection is closed. Zero means no timeout. The time limits of a Server for writing also apply.
+	// WriteByteTimeout is how long a connection with data to send stays open if no byte can be written. Zero means no
+	// timeout. The write timeouts of a Server also apply.
 	WriteByteTimeout time.Duration
 
 	// PermitProhibitedCipherSuites allows the TLS cipher suites that RFC 9113 Appendix A prohibits.
 	PermitProhibitedCipherSuites bool
 
 	// CountError is called for each HTTP/2 error, for metrics. errType consists of lowercase letters, digits and
-	// underscores. Several goroutines may call CountError at once. CountError may be nil.
+	// underscores. CountError must be safe for concurrent calls. CountError may be nil.
 	CountError func(errType string)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Defaults of Server's fields. A default applies if its field is zero.
+// Defaults of Server's fields. Each default applies if the field is zero.
 const (
 	// DefaultConcurrency is the default of Server.Concurrency.
 	DefaultConcurrency = 256 * 1024
@@ -38,17 +38,17 @@ const (
 // RequestHandler handles a request: it reads ctx.Request and fills ctx.Response.
 //
 // ctx and all byte slices that its methods return belong to the server. Do not use ctx or these slices after the
-// handler has returned. Strings may be kept. A handler may block. Several goroutines may call the same handler at once.
+// handler has returned. Strings stay valid. A handler may block. The server can call the same handler on several
+// goroutines at once.
 type RequestHandler func(ctx *RequestCtx)
 
-// ServeHandler serves the whole connection c. When the ServeHandler returns, the server closes c. See
-// [Server.NextProto].
+// ServeHandler serves the connection c. When the ServeHandler returns, the server closes c. See [Server.NextProto].
 type ServeHandler func(c net.Conn) error
 
-// RequestConfig contains limits for a single request. The function [Server.HeaderReceived] returns a RequestConfig. For
-// a field that is zero or negative, the Server's field with the same name applies.
+// RequestConfig contains limits for a single request. [Server.HeaderReceived] returns a RequestConfig. If a field is
+// zero or negative, the Server field with the same name applies.
 type RequestConfig struct {
-	// ReadTimeout limits the time to read the rest of the request.
+	// ReadTimeout limits the time to read the rest of the request after the header.
 	ReadTimeout time.Duration
 
 	// WriteTimeout limits the time to write the response.
@@ -58,26 +58,26 @@ type RequestConfig struct {
 	MaxRequestBodySize int
 }
 
-// Server serves HTTP/1.1 and HTTP/1.0. If you set only Handler, the Server has safe limits. In every field, zero means
-// the default. A negative value turns a limit off, unless the comment on the field says something else.
+// Server serves HTTP/1.1 and HTTP/1.0. If you set only Handler, all limits have safe defaults. In every field, zero
+// means the default. A negative value turns a limit off, unless the comment on the field says something else.
 //
 // All methods may be called concurrently. Do not change fields once the server has started, and do not copy a Server.
 type Server struct {
 	noCopy noCopy
 
-	// Handler is called for every request. Handler may be nil only if NextProto has registered a handler. If Handler
-	// panics, the server logs the panic with its stack and closes the connection. If nothing of the response has been
-	// sent yet, the client gets a 500 response.
+	// Handler is called for every request. Handler may be nil only if you register a handler with NextProto. If Handler
+	// panics, the server logs the panic with its stack and closes the connection. If Handler panics before any part of
+	// the response was sent, the client gets a 500 response.
 	Handler RequestHandler
 
 	// ErrorHandler builds the response to a request that the server refuses without calling Handler. When ErrorHandler
-	// is called, ctx.Response already has the status that RFC 9110 requires. After the response, the server closes the
-	// connection, unless err is ErrRequestLimit. If ErrorHandler is nil, the response is a line of text.
+	// is called, ctx.Response already has the status that RFC 9110 requires. Unless err is ErrRequestLimit, the server
+	// closes the connection after the response. If ErrorHandler is nil, the response body is one line of text.
 	//
 	// In most cases err is the error that fasthttp would pass: ErrBodyTooLarge, ErrGetOnly, an *ErrSmallBuffer, an
 	// ErrBrokenChunk, or a *net.OpError for a request that arrived too slowly. For a request beyond
-	// MaxConcurrentRequests, err is ErrRequestLimit. In all errors except ErrBodyTooLarge, ErrGetOnly and
-	// ErrRequestLimit, errors.As also finds a *ParseError with the status and the reason.
+	// MaxConcurrentRequests, err is ErrRequestLimit. For all errors except ErrBodyTooLarge, ErrGetOnly and
+	// ErrRequestLimit, errors.As finds a *ParseError with the status and the reason.
 	ErrorHandler func(ctx *RequestCtx, err error)
 
 	// HeaderReceived is called after the header of a request was read, and returns the limits for the rest of that
@@ -86,69 +86,67 @@ type Server struct {
 
 	// ContinueHandler decides from the header whether to accept a request with Expect: 100-continue (RFC 9110 §10.1.1).
 	// If ContinueHandler returns false, the client gets 417 (Expectation Failed). If ContinueHandler is nil, the server
-	// sends 100 when Handler first reads the body. To refuse the body, Handler then returns a response without reading
-	// the body.
+	// sends 100 (Continue) when Handler first reads the body. To refuse the body, Handler returns without reading the
+	// body.
 	ContinueHandler func(header *RequestHeader) bool
 
-	// ExpectHandler does the same as ContinueHandler, but returns a status. If the status is 100, the server accepts
-	// the request. Any other status becomes the status of ctx.Response, which is sent to the client. If both
-	// ExpectHandler and ContinueHandler are set, ContinueHandler is not called.
+	// ExpectHandler replaces ContinueHandler and returns a status. If the status is 100, the server accepts the
+	// request. Otherwise, the server sends ctx.Response with that status. If ExpectHandler is set, ContinueHandler is
+	// not called.
 	ExpectHandler func(ctx *RequestCtx) int
 
 	// BaseContext returns the parent context for requests on connections from ln. Each RequestCtx has the parent's
-	// values and deadline. When the parent is done, the RequestCtx is done too. Serve calls BaseContext once.
-	// BaseContext must not return nil. The default is context.Background. ServeConn always uses the default.
+	// values and deadline. When the parent is done, the RequestCtx is done too. Each call of Serve calls BaseContext
+	// once. BaseContext must not return nil. If BaseContext is nil, the parent is context.Background(). ServeConn
+	// always uses context.Background().
 	BaseContext func(ln net.Listener) context.Context
 
 	// ConnContext returns the parent context for requests on c. ConnContext is called once per connection, before the
 	// first request, on the goroutine that serves the connection. ctx is the context that BaseContext returned. c is
 	// the value that RequestCtx.Conn returns. The returned context must be ctx or derived from ctx. ConnContext must
-	// not block. The default returns ctx.
+	// not block. If ConnContext is nil, ctx is the parent context.
 	ConnContext func(ctx context.Context, c net.Conn) context.Context
 
-	// ConnState is called when the state of a connection changes. For the same connection, ConnState is never called by
-	// two goroutines at once. ConnState should return quickly, because the connection is not served until ConnState
-	// returns.
+	// ConnState is called when the state of a connection changes. Calls for the same connection never overlap.
+	// ConnState should return quickly, because the server does not serve the connection until ConnState returns.
 	ConnState func(c net.Conn, state ConnState)
 
-	// OnListen is called when the server is about to accept connections. Serve calls OnListen, and so do all other
-	// methods that serve a listener. ln is the same listener that BaseContext gets. For example, use OnListen to learn
-	// the port that the system chose for the address ":0", or to report that the server is ready. If clients connect
-	// before OnListen returns, their connections wait in the listener's queue. OnListen must not wait for Shutdown or
-	// Close.
+	// OnListen is called when the server is about to accept connections. Serve and all other methods that serve a
+	// listener call OnListen. ln is the same listener that BaseContext gets. For example, use OnListen to learn the
+	// port that the system chose for the address ":0", or to report that the server is ready. If clients connect before
+	// OnListen returns, their connections wait in the listener's queue. OnListen must not wait for Shutdown or Close.
 	OnListen func(ln net.Listener)
 
 	// Protocols is the set of protocols that the server offers. Nil means the protocols that this version of the module
-	// recommends. At present the recommended set is HTTP/1 (see [Protocols]). If this version does not support the set,
-	// Serve and the Listen methods return an error that wraps ErrProtocols.
+	// recommends. At present the recommended set is HTTP/1 (see [Protocols]). If the set contains an unsupported
+	// protocol or lacks HTTP/1, Serve and the Listen methods return an error that wraps ErrProtocols.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP2 has no effect unless Protocols includes
-	// HTTP/2.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
 	HTTP2 *HTTP2Config
 
-	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. These methods use a copy of TLSConfig
-	// and always offer HTTP/1.1. Listing "h2" in TLSConfig.NextProtos is not enough to offer HTTP/2: a handler for "h2"
-	// must also be registered with Server.NextProto. The same rules apply to configurations that GetConfigForClient
-	// returns.
+	// TLSConfig configures TLS for ServeTLS and the other methods that serve TLS. The server uses a copy of TLSConfig
+	// and always offers HTTP/1.1. To offer HTTP/2, register a handler for "h2" with Server.NextProto. Listing "h2" in
+	// TLSConfig.NextProtos is not enough. A configuration from GetConfigForClient offers the protocols that the
+	// configuration lists, but "h2" only if a handler for "h2" is registered.
 	TLSConfig *tls.Config
 
-	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the default order, which [RequestCtx.FormValue]
+	// FormValueFunc looks up keys for RequestCtx.FormValue. Nil means the search order that [RequestCtx.FormValue]
 	// describes.
 	FormValueFunc FormValueFunc
 
 	// ErrorLog receives error messages as structured records. If ErrorLog is set, Logger is not used. Records about
 	// clients and the network have the level slog.LevelWarn. All other records have the level slog.LevelError. A record
-	// has those of the following attributes that apply:
+	// can have the following attributes:
 	//
 	//   - remote: address of the client
 	//   - conn: RequestCtx.ConnID of the connection
-	//   - status: status code that the server responded with when it refused a request or a connection
+	//   - status: status code with which the server refused a request or a connection
 	//   - err: error, or the value of a panic
 	//   - stack: stack of a panic
 	//
-	// Records contain no bytes of a request, except the records that handlers write with RequestCtx.Logger. Those
-	// records also have the attributes method and uri.
+	// The server's own records contain no bytes of a request. Records that handlers write with RequestCtx.Logger also
+	// have the attributes method and uri.
 	ErrorLog *slog.Logger
 
 	// Logger receives error messages if ErrorLog is nil. The default writes to standard error with the prefix
@@ -167,10 +165,10 @@ type Server struct {
 	// connection. Zero or a negative value means no limit.
 	MaxConnsPerIP int
 
-	// MaxConcurrentRequests limits how many requests Handler may process at the same time, counted over all
-	// connections. Additional requests get a 503 response, and their connections stay open. Zero or a negative value
-	// means no limit. Without this limit, Concurrency still limits concurrent requests over HTTP/1, because each
-	// connection carries one request at a time.
+	// MaxConcurrentRequests limits how many requests Handler may process at the same time, on all connections together.
+	// Additional requests get a 503 response, and their connections stay open. Zero or a negative value means no limit.
+	// Concurrency also limits concurrent requests over HTTP/1, because an HTTP/1 connection carries one request at a
+	// time.
 	MaxConcurrentRequests int
 
 	// MaxRequestsPerConn is how many requests the server serves on a connection before closing the connection. Zero
@@ -178,12 +176,12 @@ type Server struct {
 	MaxRequestsPerConn int
 
 	// ReadHeaderTimeout limits the time from the first byte of a request to the end of its header. For the first
-	// request on a connection, the time starts when the connection is accepted or, with TLS, when the handshake is
-	// complete. Zero means 10 seconds. A negative value means no limit.
+	// request on a connection, the time starts when the connection is accepted. With TLS, the time starts when the
+	// handshake is complete. Zero means 10 seconds. A negative value means no limit.
 	ReadHeaderTimeout time.Duration
 
 	// ReadTimeout limits the time from the first byte of a request to the end of its body. Zero or a negative value
-	// means no limit. Even without this limit, MinBodyRate limits how slowly a body may arrive.
+	// means no limit. MinBodyRate applies even without a ReadTimeout.
 	ReadTimeout time.Duration
 
 	// MinBodyRate is the minimum average rate of a request body, in bytes per second. The server does not check the
@@ -194,12 +192,12 @@ type Server struct {
 	// must accept some data every 30 seconds. A negative value means no limit at all.
 	WriteTimeout time.Duration
 
-	// IdleTimeout is how long a connection may wait for its next request. Zero means the value of ReadTimeout, or 75
+	// IdleTimeout limits how long a connection waits for its next request. Zero means the value of ReadTimeout, or 75
 	// seconds if ReadTimeout is zero too. A negative value means no limit.
 	IdleTimeout time.Duration
 
-	// TLSHandshakeTimeout limits a TLS handshake. Zero means 10 seconds, or ReadTimeout if ReadTimeout is set and
-	// shorter. A negative value means no limit.
+	// TLSHandshakeTimeout limits a TLS handshake. Zero means 10 seconds, or ReadTimeout if ReadTimeout is set to less
+	// than 10 seconds. A negative value means no limit.
 	TLSHandshakeTimeout time.Duration
 
 	// ReadBufferSize is the initial size of a connection's read buffer, in bytes. For a large header, the buffer grows
@@ -225,33 +223,34 @@ type Server struct {
 	// response. Zero or a negative value means 256.
 	MaxHeaderFields int
 
-	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If the query or form
-	// has more arguments, the rest is left out of QueryArgs or PostArgs, and Args.Err returns ErrTooManyArgs. Zero
-	// means 10,000. A negative value means no limit.
+	// MaxFormArgs limits how many arguments are parsed from a query, or from a form in the body. If a query or form has
+	// more arguments, QueryArgs or PostArgs contains only the first MaxFormArgs arguments, and Args.Err returns
+	// ErrTooManyArgs. Zero means 10,000. A negative value means no limit.
 	//
 	// MaxFormArgs also limits the parts of a multipart form. If the form has more parts, RequestCtx.MultipartForm
-	// returns ErrTooManyArgs. Independent of this field, a multipart form must not have more than 1000 parts.
+	// returns ErrTooManyArgs. Regardless of MaxFormArgs, a multipart form may have at most 1000 parts.
 	MaxFormArgs int
 
 	// MaxRequestBodySize limits the size of request bodies that are read into memory, in bytes. A request with a larger
-	// body gets a 413 response. The limit does not apply to a body that the handler reads as a stream (see
-	// StreamRequestBody). Zero or a negative value means 4 MiB.
+	// body gets a 413 response. Bodies that the handler reads as a stream are not limited (see StreamRequestBody). Zero
+	// or a negative value means 4 MiB.
 	MaxRequestBodySize int
 
 	// LameDuck is how long the server continues to accept connections and to serve requests after Shutdown was called.
-	// During that time, each connection is closed after its next response, so that load balancers and clients can
-	// switch to another server without losing a request. After that time, Shutdown closes the listeners and the idle
-	// connections. Zero or a negative value means that Shutdown does so at once.
+	// During the LameDuck time, the server closes each connection after its next response, so that load balancers and
+	// clients can switch to another server without losing a request. When the LameDuck time has passed, Shutdown closes
+	// the listeners and the idle connections. If LameDuck is zero or negative, Shutdown closes the listeners and the
+	// idle connections at once.
 	LameDuck time.Duration
 
 	// ShutdownTimeout is how long Run and RunTLS wait for in-flight requests once their context is done and the
-	// LameDuck time has passed. When ShutdownTimeout has passed, the remaining connections are closed. Zero or a
-	// negative value means no time limit.
+	// LameDuck time has passed. When ShutdownTimeout has passed, Run and RunTLS close the remaining connections. Zero
+	// or a negative value means no time limit.
 	ShutdownTimeout time.Duration
 
 	// Engine selects how connections are served. The default is EngineAuto. On Linux, EngineAuto serves TCP and unix
-	// sockets on event loops. Each other connection is served by its own goroutine. Event loops also serve TLS
-	// connections, whether the TLS methods of Server or a listener of crypto/tls set up TLS.
+	// sockets on event loops, with and without TLS. TLS connections can come from the TLS methods of Server or from a
+	// listener of crypto/tls. All other connections are served by goroutines, one for each connection.
 	Engine EngineType
 
 	// Dispatch selects where an event loop calls Handler. The default is DispatchAuto. Dispatch has no effect on
@@ -262,22 +261,22 @@ type Server struct {
 	// keeps the system's interval.
 	TCPKeepalivePeriod time.Duration
 
-	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections each time it has refused a
-	// connection because of Concurrency. Zero or a negative value means no pause.
+	// SleepWhenConcurrencyLimitsExceeded is how long the server stops accepting connections after refusing a connection
+	// because of Concurrency. Zero or a negative value means no pause.
 	SleepWhenConcurrencyLimitsExceeded time.Duration
 
 	// MaxIdleWorkerDuration is how long an idle goroutine of the server waits for new work before it exits. With event
-	// loops, the goroutine may wait up to twice as long. Zero or a negative value means 10 seconds.
+	// loops, the goroutine can wait up to twice as long. Zero or a negative value means 10 seconds.
 	MaxIdleWorkerDuration time.Duration
 
 	// TCPKeepalive turns on TCP keep-alive probes for accepted connections.
 	TCPKeepalive bool
 
 	// AllowHalfClose keeps the context of a request alive if the client closes only its sending side and waits for the
-	// response. By default, closing the sending side cancels the context, because the server cannot distinguish such a
-	// client from a client that has exited. The server sends the response with and without AllowHalfClose. If
-	// AllowHalfClose is set, a failed write still cancels the context. On Linux, a connection reset also cancels the
-	// context.
+	// response. By default, closing the sending side cancels the context, because the server cannot distinguish a
+	// half-closed connection from a client that has exited. The server sends the response regardless of AllowHalfClose.
+	// If AllowHalfClose is set, a failed write still cancels the context. On Linux, a connection reset cancels the
+	// context too.
 	AllowHalfClose bool
 
 	// DisableKeepalive makes the server close every connection after its first response.
@@ -287,8 +286,8 @@ type Server struct {
 	GetOnly bool
 
 	// AllowTrace passes TRACE requests to Handler. By default, TRACE requests are refused with 405. A handler that
-	// echoes a TRACE request, as RFC 9110 §9.3.8 describes, can reveal headers such as cookies to scripts that must not
-	// see them.
+	// echoes a TRACE request, as RFC 9110 §9.3.8 describes, can reveal cookies and other headers to scripts that must
+	// not see these headers.
 	AllowTrace bool
 
 	// StreamRequestBody makes the server call Handler as soon as the header of a request has arrived. The handler reads
@@ -306,12 +305,12 @@ type Server struct {
 	// Deprecated: idle connections never hold a buffer.
 	ReduceMemoryUsage bool
 
-	// DisableHeaderNamesNormalizing turns off the normalizing of header names. Header names that handlers set are then
-	// sent unchanged, and iterators return the names of received headers unchanged. The server calls DisableNormalizing
-	// on the headers of each request and response.
+	// DisableHeaderNamesNormalizing turns off the normalization of header names. The server then sends header names
+	// exactly as handlers set them, and iterators return the names of received headers unchanged. The server calls
+	// DisableNormalizing on the headers of each request and response.
 	DisableHeaderNamesNormalizing bool
 
-	// LogAllErrors makes the server also log clients that disconnected or were too slow.
+	// LogAllErrors makes the server also log errors of clients that disconnect or are too slow.
 	LogAllErrors bool
 
 	// SecureErrorLogMessage has no effect.
@@ -337,8 +336,9 @@ type Server struct {
 	// Deprecated: during Shutdown, each connection is always closed after its response.
 	CloseOnShutdown bool
 
-	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned, so that tests notice
-	// byte slices that are used too late. Builds with the race detector always overwrite the memory.
+	// PoisonReleased overwrites the memory of a request with 0xDB after its handler has returned, so that tests detect
+	// byte slices that are used after the handler has returned. Builds with the race detector always overwrite this
+	// memory.
 	PoisonReleased bool
 
 	// MaxKeepaliveDuration has no effect.
@@ -398,10 +398,10 @@ func (s *Server) prepareToServe() error {
 // it returns. Serve returns nil if Shutdown or Close was called, if the program closed ln, or if Accept returned
 // io.EOF.
 //
-// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" and no handler for "h2" is registered
-// with NextProto, the server does not offer HTTP/2. In that case, and whenever the configuration has
-// GetConfigForClient, the server uses a copy of the configuration. A later call of SetSessionTicketKeys on the original
-// configuration does not change the copy.
+// ln may be a listener of crypto/tls. If the TLS configuration of ln lists "h2" but no handler for "h2" is registered
+// with NextProto, the server uses a copy of the configuration without "h2". If the configuration sets
+// GetConfigForClient, the server also uses a copy of the configuration. Calls of SetSessionTicketKeys on the original
+// configuration do not change the copy.
 //
 // If this version does not support the protocols in s.Protocols, Serve serves no connection and returns an error that
 // wraps ErrProtocols.
@@ -430,11 +430,11 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // ServeConn serves requests on the connection c until the client or the server closes c. ServeConn closes c before it
 // returns, unless a handler has hijacked c. ServeConn returns an error if the connection failed, or if the server
-// closed c because it refused a request.
+// refused a request and closed c.
 //
 // If a read from c returns io.EOF after a request, the client has closed its sending side. If c is a socket, or TLS
-// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. For any other c, io.EOF does not
-// cancel the context. Any other read error always cancels the context.
+// over a socket, io.EOF cancels the request's context unless AllowHalfClose is set. For other connections, io.EOF does
+// not cancel the context. Read errors other than io.EOF always cancel the context.
 func (s *Server) ServeConn(c net.Conn) error { return s.serveOne(c, nil) }
 
 // serveOne serves one connection, from a listener if that is not nil.

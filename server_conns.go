@@ -11,15 +11,14 @@ import (
 type ConnState int
 
 const (
-	// StateNew is the state of a connection that was accepted and on which no byte of a request has arrived yet.
+	// StateNew is the state of an accepted connection until the first byte of a request arrives.
 	StateNew ConnState = iota
 
 	// StateActive is the state of a connection from the first byte of a request until the response has been sent. An
-	// HTTP/2 connection is active as long as it has open streams, so several handlers may run at once.
+	// HTTP/2 connection is active as long as it has open streams, and several handlers can run for it at once.
 	StateActive
 
-	// StateIdle is the state of a connection on which every request has received its response and no other request has
-	// arrived.
+	// StateIdle is the state of a connection that waits for its next request after the last response has been sent.
 	StateIdle
 
 	// StateHijacked is the state of a connection that a handler has taken over. StateHijacked is the last state

@@ -4,28 +4,28 @@ package gallop
 type EngineType int
 
 const (
-	// EngineAuto serves a connection on an event loop if EngineLoop supports the connection, and on its own goroutine
-	// if not.
+	// EngineAuto serves a connection on an event loop if event loops support the connection. Otherwise, the connection
+	// is served by its own goroutine.
 	EngineAuto EngineType = iota
 
-	// EngineLoop serves connections on event loops, one for each processor. An idle connection needs only its socket
-	// and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix sockets. All other
-	// connections are served as with EngineGoroutine.
+	// EngineLoop serves connections on event loops. There is one event loop for each processor. An idle connection
+	// needs only its socket and a few hundred bytes of memory. Event loops are available on Linux for TCP and unix
+	// sockets. EngineLoop serves every other connection on its own goroutine.
 	EngineLoop
 
 	// EngineGoroutine serves each connection on its own goroutine.
 	EngineGoroutine
 )
 
-// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. Handlers may block with every
-// DispatchType. The choice affects only speed.
+// DispatchType selects where an event loop calls handlers. See [Server.Dispatch]. With every DispatchType, handlers may
+// block. The DispatchType affects only speed.
 type DispatchType int
 
 const (
 	// DispatchAuto chooses between the loop and a separate goroutine. If earlier calls for the same method and path
-	// were short, the handler is called on the loop. If not, the handler is called on a separate goroutine. As long as
-	// a handler runs on the loop, the loop's other connections wait. After two milliseconds, the loop continues with
-	// the other connections while the handler is still running.
+	// were short, the handler is called on the loop. Otherwise, the handler is called on a separate goroutine. While a
+	// handler runs on the loop, the loop's other connections wait. If the handler runs longer than two milliseconds,
+	// the loop serves its other connections while the handler is still running.
 	DispatchAuto DispatchType = iota
 
 	// DispatchInline always calls the handler on the loop.

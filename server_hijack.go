@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read all of
-// a streamed request body, reads from c first return the rest of the body. The rest of a chunked body is still in
-// chunked form. Next, reads return the bytes that the client has sent after the request. When the HijackHandler
+// HijackHandler takes over a connection after the response has been written. If the RequestHandler has not read a
+// streamed request body completely, reads from c first return the rest of the body. The rest of a chunked body is still
+// in chunked form. After the body, reads from c return the bytes that follow the request. When the HijackHandler
 // returns, the server closes c unless Server.KeepHijackedConns is set.
 //
 // If writing the response fails, the HijackHandler is not called.
@@ -59,18 +59,18 @@ func (c *serverConn) startHijack(h *hijack) {
 	}()
 }
 
-// HijackConn returns the connection to the handler, which may use it at once. In contrast, Hijack hands the connection
-// over after the handler has returned. HijackConn first sends the response header, unless HijackSetNoResponse was
-// called. If the handler has not read all of a streamed request body, reads from the connection first return the rest
-// of the body. The rest of a chunked body is still in chunked form. Next, reads return the bytes that the client has
-// sent after the request.
+// HijackConn returns the connection, which the handler may use at once. [RequestCtx.Hijack], in contrast, hands the
+// connection over after the handler has returned. HijackConn first sends the response header, unless
+// HijackSetNoResponse was called. If the handler has not read a streamed request body completely, reads from the
+// connection first return the rest of the body. The rest of a chunked body is still in chunked form. After the body,
+// reads from the connection return the bytes that follow the request.
 //
-// After HijackConn, the server neither uses nor counts the connection, so the program must close it. The request still
-// ends when the handler returns.
+// After HijackConn, the server neither uses nor counts the connection, so the program must close it. ctx still becomes
+// invalid when the handler returns.
 //
-// HijackConn fails if the request has timed out, or if the handler has already taken the connection. The error wraps
-// errors.ErrUnsupported if there is no connection to hand over, because the request arrived over HTTP/2 or is not
-// served by a Server. For HTTP/2, use AcceptStream.
+// HijackConn fails if the request has timed out, or if the handler has already taken the connection. If the request
+// arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. For
+// HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {
 	c := ctx.conn
 	if c == nil {

@@ -47,10 +47,10 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown registers f. Shutdown calls f on a separate goroutine after closing the listeners. Use
-// RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f can
-// ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return. Close does not
-// call f.
+// RegisterOnShutdown registers f as a function that Shutdown calls after closing the listeners, on a separate
+// goroutine. Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For
+// example, f can ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return.
+// Close does not call f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown
 	o.mu.Lock()

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ListenAndServe listens on the TCP address addr and serves the connections that it accepts. If addr has no host, as in
-// ":8080", the server listens on all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close. If
-// listening or accepting fails, ListenAndServe returns the error.
+// ListenAndServe listens on the TCP address addr and serves HTTP. If addr has no host, as in ":8080", the server
+// listens on all IPv4 and IPv6 interfaces. ListenAndServe returns nil after Shutdown or Close. If listening or
+// accepting fails, ListenAndServe returns the error.
 func (s *Server) ListenAndServe(addr string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -19,9 +19,9 @@ func (s *Server) ListenAndServe(addr string) error {
 	return s.Serve(ln)
 }
 
-// ListenAndServeUNIX listens on a unix socket at the path addr and serves the connections that it accepts. mode sets
-// the permissions of the socket. If addr is the path of a socket on which no process listens any more,
-// ListenAndServeUNIX replaces that socket.
+// ListenAndServeUNIX listens on a unix socket at the path addr and serves HTTP. mode sets the permissions of the
+// socket. If addr is the path of a stale socket, on which no process listens, ListenAndServeUNIX replaces the stale
+// socket.
 func (s *Server) ListenAndServeUNIX(addr string, mode os.FileMode) error {
 	if err := removeStaleSocket(addr); err != nil {
 		return err

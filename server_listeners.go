@@ -132,7 +132,7 @@ func (t *connTable) allListeners() []*servedListener {
 }
 
 // Addrs returns the addresses of the listeners that the server serves, in the order in which the listeners were added.
-// If there are no listeners, as before Serve or after Shutdown, Addrs returns nil.
+// If there are no listeners, for example before Serve or after Shutdown, the method returns nil.
 func (s *Server) Addrs() []net.Addr {
 	t := &s.conns
 	t.mu.Lock()

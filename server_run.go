@@ -9,9 +9,9 @@ import (
 // Serve, and calls ShutdownWithContext when ctx is done. Run returns when both calls have returned. Use Run with
 // signal.NotifyContext or an errgroup.
 //
-// If all in-flight requests are served during the shutdown, Run returns nil. If ShutdownTimeout passes first, Run
-// returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns the error from Serve, and the
-// server continues to serve its other listeners.
+// If all in-flight requests finish during the shutdown, Run returns nil. If requests are still in flight when
+// ShutdownTimeout has passed, Run returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns
+// the error from Serve, and the server continues to serve its other listeners.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return s.run(ctx, func() error { return s.Serve(ln) })
 }

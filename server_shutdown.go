@@ -11,18 +11,19 @@ import (
 // [Server.ShutdownWithContext].
 func (s *Server) Shutdown() error { return s.ShutdownWithContext(context.Background()) }
 
-// ShutdownWithContext shuts the server down gracefully. It takes these steps:
+// ShutdownWithContext shuts the server down gracefully in these steps:
 //
 //   - For the LameDuck time, the server continues to serve, but closes each connection after its next response.
 //   - The server accepts the connections that are waiting in the queues of the listeners, and then closes the
 //     listeners.
-//   - The server cancels the contexts of in-flight requests and closes idle connections. On connections in a TLS
-//     handshake, clients have half a second to send a request.
+//   - The server cancels the contexts of in-flight requests and closes idle connections. Clients that are still in a
+//     TLS handshake have half a second to send a request.
 //   - ShutdownWithContext waits until all requests have been served.
 //
 // If ctx is done before the last step is complete, ShutdownWithContext closes all remaining connections and returns the
-// error of ctx at once. Handlers may then still be running, and some listeners and connections may not be closed yet.
-// If closing a listener fails, the returned error includes that error too. Hijacked connections stay open.
+// error of ctx at once. Handlers can still be running when ShutdownWithContext returns, and some listeners and
+// connections can still be open. If closing a listener fails, the returned error also includes the listener's error.
+// Hijacked connections stay open.
 func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	s.prepare()
 	s.endKeepAlives()
@@ -56,9 +57,10 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 	return s.conns.closeError(nil)
 }
 
-// Close closes all listeners and connections at once, including connections with requests in flight. It then waits
-// until all handlers have returned, so a handler must not call Close. If the Close method of a listener or of a
-// connection blocks, Close waits at most one second for that method. Close returns the errors from closing listeners.
+// Close closes all listeners and connections at once, including connections with requests in flight. The method then
+// waits until all handlers have returned, so a handler must not call Server.Close. If closing a listener or a
+// connection blocks, the server waits at most one second for it. The returned error includes the errors from closing
+// listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()

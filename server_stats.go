@@ -7,11 +7,11 @@ import (
 
 // ServerStats counts the connections and requests of a Server, for metrics and dashboards. See [Server.Stats].
 //
-// Connections, Active, Idle and Handshaking are the numbers at the time of the call. All other fields count from the
-// start of the server and never decrease. The numbers may not add up exactly, because they can change between the
-// moments at which Stats reads them.
+// The fields Connections, Active, Idle and Handshaking are current values. All other fields are counters that start at
+// zero and never decrease. The values do not always add up exactly, because Stats does not read all of them at the same
+// moment.
 type ServerStats struct {
-	// Connections is the number of open connections: Active, Idle and Handshaking together.
+	// Connections is the number of open connections, which is the sum of Active, Idle and Handshaking.
 	Connections uint64
 
 	// Active is the number of connections on which the server is reading a request, running a handler or writing a
@@ -27,7 +27,7 @@ type ServerStats struct {
 	// Accepted counts the connections that were accepted and not rejected, including connections passed to ServeConn.
 	Accepted uint64
 
-	// Rejected counts all connections that were rejected. It is the sum of RejectedConcurrency and RejectedPerIP.
+	// Rejected counts all rejected connections. Rejected is the sum of RejectedConcurrency and RejectedPerIP.
 	Rejected uint64
 
 	// RejectedConcurrency counts the connections that were rejected because of Server.Concurrency.
@@ -36,8 +36,8 @@ type ServerStats struct {
 	// RejectedPerIP counts the connections that were rejected because of Server.MaxConnsPerIP.
 	RejectedPerIP uint64
 
-	// Requests counts the requests whose header has arrived completely. A request may be missing from the count until
-	// its handler has returned.
+	// Requests counts the requests whose header has arrived completely. Some requests are counted only when their
+	// handler has returned.
 	Requests uint64
 
 	// Refused counts the requests to which the server responded with an error instead of calling Handler.
@@ -52,26 +52,25 @@ type ServerStats struct {
 	// hijacked connections are not counted.
 	BytesRead, BytesWritten uint64
 
-	// Loop counts how event loops have called handlers. If the server uses no event loops, all fields of Loop are zero.
+	// Loop counts the handler calls of event loops. If the server uses no event loops, all fields of Loop are zero.
 	Loop LoopStats
 }
 
-// LoopStats counts how event loops have called handlers. Use LoopStats only for debugging, because its fields depend on
-// how the loops work and may change in any version.
+// LoopStats counts the handler calls of event loops. Use LoopStats only for debugging, because its fields depend on
+// implementation details and can change in any version.
 type LoopStats struct {
-	// Inline counts handler calls on a loop.
+	// Inline counts the handler calls that ran on a loop.
 	Inline uint64
 
 	// Pooled counts the handler calls that a loop passed to separate goroutines.
 	Pooled uint64
 
-	// Overtaken counts the handler calls on a loop that took so long that the loop continued without waiting for the
-	// handler.
+	// Overtaken counts the handler calls on a loop that took so long that the loop stopped waiting for the handler.
 	Overtaken uint64
 
-	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. Each method and path
-	// has an entry. Several methods and paths may share an entry. UsedPlaces is the number of entries in use.
-	// FastPlaces is the number of entries whose handlers are called on the loop.
+	// FastPlaces and UsedPlaces describe the table in which loops record how long handlers ran. Each pair of method and
+	// path has an entry, but several pairs can share an entry. UsedPlaces is the number of entries in use. FastPlaces
+	// is the number of entries whose handlers are called on the loop.
 	FastPlaces, UsedPlaces int
 }
 

@@ -14,9 +14,9 @@ import (
 
 var errNoCertOrKey = errors.New("gallop: no TLS certificate: set Server.TLSConfig, call AppendCert, or name files")
 
-// NextProto registers a handler for a protocol. The handler is called for each TLS connection on which ALPN selects the
-// protocol whose name is key (RFC 7301). Call NextProto before the server starts. A later version of this module may
-// support HTTP/2. A handler for "h2" will then replace this support, regardless of Protocols.
+// NextProto registers a handler for the protocol whose ALPN name is key (RFC 7301). The server calls the handler for
+// each TLS connection on which ALPN selects this protocol. Call NextProto before the server starts. If a later version
+// of this module supports HTTP/2, a handler for "h2" will replace the built-in HTTP/2 support, regardless of Protocols.
 func (s *Server) NextProto(key string, handler ServeHandler) {
 	if s.protos == nil {
 		s.protos = map[string]ServeHandler{}
@@ -24,9 +24,10 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 	s.protos[key] = handler
 }
 
-// AppendCert adds a certificate and its private key from PEM files. For each host name, the server uses a certificate
-// that is valid for that name, or the certificate that was added first if none is valid for the name. When the files
-// change, the server reads them again. If reading fails, the server continues to use the old certificate.
+// AppendCert adds a certificate and its private key from PEM files. In each TLS handshake, the server uses a
+// certificate that is valid for the requested host name. If no certificate is valid for that name, the server uses the
+// certificate that was added first. When the files change, the server loads the new certificate. If loading fails, the
+// server continues to use the old certificate.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey

@@ -1,6 +1,6 @@
 package gallop
 
-// Status codes. They are defined in RFC 9110 §15 unless a comment names another RFC.
+// HTTP status codes, which are defined in RFC 9110 §15 unless a comment names another RFC.
 const (
 	StatusContinue           = 100
 	StatusSwitchingProtocols = 101
