@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// Levels of gzip and deflate. A level outside the range -2 to 9 means CompressDefaultCompression.
+// Compression levels for gzip and deflate. A level outside the range -2 to 9 means CompressDefaultCompression.
 const (
 	CompressNoCompression      = 0
 	CompressBestSpeed          = 1
@@ -15,7 +15,7 @@ const (
 	CompressHuffmanOnly        = -2
 )
 
-// Levels of br. A level outside the range 0 to 11 means CompressBrotliDefaultCompression.
+// Compression levels for br. A level outside the range 0 to 11 means CompressBrotliDefaultCompression.
 const (
 	CompressBrotliNoCompression      = 0
 	CompressBrotliBestSpeed          = 0
@@ -23,7 +23,7 @@ const (
 	CompressBrotliDefaultCompression = 4 // costs about as much as gzip level 6
 )
 
-// Levels of zstd. A level outside the range 1 to 4 means CompressZstdDefault.
+// Compression levels for zstd. A level outside the range 1 to 4 means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed
