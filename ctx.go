@@ -245,8 +245,8 @@ func addrIP(a net.Addr) net.IP {
 // tlsStater is a *tls.Conn, or a connection that embeds one.
 type tlsStater interface{ ConnectionState() tls.ConnectionState }
 
-// IsTLS reports whether the request arrived over TLS. The connection must be a *tls.Conn or embed one. The method does
-// not check whether the handshake is complete.
+// IsTLS reports whether the request arrived over TLS, that is, whether the connection is a *tls.Conn or embeds one.
+// IsTLS does not check whether the handshake is complete.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.Conn().(tlsStater)
 	return ok
@@ -263,7 +263,7 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 }
 
 // Logger returns a logger that adds a description of the request to each message. The messages go to Server.ErrorLog,
-// or to Server.Logger if ErrorLog is nil. Do not use the logger after the handler has returned.
+// or to Server.Logger if ErrorLog is nil. Use the logger only as long as you may use ctx.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.logFor.ctx = ctx
 	return &ctx.logFor

@@ -53,7 +53,7 @@ func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
 // Host returns the requested host in lower case, including the port if there is one. If the request target has no host,
-// Host returns the value of the Host header (RFC 9112 §3.2.2).
+// Host returns the host from the Host header (RFC 9112 §3.2.2).
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
 // QueryArgs returns the arguments in the query of the request target.

@@ -7,13 +7,13 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// Parse sets u to uri. Parse does not change DisablePathNormalizing.
+// Parse parses uri and stores its parts in u. DisablePathNormalizing stays unchanged.
 //
 // If uri has no host, u gets the argument host, which may be nil. If uri begins with "//" and the argument host is
-// empty, the part after the slashes is uri's own host. If uri begins with "//" and the argument host is not empty,
-// all of uri is a path. Spaces and bytes above 0x7F are accepted in path, query and fragment.
+// empty, uri's own host follows the slashes. If uri begins with "//" and the argument host is not empty, Parse treats
+// all of uri as a path. Spaces and bytes above 0x7F are accepted in path, query and fragment.
 //
-// The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error u is empty.
+// The error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error, u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	ref := target.SplitReference(uri)
 	if len(host) > 0 && !ref.HasScheme {
