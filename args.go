@@ -345,7 +345,8 @@ func (a *Args) GetUint(key string) (int, error) {
 	return ParseUint(value)
 }
 
-// GetUintOrZero returns the first value of key as a decimal number, or 0 if [Args.GetUint] would return an error.
+// GetUintOrZero returns the first value of key as a decimal number. If [Args.GetUint] would return an error, the result
+// is 0.
 func (a *Args) GetUintOrZero(key string) int {
 	n, err := a.GetUint(key)
 	if err != nil {
@@ -364,8 +365,8 @@ func (a *Args) GetUfloat(key string) (float64, error) {
 	return ParseUfloat(value)
 }
 
-// GetUfloatOrZero returns the first value of key as a non-negative number, or 0 if [Args.GetUfloat] would return an
-// error.
+// GetUfloatOrZero returns the first value of key as a non-negative number. If [Args.GetUfloat] would return an error,
+// the result is 0.
 func (a *Args) GetUfloatOrZero(key string) float64 {
 	f, err := a.GetUfloat(key)
 	if err != nil {

@@ -151,7 +151,7 @@ func (ctx *RequestCtx) InitContext(parent context.Context) {
 }
 
 // Parent returns the parent context of ctx. Server.ConnContext, Server.BaseContext or InitContext sets the parent. The
-// default is context.Background. The parent outlives the request, so work that continues after the handler has returned
+// default is context.Background. The parent outlives the request. Work that continues after the handler has returned
 // can use the parent instead of ctx.
 func (ctx *RequestCtx) Parent() context.Context {
 	l := &ctx.life
@@ -179,8 +179,8 @@ func (ctx *RequestCtx) Conn() net.Conn {
 // ConnID returns a number that identifies the connection. A Server never uses the same number for two connections.
 func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
 
-// ConnRequestNum returns the number of the request on its connection. Requests are counted from 1, in the order in
-// which they arrive. The number is not an HTTP/2 stream ID.
+// ConnRequestNum returns the number of the request on its connection. The server counts requests from 1, in the order
+// of their arrival. The number is not an HTTP/2 stream ID.
 func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
 // ConnTime returns the time at which the server started to serve the connection.
@@ -192,12 +192,12 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	return ctx.time
 }
 
-// ID returns a number that identifies the request. A Server never uses the same number for two requests. Programs must
-// not rely on how the number is composed.
+// ID returns a number that identifies the request. A Server never uses the same number for two requests. The structure
+// of the number can change between versions.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
-// Time returns the time at which the server received the request. More precisely, it is the time of the last read from
-// the connection before the handler was called.
+// Time returns the time at which the server received the request. More precisely, Time returns the time of the last
+// read from the connection before the handler was called.
 func (ctx *RequestCtx) Time() time.Time { return ctx.time }
 
 // LocalAddr returns the local address of the connection. The result is never nil.
@@ -301,9 +301,9 @@ func (ctx *RequestCtx) EarlyHints() error {
 	return ctx.WriteInterim(StatusEarlyHints)
 }
 
-// WriteInterim sends an interim response (RFC 9110 §15.2) with the headers that ctx.Response has at the time of the
-// call. The final response also has these headers, unless the handler removes them. status must be 100 or in the range
-// 102 to 199. If the client uses HTTP/1.0, WriteInterim sends nothing.
+// WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response
+// also has these headers, unless the handler removes them. status must be 100 or in the range 102 to 199. If the client
+// uses HTTP/1.0, WriteInterim sends nothing.
 //
 // WriteInterim sends status 100 only if the client waits for status 100 before sending the body. The server also sends
 // status 100 when the handler starts to read the body.

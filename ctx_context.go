@@ -35,8 +35,8 @@ type lifetime struct {
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
 // server must watch the connection. The server starts to watch at the first call of Done. If part of the request body
-// is unread at that time, the server starts when the body has been read. If the client has already sent another
-// request, the server notices a reset but not a close.
+// is unread at that time, the server does not watch until the body has been read. If the client has already sent
+// another request, the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -69,9 +69,9 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 // The server does not call f because of a shutdown. If the request has already ended for one of the reasons above, the
 // server calls f immediately. f must not use ctx.
 //
-// OnDisconnect may be called several times, for example by several middleware. The server calls each registered
-// function at most once. stop unregisters f and returns true. If f was already called, or if stop was called before,
-// stop returns false. Any goroutine may call stop at any time. You need not call stop before the handler returns.
+// You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
+// at most once. stop unregisters f and returns true. If f was already called, or if stop was called before, stop
+// returns false. Any goroutine may call stop at any time. You do not have to call stop before the handler returns.
 func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l := &ctx.life
 	l.used.Store(true)

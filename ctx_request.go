@@ -42,7 +42,7 @@ func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
 // IsQuery reports whether the method is QUERY, which is safe like GET but has a body.
 func (ctx *RequestCtx) IsQuery() bool { return string(ctx.Method()) == "QUERY" }
 
-// RequestURI returns the request target as it was received.
+// RequestURI returns the request target, exactly as the client sent it.
 func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestURI() }
 
 // URI returns the request target as a URI. If the target has no host, the URI has the host from the Host header.
@@ -74,9 +74,9 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request expects
-// 100 (Continue). If the request expects 100, the first Read makes the server send 100. RequestBodyStream returns nil
-// if the request has no body, or if the body is already in memory (see PostBody). A request with Content-Length: 0 has
-// a body, although it is empty, so the result is not nil.
+// 100 (Continue). In the latter case, the server sends 100 at the first call of Read. RequestBodyStream returns nil if
+// the request has no body, or if the body is already in memory (see PostBody). A request with Content-Length: 0 has a
+// body, although it is empty, so the result is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -163,7 +163,7 @@ func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form,
 // the server closes value after the handler has returned.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
-// UserValue returns the value that SetUserValue stored under key, or nil.
+// UserValue returns the value that SetUserValue stored under key. If there is no such value, the result is nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
 // RemoveUserValue removes the value that is stored under key. The removed value is not closed, even if it is an

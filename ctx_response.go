@@ -75,8 +75,9 @@ func (ctx *RequestCtx) Error(msg string, statusCode int) {
 // NotFound replaces the whole response with a 404 (Not Found).
 func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
 
-// NotModified turns the response into a 304 (Not Modified) without a body. It removes all headers except those that
-// describe the cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
+// NotModified turns the response into a 304 (Not Modified) without a body. NotModified removes all headers except the
+// following, which describe the cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC
+// 9110 §15.4.5).
 func (ctx *RequestCtx) NotModified() {
 	ctx.Response.ResetBody()
 	h := &ctx.Response.Header

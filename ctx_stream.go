@@ -13,8 +13,8 @@ import (
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
 // and must not return before the body is complete. If ctx.Response already has a body, the server sends that body
-// first. The response header is sent together with the first data. To send the header earlier, call Flush. If
-// StreamResponse is called again, it returns the same stream.
+// first. The server sends the response header together with the first data. To send the header earlier, call Flush.
+// Further calls of StreamResponse return the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
 // Content-Length, the body is sent in chunks. If the client uses HTTP/1.0, or if the handler has called
@@ -22,9 +22,9 @@ import (
 // the handler may still declare trailers with ResponseHeader.AddTrailer and set their values. The server sends the
 // trailers when the handler returns. Other changes to ctx.Response have no effect.
 //
-// If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If the client
-// recognizes the end of the body by the close, the server resets the connection instead. The reset shows the client
-// that the body is truncated.
+// If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If closing the
+// connection marks the end of the body, the server resets the connection instead. The reset shows the client that the
+// body is truncated.
 //
 // After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
 // However, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread, the response
@@ -229,8 +229,8 @@ func (s *ResponseStream) Flush() error {
 	return s.sink.o.flush()
 }
 
-// ReadFrom copies r to the body until io.EOF. If r is a file and the response has a Content-Length, ReadFrom uses
-// sendfile where the system and the connection support it.
+// ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
+// ReadFrom uses sendfile where the system and the connection support it.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

@@ -37,9 +37,9 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 // The other headers come from ctx.Response. If the handler has set an Upgrade header in ctx.Response, the new protocol
 // comes from that header. Otherwise, the new protocol is the one that the method Upgrade returns.
 //
-// AcceptStream works where HijackConn works. Once this module supports HTTP/2, AcceptStream will also work over HTTP/2.
-// Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The server does not close
-// the returned connection when the handler returns, so the program must close it.
+// AcceptStream needs a connection that HijackConn can take over. Once this module supports HTTP/2, AcceptStream will
+// also work over HTTP/2. Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The
+// server does not close the returned connection when the handler returns, so the program must close it.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
 // HijackConn would fail. After an error, ctx.Response is unchanged, unless the error came from the connection.

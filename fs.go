@@ -28,13 +28,13 @@ import (
 // and an entity tag. FS evaluates the conditions of conditional requests (RFC 9110 §13). If the path of a directory
 // lacks the final slash, FS redirects the client to the path with the slash.
 //
-// The entity tag is derived from the file's modification time and size. If the modification time is a whole number of
+// FS derives the entity tag from the file's modification time and size. If the modification time is a whole number of
 // seconds, the tag also depends on the time of the inode's last change (ctime). For such a file, two machines with the
-// same copy can produce different tags. To get the same tag everywhere, set the ETag header before calling the handler
-// of FS. During the first two seconds after the file was changed, the tag is weak.
+// same copy can produce different tags. To get the same tag on all machines, set the ETag header before calling the
+// handler of FS. During the first two seconds after the file was changed, the tag is weak.
 //
-// FS serves nothing outside Root. By default, FS looks up ctx.Path(), which is also the path to use for routing and
-// access checks. FS responds with 404 to these paths:
+// FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path for routing and access checks.
+// FS responds with 404 to these paths:
 //
 //   - a path with an empty segment, which can occur only if PathRewrite is set or path normalizing is turned off
 //   - a path with a backslash
@@ -119,7 +119,7 @@ type FS struct {
 	CompressRoot string
 
 	// CompressedFileSuffix is an additional suffix of files that are precompressed with gzip. FS first looks for a file
-	// with the suffix ".gz", and then for a file with the suffix in CompressedFileSuffix. The default is FSCompressedFileSuffix.
+	// with the suffix ".gz", and then for a file with CompressedFileSuffix. The default is FSCompressedFileSuffix.
 	CompressedFileSuffix string
 
 	// CompressedFileSuffixes maps each coding to an additional suffix of precompressed files. The keys are "gzip", "br"

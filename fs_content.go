@@ -25,8 +25,8 @@ import (
 //   - A status other than 200. ServeContent then ignores the conditions and the Range header, and sends the whole
 //     content.
 //
-// modtime is sent as Last-Modified. If modtime is in the future, the current time is sent instead. If modtime is zero
-// or the Unix epoch, the response has no Last-Modified header.
+// ServeContent sends modtime as Last-Modified. If modtime is in the future, ServeContent sends the current time
+// instead. If modtime is zero or the Unix epoch, the response has no Last-Modified header.
 //
 // The server reads content after the handler has returned. Reading starts at the beginning of content, regardless of
 // the current position. If content is an io.Closer, the server closes content after reading.

@@ -11,7 +11,7 @@ import (
 )
 
 // ServeFile responds with the file at path, or with a list of files if path is a directory. If the client accepts a
-// compressed response, ServeFile compresses the file. See [FS.Compress].
+// compressed response, ServeFile compresses the file, as described at [FS.Compress].
 //
 // path has URI syntax: ServeFile decodes percent-encoding and ignores the first '?' or '#' and everything after it. To
 // use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. ServeFile follows all

@@ -73,10 +73,10 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 // ErrNoMultipartForm.
 //
 // If maxBodySize is positive and the form is larger, the error is ErrBodyTooLarge. The form takes at most 12 MiB of
-// memory, including at most 2 MiB of files. The remaining files are written to temporary files, which
+// memory, including at most 2 MiB of files. All other files are stored in temporary files, which
 // RemoveMultipartFormFiles and Reset remove. After an error, no temporary files are left.
 //
-// A form may have up to 1000 parts, each with up to 8 KiB of headers. On a server, if a form has more parts than
+// A form may have up to 1000 parts, each with up to 8 KiB of headers. If a server receives a form with more parts than
 // Server.MaxFormArgs allows, the error is ErrTooManyArgs.
 //
 // If the body is a stream, parsing the form consumes the stream. If you then call Body or BodyWriteTo, the request
@@ -301,8 +301,9 @@ func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
 	return errors.Join(err, content.Close())
 }
 
-// SaveMultipartFile writes an uploaded file to path, overwriting any existing file. Never build path from the file
-// name that the client sent. If writing fails, for example because the disk is full, no partial file is left.
+// SaveMultipartFile writes an uploaded file to path, overwriting any existing file. Never build path from the file name
+// that the client sent. If writing fails, for example because the disk is full, SaveMultipartFile leaves no partial
+// file.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
 	content, err := fh.Open()
 	if err != nil {

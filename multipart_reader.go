@@ -19,12 +19,12 @@ const (
 	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
 )
 
-// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. The reader buffers only 16 KiB of
-// the body. The reader stops at the closing boundary. Data after the closing boundary stays unread, except for data
-// that is already in the buffer.
+// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) while the body arrives. The reader buffers only
+// 16 KiB of the body. The reader stops at the closing boundary. Data after the closing boundary stays unread, except
+// for data that is already in the buffer.
 //
 // A body may have at most 1000 parts, each with at most 8 KiB of headers. Lines must end with CRLF, and the body must
-// begin with its boundary. Only one goroutine at a time may use a MultipartReader.
+// begin with the boundary. Only one goroutine at a time may use a MultipartReader.
 type MultipartReader struct {
 	r     io.Reader
 	buf   []byte // buf[pos:] was read and not used yet; from bufpool
@@ -302,15 +302,15 @@ func (p *Part) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FormName returns the name of the form field that the part belongs to (RFC 7578 §4.2). If there is no such name, the
-// result is "".
+// FormName returns the name of the part's form field (RFC 7578 §4.2). If the part has no such name, the result is "".
 func (p *Part) FormName() string { return p.formName }
 
 // FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client
 // chose the name, so do not trust it.
 func (p *Part) FileName() string { return p.fileName }
 
-// Header returns the value of the first header with this name, or "". The case of the name does not matter.
+// Header returns the value of the first header with this name. If there is no such header, the result is "". The name
+// is case-insensitive.
 func (p *Part) Header(name string) string {
 	for key, value := range p.Fields() {
 		if ascii.EqualFold(key, name) {

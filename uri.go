@@ -14,11 +14,11 @@ import (
 //
 // The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
 // URI. Its methods return slices that point into the URI's memory. The slices are valid until the URI is changed or
-// released. docs/design/0002-paths.md describes how paths are normalized.
+// released. See docs/design/0002-paths.md for how paths are normalized.
 //
-// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. They
-// percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host to
-// SetHost, the URI has no host afterwards.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. These
+// methods percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host
+// to SetHost, the URI has no host afterwards.
 type URI struct {
 	_ noCopy
 
@@ -176,9 +176,9 @@ func (u *URI) Password() []byte { return u.password }
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the normalized path, "/" by default. All percent escapes except %2F are decoded, dot segments are
-// removed, and repeated slashes are merged. Use this path in routers and access checks, because FS serves the file at
-// this path. With DisablePathNormalizing, Path keeps empty segments, so "/a//b" differs from "/a/b".
+// Path returns the normalized path, "/" by default. Normalizing decodes all percent escapes except %2F, removes dot
+// segments, and merges repeated slashes. Use the normalized path in routers and access checks, because FS serves the
+// file at this path. If DisablePathNormalizing is set, Path keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
 	case u.pathState == pathPlain:
@@ -191,7 +191,7 @@ func (u *URI) Path() []byte {
 	return u.path
 }
 
-// PathOriginal returns the path as it was received or set.
+// PathOriginal returns the path without normalizing it, exactly as it was received or set.
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
 // SetPath sets the path, which may contain percent escapes. After SetPath("/a%20b"), Path returns "/a b".
@@ -218,7 +218,7 @@ func (u *URI) QueryString() []byte {
 	return u.queryString
 }
 
-// SetQueryString sets the query. queryString must not begin with the question mark.
+// SetQueryString sets the query, which is the part after the question mark.
 func (u *URI) SetQueryString(queryString string) { u.setQueryString(UnsafeBytes(queryString)) }
 
 func (u *URI) setQueryString(queryString []byte) {
@@ -248,7 +248,7 @@ func (u *URI) refreshQuery() {
 // Hash returns the fragment as it was received or set, without the number sign.
 func (u *URI) Hash() []byte { return u.hash }
 
-// SetHash sets the fragment. hash must not begin with the number sign.
+// SetHash sets the fragment, which is the part after the number sign.
 func (u *URI) SetHash(hash string) { u.hash = append(u.hash[:0], hash...) }
 
 // FullURI returns the whole URI: scheme, host, path, query and fragment.
