@@ -13,7 +13,7 @@ import (
 // empty, uri's own host follows the slashes. If uri begins with "//" and the argument host is not empty, Parse treats
 // all of uri as a path. Parse accepts spaces and bytes above 0x7F in the path, query and fragment.
 //
-// If uri is invalid, the error is ErrInvalidURI, an EscapeError or an InvalidHostError. After an error, u is empty.
+// Possible errors are ErrInvalidURI, an EscapeError and an InvalidHostError. After an error, u is empty.
 func (u *URI) Parse(host, uri []byte) error {
 	ref := target.SplitReference(uri)
 	if len(host) > 0 && !ref.HasScheme {
