@@ -15,10 +15,12 @@ import (
 // Args is an ordered list of keys and values, such as a query or a body of type application/x-www-form-urlencoded. A
 // key may occur several times. Keys are case sensitive.
 //
-// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. Peek, Has, the Get methods and All
-// may be called concurrently, because they only read the list. All other methods are not safe for concurrent use.
+// The zero value is an empty list, ready to use. Do not copy an Args; use CopyTo. Several goroutines may call Peek,
+// Has, All and the Get methods at the same time, because these methods only read the list. The other methods are not
+// safe for concurrent use.
 //
-// Slices that its methods return are views, which are valid until the list is changed or released.
+// Its methods return slices that point into the list's memory. The slices are valid until the list is changed or
+// released.
 type Args struct {
 	_ noCopy
 
@@ -53,8 +55,8 @@ var argsPool = sync.Pool{New: func() any { return new(Args) }}
 // AcquireArgs returns an empty Args from a pool.
 func AcquireArgs() *Args { return argsPool.Get().(*Args) }
 
-// ReleaseArgs resets a and returns it to the pool. Afterwards, do not use a or anything that its methods returned.
-// Builds with the race detector overwrite the memory behind views.
+// ReleaseArgs resets the Args and returns it to the pool. Afterwards, do not use the Args or anything that its methods
+// returned. In builds with the race detector, ReleaseArgs overwrites the memory of the list.
 func ReleaseArgs(a *Args) {
 	if raceEnabled {
 		a.poison()
@@ -63,7 +65,7 @@ func ReleaseArgs(a *Args) {
 	argsPool.Put(a)
 }
 
-// Reset makes a empty.
+// Reset removes all arguments.
 func (a *Args) Reset() {
 	a.changed = a.changed || len(a.list) > 0
 	a.arena, a.query = emptied(a.arena), emptied(a.query)
@@ -79,7 +81,7 @@ func (a *Args) poison() {
 	bufpool.PoisonBytes(a.query)
 }
 
-// CopyTo makes dst a copy of a.
+// CopyTo replaces the contents of dst with a copy of the list.
 func (a *Args) CopyTo(dst *Args) {
 	if a == dst {
 		return
@@ -93,7 +95,8 @@ func (a *Args) CopyTo(dst *Args) {
 // Len returns the number of arguments. A key that occurs twice counts twice.
 func (a *Args) Len() int { return len(a.list) }
 
-// All returns an iterator over keys and values in order. Do not change the list in the loop.
+// All returns an iterator over the keys and values, in the order of the list. Do not change the list while you iterate
+// over it.
 func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for i := range a.list {
@@ -104,8 +107,8 @@ func (a *Args) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Parse replaces the list with the arguments in s, which are separated by '&'. Parse decodes '+' and percent escapes,
-// but keeps malformed escapes unchanged. Parse skips arguments that have neither a key nor a value.
+// Parse replaces the list with the arguments in s, which are separated by '&'. Parse decodes '+' to a space and decodes
+// percent escapes. Malformed escapes stay unchanged. Parse skips arguments that have neither a key nor a value.
 func (a *Args) Parse(s string) { a.ParseBytes(UnsafeBytes(s)) }
 
 // ParseBytes does the same as [Args.Parse], but takes a []byte.
@@ -132,8 +135,8 @@ func (a *Args) ParseBytes(b []byte) {
 	a.parsed(start, equals, len(a.arena), coded)
 }
 
-// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b contains more arguments, a holds the
-// first n of them, and both ParseAtMost and Err return ErrTooManyArgs. If n is zero or negative, there is no limit.
+// ParseAtMost does the same as ParseBytes, but stops after n arguments. If b contains more than n arguments, the list
+// holds the first n, and both ParseAtMost and Err return ErrTooManyArgs. If n is zero or negative, there is no limit.
 func (a *Args) ParseAtMost(b []byte, n int) error {
 	if n <= 0 || len(b) <= 2*n { // each argument has at least one byte and a separator
 		a.ParseBytes(b)
@@ -166,7 +169,7 @@ func endOfArgs(b []byte, n int) int {
 }
 
 // Err returns ErrTooManyArgs if the parsed query or form had more arguments than Server.MaxFormArgs or ParseAtMost
-// allows. The list then holds only the arguments before the limit.
+// allows. In this case, the list holds only the first arguments, up to the limit.
 func (a *Args) Err() error {
 	if a.tooMany {
 		return ErrTooManyArgs
@@ -284,15 +287,15 @@ func (a *Args) Add(key, value string) { a.add(UnsafeBytes(key), UnsafeBytes(valu
 // AddNoValue appends key without an equals sign.
 func (a *Args) AddNoValue(key string) { a.add(UnsafeBytes(key), nil, true) }
 
-// Set sets the value of the first argument with this key, or appends key=value if there is no such argument. Further
-// arguments with the same key stay unchanged.
+// Set sets the value of the first argument with this key, or appends key=value if there is no such argument. If several
+// arguments have this key, all except the first stay unchanged.
 func (a *Args) Set(key, value string) { a.set(UnsafeBytes(key), UnsafeBytes(value), false) }
 
 // SetNoValue removes the value and the equals sign of the first argument with this key. If there is no such argument,
 // SetNoValue appends key.
 func (a *Args) SetNoValue(key string) { a.set(UnsafeBytes(key), nil, true) }
 
-// SetUint sets the value of key to value, as a decimal number. If value is negative, SetUint panics. See [Args.Set].
+// SetUint sets the value of key to a decimal number. If value is negative, SetUint panics. See [Args.Set].
 func (a *Args) SetUint(key string, value int) {
 	var buf [20]byte
 	a.set(UnsafeBytes(key), AppendUint(buf[:0], value), false)
@@ -342,7 +345,8 @@ func (a *Args) GetUint(key string) (int, error) {
 	return ParseUint(value)
 }
 
-// GetUintOrZero returns the first value of key as a decimal number, or 0 if [Args.GetUint] would return an error.
+// GetUintOrZero returns the first value of key as a decimal number. If [Args.GetUint] would return an error, the result
+// is 0.
 func (a *Args) GetUintOrZero(key string) int {
 	n, err := a.GetUint(key)
 	if err != nil {
@@ -361,8 +365,8 @@ func (a *Args) GetUfloat(key string) (float64, error) {
 	return ParseUfloat(value)
 }
 
-// GetUfloatOrZero returns the first value of key as a non-negative number, or 0 if [Args.GetUfloat] would return an
-// error.
+// GetUfloatOrZero returns the first value of key as a non-negative number. If [Args.GetUfloat] would return an error,
+// the result is 0.
 func (a *Args) GetUfloatOrZero(key string) float64 {
 	f, err := a.GetUfloat(key)
 	if err != nil {
@@ -371,8 +375,8 @@ func (a *Args) GetUfloatOrZero(key string) float64 {
 	return f
 }
 
-// GetBool reports whether the first value of key is one of "1", "t", "T", "true",
-// "TRUE", "True", "y", "Y", "yes", "YES" and "Yes".
+// GetBool reports whether the first value of key is one of "1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes",
+// "YES" or "Yes".
 func (a *Args) GetBool(key string) bool {
 	switch string(a.Peek(key)) {
 	case "1", "t", "T", "true", "TRUE", "True", "y", "Y", "yes", "YES", "Yes":
@@ -381,8 +385,8 @@ func (a *Args) GetBool(key string) bool {
 	return false
 }
 
-// Sort sorts the arguments by key. Arguments with the same key are sorted by value. f compares two keys or two
-// values, with results like those of bytes.Compare.
+// Sort sorts the arguments by key. Arguments with the same key are sorted by value. f compares two keys or two values.
+// Like bytes.Compare, f returns a negative number, zero or a positive number.
 func (a *Args) Sort(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int {
@@ -393,8 +397,8 @@ func (a *Args) Sort(f func(x, y []byte) int) {
 	})
 }
 
-// SortKeys sorts the arguments by key; arguments with the same key keep their order. f compares two keys, with
-// results like those of bytes.Compare.
+// SortKeys sorts the arguments by key. Arguments with the same key keep their order. f compares two keys. Like
+// bytes.Compare, f returns a negative number, zero or a positive number.
 func (a *Args) SortKeys(f func(x, y []byte) int) {
 	a.changed = true
 	slices.SortStableFunc(a.list, func(x, y arg) int { return f(a.bytes(x.key), a.bytes(y.key)) })

@@ -6,7 +6,7 @@ import (
 	"github.com/gallop-http/gallop/internal/coding"
 )
 
-// Levels of gzip and deflate. A level outside the range -2 to 9 means CompressDefaultCompression.
+// Compression levels for gzip and deflate. A level outside the range -2 to 9 means CompressDefaultCompression.
 const (
 	CompressNoCompression      = 0
 	CompressBestSpeed          = 1
@@ -15,7 +15,7 @@ const (
 	CompressHuffmanOnly        = -2
 )
 
-// Levels of br. A level outside the range 0 to 11 means CompressBrotliDefaultCompression.
+// Compression levels for br. A level outside the range 0 to 11 means CompressBrotliDefaultCompression.
 const (
 	CompressBrotliNoCompression      = 0
 	CompressBrotliBestSpeed          = 0
@@ -23,7 +23,7 @@ const (
 	CompressBrotliDefaultCompression = 4 // costs about as much as gzip level 6
 )
 
-// Levels of zstd. A level outside the range 1 to 4 means CompressZstdDefault.
+// Compression levels for zstd. A level outside the range 1 to 4 means CompressZstdDefault.
 const (
 	CompressZstdSpeedNotSet = iota
 	CompressZstdBestSpeed
@@ -80,8 +80,8 @@ func AppendZstdBytesLevel(dst, src []byte, level int) []byte {
 	return coding.AppendEncode(dst, src, coding.Zstd, level)
 }
 
-// WriteGzip compresses p with gzip at CompressDefaultCompression and writes the compressed data to w. It returns how
-// many bytes of p were compressed.
+// WriteGzip compresses p with gzip at CompressDefaultCompression and writes the compressed data to w. The returned
+// number says how many bytes of p were compressed.
 func WriteGzip(w io.Writer, p []byte) (int, error) {
 	return WriteGzipLevel(w, p, CompressDefaultCompression)
 }
@@ -91,8 +91,8 @@ func WriteGzipLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Gzip, level)
 }
 
-// WriteDeflate compresses p with deflate at CompressDefaultCompression and writes the compressed data to w. It returns
-// how many bytes of p were compressed.
+// WriteDeflate compresses p with deflate at CompressDefaultCompression and writes the compressed data to w. The
+// returned number says how many bytes of p were compressed.
 func WriteDeflate(w io.Writer, p []byte) (int, error) {
 	return WriteDeflateLevel(w, p, CompressDefaultCompression)
 }
@@ -102,8 +102,8 @@ func WriteDeflateLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Deflate, level)
 }
 
-// WriteBrotli compresses p with br at CompressBrotliDefaultCompression and writes the compressed data to w. It returns
-// how many bytes of p were compressed.
+// WriteBrotli compresses p with br at CompressBrotliDefaultCompression and writes the compressed data to w. The
+// returned number says how many bytes of p were compressed.
 func WriteBrotli(w io.Writer, p []byte) (int, error) {
 	return WriteBrotliLevel(w, p, CompressBrotliDefaultCompression)
 }
@@ -113,8 +113,8 @@ func WriteBrotliLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Brotli, level)
 }
 
-// WriteZstdLevel compresses p with zstd at the given level and writes the compressed data to w. It returns how many
-// bytes of p were compressed.
+// WriteZstdLevel compresses p with zstd at the given level and writes the compressed data to w. The returned number
+// says how many bytes of p were compressed.
 func WriteZstdLevel(w io.Writer, p []byte, level int) (int, error) {
 	return writeEncoded(w, p, coding.Zstd, level)
 }

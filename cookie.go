@@ -8,20 +8,20 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Cookie is a cookie that a server sets, with its attributes. It corresponds to the value of a Set-Cookie
-// header (RFC 6265).
+// Cookie holds the name, the value and the attributes of a cookie that a server sets in a Set-Cookie header (RFC 6265).
 //
 // The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. Only one goroutine at a time may
-// use a Cookie. Slices that its methods return are views, which are valid until a method changes the cookie or the
-// cookie is released.
+// use a Cookie. Its methods return slices that point into the cookie's memory. The slices are valid until the cookie is
+// changed or released.
 //
-// Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. If a setter
-// refuses a value, the field is empty afterwards. A cookie with an empty key is not written at all. Setters refuse
+// Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. A setter that
+// refuses its argument leaves the key, value or attribute empty. A cookie with an empty key is not written at all.
+// Setters refuse
 //
 //   - a key that is not a token (RFC 9110 §5.6.2),
 //   - a value with a control character, '"', ';', '\' or a byte above 0x7E, apart from a pair of quotes around
 //     the whole value,
-//   - a domain with other characters than letters, digits and "-._:[]",
+//   - a domain with characters other than letters, digits and "-._:[]",
 //   - a path with a control character, ';' or a byte above 0x7E.
 //
 // A value with a space or a comma is written in quotes.
@@ -52,11 +52,12 @@ const (
 )
 
 var (
-	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not change
-	// it.
+	// CookieExpireDelete is an expiry time in the past, which makes a client delete the cookie. Do not change this
+	// variable.
 	CookieExpireDelete = expiredLongAgo
 
-	// CookieExpireUnlimited is the zero time, which stands for "no expiry time". Do not change it.
+	// CookieExpireUnlimited is the zero time, which means that the cookie has no expiry time. Do not change this
+	// variable.
 	CookieExpireUnlimited = time.Time{}
 
 	expiredLongAgo = time.Date(2009, time.November, 10, 23, 0, 0, 0, time.UTC)
@@ -67,14 +68,13 @@ var cookiePool = sync.Pool{New: func() any { return new(Cookie) }}
 // AcquireCookie returns an empty Cookie from a pool.
 func AcquireCookie() *Cookie { return cookiePool.Get().(*Cookie) }
 
-// ReleaseCookie resets c and returns it to the pool. Do not use c or anything that its methods returned
-// afterwards.
+// ReleaseCookie resets c and returns it to the pool. Afterwards, do not use c or anything that its methods returned.
 func ReleaseCookie(c *Cookie) {
 	c.Reset()
 	cookiePool.Put(c)
 }
 
-// Reset makes c empty.
+// Reset removes the key, the value and all attributes.
 func (c *Cookie) Reset() {
 	*c = Cookie{
 		key: emptied(c.key), value: emptied(c.value), domain: emptied(c.domain),
@@ -82,7 +82,7 @@ func (c *Cookie) Reset() {
 	}
 }
 
-// CopyTo makes c a copy of src. Note the direction: the receiver is the copy, as in fasthttp.
+// CopyTo copies src to c. As in fasthttp, the receiver is the copy and the argument is the source.
 func (c *Cookie) CopyTo(src *Cookie) {
 	if c == src {
 		return
@@ -107,31 +107,31 @@ func (c *Cookie) Value() []byte { return c.value }
 // SetValue sets the value of the cookie. See [Cookie] for the values that SetValue refuses.
 func (c *Cookie) SetValue(value string) { c.setValue(UnsafeBytes(value)) }
 
-// Domain returns the Domain attribute, which is empty if there is none.
+// Domain returns the Domain attribute. If the attribute is not set, the result is empty.
 func (c *Cookie) Domain() []byte { return c.domain }
 
 // SetDomain sets the Domain attribute. If domain is empty, clients send the cookie only to the host that set it.
 func (c *Cookie) SetDomain(domain string) { c.setDomain(UnsafeBytes(domain)) }
 
-// Path returns the Path attribute, which is empty if there is none.
+// Path returns the Path attribute. If the attribute is not set, the result is empty.
 func (c *Cookie) Path() []byte { return c.path }
 
 // SetPath sets the Path attribute. If path does not begin with '/', SetPath adds a '/' at the beginning.
 func (c *Cookie) SetPath(path string) { c.setPath(UnsafeBytes(path)) }
 
-// MaxAge returns how many seconds a client keeps the cookie. The result is 0 if there is no Max-Age attribute,
-// and negative if the client must delete the cookie.
+// MaxAge returns how many seconds a client keeps the cookie. If there is no Max-Age attribute, the result is 0. If the
+// client must delete the cookie, the result is negative.
 func (c *Cookie) MaxAge() int { return c.maxAge }
 
-// SetMaxAge sets how many seconds a client keeps the cookie. Zero omits the attribute. A negative number makes
-// the client delete the cookie. Max-Age takes precedence over Expires.
+// SetMaxAge sets how many seconds a client keeps the cookie. If seconds is zero, the cookie has no Max-Age attribute.
+// If seconds is negative, the client deletes the cookie. Max-Age takes precedence over Expires.
 func (c *Cookie) SetMaxAge(seconds int) { c.maxAge = seconds }
 
-// Expire returns the expiry time, or CookieExpireUnlimited if there is none.
+// Expire returns the expiry time. If the cookie has no expiry time, the result is CookieExpireUnlimited.
 func (c *Cookie) Expire() time.Time { return c.expire }
 
 // SetExpire sets the expiry time. CookieExpireUnlimited removes the expiry time, and CookieExpireDelete makes the
-// client delete the cookie. A time before the year 1601 or after the year 9999 is not written.
+// client delete the cookie. If the year is before 1601 or after 9999, the cookie is written without an expiry time.
 func (c *Cookie) SetExpire(expire time.Time) { c.expire = expire }
 
 // HTTPOnly reports whether the cookie is hidden from scripts.
@@ -143,7 +143,7 @@ func (c *Cookie) SetHTTPOnly(httpOnly bool) { c.httpOnly = httpOnly }
 // Secure reports whether clients send the cookie over TLS only.
 func (c *Cookie) Secure() bool { return c.secure }
 
-// SetSecure sets the Secure attribute, with which clients send the cookie over TLS only.
+// SetSecure sets the Secure attribute, which makes clients send the cookie over TLS only.
 func (c *Cookie) SetSecure(secure bool) { c.secure = secure }
 
 // SameSite returns the mode of the SameSite attribute.
@@ -171,7 +171,7 @@ func (c *Cookie) SetPartitioned(partitioned bool) {
 	}
 }
 
-// Cookie returns the cookie as the value of a Set-Cookie header. The result is empty if the cookie has no key.
+// Cookie returns the cookie as the value of a Set-Cookie header. If the cookie has no key, the result is empty.
 func (c *Cookie) Cookie() []byte {
 	c.text = c.AppendBytes(c.text[:0])
 	return c.text

@@ -8,13 +8,14 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// Parse sets c to the cookie in src, the value of a Set-Cookie header. Parse follows the rules for browsers (RFC 6265
-// §5.2). Parse ignores unknown attributes and attributes with an invalid value. If an attribute occurs several times,
-// the last one counts. The name need not be a token, and bytes above 0x7F are accepted in name and value.
+// Parse parses src, the value of a Set-Cookie header, and stores the cookie in c. The method follows the rules for
+// browsers (RFC 6265 §5.2) and ignores unknown attributes and attributes with an invalid value. If an attribute occurs
+// several times, the last one counts. The name does not have to be a token. The name and the value can contain bytes
+// above 0x7F.
 //
-// The error is ErrInvalidCookieValue if src contains a control character or an invalid Domain. The error is also
-// ErrInvalidCookieValue if the value contains '"' or '\', except for a pair of quotes around the whole value. If
-// there is neither a name nor a value, the error is ErrNoCookies. After an error, c is empty.
+// If src contains a control character or an invalid Domain, the error is ErrInvalidCookieValue. If the value contains
+// '"' or '\', apart from a pair of quotes around the whole value, the error is ErrInvalidCookieValue too. If src has
+// neither a name nor a value, the error is ErrNoCookies. After an error, c is empty.
 func (c *Cookie) Parse(src string) error { return c.ParseBytes(UnsafeBytes(src)) }
 
 // ParseBytes does the same as [Cookie.Parse], but takes a []byte.

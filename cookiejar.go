@@ -13,21 +13,21 @@ import (
 // This file has the exported methods of the jar. cookiejar_read.go turns a Set-Cookie header into a cookie,
 // cookiejar_match.go compares hosts, domains and paths, and cookiejar_store.go stores and removes cookies.
 
-// CookieJar stores the cookies that servers set, and chooses which cookies to send with a request. It follows the
-// rules of RFC 6265bis, as browsers do.
+// CookieJar stores the cookies that servers set, and chooses which cookies to send with a request. Like browsers, the
+// jar follows the rules of RFC 6265bis.
 //
 // The zero value is an empty jar, ready to use. Do not copy a CookieJar. Several goroutines may use a CookieJar at
-// once. Cookies are kept in memory only.
+// once. The jar keeps cookies in memory only.
 //
 //   - A cookie without a Domain attribute is sent only to the host that set it. A cookie with a Domain attribute is
-//     sent to that domain and its subdomains. The jar refuses a domain under which anybody can register a name, such
-//     as "co.uk", using the list in golang.org/x/net/publicsuffix.
+//     sent to that domain and its subdomains. The jar refuses a Domain under which anybody can register a name, such as
+//     "co.uk". The jar knows these domains from the list in golang.org/x/net/publicsuffix.
 //   - A Secure cookie is set and sent over https only, even for localhost. A response over http cannot replace
 //     a cookie that was set with Secure.
-//   - The name prefixes __Secure- and __Host- are enforced.
+//   - The jar enforces the rules for cookie names with the prefix __Secure- or __Host-.
 //   - Max-Age takes precedence over Expires. No cookie lives longer than 400 days.
-//   - SameSite is stored but has no effect, because the client does not load pages, and so cannot tell whether a
-//     request comes from a different site. SameSite=None without Secure is refused.
+//   - The jar stores SameSite but ignores it when it chooses cookies. A client that loads no pages cannot know whether
+//     a request comes from a different site. The jar refuses SameSite=None without Secure.
 //   - A cookie's name and value may have up to 4096 bytes in total.
 //   - The jar holds at most 180 cookies per registrable domain and 3000 in total. When a limit is exceeded, expired
 //     cookies are removed first, then the least recently used ones. Within a domain, cookies without Secure are
@@ -57,8 +57,8 @@ func (c *jarCookie) expired(now time.Time) bool {
 	return !c.expires.IsZero() && !c.expires.After(now)
 }
 
-// SetCookies stores the cookies that a response from u sets. SetCookies skips cookies that u must not set, and
-// removes cookies that have expired.
+// SetCookies stores the cookies in h, the header of a response from u. SetCookies skips cookies that u must not set,
+// and removes expired cookies from the jar.
 func (j *CookieJar) SetCookies(u *URI, h *ResponseHeader) {
 	l := &h.head.Fields
 	i := l.FindID(field.SetCookie)
@@ -93,8 +93,9 @@ func (j *CookieJar) SetCookie(u *URI, cookie *Cookie) {
 	}
 }
 
-// AppendCookies appends to dst the Cookie header of a request for u. If there are no cookies for u, AppendCookies
-// appends nothing. Cookies with longer paths come first; if the paths are equally long, older cookies come first.
+// AppendCookies appends the cookies for u to dst, in the format of a Cookie header's value. If there are no cookies for
+// u, AppendCookies appends nothing. Cookies with longer paths come first. If two paths are equally long, the older
+// cookie comes first.
 func (j *CookieJar) AppendCookies(dst []byte, u *URI) []byte {
 	return j.appendCookies(dst, u, nil)
 }
@@ -110,8 +111,8 @@ func (j *CookieJar) SetRequestCookies(req *Request) {
 	}
 }
 
-// Cookies returns copies of the cookies to send to u, in the order in which they are sent. A cookie that was
-// set without a Domain attribute has an empty domain.
+// Cookies returns copies of the cookies for u, in the same order as AppendCookies. If a cookie was set without a Domain
+// attribute, its Domain is empty.
 func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	at, ok := cookiePlaceOf(u)
 	if !ok {
@@ -126,8 +127,8 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	return cookies
 }
 
-// Len returns the number of cookies. The number may include expired cookies, because the jar removes expired cookies
-// only when it next uses their domain.
+// Len returns the number of stored cookies. This number can include expired cookies, because the jar removes the
+// expired cookies of a domain only when it next looks up that domain.
 func (j *CookieJar) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

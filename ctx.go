@@ -15,9 +15,9 @@ import (
 // RequestCtx holds a request and its response. It also implements context.Context for the request.
 //
 // A RequestCtx belongs to the server. Do not copy a RequestCtx. After the handler has returned, do not use the
-// RequestCtx or any byte slice that one of its methods returned. Strings may be kept. The methods of context.Context
-// may be called concurrently. Unless their comments say something else, all other methods must be called by one
-// goroutine at a time.
+// RequestCtx or any byte slice that one of its methods returned. You may keep strings that its methods returned.
+// Several goroutines may call the methods of context.Context at the same time. For any other method, concurrent calls
+// are allowed only if the method's comment says so.
 type RequestCtx struct {
 	noCopy noCopy
 
@@ -125,8 +125,8 @@ func (ctx *RequestCtx) Init(req *Request, remoteAddr net.Addr, logger Logger) {
 	}
 }
 
-// Init2 prepares ctx for programs that serve requests themselves. ctx has an empty request, and its addresses are those
-// of conn. conn and logger may be nil. The last argument has no effect.
+// Init2 prepares ctx for programs that serve requests themselves. The request in ctx is empty. LocalAddr and RemoteAddr
+// return the addresses of conn. conn and logger may be nil. The last argument has no effect.
 func (ctx *RequestCtx) Init2(conn net.Conn, logger Logger, _ bool) {
 	if !ctx.recycle(false) {
 		ctx.Request.ResetUserValues()
@@ -150,9 +150,9 @@ func (ctx *RequestCtx) InitContext(parent context.Context) {
 	l.parent = parent
 }
 
-// Parent returns the parent context of ctx. Server.ConnContext, Server.BaseContext or InitContext sets the parent;
-// the default is context.Background. The parent outlives the request, so work that continues after the handler has
-// returned can use the parent instead of ctx.
+// Parent returns the parent context of ctx. Server.ConnContext, Server.BaseContext or InitContext sets the parent. The
+// default is context.Background. The parent outlives the request. Work that continues after the handler has returned
+// can use the parent instead of ctx.
 func (ctx *RequestCtx) Parent() context.Context {
 	l := &ctx.life
 	l.mu.Lock()
@@ -164,11 +164,11 @@ func (ctx *RequestCtx) Parent() context.Context {
 }
 
 // Conn returns the request's connection. Use Conn to get facts about the connection, such as addresses and the TLS
-// state. Do not read from the connection, write to it or close it. If you need to, call HijackConn and use the
-// connection that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and ctx.SetWriteDeadline. Over HTTP/2,
-// all requests on a connection share the returned value, and its methods Read, Write, Close, SetDeadline,
-// SetReadDeadline and SetWriteDeadline fail with errors.ErrUnsupported. If the request is not served by a Server, Conn
-// returns nil.
+// state. Do not read from the returned connection, write to it or close it. If you need to read, write or close, call
+// HijackConn and use the connection that HijackConn returns. To set deadlines, call ctx.SetReadDeadline and
+// ctx.SetWriteDeadline. Over HTTP/2, Conn returns the same value for all requests on a connection. The methods Read,
+// Write, Close, SetDeadline, SetReadDeadline and SetWriteDeadline of this value fail with errors.ErrUnsupported. If the
+// request is not served by a Server, Conn returns nil.
 func (ctx *RequestCtx) Conn() net.Conn {
 	if ctx.conn != nil {
 		return ctx.conn.nc
@@ -179,8 +179,8 @@ func (ctx *RequestCtx) Conn() net.Conn {
 // ConnID returns a number that identifies the connection. A Server never uses the same number for two connections.
 func (ctx *RequestCtx) ConnID() uint64 { return ctx.connID }
 
-// ConnRequestNum returns the number of the request on its connection. Requests are counted from 1, in the order in
-// which they arrive. The number is not an HTTP/2 stream ID.
+// ConnRequestNum returns the number of the request on its connection. The server counts requests from 1, in the order
+// of their arrival. The number is not an HTTP/2 stream ID.
 func (ctx *RequestCtx) ConnRequestNum() uint64 { return ctx.requestNum }
 
 // ConnTime returns the time at which the server started to serve the connection.
@@ -192,12 +192,12 @@ func (ctx *RequestCtx) ConnTime() time.Time {
 	return ctx.time
 }
 
-// ID returns a number that identifies the request. A Server never uses the same number for two requests. Programs must
-// not rely on how the number is composed.
+// ID returns a number that identifies the request. A Server never uses the same number for two requests. The structure
+// of the number can change between versions.
 func (ctx *RequestCtx) ID() uint64 { return ctx.connID<<32 | ctx.requestNum&(1<<32-1) }
 
-// Time returns the time at which the server received the request. More precisely, it is the time of the last read from
-// the connection before the handler was called.
+// Time returns the time at which the server received the request. More precisely, Time returns the time of the last
+// read from the connection before the handler was called.
 func (ctx *RequestCtx) Time() time.Time { return ctx.time }
 
 // LocalAddr returns the local address of the connection. The result is never nil.
@@ -225,8 +225,8 @@ func (ctx *RequestCtx) RemoteAddr() net.Addr {
 
 var zeroAddr = &net.TCPAddr{IP: net.IPv4zero}
 
-// SetRemoteAddr sets the address that RemoteAddr and RemoteIP return for this request. For example, set the address of
-// the client that a proxy reported.
+// SetRemoteAddr sets the address that RemoteAddr and RemoteIP return for this request. For example, pass the client
+// address that a proxy has reported.
 func (ctx *RequestCtx) SetRemoteAddr(a net.Addr) { ctx.fakeRemote = a }
 
 // LocalIP returns the IP address in LocalAddr, or 0.0.0.0 if LocalAddr has no IP address.
@@ -245,8 +245,8 @@ func addrIP(a net.Addr) net.IP {
 // tlsStater is a *tls.Conn, or a connection that embeds one.
 type tlsStater interface{ ConnectionState() tls.ConnectionState }
 
-// IsTLS reports whether the request arrived over TLS. It checks whether the connection is a *tls.Conn or embeds one,
-// but not whether the handshake is complete.
+// IsTLS reports whether the request arrived over TLS, that is, whether the connection is a *tls.Conn or embeds one.
+// IsTLS does not check whether the handshake is complete.
 func (ctx *RequestCtx) IsTLS() bool {
 	_, ok := ctx.Conn().(tlsStater)
 	return ok
@@ -262,8 +262,8 @@ func (ctx *RequestCtx) TLSConnectionState() *tls.ConnectionState {
 	return &state
 }
 
-// Logger returns a logger that adds a description of the request to each message. The messages go to the server's
-// ErrorLog, or to its Logger if ErrorLog is nil. The logger is valid as long as ctx is.
+// Logger returns a logger that adds a description of the request to each message. The messages go to Server.ErrorLog,
+// or to Server.Logger if ErrorLog is nil. Use the logger only as long as you may use ctx.
 func (ctx *RequestCtx) Logger() Logger {
 	ctx.logFor.ctx = ctx
 	return &ctx.logFor
@@ -285,8 +285,8 @@ func (l *ctxLogger) Printf(format string, args ...any) {
 	to.Printf("%s - %s", ctx.String(), fmt.Sprintf(format, args...))
 }
 
-// String describes the request in one line, for logs. The URI is escaped and does not include a user name or
-// password.
+// String returns a one-line description of the request for logs. The URI in the description is escaped and contains no
+// user name or password.
 func (ctx *RequestCtx) String() string {
 	return fmt.Sprintf("#%016X - %v<->%v - %s %s", ctx.ID(), ctx.LocalAddr(), ctx.RemoteAddr(), ctx.Method(), ctx.URI().FullURI())
 }
@@ -301,12 +301,12 @@ func (ctx *RequestCtx) EarlyHints() error {
 	return ctx.WriteInterim(StatusEarlyHints)
 }
 
-// WriteInterim sends an interim response (RFC 9110 §15.2) with the headers that ctx.Response has at the time of the
-// call. The final response also has these headers, unless the handler removes them. status must be 100 or from 102 to
-// 199. To HTTP/1.0 clients, WriteInterim sends nothing.
+// WriteInterim sends an interim response (RFC 9110 §15.2) with the current headers of ctx.Response. The final response
+// also has these headers, unless the handler removes them. status must be 100 or in the range 102 to 199. If the client
+// uses HTTP/1.0, WriteInterim sends nothing.
 //
-// WriteInterim sends status 100 only if the client is waiting for this status before it sends the body. The server also
-// sends status 100 when the handler starts to read the body.
+// WriteInterim sends status 100 only if the client waits for status 100 before sending the body. The server also sends
+// status 100 when the handler starts to read the body.
 func (ctx *RequestCtx) WriteInterim(status int) error {
 	if status < StatusContinue || status == StatusSwitchingProtocols || status > 199 {
 		return errInterimStatus

@@ -34,9 +34,9 @@ type lifetime struct {
 //
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server must watch the connection. The watching starts with the first call of Done. If part of the request body is
-// unread at that time, the watching starts when the body has been read. If the client has already sent another request,
-// the server notices a reset but not a close.
+// server must watch the connection. The server starts to watch at the first call of Done. If part of the request body
+// is unread at that time, the server does not watch until the body has been read. If the client has already sent
+// another request, the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -59,19 +59,19 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 	return done
 }
 
-// OnDisconnect registers f. The server calls f on a separate goroutine if the request ends before the handler returns.
-// cause says why the request ended:
+// OnDisconnect registers a function f. If the request ends before the handler returns, the server calls f on a separate
+// goroutine. cause says why the request ended:
 //
-//   - context.Canceled: the client went away. The comment on Done describes when the server notices.
+//   - context.Canceled: the client went away. See Done for when the server notices.
 //   - context.DeadlineExceeded: the request timed out.
-//   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext was done.
+//   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// A server shutdown does not make the server call f. If the request has already ended for one of the reasons above, f
-// is called at once. f must not use ctx.
+// The server does not call f because of a shutdown. If the request has already ended for one of the reasons above, the
+// server calls f immediately. f must not use ctx.
 //
-// OnDisconnect may be called several times, for example by several middleware. The f of each call is called at most
-// once. stop prevents the call of f and returns true. If f was already called, or if stop was called before, stop
-// returns false. Any goroutine may call stop at any time. You need not call stop before the handler returns.
+// You may call OnDisconnect several times, for example in several middleware. The server calls each registered function
+// at most once. stop unregisters f and returns true. If f was already called, or if stop was called before, stop
+// returns false. Any goroutine may call stop at any time. You do not have to call stop before the handler returns.
 func (ctx *RequestCtx) OnDisconnect(f func(cause error)) (stop func() bool) {
 	l := &ctx.life
 	l.used.Store(true)
@@ -118,7 +118,7 @@ type disconnect struct {
 	next *disconnect // of the previous call
 }
 
-// Err returns nil until the channel that Done returns is closed. After that, it returns context.Canceled or
+// Err returns nil until the channel that Done returns is closed. After that, Err returns context.Canceled or
 // context.DeadlineExceeded.
 func (ctx *RequestCtx) Err() error {
 	l := &ctx.life
@@ -133,7 +133,8 @@ func (ctx *RequestCtx) Err() error {
 	return l.err
 }
 
-// Deadline returns the deadline that TimeoutHandler set or the parent context's deadline, whichever is earlier.
+// Deadline returns the earlier of two deadlines: the deadline that TimeoutHandler set, and the parent context's
+// deadline.
 func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	l := &ctx.life
 	l.mu.Lock()
@@ -147,8 +148,8 @@ func (ctx *RequestCtx) Deadline() (deadline time.Time, ok bool) {
 	return deadline, !deadline.IsZero()
 }
 
-// Value returns the user value for key. If there is no such user value, it returns the value that the parent context
-// has for key.
+// Value returns the user value for key. If there is no such user value, the result is the parent context's value for
+// key.
 func (ctx *RequestCtx) Value(key any) (v any) {
 	if key != cancelKey {
 		v = ctx.UserValue(key)

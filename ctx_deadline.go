@@ -3,8 +3,8 @@ package gallop
 import "time"
 
 // SetReadDeadline sets the deadline for reading the rest of the request. The deadline replaces the server's time
-// limits. At the deadline, pending reads of the body fail with os.ErrDeadlineExceeded, and so do all later reads. The
-// zero time means no limit.
+// limits. From the deadline on, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time
+// means no limit.
 //
 // The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
 // the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not
@@ -19,8 +19,8 @@ func (ctx *RequestCtx) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline sets the deadline for writing the response. The deadline replaces the server's time limits. The zero
-// time means no limit. If the response is not complete at the deadline, it is cut off, and the HTTP/1 connection or the
-// HTTP/2 stream is closed.
+// time means no limit. If the response is not complete at the deadline, the server truncates the response and closes
+// the HTTP/1 connection or the HTTP/2 stream.
 //
 // The deadline has no effect after the handler has returned. Use SetWriteDeadline with StreamResponse. For a response
 // that the server sends after the handler has returned, the server's time limits apply. Before the handler returns, any

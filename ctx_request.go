@@ -9,7 +9,7 @@ import (
 // The methods below read ctx.Request. The byte slices that they return are views, valid
 // until the handler returns.
 
-// Method returns the method as it was received. The default is GET.
+// Method returns the HTTP method of the request, exactly as the client sent it. The default is GET.
 func (ctx *RequestCtx) Method() []byte { return ctx.Request.Header.Method() }
 
 // IsGet reports whether the method is GET.
@@ -42,7 +42,7 @@ func (ctx *RequestCtx) IsHead() bool { return ctx.Request.Header.IsHead() }
 // IsQuery reports whether the method is QUERY, which is safe like GET but has a body.
 func (ctx *RequestCtx) IsQuery() bool { return string(ctx.Method()) == "QUERY" }
 
-// RequestURI returns the request target as it was received.
+// RequestURI returns the request target, exactly as the client sent it.
 func (ctx *RequestCtx) RequestURI() []byte { return ctx.Request.Header.RequestURI() }
 
 // URI returns the request target as a URI. If the target has no host, the URI has the host from the Host header.
@@ -52,8 +52,8 @@ func (ctx *RequestCtx) URI() *URI { return ctx.Request.URI() }
 // and merges repeated slashes into one. Use the normalized path for routing and access checks. See [URI.Path].
 func (ctx *RequestCtx) Path() []byte { return ctx.URI().Path() }
 
-// Host returns the requested host in lower case, including the port if there is one. If the target has no host, the
-// result comes from the Host header (RFC 9112 §3.2.2).
+// Host returns the requested host in lower case, including the port if there is one. If the request target has no host,
+// Host returns the host from the Host header (RFC 9112 §3.2.2).
 func (ctx *RequestCtx) Host() []byte { return ctx.URI().Host() }
 
 // QueryArgs returns the arguments in the query of the request target.
@@ -74,9 +74,9 @@ func (ctx *RequestCtx) UserAgent() []byte { return ctx.Request.Header.UserAgent(
 func (ctx *RequestCtx) PostBody() []byte { return ctx.Request.Body() }
 
 // RequestBodyStream returns the request body as a stream if Server.StreamRequestBody is set, or if the request expects
-// 100 (Continue). If the request expects 100, the first Read makes the server send 100. RequestBodyStream returns nil
-// if the request has no body, or if the body is already in memory (see PostBody). A request with Content-Length: 0 has
-// an empty body, so its stream is not nil.
+// 100 (Continue). In the latter case, the server sends 100 at the first call of Read. RequestBodyStream returns nil if
+// the request has no body, or if the body is already in memory (see PostBody). A request with Content-Length: 0 has a
+// body, although it is empty, so the result is not nil.
 func (ctx *RequestCtx) RequestBodyStream() io.Reader { return ctx.Request.BodyStream() }
 
 // IsBodyStream reports whether the body of the response is a stream.
@@ -93,8 +93,9 @@ func (ctx *RequestCtx) IfModifiedSince(lastModified time.Time) bool {
 // [Server.FormValueFunc].
 type FormValueFunc func(ctx *RequestCtx, key string) []byte
 
-// FormValue returns the first value for key, or nil if there is none. It looks first in the query, then in a
-// URL-encoded form in the body, and then in a multipart form. To change this order, set Server.FormValueFunc.
+// FormValue returns the first value for key. It looks first in the query, then in a URL-encoded form in the body, and
+// then in a multipart form. If there is no value for key, the result is nil. To change this order, set
+// Server.FormValueFunc.
 func (ctx *RequestCtx) FormValue(key string) []byte {
 	if f := ctx.config().FormValueFunc; f != nil {
 		return f(ctx, key)
@@ -108,8 +109,8 @@ func (ctx *RequestCtx) FormValue(key string) []byte {
 	return ctx.multipartValue(key)
 }
 
-// NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http. For POST, PUT and PATCH, it looks in
-// a form in the body before it looks in the query.
+// NetHttpFormValueFunc is a FormValueFunc that searches in the order of net/http. For POST, PUT and PATCH requests,
+// NetHttpFormValueFunc looks in a form in the body before it looks in the query.
 func NetHttpFormValueFunc(ctx *RequestCtx, key string) []byte {
 	if ctx.IsPost() || ctx.IsPut() || ctx.IsPatch() {
 		if v := ctx.PostArgs().Peek(key); len(v) > 0 {
@@ -162,10 +163,11 @@ func (ctx *RequestCtx) MultipartFormWithLimit(maxBodySize int) (*multipart.Form,
 // the server closes value after the handler has returned.
 func (ctx *RequestCtx) SetUserValue(key, value any) { ctx.Request.SetUserValue(key, value) }
 
-// UserValue returns the value that SetUserValue stored under key, or nil.
+// UserValue returns the value that SetUserValue stored under key. If there is no such value, the result is nil.
 func (ctx *RequestCtx) UserValue(key any) any { return ctx.Request.UserValue(key) }
 
-// RemoveUserValue removes the value that is stored under key. It does not close the value.
+// RemoveUserValue removes the value that is stored under key. The removed value is not closed, even if it is an
+// io.Closer.
 func (ctx *RequestCtx) RemoveUserValue(key any) { ctx.Request.RemoveUserValue(key) }
 
 // ResetUserValues removes all user values, and closes each value that is an io.Closer.

@@ -15,7 +15,8 @@ func (ctx *RequestCtx) SetContentType(contentType string) {
 }
 
 // SetConnectionClose makes the server close the connection after the response. Over HTTP/2, the server sends a GOAWAY
-// frame, so that the client opens no more streams, and closes the connection when all open streams have ended.
+// frame, which asks the client to open no more streams. The server closes the connection when all open streams have
+// ended.
 func (ctx *RequestCtx) SetConnectionClose() { ctx.Response.SetConnectionClose() }
 
 // SetBody sets the response body to a copy of body.
@@ -27,13 +28,13 @@ func (ctx *RequestCtx) SetBodyString(body string) { ctx.Response.SetBodyString(b
 // ResetBody makes the response body empty.
 func (ctx *RequestCtx) ResetBody() { ctx.Response.ResetBody() }
 
-// Write appends p to the response body. It never fails.
+// Write appends p to the response body. The error is always nil.
 func (ctx *RequestCtx) Write(p []byte) (int, error) {
 	ctx.Response.AppendBody(p)
 	return len(p), nil
 }
 
-// WriteString appends s to the response body. It never fails.
+// WriteString appends s to the response body. The error is always nil.
 func (ctx *RequestCtx) WriteString(s string) (int, error) {
 	ctx.Response.AppendBodyString(s)
 	return len(s), nil
@@ -47,7 +48,8 @@ func (ctx *RequestCtx) SetBodyStream(bodyStream io.Reader, bodySize int) {
 }
 
 // SetBodyStreamWriter sets the response body to the data that sw writes. The server calls sw after the handler has
-// returned, so sw must not use ctx. When sw calls Flush on its writer, the data is sent at once.
+// returned, so sw must not use ctx. When sw calls Flush on its writer, the server immediately sends the data written so
+// far.
 func (ctx *RequestCtx) SetBodyStreamWriter(sw StreamWriter) { ctx.Response.SetBodyStreamWriter(sw) }
 
 // Success sets the Content-Type of the response, and sets the response body to a copy of body.
@@ -73,8 +75,9 @@ func (ctx *RequestCtx) Error(msg string, statusCode int) {
 // NotFound replaces the whole response with a 404 (Not Found).
 func (ctx *RequestCtx) NotFound() { ctx.Error(StatusMessage(StatusNotFound), StatusNotFound) }
 
-// NotModified turns the response into a 304 (Not Modified) without a body. It removes all headers except those that
-// describe the cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC 9110 §15.4.5).
+// NotModified turns the response into a 304 (Not Modified) without a body. NotModified removes all headers except the
+// following, which describe the cached response: Cache-Control, Content-Location, Date, ETag, Expires and Vary (RFC
+// 9110 §15.4.5).
 func (ctx *RequestCtx) NotModified() {
 	ctx.Response.ResetBody()
 	h := &ctx.Response.Header

@@ -13,23 +13,23 @@ import (
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
 // and must not return before the body is complete. If ctx.Response already has a body, the server sends that body
-// first. The response header is sent together with the first data. To send the header earlier, call Flush. If
-// StreamResponse is called again, it returns the same stream.
+// first. The server sends the response header together with the first data. To send the header earlier, call Flush.
+// Further calls of StreamResponse return the same stream.
 //
 // If the response header has a Content-Length, the handler must write exactly that many bytes. Without a
 // Content-Length, the body is sent in chunks. If the client uses HTTP/1.0, or if the handler has called
 // Header.SetContentLength(LengthUntilClose), closing the connection marks the end of the body. After StreamResponse,
-// the handler may still declare trailers with ResponseHeader.AddTrailer and set their values, which are sent when the
-// handler returns. Other changes to ctx.Response have no effect.
+// the handler may still declare trailers with ResponseHeader.AddTrailer and set their values. The server sends the
+// trailers when the handler returns. Other changes to ctx.Response have no effect.
 //
 // If the handler panics or writes fewer bytes than Content-Length says, the connection is closed. If closing the
-// connection would mark the end of the body, the server resets the connection instead. The client can then tell that
-// the body is truncated.
+// connection marks the end of the body, the server resets the connection instead. The reset shows the client that the
+// body is truncated.
 //
 // After StreamResponse, the handler can still read the request body, even while another goroutine writes the response.
 // However, the server no longer sends 100 (Continue). If more than 256 KiB of the request body are unread, the response
-// says that the server will close the connection. The length of a chunked request body is unknown, so the server first
-// reads ahead up to 256 KiB of the body, for at most one second. A handler that reads the request body while it writes
+// says that the server will close the connection. The length of a chunked request body is unknown. For such a body, the
+// server first reads ahead up to 256 KiB, for at most one second. A handler that reads the request body while it writes
 // the response should set ctx.Request.FullDuplex before it calls StreamResponse. With FullDuplex, the server does not
 // read ahead, and the connection stays open if the handler reads the whole body.
 //
@@ -62,17 +62,19 @@ func (ctx *RequestCtx) StreamResponse() (*ResponseStream, error) {
 	return s, nil
 }
 
-// FlushWriter writes the body of a streamed response under a server other than Server. See [RequestCtx.InitStream].
+// FlushWriter writes the body of a streamed response to a request that is not served by a Server. See
+// [RequestCtx.InitStream].
 type FlushWriter interface {
 	io.Writer
 
-	// Flush sends all data that was written so far.
+	// Flush sends all data written so far.
 	Flush() error
 }
 
-// InitStream makes StreamResponse work under a server other than Server. InitStream is meant for programs that serve
-// requests themselves. StreamResponse calls open. open must send the header of ctx.Response, followed by the body of
-// ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must return errors.
+// InitStream makes StreamResponse work for a request that is not served by a Server. InitStream is meant for programs
+// that serve requests themselves. StreamResponse calls open. open must send the header of ctx.Response, followed by the
+// body of ctx.Response if there is one. After the handler has returned, all methods of the FlushWriter must return
+// errors.
 func (ctx *RequestCtx) InitStream(open func() (FlushWriter, error)) { ctx.openStream = open }
 
 // Streaming reports whether StreamResponse has started the response.
@@ -211,7 +213,7 @@ func (s *ResponseStream) emit() error {
 	return err
 }
 
-// Flush sends the header and all data that was written so far.
+// Flush sends the header and all data written so far.
 func (s *ResponseStream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,8 +229,8 @@ func (s *ResponseStream) Flush() error {
 	return s.sink.o.flush()
 }
 
-// ReadFrom copies r to the body until io.EOF. If r is a file and the response has a Content-Length, ReadFrom uses
-// sendfile where the system and the connection support it.
+// ReadFrom copies data from r to the body until r returns io.EOF. If r is a file and the response has a Content-Length,
+// ReadFrom uses sendfile where the system and the connection support it.
 func (s *ResponseStream) ReadFrom(r io.Reader) (n int64, err error) {
 	if n, err, ok := s.sendFile(r); ok {
 		return n, err

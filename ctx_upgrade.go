@@ -32,17 +32,17 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	return "", false
 }
 
-// AcceptStream accepts the CONNECT or the upgrade that the request asks for. It sends the response and returns a
-// connection, on which client and handler then exchange bytes. AcceptStream sets the status and the headers that accept
-// the request. All other headers come from ctx.Response. The new protocol is the one in the Upgrade header of
-// ctx.Response, if the handler has set it, or the protocol that Upgrade returns.
+// AcceptStream accepts a CONNECT request or an upgrade request. It sends the response and returns a connection, on
+// which client and handler then exchange bytes. AcceptStream sets the status and the headers that accept the request.
+// The other headers come from ctx.Response. If the handler has set an Upgrade header in ctx.Response, the new protocol
+// comes from that header. Otherwise, the new protocol is the one that the method Upgrade returns.
 //
-// AcceptStream works where HijackConn works. Once this module supports HTTP/2, AcceptStream will also work over HTTP/2.
-// Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The server does not close
-// the returned connection when the handler returns, so the program must close it.
+// AcceptStream needs a connection that HijackConn can take over. Once this module supports HTTP/2, AcceptStream will
+// also work over HTTP/2. Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The
+// server does not close the returned connection when the handler returns, so the program must close it.
 //
 // AcceptStream fails if the request is neither a CONNECT nor an upgrade, if StreamResponse was called before, or if
-// HijackConn would fail. If AcceptStream fails, ctx.Response is unchanged, unless the error came from the connection.
+// HijackConn would fail. After an error, ctx.Response is unchanged, unless the error came from the connection.
 func (ctx *RequestCtx) AcceptStream() (net.Conn, error) {
 	protocol, upgrades := ctx.Upgrade()
 	if !upgrades && !ctx.Request.Header.IsConnect() {

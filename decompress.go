@@ -12,9 +12,9 @@ import (
 // AppendGunzipBytes decompresses the gzip data src, appends the decompressed data to dst and returns the extended
 // slice. src may consist of several gzip members in a row (RFC 1952 §2.2).
 //
-// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If it has more than 1 MiB and is
-// more than 100 times as large as src, the error is ErrDecompressionRatio. If there is an error, AppendGunzipBytes
-// returns dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
+// If the decompressed data has more than 32 MiB, the error is ErrDecompressedTooLarge. If the decompressed data has
+// more than 1 MiB and is more than 100 times as large as src, the error is ErrDecompressionRatio. After an error,
+// AppendGunzipBytes returns dst unchanged. To set another limit, use [Request.BodyGunzipWithLimit].
 func AppendGunzipBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Gzip), coding.Limits{})
 }
@@ -33,15 +33,14 @@ func AppendUnbrotliBytes(dst, src []byte) ([]byte, error) {
 }
 
 // AppendUnzstdBytes decompresses the zstd data src, appends the decompressed data to dst and returns the extended
-// slice. src may consist of several frames in a row. A frame that needs a window of more than 8 MiB is refused (RFC
-// 9659). See [AppendGunzipBytes] for limits and errors.
+// slice. src may consist of several frames in a row. AppendUnzstdBytes refuses a frame that needs a window of more than
+// 8 MiB (RFC 9659). See [AppendGunzipBytes] for limits and errors.
 func AppendUnzstdBytes(dst, src []byte) ([]byte, error) {
 	return coding.AppendDecode(dst, src, coding.ListOf(coding.Zstd), coding.Limits{})
 }
 
-// WriteGunzip decompresses the gzip data p and writes the result to w. It returns the number of bytes that it has
-// written to w. If p is invalid, part of the result may already have been written. See [AppendGunzipBytes] for limits
-// and errors.
+// WriteGunzip decompresses the gzip data p and writes the result to w. WriteGunzip returns the number of bytes written
+// to w. If p is invalid, w can already have received part of the result. See [AppendGunzipBytes] for limits and errors.
 func WriteGunzip(w io.Writer, p []byte) (int, error) { return writeDecoded(w, p, coding.Gzip) }
 
 // WriteInflate decompresses the deflate data p and writes the result to w. See [WriteGunzip].

@@ -166,7 +166,7 @@ func (h *header) VisitAll(f func(key, value []byte)) {
 	}
 }
 
-// VisitAllTrailer calls f with each name that Trailers yields.
+// VisitAllTrailer calls f with the name of each trailer. New code should loop over [RequestHeader.Trailers] instead.
 func (h *header) VisitAllTrailer(f func(value []byte)) {
 	for name := range h.Trailers() {
 		f(name)
@@ -185,8 +185,8 @@ func (h *RequestHeader) VisitAllCookie(f func(key, value []byte)) {
 	}
 }
 
-// VisitAllCookie calls f for each cookie that the response sets, with its name and the whole Set-Cookie value.
-// New code should loop over [ResponseHeader.Cookies] instead.
+// VisitAllCookie calls f for each cookie that the response sets. f gets the cookie's name and the whole value of its
+// Set-Cookie header. New code should loop over [ResponseHeader.Cookies] instead.
 func (h *ResponseHeader) VisitAllCookie(f func(key, value []byte)) {
 	for name, value := range h.Cookies() {
 		f(name, value)
@@ -227,12 +227,12 @@ func (req *Request) UserValueBytes(key []byte) any { return req.values.getText(k
 // RemoveUserValueBytes does the same as [Request.RemoveUserValue], but takes a key of type []byte.
 func (req *Request) RemoveUserValueBytes(key []byte) { req.values.remove(req.values.indexText(key)) }
 
-// VisitUserValues calls visitor for each value whose key is a string.
+// VisitUserValues calls visitor for each user value whose key is a string.
 func (req *Request) VisitUserValues(visitor func(key []byte, value any)) {
 	req.values.visitText(visitor)
 }
 
-// VisitUserValuesAll calls visitor for each value, in the order in which the keys were first set.
+// VisitUserValuesAll calls visitor for each user value, in the order in which the keys were first set.
 func (req *Request) VisitUserValuesAll(visitor func(key, value any)) { req.values.visit(visitor) }
 
 // SetContentTypeBytes does the same as [RequestCtx.SetContentType], but takes a []byte.
@@ -263,7 +263,8 @@ func (ctx *RequestCtx) VisitUserValuesAll(visitor func(any, any)) {
 
 var timers sync.Pool // of *time.Timer
 
-// AcquireTimer returns a pooled timer, which fires after timeout. Return the timer to the pool with ReleaseTimer.
+// AcquireTimer returns a timer from a pool. The timer fires after timeout. Return the timer to the pool with
+// ReleaseTimer.
 func AcquireTimer(timeout time.Duration) *time.Timer {
 	if t, ok := timers.Get().(*time.Timer); ok {
 		t.Reset(timeout)

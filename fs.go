@@ -21,20 +21,20 @@ import (
 //	fs_listing.go       lists directories
 //	fs_serve.go         sends single files
 
-// FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory. It
-// serves no index files and no directory listings, and does not compress.
+// FS serves the files of a directory or of an fs.FS. The zero value serves the files of the working directory, without
+// index files, directory listings or compression.
 //
 // FS serves GET and HEAD requests, and responds to all other methods with 405. Responses have a Last-Modified header
 // and an entity tag. FS evaluates the conditions of conditional requests (RFC 9110 §13). If the path of a directory
 // lacks the final slash, FS redirects the client to the path with the slash.
 //
-// The entity tag is derived from the file's modification time and size. If the modification time is a whole number of
+// FS derives the entity tag from the file's modification time and size. If the modification time is a whole number of
 // seconds, the tag also depends on the time of the inode's last change (ctime). For such a file, two machines with the
-// same copy of the file may produce different tags. To get the same tag everywhere, set the ETag header before calling
-// the handler of FS. During the first two seconds after a change of the file, the tag is weak.
+// same copy can produce different tags. To get the same tag on all machines, set the ETag header before calling the
+// handler of FS. During the first two seconds after the file was changed, the tag is weak.
 //
-// FS serves nothing outside Root. By default, FS looks up ctx.Path(), which is also the path to use for routing and
-// access checks. FS responds with 404 to these paths:
+// FS serves nothing outside Root. By default, FS looks up ctx.Path(). Use the same path for routing and access checks.
+// FS responds with 404 to these paths:
 //
 //   - a path with an empty segment, which can occur only if PathRewrite is set or path normalizing is turned off
 //   - a path with a backslash
@@ -43,11 +43,11 @@ import (
 //
 // A path with a NUL byte gets 400 (Bad Request).
 //
-// FS follows a symbolic link only if the link is relative and its target is within Root, as os.Root does. For all other
-// links, and for anything that is neither a regular file nor a directory, FS responds with 404. If the field FS is set,
-// the fs.FS decides which links to follow.
+// Like os.Root, FS follows a symlink only if the symlink is relative and its target is within Root. For all other
+// symlinks, and for anything that is neither a regular file nor a directory, FS responds with 404. If the field FS is
+// set, the fs.FS decides which symlinks to follow.
 //
-// Do not copy an FS, and do not change it after calling NewRequestHandler.
+// Do not copy an FS. Do not change an FS after calling NewRequestHandler.
 type FS struct {
 	_ noCopy
 
@@ -57,17 +57,18 @@ type FS struct {
 
 	// Root is the directory to serve. If the field FS is set, Root is a directory in that file system, and an empty
 	// Root means the whole file system. If the field FS is nil, an empty Root means the working directory (see
-	// AllowEmptyRoot). Root is opened for each request, so the directory can be replaced at runtime. Root may also be a
-	// regular file if the field FS is nil. This file is then served for the path "/", and all other paths get 404.
+	// AllowEmptyRoot). FS opens Root for each request, so you can replace the directory at runtime. If the field FS is
+	// nil, Root may also be a regular file. FS then serves this file for the path "/" and responds with 404 to all
+	// other paths.
 	Root string
 
-	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root
-	// then means the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symbolic links.
+	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, this is the
+	// current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
 	AllowEmptyRoot bool
 
-	// IndexNames are the names of index files, in order of preference. For a request for a directory, FS serves the
-	// first of these files that the directory contains. A name with an empty segment, such as "a//b", is ignored. By
-	// default FS serves no index files.
+	// IndexNames are the names of index files, in order of preference. If a request is for a directory, FS serves the
+	// first of these files that the directory contains. FS ignores a name with an empty segment, such as "a//b". By
+	// default, FS serves no index files.
 	IndexNames []string
 
 	// GenerateIndexPages makes FS respond with a list of files if a directory has no index file. By default, a request
@@ -76,13 +77,13 @@ type FS struct {
 
 	// HideDotfiles hides files and directories whose names begin with a dot, except ".well-known" (RFC 8615). Requests
 	// for hidden files, and for anything in hidden directories, get 404. Directory listings omit hidden files and
-	// directories. For a symbolic link, only the name of the link matters, not the name of its target. By default
-	// dotfiles are served.
+	// directories. For a symlink, only the name of the symlink matters, not the name of its target. By default, FS
+	// serves dotfiles.
 	HideDotfiles bool
 
-	// AcceptByteRange makes FS serve the byte ranges that the Range header of a request asks for (RFC 9110 §14). If the
-	// header asks for more than 32 ranges, or for ranges that overlap, FS serves the whole file. By default, FS ignores
-	// the Range header.
+	// AcceptByteRange makes FS serve only the byte ranges that the Range header of a request asks for (RFC 9110 §14).
+	// If the Range header asks for more than 32 ranges, or for ranges that overlap, FS serves the whole file. By
+	// default, FS ignores the Range header.
 	AcceptByteRange bool
 
 	// PathRewrite returns the path that FS looks up for a request. By default, FS looks up ctx.Path(). If you set
@@ -90,39 +91,39 @@ type FS struct {
 	PathRewrite PathRewriteFunc
 
 	// PathNotFound builds the response if the requested file does not exist. FS sets the status to 404 before it calls
-	// PathNotFound. If PathNotFound is nil, the response is a line of text.
+	// PathNotFound. If PathNotFound is nil, the response body is one line of text.
 	PathNotFound RequestHandler
 
 	// Compress makes FS send compressible files with gzip coding to clients that accept gzip. The name of a
 	// precompressed file is the name of the original file with ".gz" or CompressedFileSuffix appended. FS sends the
-	// precompressed file if it exists, is not empty, and is not older than the original. If there is no such file and
-	// the original has up to 1 MiB, FS compresses the original in memory. FS does not compress in memory if the client
-	// requests ranges or if Cache-Control: no-transform was set before. Directory listings are compressed too. FS
-	// writes nothing to disk.
+	// precompressed file if it exists, is not empty, and is not older than the original. If there is no such
+	// precompressed file and the original has up to 1 MiB, FS compresses the original in memory. If the client requests
+	// ranges or the response already has Cache-Control: no-transform, FS does not compress in memory. FS also
+	// compresses directory listings. FS writes nothing to disk.
 	//
-	// If Content-Encoding or a header with a digest of the file was set before the handler of FS is called, the file is
-	// sent unchanged.
+	// If the response already has a Content-Encoding or a header with a digest of the file, FS sends the file
+	// unchanged.
 	Compress bool
 
 	// CompressBrotli adds br to the codings that Compress uses. Precompressed files have the suffix ".br".
-	// CompressBrotli has no effect unless Compress is set. If the client has no preference, FS prefers br to zstd, and
-	// zstd to gzip.
+	// CompressBrotli works only together with Compress. If the client has no preference, FS chooses br over zstd, and
+	// zstd over gzip.
 	CompressBrotli bool
 
 	// CompressZstd adds zstd to the codings that Compress uses. Precompressed files have the suffix ".zst".
-	// CompressZstd has no effect unless Compress is set.
+	// CompressZstd works only together with Compress.
 	CompressZstd bool
 
-	// CompressRoot is the directory that contains the precompressed files. The paths below CompressRoot must be the
-	// same as the paths below Root. The default is Root.
+	// CompressRoot is the directory that contains the precompressed files. A precompressed file must have the same path
+	// below CompressRoot as its original has below Root, apart from the suffix. The default is Root.
 	CompressRoot string
 
 	// CompressedFileSuffix is an additional suffix of files that are precompressed with gzip. FS first looks for a file
-	// with the suffix ".gz", and then for a file with the suffix in CompressedFileSuffix. The default is FSCompressedFileSuffix.
+	// with the suffix ".gz", and then for a file with CompressedFileSuffix. The default is FSCompressedFileSuffix.
 	CompressedFileSuffix string
 
-	// CompressedFileSuffixes contains an additional suffix of precompressed files for each coding. The keys are "gzip",
-	// "br" and "zstd". If the map has an entry for "gzip", CompressedFileSuffix is ignored. The default is
+	// CompressedFileSuffixes maps each coding to an additional suffix of precompressed files. The keys are "gzip", "br"
+	// and "zstd". If the map has an entry for "gzip", CompressedFileSuffix is ignored. The default is
 	// FSCompressedFileSuffixes.
 	CompressedFileSuffixes map[string]string
 
@@ -134,15 +135,15 @@ type FS struct {
 	// SkipCache has no effect, because FS closes each file after the response.
 	SkipCache bool
 
-	// CleanStop has no effect, because FS runs no goroutine that would have to be stopped.
+	// CleanStop has no effect, because FS starts no background goroutine.
 	CleanStop chan struct{}
 }
 
-// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp gives this suffix to files that it
-// compresses.
+// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. It is the suffix of the compressed files that
+// fasthttp creates.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
-// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change this map once the program serves
+// FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change this map while the program serves
 // files. Set FS.CompressedFileSuffixes instead.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,

@@ -12,24 +12,24 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// ServeContent responds with content. It evaluates the conditions and the Range header of the request (RFC 9110
-// §13.2.2, §14.2). Depending on these headers, the response is the whole content, the requested ranges, or a 304, 412
-// or 416 response.
+// ServeContent responds with content. ServeContent evaluates the conditions and the Range header of the request (RFC
+// 9110 §13.2.2, §14.2). Depending on these request headers, the response is the whole content, the requested ranges, or
+// a 304, 412 or 416 response.
 //
 // The handler may set the following before it calls ServeContent:
 //
 //   - Content-Type. If it is not set, ServeContent derives the type from the extension of name, or from the first bytes
 //     of content.
-//   - ETag. ServeContent compares the conditions of the request with this ETag.
+//   - ETag. ServeContent evaluates If-Match, If-None-Match and If-Range against this ETag.
 //   - Content-Encoding, if content is already compressed. ServeContent does not compress content.
 //   - A status other than 200. ServeContent then ignores the conditions and the Range header, and sends the whole
 //     content.
 //
-// modtime is sent as Last-Modified. If modtime is in the future, the current time is sent instead. If modtime is zero
-// or the Unix epoch, the response has no Last-Modified header.
+// ServeContent sends modtime as Last-Modified. If modtime is in the future, ServeContent sends the current time
+// instead. If modtime is zero or the Unix epoch, the response has no Last-Modified header.
 //
-// The server reads content after the handler has returned. It always reads from the start of content, regardless of the
-// current position. If content is an io.Closer, the server closes content after reading.
+// The server reads content after the handler has returned. Reading starts at the beginning of content, regardless of
+// the current position. If content is an io.Closer, the server closes content after reading.
 func ServeContent(ctx *RequestCtx, name string, modtime time.Time, content io.ReadSeeker) {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err == nil {

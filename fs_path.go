@@ -9,7 +9,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 )
 
-// PathRewriteFunc returns the path that FS looks up for a request. The returned slice may share memory with the
+// PathRewriteFunc returns the path that FS looks up for a request. The returned slice can share memory with the
 // request's path. If the returned path has an empty segment or a ".." segment, FS responds with 404.
 type PathRewriteFunc func(ctx *RequestCtx) []byte
 

@@ -11,15 +11,15 @@ import (
 )
 
 // ServeFile responds with the file at path, or with a list of files if path is a directory. If the client accepts a
-// compressed response, ServeFile compresses the file. See [FS.Compress].
+// compressed response, ServeFile compresses the file, as described at [FS.Compress].
 //
 // path has URI syntax: ServeFile decodes percent-encoding and ignores the first '?' or '#' and everything after it. To
-// use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. All symbolic links are
-// followed. Never take path, or a part of it, from a request. To serve files that clients choose, use FS. If path has
-// an empty segment, as in "a//b", the response is 404.
+// use a path unchanged, call ServeFileLiteral. A relative path starts at the working directory. ServeFile follows all
+// symlinks. Never build path from data in a request. To serve files that clients choose, use FS. If path has an empty
+// segment, as in "a//b", the response is 404.
 //
 // Unlike FS, ServeFile does not check the method of the request. If the handler has already set a status other than
-// 200, ServeFile keeps the status (see ServeContent).
+// 200, ServeFile keeps this status (see ServeContent).
 func ServeFile(ctx *RequestCtx, path string) { ServeFileLiteral(ctx, decodedPath(path)) }
 
 // ServeFileBytes does the same as [ServeFile], but takes a []byte.
@@ -38,24 +38,24 @@ func ServeFileBytesUncompressed(ctx *RequestCtx, path []byte) {
 // ServeFileLiteral does the same as [ServeFile], but uses the path unchanged.
 func ServeFileLiteral(ctx *RequestCtx, path string) { serveOSFile(ctx, path, &codedFiles) }
 
-// ServeFS does the same as [ServeFile], but path is a path in filesystem.
+// ServeFS does the same as [ServeFile], but takes the file from filesystem.
 func ServeFS(ctx *RequestCtx, filesystem fs.FS, path string) {
 	ServeFSLiteral(ctx, filesystem, decodedPath(path))
 }
 
-// ServeFSLiteral does the same as [ServeFileLiteral], but path is a path in filesystem.
+// ServeFSLiteral does the same as [ServeFileLiteral], but takes the file from filesystem.
 func ServeFSLiteral(ctx *RequestCtx, filesystem fs.FS, path string) {
 	serveOneFile(ctx, filesystem, UnsafeBytes(path), &codedFiles)
 }
 
-// SendFile responds with the file at path. See [ServeFile]. Never take the path from a request.
+// SendFile responds with the file at path. See [ServeFile]. Never build path from data in a request.
 func (ctx *RequestCtx) SendFile(path string) { ServeFile(ctx, path) }
 
 // SendFileBytes does the same as [RequestCtx.SendFile], but takes a []byte.
 func (ctx *RequestCtx) SendFileBytes(path []byte) { ServeFileBytes(ctx, path) }
 
-// SendFileLiteral responds with the file at path. It uses the path unchanged. See [ServeFileLiteral]. Never take the
-// path from a request.
+// SendFileLiteral responds with the file at path, without decoding path. See [ServeFileLiteral]. Never build path from
+// data in a request.
 func (ctx *RequestCtx) SendFileLiteral(path string) { ServeFileLiteral(ctx, path) }
 
 // FileLastModified returns the modification time of the file at path.

@@ -24,8 +24,8 @@ const (
 )
 
 // MultipartReader returns a reader for the parts of a multipart/form-data body. The reader does not buffer parts in
-// memory or on disk. If the body is a stream, the reader consumes it. The body is not decompressed. If the
-// Content-Type is not multipart/form-data, the error is ErrNoMultipartForm.
+// memory or on disk. If the body is a stream, the reader consumes the stream. The reader does not decompress the body.
+// If the Content-Type is not multipart/form-data, the error is ErrNoMultipartForm.
 func (req *Request) MultipartReader() (*MultipartReader, error) {
 	boundary := req.boundary()
 	if boundary == "" {
@@ -67,19 +67,20 @@ func (req *Request) MultipartForm() (*multipart.Form, error) {
 	return req.MultipartFormWithLimit(maxFormSize)
 }
 
-// MultipartFormWithLimit returns the form in a multipart/form-data body. The form is parsed once and kept for as long
-// as the request keeps the body. A compressed body is decompressed. If the Content-Type is not multipart/form-data,
-// the error is ErrNoMultipartForm.
+// MultipartFormWithLimit returns the form in a multipart/form-data body. The first successful call parses the form.
+// Later calls return the same form, as long as the request has the same body. If the body is compressed,
+// MultipartFormWithLimit decompresses it. If the Content-Type is not multipart/form-data, the error is
+// ErrNoMultipartForm.
 //
-// If maxBodySize is positive and the form is larger, the error is ErrBodyTooLarge. At most 2 MiB of files are kept in
-// memory, and at most 12 MiB of the whole form. The remaining files are written to temporary files, which
-// RemoveMultipartFormFiles and Reset remove. After an error, no files are left behind.
+// If maxBodySize is positive and the form is larger, the error is ErrBodyTooLarge. The form takes at most 12 MiB of
+// memory, including at most 2 MiB of files. All other files are stored in temporary files, which
+// RemoveMultipartFormFiles and Reset remove. After an error, no temporary files are left.
 //
-// A form may have up to 1000 parts, each with up to 8 KiB of headers. On a server, if a form has more parts than
+// A form may have up to 1000 parts, each with up to 8 KiB of headers. If a server receives a form with more parts than
 // Server.MaxFormArgs allows, the error is ErrTooManyArgs.
 //
-// If the body is a stream, parsing the form consumes it. If you then call Body or BodyWriteTo, the body is rebuilt
-// from the form.
+// If the body is a stream, parsing the form consumes the stream. If you then call Body or BodyWriteTo, the request
+// rebuilds the body from the form.
 func (req *Request) MultipartFormWithLimit(maxBodySize int) (*multipart.Form, error) {
 	if req.form != nil && !req.formed { // it was parsed from another body
 		req.dropForm()
@@ -239,8 +240,9 @@ func (req *Request) dropForm() {
 	req.form = nil
 }
 
-// WriteMultipartForm writes form to w as a multipart/form-data body, using boundary as the boundary between parts. It
-// writes the values first, then the files, both sorted by name. It does not load files into memory.
+// WriteMultipartForm writes form to w as a multipart/form-data body, using boundary as the boundary between parts.
+// WriteMultipartForm writes first the values and then the files, both sorted by name. It does not load files into
+// memory.
 func WriteMultipartForm(w io.Writer, form *multipart.Form, boundary string) error {
 	if !isBoundary(boundary) {
 		return ErrNoMultipartForm
@@ -299,8 +301,9 @@ func writeFormFile(out *multipart.Writer, file *multipart.FileHeader) error {
 	return errors.Join(err, content.Close())
 }
 
-// SaveMultipartFile writes an uploaded file to path, overwriting any existing file. Never build path from the file
-// name that the client sent. If writing fails, for example because the disk is full, no partial file is left.
+// SaveMultipartFile writes an uploaded file to path, overwriting any existing file. Never build path from the file name
+// that the client sent. If writing fails, for example because the disk is full, SaveMultipartFile leaves no partial
+// file.
 func SaveMultipartFile(fh *multipart.FileHeader, path string) (err error) {
 	content, err := fh.Open()
 	if err != nil {

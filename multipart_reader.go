@@ -19,12 +19,12 @@ const (
 	maxBoundary     = 70       // bytes, RFC 2046 §5.1.1
 )
 
-// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) as they arrive. The reader buffers only 16 KiB
-// of the body. It stops at the closing boundary: data after that boundary stays unread, except for data that is
-// already in the buffer.
+// MultipartReader reads the parts of a multipart body (RFC 2046 §5.1) while the body arrives. The reader buffers only
+// 16 KiB of the body. The reader stops at the closing boundary. Data after the closing boundary stays unread, except
+// for data that is already in the buffer.
 //
 // A body may have at most 1000 parts, each with at most 8 KiB of headers. Lines must end with CRLF, and the body must
-// begin with its boundary. Only one goroutine at a time may use a MultipartReader.
+// begin with the boundary. Only one goroutine at a time may use a MultipartReader.
 type MultipartReader struct {
 	r     io.Reader
 	buf   []byte // buf[pos:] was read and not used yet; from bufpool
@@ -36,8 +36,8 @@ type MultipartReader struct {
 	err   error
 }
 
-// NewMultipartReader returns a MultipartReader for the body that r yields. The error is ErrNoMultipartForm if
-// boundary is invalid.
+// NewMultipartReader returns a MultipartReader for the body that r yields. If boundary is invalid, the error is
+// ErrNoMultipartForm.
 func NewMultipartReader(r io.Reader, boundary string) (*MultipartReader, error) {
 	if !isBoundary(boundary) {
 		return nil, ErrNoMultipartForm
@@ -60,7 +60,8 @@ func isBoundary[S ascii.Text](b S) bool {
 	return true
 }
 
-// Parts returns an iterator over the parts. If an error occurs, the iterator yields it last, with a nil part.
+// Parts returns an iterator over the parts. If an error occurs, the iterator yields a nil part with the error, and then
+// stops.
 func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		for {
@@ -72,9 +73,9 @@ func (m *MultipartReader) Parts() iter.Seq2[*Part, error] {
 	}
 }
 
-// NextPart returns the next part. It returns io.EOF after the last part, and io.ErrUnexpectedEOF if the body ends
-// without its closing boundary. NextPart skips any unread data of the previous part. Do not use the previous part
-// after this call.
+// NextPart returns the next part. After the last part, NextPart returns io.EOF. If the body ends without its closing
+// boundary, the error is io.ErrUnexpectedEOF. NextPart skips any unread data of the previous part. Do not use the
+// previous part after calling NextPart.
 func (m *MultipartReader) NextPart() (*Part, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -270,8 +271,8 @@ func checkPartHeader(head string) error {
 	return nil
 }
 
-// Part is one part of a multipart body, with headers and content. Until you request the next part, you can read the
-// content from the Part, which is an io.Reader. You may keep strings that its methods return.
+// Part is one part of a multipart body, with headers and content. A Part is an io.Reader for the content. You can read
+// from the Part until you request the next part. You may keep strings that its methods return.
 type Part struct {
 	m        *MultipartReader // nil after the next call of NextPart
 	head     string           // header lines, each with its CRLF
@@ -281,7 +282,7 @@ type Part struct {
 
 var errPartGone = errors.New("gallop: part was read after a call of NextPart")
 
-// Read reads the content of the part, up to io.EOF.
+// Read reads the content of the part. At the end of the part, Read returns io.EOF.
 func (p *Part) Read(b []byte) (int, error) {
 	if p.m == nil {
 		return 0, errPartGone
@@ -301,15 +302,15 @@ func (p *Part) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// FormName returns the name of the form field that the part belongs to (RFC 7578 §4.2). If there is no such name, the
-// result is "".
+// FormName returns the name of the part's form field (RFC 7578 §4.2). If the part has no such name, the result is "".
 func (p *Part) FormName() string { return p.formName }
 
 // FileName returns the name of the uploaded file without directories, or "" if the part is not a file. The client
 // chose the name, so do not trust it.
 func (p *Part) FileName() string { return p.fileName }
 
-// Header returns the value of the first header with this name, or "". The case of the name does not matter.
+// Header returns the value of the first header with this name. If there is no such header, the result is "". The name
+// is case-insensitive.
 func (p *Part) Header(name string) string {
 	for key, value := range p.Fields() {
 		if ascii.EqualFold(key, name) {

@@ -38,8 +38,8 @@ func (ctx *RequestCtx) TimeoutErrorWithResponse(resp *Response) {
 	ctx.timeout.Store(kept)
 }
 
-// LastTimeoutErrorResponse returns the response that TimeoutHandler or one of the TimeoutError methods has set. If none
-// of them has set a response, LastTimeoutErrorResponse returns nil.
+// LastTimeoutErrorResponse returns the response that TimeoutHandler or one of the TimeoutError methods has set. If
+// there is no such response, LastTimeoutErrorResponse returns nil.
 func (ctx *RequestCtx) LastTimeoutErrorResponse() *Response { return ctx.timeout.Load() }
 
 // detach leaves ctx and the bytes that it shows to a handler that may still run. The connection continues with
@@ -81,14 +81,14 @@ func (c *serverConn) abandonCtx() (begun bool) {
 
 // TimeoutHandler returns a handler that calls h on a separate goroutine. If h does not return within timeout, the
 // response is msg with status 408 (Request Timeout). When timeout has passed, the RequestCtx is done, so h can notice
-// the timeout with ctx.Done. A handler that does not watch ctx continues to run. Changes that h makes to ctx after the
-// timeout have no effect.
+// the timeout with ctx.Done. A handler that does not watch ctx.Done continues to run after the timeout. Changes that h
+// makes to ctx after the timeout have no effect.
 //
-// At most Server.Concurrency calls of h run at the same time. Calls that are still running after their timeout count
-// too. Beyond this limit, requests get 429 (Too Many Requests).
+// At most Server.Concurrency calls of h run at the same time. A call that is still running after its timeout counts
+// too. Requests beyond this limit get 429 (Too Many Requests).
 //
-// For handlers that watch their context, package web has an alternative: middleware.Timeout sets the deadline without
-// starting a goroutine. If the handler then returns because of the deadline, the response is 503.
+// For handlers that watch their context, package web has an alternative: middleware.Timeout sets the deadline of the
+// context without starting a goroutine. If the handler returns because of this deadline, the response is 503.
 func TimeoutHandler(h RequestHandler, timeout time.Duration, msg string) RequestHandler {
 	return TimeoutWithCodeHandler(h, timeout, msg, StatusRequestTimeout)
 }

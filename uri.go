@@ -10,15 +10,15 @@ import (
 	"github.com/gallop-http/gallop/internal/target"
 )
 
-// URI is an http or https URI, split into its parts (RFC 3986).
+// URI holds the parts of an http or https URI (RFC 3986).
 //
 // The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
-// URI. Slices that its methods return are views, which are valid until the URI is changed or released.
-// docs/design/0002-paths.md describes how paths are normalized.
+// URI. Its methods return slices that point into the URI's memory. The slices are valid until the URI is changed or
+// released. See docs/design/0002-paths.md for how paths are normalized.
 //
-// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. They
-// percent-encode all characters that are not allowed in a path, query or fragment. If SetHost gets an invalid host,
-// the URI has no host afterwards.
+// FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. These
+// methods percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host
+// to SetHost, the URI has no host afterwards.
 type URI struct {
 	_ noCopy
 
@@ -58,8 +58,8 @@ var uriPool = sync.Pool{New: func() any { return new(URI) }}
 // AcquireURI returns an empty URI from a pool.
 func AcquireURI() *URI { return uriPool.Get().(*URI) }
 
-// ReleaseURI resets u and returns it to the pool. Afterwards, do not use u or anything that its methods returned.
-// Builds with the race detector overwrite the memory behind views.
+// ReleaseURI resets u and returns it to the pool. Afterwards, do not use u or anything that its methods returned. In
+// builds with the race detector, ReleaseURI overwrites the memory of u.
 func ReleaseURI(u *URI) {
 	if raceEnabled {
 		u.poison()
@@ -68,7 +68,7 @@ func ReleaseURI(u *URI) {
 	uriPool.Put(u)
 }
 
-// Reset makes u empty and sets DisablePathNormalizing to false.
+// Reset removes all parts of the URI and sets DisablePathNormalizing to false.
 func (u *URI) Reset() {
 	u.scheme, u.host, u.username, u.password = u.scheme[:0], u.host[:0], u.username[:0], u.password[:0]
 	u.pathOriginal, u.queryString, u.hash = u.pathOriginal[:0], u.queryString[:0], u.hash[:0]
@@ -97,7 +97,7 @@ func (u *URI) buffers() [10]*[]byte {
 		&u.queryString, &u.hash, &u.path, &u.fullURI, &u.requestURI}
 }
 
-// CopyTo makes dst a copy of u.
+// CopyTo copies u to dst.
 func (u *URI) CopyTo(dst *URI) {
 	if u == dst {
 		return
@@ -162,21 +162,23 @@ func (u *URI) SetHost(host string) { u.setHost(UnsafeBytes(host)) }
 
 func (u *URI) setHost(host []byte) { u.host, _, _ = target.AppendHost(u.host[:0], host) }
 
-// Username returns the user name without decoding its percent escapes. FullURI and RequestURI never include it.
+// Username returns the user name without decoding its percent escapes. FullURI and RequestURI never include the user
+// name.
 func (u *URI) Username() []byte { return u.username }
 
 // SetUsername sets the user name.
 func (u *URI) SetUsername(username string) { u.username = append(u.username[:0], username...) }
 
-// Password returns the password without decoding its percent escapes. FullURI and RequestURI never include it.
+// Password returns the password without decoding its percent escapes. FullURI and RequestURI never include the
+// password.
 func (u *URI) Password() []byte { return u.password }
 
 // SetPassword sets the password.
 func (u *URI) SetPassword(password string) { u.password = append(u.password[:0], password...) }
 
-// Path returns the normalized path, "/" by default. All percent escapes except %2F are decoded, dot segments are
-// removed, and repeated slashes are merged. Use this path in routers and access checks, because FS serves the file at
-// this path. With DisablePathNormalizing, Path keeps empty segments, so "/a//b" differs from "/a/b".
+// Path returns the normalized path, "/" by default. Normalizing decodes all percent escapes except %2F, removes dot
+// segments, and merges repeated slashes. Use the normalized path in routers and access checks, because FS serves the
+// file at this path. If DisablePathNormalizing is set, Path keeps empty segments, so "/a//b" differs from "/a/b".
 func (u *URI) Path() []byte {
 	switch {
 	case u.pathState == pathPlain:
@@ -189,7 +191,7 @@ func (u *URI) Path() []byte {
 	return u.path
 }
 
-// PathOriginal returns the path as it was received or set.
+// PathOriginal returns the path without normalizing it, exactly as it was received or set.
 func (u *URI) PathOriginal() []byte { return u.pathOriginal }
 
 // SetPath sets the path, which may contain percent escapes. After SetPath("/a%20b"), Path returns "/a b".
@@ -209,14 +211,14 @@ func (u *URI) LastPathSegment() []byte {
 	return path[bytes.LastIndexByte(path, '/')+1:]
 }
 
-// QueryString returns the query without its question mark, as it was received or set. If you have changed the Args
-// that QueryArgs returned, QueryString returns the changed arguments as a query.
+// QueryString returns the query as it was received or set, without the question mark. If you have changed the Args that
+// QueryArgs returned, QueryString returns the changed arguments as a query.
 func (u *URI) QueryString() []byte {
 	u.refreshQuery()
 	return u.queryString
 }
 
-// SetQueryString sets the query, without its question mark.
+// SetQueryString sets the query, which is the part after the question mark.
 func (u *URI) SetQueryString(queryString string) { u.setQueryString(UnsafeBytes(queryString)) }
 
 func (u *URI) setQueryString(queryString []byte) {
@@ -243,10 +245,10 @@ func (u *URI) refreshQuery() {
 	}
 }
 
-// Hash returns the fragment without its number sign, as it was received or set.
+// Hash returns the fragment as it was received or set, without the number sign.
 func (u *URI) Hash() []byte { return u.hash }
 
-// SetHash sets the fragment, without its number sign.
+// SetHash sets the fragment, which is the part after the number sign.
 func (u *URI) SetHash(hash string) { u.hash = append(u.hash[:0], hash...) }
 
 // FullURI returns the whole URI: scheme, host, path, query and fragment.
@@ -261,16 +263,16 @@ func (u *URI) RequestURI() []byte {
 	return u.requestURI
 }
 
-// String returns FullURI as a string.
+// String returns the whole URI as a string. See [URI.FullURI].
 func (u *URI) String() string { return string(u.FullURI()) }
 
-// WriteTo writes FullURI to w.
+// WriteTo writes the whole URI to w. See [URI.FullURI].
 func (u *URI) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(u.FullURI())
 	return int64(n), err
 }
 
-// AppendBytes appends FullURI to dst.
+// AppendBytes appends the whole URI to dst. See [URI.FullURI].
 func (u *URI) AppendBytes(dst []byte) []byte {
 	dst = append(dst, u.Scheme()...)
 	dst = append(dst, "://"...)
