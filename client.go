@@ -131,11 +131,11 @@ type Client struct {
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
 	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
-	// ErrBodyTooLarge. Streamed bodies are not limited.
+	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the response headers have arrived. The body is then a stream,
-	// which you must close. See [HostClient.StreamResponseBody].
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. The response body is then a
+	// stream, which you must close. See [HostClient.StreamResponseBody].
 	StreamResponseBody bool
 
 	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
@@ -164,7 +164,7 @@ type Client struct {
 	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
 	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
 	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
-	// RetryIfErr then gets io.EOF instead of a *ClosedError.
+	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.

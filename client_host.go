@@ -20,8 +20,8 @@ import (
 //
 // If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
 // panics too. The client runs Dial and some other functions on a separate goroutine if a slow function could delay the
-// end of a call. If such a function panics, the call panics too, unless it has already ended. If a Resolver panics,
-// calls return a *PanicError. If a body stream panics, calls return an *ErrBodyStreamWritePanic.
+// end of a call. If a function panics on a separate goroutine, the call panics too, unless the call has already ended.
+// If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return an *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
@@ -30,7 +30,7 @@ type HostClient struct {
 	// use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
+	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
 	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set
@@ -38,8 +38,8 @@ type HostClient struct {
 	IsProxy bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
-	// is empty, the clone's ServerName is the host in the address. Do not change the configuration after its first use,
-	// because the client can resume TLS sessions that were established with it.
+	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
+	// use, because the client can resume TLS sessions that were established with it.
 	//
 	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
 	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
@@ -114,8 +114,8 @@ type HostClient struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. A connection that is
-	// older carries one last call, whose request is sent with Connection: close (RFC 9112 §9.6).
+	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. A connection that
+	// exceeds this age carries one last call, whose request is sent with Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConns connections are in use. Zero means
@@ -164,11 +164,11 @@ type HostClient struct {
 
 	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
 	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
-	// ErrBodyTooLarge. Streamed bodies are not limited.
+	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the response headers have arrived. The body is then a stream;
-	// see [Response.BodyStream]. The connection stays in use until the stream is read to its end or closed with
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. The response body is then a
+	// stream; see [Response.BodyStream]. The connection stays in use until the stream is read to its end or closed with
 	// CloseBodyStream. [Response.StreamBody] does the same for a single call.
 	StreamResponseBody bool
 
@@ -201,7 +201,7 @@ type HostClient struct {
 	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
 	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
 	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
-	// RetryIfErr then gets io.EOF instead of a *ClosedError.
+	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
@@ -261,20 +261,21 @@ func (c *HostClient) init() error {
 // the body again first, because Do has consumed the stream. After an error, the contents of resp are undefined.
 //
 // If the request body is a stream or larger than 64 KiB, Do reads the response while it is still sending the body. If
-// the status is 300 or above, or if the response is complete before the body is sent, Do stops sending the body. For a
-// request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it sends the body.
+// the response status is 300 or above, or if the response is complete before the body is sent, Do stops sending the
+// body. For a request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it sends the body.
 //
 // After a 101 response, or a 2xx response to CONNECT, the connection is closed by default. If the response body is a
 // stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser, which the
 // caller must close. The call's context and deadline do not close this connection. Do not convert the
-// io.ReadWriteCloser to a net.Conn: with HTTP/2 it is one stream of a shared connection (RFC 8441).
+// io.ReadWriteCloser to a net.Conn: with HTTP/2, the io.ReadWriteCloser is one stream of a shared connection (RFC
+// 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call:
-// waiting for a connection, lookup, dial, handshake, writing and reading, including reading a streamed body. If a
-// deadline has passed, the error is ErrTimeout. After any other cancellation, the error wraps ctx.Err().
+// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call, from
+// waiting for a connection to reading a streamed body. If a deadline has passed, the error is ErrTimeout. After any
+// other cancellation, the error wraps ctx.Err().
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

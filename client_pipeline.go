@@ -51,7 +51,7 @@ type PipelineClient struct {
 	// connection uses the next address in the list. See [HostClient.Addr].
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
+	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
@@ -65,8 +65,8 @@ type PipelineClient struct {
 	// sent.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over Dial. If DialContext and Dial are both nil, the client
-	// uses a TCPDialer that the whole process shares. See [HostClient.DialContext].
+	// DialContext opens connections. DialContext takes precedence over Dial. If DialContext and Dial are both nil, the
+	// client uses a TCPDialer that the whole process shares. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Dial opens connections. The function has no timeout argument. See [HostClient.Dial].
@@ -134,7 +134,7 @@ type PipelineClient struct {
 	// Trace contains functions that the client calls for events on its connections. Calls share connections, so
 	// WithClientTrace has no effect on a PipelineClient. The client calls the functions for lookups, dials and
 	// handshakes. GotConn is called for each new connection, and CallFailed for each failed call. WroteRequest is
-	// called for each write, which may contain several requests. GotFirstByte and GotInterim are called for responses.
+	// called for each write, which can contain several requests. GotFirstByte and GotInterim are called for responses.
 	// The client calls no other function of ClientTrace. While a function runs, all calls on the connection wait. If
 	// Trace is nil, connections are not traced.
 	Trace *ClientTrace

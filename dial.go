@@ -61,7 +61,7 @@ type TCPDialer struct {
 	// negative value turns the cache off, but concurrent dials still share a lookup.
 	DNSCacheDuration time.Duration
 
-	// DisableDNSResolution makes package net look up names. There is no cache then, and Resolver is not used.
+	// DisableDNSResolution makes package net look up names. Such lookups use neither the cache nor Resolver.
 	DisableDNSResolution bool
 
 	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout.

@@ -10,8 +10,8 @@ import (
 // of AppendNormalizedHeaderKey and net/textproto, such as "Etag" and "X-Request-Id". After DisableNormalizing, the
 // iterator yields names as they were received.
 //
-// Names and values point into the header's buffer. Do not write to them. Do not change the header in the loop. Several
-// goroutines may loop over one header at once.
+// Names and values point into the header's buffer. Do not write to names or values. Do not change the header in the
+// loop. Several goroutines may loop over one header at once.
 func (h *header) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.head.Fields, yield) }
 }

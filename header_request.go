@@ -17,8 +17,8 @@ import (
 // into the header's buffer. On a server, these slices are valid until the handler returns. Outside a handler, these
 // slices are valid until Reset. Changing the header later does not change the contents of these slices.
 //
-// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. See [RequestHeader.Set]
-// for control characters. If the value is empty, SetHost, SetContentType and other setters that are named after a
+// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. For control characters,
+// see [RequestHeader.Set]. If the value is empty, SetHost, SetContentType and other setters that are named after a
 // header remove that header. The method Set stores an empty value.
 type RequestHeader struct {
 	_ noCopy
@@ -243,10 +243,10 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader makes the client send exactly the headers that were set, in the order in which they were set.
-// Only the headers that frame the body are added. User-Agent and Content-Type are not added. Host is not moved to the
-// front, although RFC 9110 §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them.
-// The result reports whether this mode was already on.
+// DisableSpecialHeader makes the client send the headers that were set, in the same order, and add only the headers
+// that frame the body. User-Agent and Content-Type are not added. Host is not moved to the front, although RFC 9110
+// §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them. The result reports whether
+// this mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. The result reports whether special headers were already enabled.

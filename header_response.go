@@ -138,8 +138,8 @@ func (h *ResponseHeader) set(name, value []byte) {
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
 // Content-Type, Peek returns the same value as the ContentType method. If there are several Set-Cookie headers, Peek
-// joins them with "; ", as fasthttp does. PeekAll and Cookies return Set-Cookie headers separately. Peek also finds a
-// trailer that you announced with SetTrailer and then set. To find received trailers, use PeekTrailer.
+// joins their values with "; ", as fasthttp does. PeekAll and Cookies return Set-Cookie headers separately. Peek also
+// finds a trailer that you announced with SetTrailer and then set. To find received trailers, use PeekTrailer.
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {

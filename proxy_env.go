@@ -37,7 +37,7 @@ type ProxyRules struct {
 // set, its lowercase form is used instead: http_proxy, https_proxy or no_proxy.
 //
 // In a CGI program, HTTP_PROXY is not trusted, because the variable can contain the value of a request's Proxy header.
-// A dial that needs HTTP_PROXY then fails.
+// A dial in a CGI program fails if it needs HTTP_PROXY.
 func ProxyRulesFromEnvironment() *ProxyRules {
 	env := httpproxy.FromEnvironment()
 	return &ProxyRules{HTTPProxy: env.HTTPProxy, HTTPSProxy: env.HTTPSProxy, NoProxy: env.NoProxy, cgi: env.CGI}

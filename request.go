@@ -18,8 +18,8 @@ import (
 // Request is an HTTP request.
 //
 // The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
-// time may use a Request. Its methods return slices that point into the request's buffers. These slices are valid until
-// the request is changed, reset or released, or until the handler that received the request returns.
+// time may use a Request. The methods of a Request return slices that point into the request's buffers. These slices
+// are valid until the request is changed, reset or released, or until the handler that received the request returns.
 type Request struct {
 	_ noCopy
 

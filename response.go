@@ -13,8 +13,8 @@ import (
 // Response is an HTTP response.
 //
 // The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
-// time may use a Response. Its methods return slices that point into the response's buffers. These slices are valid
-// until the response is changed, reset or released, or until the handler returns.
+// time may use a Response. The methods of a Response return slices that point into the response's buffers. These slices
+// are valid until the response is changed, reset or released, or until the handler returns.
 type Response struct {
 	_ noCopy
 
@@ -93,8 +93,8 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.Header.SetContentLength(-1)
 }
 
-// SendFile sets the body to the file at path, and sets Last-Modified. SendFile does not set Content-Type. The path is
-// used unchanged, so never take it from a request.
+// SendFile sets the body to the file at path, and sets Last-Modified. SendFile does not set Content-Type. SendFile uses
+// path unchanged, so never pass a path from a request.
 func (resp *Response) SendFile(path string) error {
 	info, err := os.Stat(path) // first, because opening a pipe would block
 	if err == nil && !info.Mode().IsRegular() {
