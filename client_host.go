@@ -19,9 +19,10 @@ import (
 // Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
 // If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
-// panics too. The client runs Dial and some other functions on a separate goroutine if a slow function could delay the
-// end of a call. If a function panics on a separate goroutine, the call panics too, unless the call has already ended.
-// If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return an *ErrBodyStreamWritePanic.
+// panics too. The client can run Dial and some other functions on a separate goroutine, so that a slow function cannot
+// delay the end of a call. If a function panics on a separate goroutine, the call panics too, unless the call has
+// already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return an
+// *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
