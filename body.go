@@ -43,8 +43,8 @@ type bodySource interface {
 	limit() int64
 }
 
-// Body returns the body. The result is a view, which is valid until the message is changed, reset or released, or
-// until the handler returns. Do not write to this view.
+// Body returns the body. The result points into the message's buffer, and is valid until the message is changed, reset
+// or released, or until the handler returns. Do not write to the result.
 //
 // If the body is a stream, Body reads the stream to its end, closes it, and keeps the bytes. The limit is 64 MiB. If
 // the stream replaced a request body that the server had not read yet, that request body's limit also applies. If
@@ -125,13 +125,15 @@ func (b *body) SetBodyRaw(p []byte) {
 	b.view = p
 }
 
-// AppendBody appends a copy of p to the body. If the body is a stream, it is first read into memory; see Body.
+// AppendBody appends a copy of p to the body. If the body is a stream, the whole stream is first read into memory; see
+// Body.
 func (b *body) AppendBody(p []byte) {
 	b.own()
 	b.buf = appendBody(b.buf, p)
 }
 
-// AppendBodyString appends a copy of s to the body. If the body is a stream, it is first read into memory; see Body.
+// AppendBodyString appends a copy of s to the body. If the body is a stream, the whole stream is first read into
+// memory; see Body.
 func (b *body) AppendBodyString(s string) { b.AppendBody(UnsafeBytes(s)) }
 
 // BodyWriter returns a writer that appends to the body. The writer also implements io.StringWriter. The writer stays
@@ -162,7 +164,7 @@ func (b *body) ResetBody() {
 	b.buf = b.buf[:0]
 }
 
-// If the capacity of the body's buffer exceeds size bytes, ReleaseBody drops the buffer and the body in it.
+// ReleaseBody drops the body and its buffer if the buffer's capacity exceeds size bytes.
 func (b *body) ReleaseBody(size int) {
 	if cap(b.buf) > size {
 		b.buf = nil

@@ -7,16 +7,16 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// BodyGunzip decompresses a body that has the content coding gzip, and returns the result. The result may have at
-// most 32 MiB. A result of more than 1 MiB also must not be larger than 100 times the size of the compressed body. If
-// the result exceeds a limit, the error is ErrBodyTooLarge. The result belongs to the caller.
+// BodyGunzip decompresses a body that has the content coding gzip, and returns the result. The result is limited to 32
+// MiB. A result of more than 1 MiB is also limited to 100 times the size of the compressed body. If the result exceeds
+// a limit, the error is ErrBodyTooLarge. The result belongs to the caller.
 func (b *body) BodyGunzip() ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), coding.Limits{})
 }
 
-// BodyGunzipWithLimit decompresses a body that has the content coding gzip, and returns the result, which may have at
-// most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Decompress without a limit only data
-// that you compressed yourself. The result belongs to the caller.
+// BodyGunzipWithLimit decompresses a body that has the content coding gzip, and returns the result, which can have at
+// most maxBodySize bytes. If maxBodySize is not positive, there is no limit. Decompress without a limit only data that
+// you compressed yourself. The result belongs to the caller.
 func (b *body) BodyGunzipWithLimit(maxBodySize int) ([]byte, error) {
 	return b.decode(coding.ListOf(coding.Gzip), decodeLimits(maxBodySize))
 }

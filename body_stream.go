@@ -15,12 +15,12 @@ import (
 )
 
 // StreamWriter writes a body to w. The data is sent when w's buffer is full and when the StreamWriter calls w.Flush.
-// An error from w means that nobody reads the body any more, so the StreamWriter must then return.
+// If a write to w fails, nobody reads the body any more, and the StreamWriter must return.
 type StreamWriter func(w *bufio.Writer)
 
-// BodyWriterTo is a body stream that may be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
+// BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports
 // whether to use WriteTo. If a stream has WriteTo but not SupportsBodyWriteTo, Read is used for a chunked body. For a
-// body of known length, either Read or WriteTo may be used.
+// body of known length, either Read or WriteTo can be used.
 type BodyWriterTo interface {
 	io.WriterTo
 	SupportsBodyWriteTo() bool
@@ -43,7 +43,7 @@ func (b *body) IsBodyStream() bool {
 // BodyStream returns the body as a stream. If the body is not a stream, the result is nil. The stream is closed by
 // CloseBodyStream, and also when the body is replaced, reset or released.
 //
-// If the body is a StreamWriter, BodyStream starts it on a separate goroutine.
+// If the body is a StreamWriter, BodyStream starts the StreamWriter on a separate goroutine.
 func (b *body) BodyStream() io.Reader {
 	if b.source != nil {
 		b.source.show()
@@ -115,8 +115,8 @@ func (b *body) dropStream(cause error) (err error) {
 	return nil
 }
 
-// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes it. The stream that
-// holds a request's form is an exception: it can be written again.
+// BodyWriteTo writes the body to w. If the body is a stream, BodyWriteTo consumes and closes it. The stream that holds
+// a request's form is an exception: BodyWriteTo can write a form several times.
 func (b *body) BodyWriteTo(w io.Writer) error {
 	if s, ok := b.stream.(*writtenStream); ok && s.repeats && s.pipe == nil {
 		return copyStream(w, s, b.size)
@@ -279,8 +279,8 @@ func runStreamWriter(sw StreamWriter, w io.Writer) (err error) {
 	return bw.Flush()
 }
 
-// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream has panicked. The error's
-// text contains the panic value.
+// ErrBodyStreamWritePanic is returned when a StreamWriter or the reader of a body stream panics. The error's text
+// contains the panic value.
 type ErrBodyStreamWritePanic struct {
 	error
 	stack []byte

@@ -44,22 +44,24 @@ type Client struct {
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
 	Name string
 
-	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
+	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still
+	// sent.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. DialContext takes precedence over DialTimeout and Dial. If all three are nil,
-	// the client uses a TCPDialer that is shared by the whole process. See [HostClient.DialContext].
+	// DialContext opens connections. DialContext takes precedence over DialTimeout and Dial. If DialContext,
+	// DialTimeout and Dial are all nil, the client uses a TCPDialer that the whole process shares. See
+	// [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call. DialTimeout takes
 	// precedence over Dial. See [HostClient.DialTimeout].
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections. The function gets no timeout. See [HostClient.Dial].
+	// Dial opens connections. The function has no timeout argument. See [HostClient.Dial].
 	Dial DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
-	// fasthttp. DialDualStack has no effect on DialContext, DialTimeout and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4
+	// only, as in fasthttp. DialDualStack has no effect on DialContext, DialTimeout and Dial.
 	DialDualStack bool
 
 	// Proxy chooses the proxy for a new connection, or returns nil for a direct connection. The usual value is
@@ -71,7 +73,7 @@ type Client struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2. Nil means the defaults. HTTP2 has no effect unless HTTP/2 is used.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
 	HTTP2 *HTTP2Config
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
@@ -83,16 +85,16 @@ type Client struct {
 	// MaxConnWaitTimeout.
 	MaxConnsPerHost int
 
-	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. With a
-	// negative value, a connection is closed when it would become idle.
+	// MaxIdleConnsPerHost limits the idle connections that are kept for each host. Zero means MaxConnsPerHost. A
+	// negative value means that no idle connections are kept.
 	MaxIdleConnsPerHost int
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
-	// means no limit. See [HostClient.MaxConnDuration].
+	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. See
+	// [HostClient.MaxConnDuration].
 	MaxConnDuration time.Duration
 
 	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConnsPerHost is reached. Zero means that
@@ -100,50 +102,49 @@ type Client struct {
 	// its context is done.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
-	// a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
+	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO
+	// nor FIFO, calls that would reuse an idle connection fail with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
-	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative value
-	// means no limit other than the call's deadline. See [HostClient.ReadTimeout].
+	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative
+	// value, only the call's deadline applies. See [HostClient.ReadTimeout].
 	ReadTimeout time.Duration
 
-	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the call's
-	// deadline.
+	// WriteTimeout limits the time to write a request. With zero or a negative value, only the call's deadline applies.
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if that is shorter. A negative value means no limit other than the call's deadline.
+	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for a 100 response before it sends
-	// its body. Zero means one second. A negative value means that the body is sent without waiting.
+	// ExpectContinueTimeout is how long the client waits for a 100 response before it sends the body of a request with
+	// Expect: 100-continue. Zero means one second. A negative value means that the body is sent without waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
 	// Unless MaxResponseHeaderBytes is set, ReadBufferSize also limits the size of response headers.
 	ReadBufferSize int
 
-	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value
-	// means ReadBufferSize. If the status line and headers are larger, the call fails with an *ErrSmallBuffer.
+	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
+	// value means ReadBufferSize. If the status line and headers are larger, the call fails with an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
-	// MaxResponseBodySize limits response bodies that are read into memory, in bytes. Zero means
+	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
 	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
-	// ErrBodyTooLarge. Streamed bodies are not limited.
+	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the response headers have arrived. The body is then a stream,
-	// which you must close. See [HostClient.StreamResponseBody].
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. The response body is then a
+	// stream, which you must close. See [HostClient.StreamResponseBody].
 	StreamResponseBody bool
 
-	// OnInterim is called with each interim response (1xx) except 101, such as 103 (Early Hints). resp is valid until
-	// the function returns. If OnInterim is nil, interim responses are ignored.
+	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
+	// until the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The first
-	// attempt counts. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1, no request
-	// is ever retried.
+	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The limit
+	// includes the first attempt. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1,
+	// no request is ever retried.
 	MaxIdemponentCallAttempts int
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
@@ -161,16 +162,16 @@ type Client struct {
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
-	// errors are a *CallError, for example one that wraps ErrTimeout. By default, errors that fasthttp programs
-	// compare with ==, such as ErrTimeout, are returned unwrapped. By default, RetryIfErr gets io.EOF instead of a
-	// *ClosedError.
+	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
+	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
+	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
 	Transport RoundTripper
 
-	// Jar stores the cookies that servers set, and sends them with later requests. If Jar is nil, no cookies are
-	// stored, and none are added to requests.
+	// Jar stores the cookies that servers set, and sends them with later requests. If Jar is nil, the client stores no
+	// cookies and adds none to requests.
 	Jar *CookieJar
 
 	// MaxRedirects is how many redirects Do, DoContext, DoTimeout and DoDeadline follow. Zero or a negative value means
@@ -181,7 +182,7 @@ type Client struct {
 	// change the traffic. By default such a redirect fails with ErrRedirectToPlain.
 	AllowRedirectToPlain bool
 
-	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
+	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
 	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
@@ -193,8 +194,8 @@ type Client struct {
 	// Deprecated: see [HostClient.WriteBufferSize].
 	WriteBufferSize int
 
-	// ConfigureClient is called with each new HostClient before its first use, and may change its fields. If
-	// ConfigureClient returns an error, the call fails with that error.
+	// ConfigureClient is called with each new HostClient before its first use. The function may change the HostClient's
+	// fields. If ConfigureClient returns an error, the call fails with that error.
 	ConfigureClient func(hc *HostClient) error
 
 	mu      sync.RWMutex

@@ -28,7 +28,7 @@ import (
 // ClientConn is an HTTP/1 connection of a HostClient. [HostClient.AcquireConn] returns one. Only one call at a time
 // may use a ClientConn.
 //
-// Deprecated: several calls share an HTTP/2 connection, so a ClientConn cannot represent one. Wrap
+// Deprecated: several calls share an HTTP/2 connection, so a ClientConn cannot represent an HTTP/2 connection. Wrap
 // [HostClient.DoContext] instead, or set [HostClient.DialContext] to see connections.
 type ClientConn struct {
 	// A ClientConn owns the bytes that have arrived and are not used yet. It knows where the response being

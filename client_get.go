@@ -83,8 +83,8 @@ func callForBody(c caller, dst []byte, req *Request, deadline time.Time) (status
 }
 
 // DoRedirects does the same as Do, but follows up to maxRedirectsCount redirects within the host. If a redirect leads
-// to another host, the call fails with ErrHostClientRedirectToDifferentHost. If it leads to another scheme, the call
-// fails with ErrHostClientRedirectToDifferentScheme. See [Client.DoRedirects].
+// to another host, the call fails with ErrHostClientRedirectToDifferentHost. If a redirect leads to another scheme, the
+// call fails with ErrHostClientRedirectToDifferentScheme. See [Client.DoRedirects].
 func (c *HostClient) DoRedirects(req *Request, resp *Response, maxRedirectsCount int) error {
 	return follow(&sameHost{HostClient: c}, time.Time{}, req, resp, maxRedirectsCount)
 }
@@ -167,14 +167,14 @@ func DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return defaultClient.DoContext(ctx, req, resp)
 }
 
-// DoTimeout sends req with a Client that the whole process shares. The call fails with ErrTimeout if the call takes
-// longer than timeout.
+// DoTimeout sends req with a Client that the whole process shares. If the call takes longer than timeout, it fails with
+// ErrTimeout.
 func DoTimeout(req *Request, resp *Response, timeout time.Duration) error {
 	return defaultClient.DoTimeout(req, resp, timeout)
 }
 
-// DoDeadline sends req with a Client that the whole process shares. The call fails with ErrTimeout if the call has
-// not ended by the deadline. The zero time means no deadline.
+// DoDeadline sends req with a Client that the whole process shares. If the call has not ended by the deadline, it fails
+// with ErrTimeout. The zero time means no deadline.
 func DoDeadline(req *Request, resp *Response, deadline time.Time) error {
 	return defaultClient.DoDeadline(req, resp, deadline)
 }

@@ -14,23 +14,24 @@ import (
 // every other field is a safe default.
 //
 // All methods may be called concurrently. Do not change fields after the first call, and do not copy a
-// HostClient. docs/design/0004-client.md describes how calls are made and when a request may be sent twice.
+// HostClient. docs/design/0004-client.md describes how calls are made and when a request can be sent twice.
 //
-// Requests go to Addr, even if their URI has another host. The host of the URI is sent in the Host header.
+// Requests go to Addr, even if the request's URI has another host. The Host header contains the URI's host.
 //
 // If a function in a field of the HostClient panics or calls runtime.Goexit, the connection is closed and the call
-// panics too. Dial and some of the other functions may run on a separate goroutine, so that they cannot delay the end
-// of a call. Panics on that goroutine also reach the caller, unless the call has already ended. If a Resolver panics,
-// calls return a *PanicError. If a body stream panics, calls return an *ErrBodyStreamWritePanic.
+// panics too. The client can run Dial and some other functions on a separate goroutine, so that a slow function cannot
+// delay the end of a call. If a function panics on a separate goroutine, the call panics too, unless the call has
+// already ended. If a Resolver panics, calls return a *PanicError. If a body stream panics, calls return an
+// *ErrBodyStreamWritePanic.
 type HostClient struct {
 	_ noCopy
 
-	// Addr is the address to connect to, as host:port. Addr may list several addresses, separated by commas. Each new
+	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
 	// connection uses the next address in the list. The port defaults to 80, or to 443 with IsTLS. For a unix socket,
 	// use "unix:" followed by the path; see TCPDialer.
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
+	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
 	// IsProxy says that Addr is a forward proxy, which expects full URIs as request targets (RFC 9112 §3.2.2). Set
@@ -38,8 +39,8 @@ type HostClient struct {
 	IsProxy bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. The client clones the configuration. If ServerName
-	// is empty, the clone's ServerName is the host in the address. Do not change the configuration after its first use,
-	// because sessions established with it may be resumed.
+	// is empty, the host in the address becomes the clone's ServerName. Do not change the configuration after its first
+	// use, because the client can resume TLS sessions that were established with it.
 	//
 	// If ClientSessionCache is nil, the client caches sessions itself, separately for each configuration. If
 	// VerifyPeerCertificate is set and VerifyConnection is not, no sessions are cached, because crypto/tls does not
@@ -49,12 +50,13 @@ type HostClient struct {
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
 	Name string
 
-	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
+	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still
+	// sent.
 	NoDefaultUserAgentHeader bool
 
 	// DialContext opens connections. The function's network argument is always "tcp". DialContext takes precedence
-	// over DialTimeout, which takes precedence over Dial. If all three are nil, the client uses a TCPDialer that is
-	// shared by the whole process.
+	// over DialTimeout, which takes precedence over Dial. If DialContext, DialTimeout and Dial are all nil, the client
+	// uses a TCPDialer that the whole process shares.
 	//
 	// DialContext runs on its own goroutine. When the call that needs the connection ends, the context is cancelled,
 	// and the call returns even if DialContext is still running. If another connection becomes idle first, the call
@@ -64,30 +66,31 @@ type HostClient struct {
 	// DialTimeout opens connections. The function's timeout argument is the time left for the call, or
 	// DefaultDialTimeout if the call has no deadline.
 	//
-	// With DialTimeout or Dial, Addr may also be empty or the path of a socket. The function gets Addr unchanged,
+	// With DialTimeout or Dial, Addr can also be empty or the path of a socket. Both functions get Addr unchanged,
 	// without a default port. If IsTLS is set, the function may return a connection that already uses TLS. The client
 	// recognizes such a connection by its method Handshake() error. In that case, the function must verify the
 	// certificate itself.
 	DialTimeout DialFuncWithTimeout
 
-	// Dial opens connections. The function gets no timeout. If the call times out while Dial is running, the call
-	// fails, and the connection that Dial returns later is closed. See DialTimeout for Addr and TLS.
+	// Dial opens connections. The function has no timeout argument. If the call times out while Dial is running, the
+	// call fails, and the connection that Dial returns later is closed. See DialTimeout for Addr and TLS.
 	Dial DialFunc
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
-	// fasthttp, and refuses IPv6 addresses. DialDualStack has no effect on DialContext, DialTimeout and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4
+	// only, as in fasthttp, and refuses IPv6 addresses. DialDualStack has no effect on DialContext, DialTimeout and
+	// Dial.
 	DialDualStack bool
 
 	// Proxy returns the proxy for a new connection to target, or nil for a direct connection. See [ProxyDialer.URL]
 	// for the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. The usual
 	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
-	// Proxy is called when a connection is opened, not when an open one is reused. Other calls may use the connection
-	// later. ctx is done when the call that needs the connection ends. ctx carries the context values of that call.
-	// Proxy may be called concurrently.
+	// Proxy is called when a connection is opened, not when an open connection is reused. Other calls can reuse the
+	// connection later. ctx carries the context values of the call that needs the connection, and is done when that
+	// call ends. Proxy must be safe for concurrent use.
 	//
-	// With Proxy set, DialContext connects to the proxy, and DialTimeout and Dial are not used. TLSConfig,
-	// without its ServerName, also applies to https proxies.
+	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. TLSConfig, without its
+	// ServerName, also applies to https proxies.
 	Proxy func(ctx context.Context, target *url.URL) (*url.URL, error)
 
 	// Protocols is the set of protocols to use. Nil means the protocols that this version of the module
@@ -95,54 +98,53 @@ type HostClient struct {
 	// error that wraps ErrProtocols. Do not change the set after the first call.
 	Protocols *Protocols
 
-	// HTTP2 configures HTTP/2. Nil means the defaults. HTTP2 has no effect unless HTTP/2 is used.
+	// HTTP2 configures HTTP/2 connections. Nil means the defaults. HTTP/1 connections ignore this field.
 	HTTP2 *HTTP2Config
 
 	// MaxConns limits the open connections. Zero or a negative value means DefaultMaxConnsPerHost. When the limit is
 	// reached, calls that need another connection fail or wait; see MaxConnWaitTimeout. With HTTP/1, MaxConns also
-	// limits the calls in flight, because a connection carries one call at a time. With HTTP/2, MaxConns does not
-	// limit the calls in flight.
+	// limits the calls in flight, because an HTTP/1 connection carries one call at a time. With HTTP/2, MaxConns does
+	// not limit the calls in flight.
 	MaxConns int
 
-	// MaxIdleConns limits the idle connections that are kept. Zero means MaxConns. With a negative value, a
-	// connection is closed when it would become idle.
+	// MaxIdleConns limits the idle connections that are kept. Zero means MaxConns. A negative value means that no idle
+	// connections are kept.
 	MaxIdleConns int
 
 	// MaxIdleConnDuration is how long an idle connection is kept. Zero means DefaultMaxIdleConnDuration. A
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// MaxConnDuration is how long a connection may be used, counted from when it was opened. Zero or a negative value
-	// means no limit. The first call after that time is the last call on the connection: its request is sent with
-	// Connection: close (RFC 9112 §9.6).
+	// MaxConnDuration is the maximum age of a connection. Zero or a negative value means no limit. A connection that
+	// exceeds this age carries one last call, whose request is sent with Connection: close (RFC 9112 §9.6).
 	MaxConnDuration time.Duration
 
-	// MaxConnWaitTimeout is how long a call waits for a connection when all MaxConns are in use. Zero means that the
-	// call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline passes or its
-	// context is done. The call that has waited longest gets the next free connection.
+	// MaxConnWaitTimeout is how long a call waits for a connection when MaxConns connections are in use. Zero means
+	// that the call fails at once with ErrNoFreeConns. With a negative value, the call waits until its deadline passes
+	// or its context is done. The call that has waited longest gets the next free connection.
 	MaxConnWaitTimeout time.Duration
 
-	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. With an unknown value,
-	// a call that finds an idle connection fails with ErrConnPoolStrategyNotImpl.
+	// ConnPoolStrategy chooses which idle connection is used next. The default is LIFO. If the value is neither LIFO
+	// nor FIFO, calls that would reuse an idle connection fail with ErrConnPoolStrategyNotImpl.
 	ConnPoolStrategy ConnPoolStrategyType
 
-	// ReadTimeout limits the time from the start of an attempt to the end of its response. Zero or a negative value
-	// means no limit other than the call's deadline. If the request has a large body, the time starts only when the
-	// body has been sent. The timeout may fire up to a sixteenth of its duration late, but never more than one second
-	// late.
+	// ReadTimeout limits the time from the start of an attempt to the end of its response. With zero or a negative
+	// value, only the call's deadline applies. If the request has a large body, the time starts only when the body has
+	// been sent. The timeout can fire late, but by at most a sixteenth of its duration and at most one second.
 	ReadTimeout time.Duration
 
-	// WriteTimeout limits the time to write a request. Zero or a negative value means no limit other than the call's
-	// deadline. The timeout may fire up to a sixteenth of its duration late, but never more than one second late.
+	// WriteTimeout limits the time to write a request. With zero or a negative value, only the call's deadline applies.
+	// The timeout can fire late, but by at most a sixteenth of its duration and at most one second.
 	WriteTimeout time.Duration
 
 	// TLSHandshakeTimeout limits a TLS handshake with the server or with an https proxy. Zero means ten seconds, or
-	// WriteTimeout if that is shorter. A negative value means no limit other than the call's deadline. If the
-	// handshake takes longer, the call fails with ErrTLSHandshakeTimeout.
+	// WriteTimeout if that is shorter. With a negative value, only the call's deadline applies. If the handshake takes
+	// longer, the call fails with ErrTLSHandshakeTimeout.
 	TLSHandshakeTimeout time.Duration
 
-	// ExpectContinueTimeout is how long a request with Expect: 100-continue waits for a 100 response before it sends
-	// its body (RFC 9110 §10.1.1). Zero means one second. A negative value means that the body is sent without waiting.
+	// ExpectContinueTimeout is how long the client waits for a 100 response before it sends the body of a request with
+	// Expect: 100-continue (RFC 9110 §10.1.1). Zero means one second. A negative value means that the body is sent
+	// without waiting.
 	ExpectContinueTimeout time.Duration
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
@@ -156,28 +158,28 @@ type HostClient struct {
 	// Deprecated: requests are assembled in a buffer that grows to their size.
 	WriteBufferSize int
 
-	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value
-	// means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
+	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
+	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either, as in fasthttp. If the status line and
 	// headers are larger, the call fails with an *ErrSmallBuffer that names the limit.
 	MaxResponseHeaderBytes int
 
-	// MaxResponseBodySize limits response bodies that are read into memory, in bytes. Zero means
+	// MaxResponseBodySize is the maximum size of a response body that is read into memory, in bytes. Zero means
 	// DefaultMaxResponseBodySize. A negative value means no limit. If a body is larger, the call fails with
-	// ErrBodyTooLarge. Streamed bodies are not limited.
+	// ErrBodyTooLarge. The limit does not apply to streamed bodies.
 	MaxResponseBodySize int
 
-	// StreamResponseBody makes calls return as soon as the response headers have arrived. The body is then a stream;
-	// see [Response.BodyStream]. The connection stays in use until the stream is read to its end or closed with
+	// StreamResponseBody makes calls return as soon as the response headers have arrived. The response body is then a
+	// stream; see [Response.BodyStream]. The connection stays in use until the stream is read to its end or closed with
 	// CloseBodyStream. [Response.StreamBody] does the same for a single call.
 	StreamResponseBody bool
 
-	// OnInterim is called with each interim response (1xx) except 101, such as 103 (Early Hints). resp is valid until
-	// the function returns. If OnInterim is nil, interim responses are ignored.
+	// OnInterim is called with each interim response (1xx), such as 103 (Early Hints), but not with 101. resp is valid
+	// until the function returns. If OnInterim is nil, interim responses are ignored.
 	OnInterim func(resp *Response)
 
-	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The first
-	// attempt counts. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1, no request
-	// is ever retried, regardless of all other settings.
+	// MaxIdemponentCallAttempts limits how many times a request is sent if RetryIfErr asks for retries. The limit
+	// includes the first attempt. Zero or a negative value means DefaultMaxIdemponentCallAttempts. If the limit is 1,
+	// no request is ever retried, regardless of all other settings.
 	MaxIdemponentCallAttempts int
 
 	// RetryIf decides whether a failed request is sent again. The function does not get the error.
@@ -186,8 +188,8 @@ type HostClient struct {
 	RetryIf RetryIfFunc
 
 	// RetryIfErr decides whether a failed request is sent again. If RetryIfErr is nil, a request is retried at most
-	// once. It is retried only if SafeToRetry returns true and the request was sent over a reused connection that was
-	// closed before the response began.
+	// once. The retry requires that SafeToRetry returns true and that a reused connection was closed before the
+	// response began.
 	RetryIfErr RetryIfErrFunc
 
 	// RetryIfErrUpstream decides whether a failed request is sent again. The function also gets the server's address.
@@ -198,15 +200,15 @@ type HostClient struct {
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. If the connection closes
 	// before the response begins, the call returns a *ClosedError, and RetryIfErr gets a *ClosedError too. Most other
-	// errors are a *CallError, for example one that wraps ErrTimeout. By default, errors that fasthttp programs
-	// compare with ==, such as ErrTimeout, are returned unwrapped. By default, RetryIfErr gets io.EOF instead of a
-	// *ClosedError.
+	// errors are of type *CallError. For example, a timeout returns a *CallError that wraps ErrTimeout. Without
+	// DetailedErrors, errors that fasthttp programs compare with ==, such as ErrTimeout, are returned unwrapped.
+	// Unless DetailedErrors is set, RetryIfErr gets io.EOF instead of a *ClosedError.
 	DetailedErrors bool
 
 	// Transport sends each attempt of a call and reads its response. The default is DefaultTransport.
 	Transport RoundTripper
 
-	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
+	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
 	// DisableHeaderNamesNormalizing makes ResponseHeader.All and the other iterators over response headers yield
@@ -254,26 +256,27 @@ func (c *HostClient) init() error {
 }
 
 // Do sends req and reads the response into resp, which may be nil if you do not need the response. Do does not follow
-// redirects; see DoRedirects. The call's duration is limited by req.SetTimeout, ReadTimeout and WriteTimeout.
+// redirects; see DoRedirects. The call's time limits are req.SetTimeout, ReadTimeout and WriteTimeout.
 //
-// After Do has returned, resp and its bytes belong to the caller. You may send req again, but a body stream has been
-// consumed and must be set again first. After an error, the contents of resp are undefined.
+// After Do has returned, resp and its bytes belong to the caller. You may send req again. If its body is a stream, set
+// the body again first, because Do has consumed the stream. After an error, the contents of resp are undefined.
 //
 // If the request body is a stream or larger than 64 KiB, Do reads the response while it is still sending the body. If
-// the response has a status of 300 or above, or is complete before the body is sent, Do stops sending. A request with
-// Expect: 100-continue waits up to ExpectContinueTimeout before it sends its body.
+// the response status is 300 or above, or if the response is complete before the body is sent, Do stops sending the
+// body. For a request with Expect: 100-continue, Do waits up to ExpectContinueTimeout before it sends the body.
 //
 // After a 101 response, or a 2xx response to CONNECT, the connection is closed by default. If the response body is a
 // stream (see StreamResponseBody), [Response.BodyStream] returns the connection as an io.ReadWriteCloser, which the
-// caller must close. The connection stays open after the call's context is done and its deadline has passed. Do not
-// convert the io.ReadWriteCloser to a net.Conn: with HTTP/2 it is one stream of a shared connection (RFC 8441).
+// caller must close. The call's context and deadline do not close this connection. Do not convert the
+// io.ReadWriteCloser to a net.Conn: with HTTP/2, the io.ReadWriteCloser is one stream of a shared connection (RFC
+// 8441).
 func (c *HostClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
-// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call:
-// waiting for a connection, lookup, dial, handshake, writing and reading, including reading a streamed body. If a
-// deadline has passed, the error is ErrTimeout. Otherwise the error wraps ctx.Err().
+// DoContext does the same as Do, but cancels the call when ctx is done. ctx can cancel every phase of the call, from
+// waiting for a connection to reading a streamed body. If a deadline has passed, the error is ErrTimeout. After any
+// other cancellation, the error wraps ctx.Err().
 func (c *HostClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

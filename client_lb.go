@@ -41,9 +41,8 @@ const (
 //
 // A client gets a penalty for each request that fails or panics. With LBLeastLoaded, the penalty counts as additional
 // calls in flight. The penalty is 4 after the first failure, and at most 256. With LBRoundRobin, the client's share
-// of requests is divided by the penalty plus one. The penalty halves every second, so a client recovers gradually,
-// and completely after at most ten seconds without a failure. If all clients fail equally often, all of them still
-// get requests.
+// of requests is divided by the penalty plus one. The penalty halves every second, and ends after at most ten seconds
+// without a failure. If all clients fail equally often, all of them still get requests.
 //
 // The zero value has no clients. All methods may be called concurrently. Do not change fields after the first
 // call, and do not copy an LBClient.
@@ -54,7 +53,7 @@ type LBClient struct {
 	Clients []BalancingClient
 
 	// HealthCheck is called after each request and reports whether the request succeeded. If HealthCheck is nil, a
-	// request counts as successful if err is nil. req.Context() returns the call's context.
+	// request counts as successful if err is nil. In HealthCheck, req.Context() returns the call's context.
 	//
 	// If the caller of DoContext has cancelled the request, HealthCheck is not called.
 	HealthCheck func(req *Request, resp *Response, err error) bool
@@ -66,8 +65,8 @@ type LBClient struct {
 	// Strategy is the rule by which a client is chosen. The default is LBLeastLoaded.
 	Strategy LBStrategy
 
-	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as one of weight 1.
-	// Weight is called once for each client. If the function is nil or returns less than 1, the weight is 1.
+	// Weight returns the weight of a client. A client of weight 2 gets twice as many requests as a client of weight 1.
+	// Weight is called once for each client. If Weight is nil or returns less than 1, the client's weight is 1.
 	Weight func(c BalancingClient) int
 
 	change  sync.Mutex // held to replace members
@@ -106,8 +105,8 @@ func (lb *LBClient) DoDeadline(req *Request, resp *Response, deadline time.Time)
 }
 
 // DoContext chooses a client and sends req through it. When ctx is done, the call is cancelled. If the chosen client
-// has no DoContext method, the deadline of ctx limits the call, or Timeout if ctx has no deadline. If there are no
-// clients, the error is ErrNoAvailableClients.
+// has no DoContext method, the call's time limit is the deadline of ctx, or Timeout if ctx has no deadline. If there
+// are no clients, the error is ErrNoAvailableClients.
 func (lb *LBClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	if ctx.Err() != nil {
 		return describe(req, "http", inPhase(endedBy(ctx), phaseConn, ""))

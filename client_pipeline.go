@@ -14,44 +14,44 @@ const DefaultMaxPendingRequests = 1024
 
 // PipelineClient sends requests to one host without waiting for earlier responses. A PipelineClient uses few
 // connections, on which responses arrive in the order of the requests (RFC 9112 §9.3.2). Use a PipelineClient for
-// many small requests to a nearby server. A slow response delays all responses behind it on the same connection, so
-// use a HostClient in all other cases. A PipelineClient always uses HTTP/1.1.
+// many small requests to a nearby server. For other requests, use a HostClient: in a pipeline, a slow response delays
+// all later responses on its connection. A PipelineClient always uses HTTP/1.1.
 //
 // Bodies are kept in memory: if a request body is a stream, the client reads the whole stream before it sends the
 // request. After a request that is not idempotent, later requests wait until that request's response has arrived; see
 // PipelineNonIdempotent. CONNECT and upgrade requests are refused.
 //
-// When a connection closes, the calls that still wait for a response on it fail with a *ClosedError. Unless
+// When a connection closes, the calls that are waiting for its responses fail with a *ClosedError. Unless
 // DetailedErrors is set, the first of these calls fails with io.EOF instead. In two cases, a call is retried over
 // another connection instead of failing:
 //
-//   - A call is always retried if the server cannot have acted on its request. This is the case if the request was
-//     not sent, or if an earlier response announced that the connection would be closed.
+//   - A call is always retried if its request was not sent, or if an earlier response announced that the connection
+//     would be closed. In both cases, the server cannot have acted on the request.
 //   - If the connection had already delivered responses, a call is retried once if its request is idempotent (RFC
 //     9110 §9.2.2) or has an Idempotency-Key.
 //
-// If a dial fails, the calls that wait for the new connection fail with the dial's error, unless another open
-// connection can take these calls. An unreachable host is dialed at most ten times a second. Between dials, calls
-// without a connection fail at once with the last dial's error.
+// If a dial fails, the calls that wait for the new connection move to another open connection. If no open connection
+// can take a call, that call fails with the dial's error. An unreachable host is dialed at most ten times a second.
+// Between dials, calls that need a new connection fail at once with the last dial's error.
 //
 // A call that has timed out is never retried. If the response to a timed-out call is the next one due on its
-// connection, the client waits up to one more second for the response and discards it. If the response has not
-// arrived by then, the client closes the connection.
+// connection, the client waits up to one more second for the response and discards it. If the response does not arrive
+// within that second, the client closes the connection.
 //
 // Each connection has two goroutines, one for writing and one for reading. Both goroutines end when the connection
 // breaks or has been idle for MaxIdleConnDuration. If a function in a field of the PipelineClient panics on one of
-// the two goroutines, the calls on the connection return a *PanicError.
+// these goroutines, all calls on that connection return a *PanicError.
 //
 // Addr must be set. The zero value of every other field is a safe default. All methods may be called
 // concurrently. Do not change fields after the first call, and do not copy a PipelineClient.
 type PipelineClient struct {
 	_ noCopy
 
-	// Addr is the address to connect to, as host:port. Addr may list several addresses, separated by commas. Each new
+	// Addr is the address to connect to, as host:port. Addr can list several addresses, separated by commas. Each new
 	// connection uses the next address in the list. See [HostClient.Addr].
 	Addr string
 
-	// IsTLS makes the client use TLS for its connections. Requests with an http URI then fail.
+	// IsTLS makes the client use TLS for its connections. If IsTLS is set, requests with an http URI fail.
 	IsTLS bool
 
 	// TLSConfig configures TLS. Nil means the default configuration. Do not change the tls.Config after its first
@@ -61,30 +61,31 @@ type PipelineClient struct {
 	// Name is the User-Agent sent with requests that do not set one. The default is "gallop".
 	Name string
 
-	// NoDefaultUserAgentHeader makes the client send no User-Agent if neither Name nor the request sets one.
+	// NoDefaultUserAgentHeader turns off the default User-Agent. A User-Agent from Name or from the request is still
+	// sent.
 	NoDefaultUserAgentHeader bool
 
-	// DialContext opens connections. It takes precedence over Dial. If both are nil, the client uses a TCPDialer that
-	// is shared by the whole process. See [HostClient.DialContext].
+	// DialContext opens connections. DialContext takes precedence over Dial. If DialContext and Dial are both nil, the
+	// client uses a TCPDialer that the whole process shares. See [HostClient.DialContext].
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Dial opens connections. The function gets no timeout. See [HostClient.Dial].
+	// Dial opens connections. The function has no timeout argument. See [HostClient.Dial].
 	Dial DialFunc
 
-	// MaxResponseHeaderBytes limits the status line and headers of a response, in bytes. Zero or a negative value
-	// means ReadBufferSize, or 4096 if ReadBufferSize is not set either. If the status line and headers are larger,
-	// the call fails with an *ErrSmallBuffer.
+	// MaxResponseHeaderBytes is the maximum size of a response's status line and headers, in bytes. Zero or a negative
+	// value means ReadBufferSize, or 4096 if ReadBufferSize is not set either. If the status line and headers are
+	// larger, the call fails with an *ErrSmallBuffer.
 	MaxResponseHeaderBytes int
 
-	// MaxResponseBodySize limits the body of a response, in bytes. Zero means DefaultMaxResponseBodySize. A negative
-	// value means no limit. If a body is larger, the call fails with ErrBodyTooLarge.
+	// MaxResponseBodySize is the maximum size of a response body, in bytes. Zero means DefaultMaxResponseBodySize. A
+	// negative value means no limit. If a body is larger, the call fails with ErrBodyTooLarge.
 	MaxResponseBodySize int
 
 	// ReadBufferSize is the initial size of the buffer for responses, in bytes. Zero or a negative value means 4096.
 	// Unless MaxResponseHeaderBytes is set, ReadBufferSize also limits the size of response headers.
 	ReadBufferSize int
 
-	// DisablePathNormalizing makes the client send paths as they were given, including dot segments.
+	// DisablePathNormalizing makes the client send paths unchanged, including dot segments.
 	DisablePathNormalizing bool
 
 	// DisableHeaderNamesNormalizing makes iterators over response headers yield names as they were received. See
@@ -97,7 +98,7 @@ type PipelineClient struct {
 
 	// MaxPendingRequests limits the calls in flight on each connection. Zero or a negative value means
 	// DefaultMaxPendingRequests. The maximum is 1,048,576. When the limit is reached, a new call waits if it has a
-	// deadline or a context that can be cancelled. Otherwise the call fails with ErrPipelineOverflow.
+	// deadline or a context that can be cancelled. A call that has neither fails with ErrPipelineOverflow.
 	MaxPendingRequests int
 
 	// MaxBatchDelay is how long a request waits so that it can be written together with later requests. Zero or a
@@ -109,7 +110,7 @@ type PipelineClient struct {
 	// negative value means no limit.
 	MaxIdleConnDuration time.Duration
 
-	// WriteBufferSize is how many bytes of requests are combined into a single write. A request that is larger than
+	// WriteBufferSize limits how many bytes the client combines into a single write. A request that is larger than
 	// WriteBufferSize is still written as a whole. Zero or a negative value means 64 KiB.
 	WriteBufferSize int
 
@@ -126,15 +127,16 @@ type PipelineClient struct {
 	PipelineNonIdempotent bool
 
 	// DetailedErrors makes every error name the method, the URL and the phase of the call. See
-	// [HostClient.DetailedErrors]. If the connection closes, the call whose response is the next one due returns a
-	// *ClosedError. By default, that call returns io.EOF, as in fasthttp.
+	// [HostClient.DetailedErrors]. If the connection closes, the call that waits for the next response returns a
+	// *ClosedError. Without DetailedErrors, that call returns io.EOF, as in fasthttp.
 	DetailedErrors bool
 
-	// Trace traces connections. Calls share connections, so WithClientTrace has no effect on a PipelineClient. The
-	// functions for lookups, dials and handshakes are called. GotConn is called for each new connection, and
-	// CallFailed for each failed call. WroteRequest is called for each write, which may contain several requests.
-	// GotFirstByte and GotInterim are called for responses. The remaining functions are not called. While a function
-	// runs, all calls on the connection wait. If Trace is nil, connections are not traced.
+	// Trace contains functions that the client calls for events on its connections. Calls share connections, so
+	// WithClientTrace has no effect on a PipelineClient. The client calls the functions for lookups, dials and
+	// handshakes. GotConn is called for each new connection, and CallFailed for each failed call. WroteRequest is
+	// called for each write, which can contain several requests. GotFirstByte and GotInterim are called for responses.
+	// The client calls no other function of ClientTrace. While a function runs, all calls on the connection wait. If
+	// Trace is nil, connections are not traced.
 	Trace *ClientTrace
 
 	// Logger has no effect.
@@ -142,8 +144,8 @@ type PipelineClient struct {
 	// Deprecated: failed calls return their errors.
 	Logger Logger
 
-	// DialDualStack makes the default dialer use IPv4 and IPv6. By default, that dialer uses IPv4 only, as in
-	// fasthttp. DialDualStack has no effect on DialContext and Dial.
+	// DialDualStack makes the default dialer use IPv4 and IPv6. Without DialDualStack, the default dialer uses IPv4
+	// only, as in fasthttp. DialDualStack has no effect on DialContext and Dial.
 	//
 	// Deprecated: set DialContext to the DialContext method of a TCPDialer, which uses both IPv4 and IPv6.
 	DialDualStack bool
@@ -187,14 +189,14 @@ func (c *PipelineClient) perConn() int {
 	return min(orDefault(c.MaxPendingRequests, DefaultMaxPendingRequests), 1<<20)
 }
 
-// Do sends req and reads the response into resp, which may be nil. It does not follow redirects. The call's duration is
-// limited by req.SetTimeout and ReadTimeout.
+// Do sends req and reads the response into resp, which may be nil. Do does not follow redirects. The call's time limits
+// are req.SetTimeout and ReadTimeout.
 func (c *PipelineClient) Do(req *Request, resp *Response) error {
 	return c.do(context.Background(), time.Time{}, req, resp)
 }
 
 // DoContext does the same as Do, but cancels the call when ctx is done. If a deadline has passed, the error is
-// ErrTimeout. Otherwise the error wraps ctx.Err().
+// ErrTimeout. After any other cancellation, the error wraps ctx.Err().
 func (c *PipelineClient) DoContext(ctx context.Context, req *Request, resp *Response) error {
 	return c.do(ctx, time.Time{}, req, resp)
 }

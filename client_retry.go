@@ -16,8 +16,9 @@ import (
 type RetryIfFunc func(request *Request) bool
 
 // RetryIfErrFunc decides whether a failed request is sent again. attempts is how many times the request has been sent
-// so far, and err is the last attempt's error. If resetTimeout is true, the request's timeout starts again.
-// [SafeToRetry] reports which requests may be repeated. request.Context() returns the context of the call.
+// so far, and err is the last attempt's error. If resetTimeout is true, the request's full timeout is available for the
+// next attempts. [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context
+// of the call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 
 // RetryIfErrUpstreamFunc decides whether a failed request is sent again. upstream is the address of the server, or ""
@@ -221,10 +222,10 @@ func (c *HostClient) wantsRetry(ctx context.Context, req *Request, resp *Respons
 //     that returns true, such as [ClosedError.NotProcessed].
 //   - The request is idempotent (RFC 9110 §9.2.2) or has an Idempotency-Key.
 //
-// SafeToRetry returns false if err is nil. It also returns false if the body is a stream from which the attempt has
-// already read. Before you send such a request again, set its body again.
+// If err is nil, SafeToRetry returns false. If the failed attempt has read from a body stream, SafeToRetry also returns
+// false. Before you repeat a request with a body stream, set the body again.
 //
-// SafeToRetry does not say whether another attempt makes sense. For example, it may return true for a request that
+// SafeToRetry does not say whether another attempt makes sense. For example, the result can be true for a request that
 // has timed out. A Client or HostClient returns a ClosedError only if DetailedErrors is set.
 func SafeToRetry(req *Request, err error) bool {
 	return err != nil && !req.spent && (notProcessed(err) || isIdempotent(req))

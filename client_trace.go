@@ -27,20 +27,20 @@ type ClientTrace struct {
 	// DNSDone is called after a DNS lookup, with the addresses or the error.
 	DNSDone func(host string, addrs []netip.Addr, err error)
 
-	// ConnectStart is called before each attempt to connect. Several addresses may be tried concurrently.
+	// ConnectStart is called before each attempt to connect. The dialer can try several addresses concurrently.
 	ConnectStart func(network, addr string)
 
-	// ConnectDone is called after each attempt to connect. If it succeeded, err is nil.
+	// ConnectDone is called after each attempt to connect. If the attempt succeeded, err is nil.
 	ConnectDone func(network, addr string, err error)
 
 	// TLSHandshakeStart is called before a TLS handshake.
 	TLSHandshakeStart func()
 
-	// TLSHandshakeDone is called after a TLS handshake. If it succeeded, err is nil.
+	// TLSHandshakeDone is called after a TLS handshake. If the handshake succeeded, err is nil.
 	TLSHandshakeDone func(state tls.ConnectionState, err error)
 
-	// WroteHeaders is called when the request line and headers have been written. A small body is included in the same
-	// write.
+	// WroteHeaders is called when the request line and headers have been written. A small body is sent in the same
+	// write as the headers.
 	WroteHeaders func()
 
 	// WroteRequest is called when the whole request has been written, or when a write has failed. err is nil if the
@@ -54,16 +54,16 @@ type ClientTrace struct {
 	GotInterim func(resp *Response)
 
 	// CallFailed is called when the last attempt of a call has failed, and when reading a streamed response body
-	// fails. err always names the method, the URL and the phase, even if the call itself returns an error without
-	// them, such as ErrTimeout. The function may keep err.
+	// fails. err always names the method, the URL and the phase, even if the call itself returns a plain ErrTimeout.
+	// The function may keep err.
 	CallFailed func(err *CallError)
 }
 
 type clientTraceKey struct{}
 
-// WithClientTrace returns a copy of ctx. Client.DoContext and HostClient.DoContext call the functions in trace if
-// they get this copy. trace replaces any trace that ctx already has. If trace is nil, calls with the returned context
-// are not traced.
+// WithClientTrace returns a copy of ctx that carries trace. If you pass this copy to Client.DoContext or
+// HostClient.DoContext, the call invokes the functions in trace. trace replaces any trace that ctx already has. If
+// trace is nil, calls with the returned context are not traced.
 func WithClientTrace(ctx context.Context, trace *ClientTrace) context.Context {
 	return context.WithValue(ctx, clientTraceKey{}, trace)
 }
@@ -95,7 +95,7 @@ func (s *clientSettings) of(ctx context.Context) *clientSettings {
 
 // GotConnInfo describes the connection that a call uses. See [ClientTrace.GotConn].
 type GotConnInfo struct {
-	// Conn is the connection. Do not read from it, write to it or close it.
+	// Conn is the network connection. Do not read from, write to or close Conn.
 	Conn net.Conn
 
 	// ConnID identifies the connection among all client connections of the process. The first connection has the

@@ -45,12 +45,12 @@ type DialFuncWithTimeout func(addr string, timeout time.Duration) (net.Conn, err
 // All methods may be called concurrently. Do not change fields after the first call. If a dial fails, the error is an
 // *ErrDialWithUpstream, which wraps the reason: ErrDialTimeout, the context's error, or the network error.
 type TCPDialer struct {
-	// Concurrency limits how many dials may connect at the same time. Further dials wait their turn. DNS
-	// lookups do not count. Zero or a negative value means no limit.
+	// Concurrency limits how many dials can connect at the same time. Additional dials wait. DNS lookups do not count
+	// towards the limit. Zero or a negative value means no limit.
 	Concurrency int
 
-	// LocalAddr is the local address of connections. Only addresses of the same family (IPv4 or IPv6) are
-	// dialed. If LocalAddr is nil, the system chooses the local address.
+	// LocalAddr is the local address of connections. The dialer dials only addresses of the same family (IPv4 or IPv6)
+	// as LocalAddr. If LocalAddr is nil, the system chooses the local address.
 	LocalAddr *net.TCPAddr
 
 	// Resolver looks up names. Nil means net.DefaultResolver. The first address that the Resolver returns decides
@@ -61,11 +61,11 @@ type TCPDialer struct {
 	// negative value turns the cache off, but concurrent dials still share a lookup.
 	DNSCacheDuration time.Duration
 
-	// DisableDNSResolution leaves lookups to package net, without a cache. Resolver then has no effect.
+	// DisableDNSResolution makes package net look up names. Such lookups use neither the cache nor Resolver.
 	DisableDNSResolution bool
 
 	// Timeout limits a dial, including the lookup and the wait for Concurrency. Zero means DefaultDialTimeout.
-	// A negative value means no limit other than the context. DialTimeout and DialDualStackTimeout use their
+	// With a negative value, only the context limits a dial. DialTimeout and DialDualStackTimeout use their timeout
 	// argument instead.
 	Timeout time.Duration
 
@@ -130,8 +130,8 @@ func DialDualStackTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 }
 
 // FlushDNSCache empties the DNS cache that Dial, DialTimeout and all clients without a dial function share.
-// FlushDNSCache may be called at any time, but all packages of the program use this cache. For a cache that you can
-// flush alone, use a separate TCPDialer.
+// You may call FlushDNSCache at any time, but it affects all packages of the program. To flush only your own cache, use
+// a separate TCPDialer.
 func FlushDNSCache() { defaultDialer.FlushDNSCache() }
 
 func (d *TCPDialer) dialContext(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -24,7 +24,7 @@ const (
 // maxNames is how many names are remembered.
 const maxNames = 4096
 
-// Resolver looks up the addresses of names. *net.Resolver implements it.
+// Resolver looks up the addresses of names. *net.Resolver implements Resolver.
 type Resolver interface {
 	// LookupIPAddr returns the addresses of the name. LookupIPAddr may be called concurrently, but concurrent dials
 	// to the same name share one call. ctx is done when no dial waits for the result any more. ctx carries the

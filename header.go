@@ -124,8 +124,7 @@ func (h *header) poison() {
 }
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. Peek also
-// finds a trailer that you announced with SetTrailer and then set. It does not find received trailers; see
-// PeekTrailer.
+// finds a trailer that you announced with SetTrailer and then set. To find received trailers, use PeekTrailer.
 func (h *header) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *header) peek(name []byte) []byte {
@@ -163,7 +162,7 @@ func appendAll(dst [][]byte, l *field.List, id field.ID, name []byte) [][]byte {
 	return dst
 }
 
-// PeekKeys returns the names of all headers in order, in the same spelling as All. A name that occurs on several
+// PeekKeys returns the names of all headers in order, in the spelling that All yields. A name that occurs on several
 // header lines is returned once for each line. The next call to PeekKeys or PeekTrailerKeys reuses the slice.
 func (h *header) PeekKeys() [][]byte {
 	h.keys = h.keys[:0]
@@ -184,9 +183,9 @@ func (h *header) Add(key, value string) { h.add(UnsafeBytes(key), UnsafeBytes(va
 
 func (h *header) add(name, value []byte) { h.put(field.Lookup(name), name, value, true) }
 
-// TryAdd does the same as Add, but returns an error that wraps ErrInvalidHeader if it refuses the header. TryAdd also
-// refuses a value with a control character. Add would replace that character with a space. After an error, the header
-// is unchanged.
+// TryAdd does the same as Add, but reports a refused header with an error that wraps ErrInvalidHeader. TryAdd also
+// refuses a value with a control character, which Add would replace with a space. After an error, the header is
+// unchanged.
 func (h *header) TryAdd(key, value string) error { return h.try(key, value, true) }
 
 // try calls put for a field whose value must be stored as given, apart from surrounding whitespace.

@@ -91,22 +91,22 @@ func (h *header) hasLength() bool {
 		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength may return these values, and SetContentLength accepts them.
+// Special values for the length of a body. ContentLength can return these values, and SetContentLength accepts them.
 const (
 	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked. Over
 	// HTTP/2 such a body ends at the end of the stream.
 	LengthUnknown = -1
 
-	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2
-	// it has the same meaning as LengthUnknown.
+	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2,
+	// LengthUntilClose has the same meaning as LengthUnknown.
 	LengthUntilClose = -2
 )
 
 // ContentLength returns the number of bytes of the body. For a chunked body, the result is LengthUnknown.
 //
 // If a received message has neither Content-Length nor Transfer-Encoding, the result is LengthUntilClose. Such a
-// message either has no body, or is a response whose body has not been read and ends when the connection is closed.
-// If a message that was not received has neither header, the result is 0.
+// message has no body, unless it is a response whose unread body ends when the connection is closed. If a message that
+// was not received has neither Content-Length nor Transfer-Encoding, the result is 0.
 func (h *header) ContentLength() int {
 	switch {
 	case h.head.Body == http1.Chunked:
@@ -155,8 +155,8 @@ func (h *header) ConnectionUpgrade() bool {
 	return flags&http1.ConnectionUpgrade != 0 && (h.minor() > 0 || flags&http1.ConnectionKeepAlive != 0)
 }
 
-// SetConnectionClose adds close to the Connection header. SetConnectionClose removes keep-alive from that header and
-// keeps all other options.
+// SetConnectionClose adds close to the Connection header. SetConnectionClose removes keep-alive from the Connection
+// header and keeps all other options.
 //
 // Over HTTP/2 a server sends GOAWAY and closes the connection once the response is sent. Connection, Keep-Alive,
 // Upgrade and Transfer-Encoding headers are never sent over HTTP/2 (RFC 9113 §8.2.2).

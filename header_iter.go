@@ -6,12 +6,12 @@ import (
 	"github.com/gallop-http/gallop/internal/field"
 )
 
-// All returns an iterator over the names and values of the headers, in order. Regardless of how a name was received,
-// it is yielded in the spelling of AppendNormalizedHeaderKey and net/textproto, such as "Etag" and "X-Request-Id".
-// After DisableNormalizing, names keep the received spelling.
+// All returns an iterator over the names and values of the headers, in order. The iterator yields names in the spelling
+// of AppendNormalizedHeaderKey and net/textproto, such as "Etag" and "X-Request-Id". After DisableNormalizing, the
+// iterator yields names as they were received.
 //
-// Names and values are views; do not write to them. Do not change the header in the loop. Several goroutines may loop
-// over one header at once.
+// Names and values point into the header's buffer. Do not write to names or values. Do not change the header in the
+// loop. Several goroutines may loop over one header at once.
 func (h *header) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.head.Fields, yield) }
 }
@@ -30,8 +30,8 @@ func (h *header) eachField(l *field.List, yield func(name, value []byte) bool) {
 	}
 }
 
-// Cookies returns an iterator over the names and values of the request's cookies. Names and values are views. Do not
-// change the header in the loop.
+// Cookies returns an iterator over the names and values of the request's cookies. Names and values point into the
+// header's buffer. Do not change the header in the loop.
 func (h *RequestHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachCookie(&h.head.Fields, yield) }
 }
@@ -51,9 +51,9 @@ func eachCookie(l *field.List, yield func(name, value []byte) bool) {
 	}
 }
 
-// Cookies returns an iterator over the cookies that the response sets. For each cookie it yields the name and the
-// whole Set-Cookie value, which Cookie.ParseBytes can parse. The name and the value are views. Do not change the
-// header in the loop.
+// Cookies returns an iterator over the cookies that the response sets. For each cookie, the iterator yields the name
+// and the whole Set-Cookie value, which Cookie.ParseBytes can parse. Names and values point into the header's buffer.
+// Do not change the header in the loop.
 func (h *ResponseHeader) Cookies() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { eachSetCookie(&h.head.Fields, yield) }
 }

@@ -20,8 +20,8 @@ var (
 // line after the headers.
 //
 // Empty lines before the request line are skipped. If r ends before the first byte of the request line, the error is
-// io.EOF. If reading that byte fails, the error is an ErrNothingRead. If the headers do not fit into r's buffer, the
-// error is an *ErrSmallBuffer. If the headers are invalid, the error is a *ParseError. After an error, h is empty.
+// io.EOF. If reading the first byte fails, the error is an ErrNothingRead. If the headers do not fit into r's buffer,
+// the error is an *ErrSmallBuffer. If the headers are invalid, the error is a *ParseError. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
 		return http1.ParseRequest(&h.head, b, &readLimits)
@@ -103,8 +103,7 @@ func readError(err, broken error, begun bool) error {
 // line. PeekTrailer then returns the trailers. Headers that must not be sent as trailers are dropped (RFC 9110
 // §6.5.1).
 //
-// If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error there are no
-// trailers.
+// If no byte arrives, the error is ErrTimeout or io.EOF; see [ResponseHeader.Read]. After an error, h has no trailers.
 func (h *header) ReadTrailer(r *bufio.Reader) error {
 	h.trailers.Reset()
 	var chunks http1.ChunkReader

@@ -13,13 +13,13 @@ import (
 // The zero value is a GET request for "/" without headers, ready to use. Do not copy a RequestHeader; use CopyTo.
 // Only one goroutine at a time may use a RequestHeader.
 //
-// Headers keep their order and their spelling; lookups ignore the case of the name. Slices that methods return are
-// views. On a server, views are valid until the handler returns. Elsewhere, views are valid until Reset. Views keep
-// their contents even if the header is changed later.
+// Headers keep their order and their spelling; lookups ignore the case of the name. Methods return slices that point
+// into the header's buffer. On a server, these slices are valid until the handler returns. Outside a handler, these
+// slices are valid until Reset. Changing the header later does not change the contents of these slices.
 //
-// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. Set describes what
-// happens to control characters. If the value is empty, Set stores the empty value, but SetHost, SetContentType and
-// other setters that are named after a header remove that header.
+// Setters prevent header injection. Setters refuse a name that is not a token, and trim values. For control characters,
+// see [RequestHeader.Set]. If the value is empty, SetHost, SetContentType and other setters that are named after a
+// header remove that header. The method Set stores an empty value.
 type RequestHeader struct {
 	_ noCopy
 	header
@@ -36,7 +36,7 @@ const maxMethodLen = 64
 // Reset makes h the zero value again, but keeps its memory for reuse.
 func (h *RequestHeader) Reset() { h.reset() }
 
-// CopyTo makes dst a copy of h that shares no memory with it.
+// CopyTo makes dst a copy of h that shares no memory with h.
 func (h *RequestHeader) CopyTo(dst *RequestHeader) { h.copyTo(&dst.header) }
 
 // Method returns the method. The default is "GET". Methods are case sensitive.
@@ -165,8 +165,8 @@ func (h *RequestHeader) ProtoAtLeast(major, minor int) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// SetProtocol sets the version, HTTP/1.1 or HTTP/1.0. With any other name, such as "HTTP/2.0", the request is sent as
-// HTTP/1.1, but Protocol returns that name. Over HTTP/2 the version has no effect on what is sent.
+// SetProtocol sets the version to HTTP/1.1 or HTTP/1.0. If protocol is any other name, such as "HTTP/2.0", the request
+// is sent as HTTP/1.1, but Protocol returns that name. Over HTTP/2 the version has no effect on what is sent.
 func (h *RequestHeader) SetProtocol(protocol string) { h.setProtocol(UnsafeBytes(protocol)) }
 
 // SetProtocolBytes does the same as [RequestHeader.SetProtocol], but takes a []byte.
@@ -220,19 +220,19 @@ func (h *RequestHeader) SetContentLength(contentLength int) {
 // one. Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace the cookies, call Del
 // or DelAllCookies first, or use DisableSpecialHeader.
 //
-// Some headers have rules of their own:
+// Some headers have special rules:
 //
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
 //   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
 //
-// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
-// headers in the list above, Set refuses such a value instead. Set also refuses an invalid name. If Set refuses a
-// header, nothing changes. Use TrySet to get an error in that case.
+// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the headers
+// in the list above, Set refuses a value with a control character. Set also refuses an invalid name. If Set refuses a
+// header, nothing changes. To get an error for a refused header, use TrySet.
 func (h *RequestHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
-// TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
+// TrySet does the same as Set, but reports a refused header with an error that wraps ErrInvalidHeader. Unlike Set,
 // TrySet also refuses a value with a control character. After an error the header is unchanged.
 func (h *RequestHeader) TrySet(key, value string) error {
 	return h.try(key, value, h.flags&plainFields == 0 && field.Lookup(UnsafeBytes(key)) == field.Cookie)
@@ -243,10 +243,10 @@ func (h *RequestHeader) set(name, value []byte) {
 	h.put(id, name, value, id == field.Cookie && h.flags&plainFields == 0)
 }
 
-// DisableSpecialHeader makes the client send exactly the headers that were set, in the order in which they were set.
-// Only the headers that frame the body are added. User-Agent and Content-Type are not added. Host is not moved to the
-// front, although RFC 9110 §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them.
-// The result reports whether this mode was already on.
+// DisableSpecialHeader makes the client send the headers that were set, in the same order, and add only the headers
+// that frame the body. User-Agent and Content-Type are not added. Host is not moved to the front, although RFC 9110
+// §7.2 recommends this position. In this mode, Set replaces cookies instead of adding them. The result reports whether
+// this mode was already on.
 func (h *RequestHeader) DisableSpecialHeader() bool { return !h.changeFlag(plainFields, true) }
 
 // EnableSpecialHeader undoes DisableSpecialHeader. The result reports whether special headers were already enabled.

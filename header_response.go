@@ -11,12 +11,12 @@ import (
 
 // ResponseHeader holds the version, status and headers of a response.
 //
-// The zero value is a 200 response without headers, ready to use. The rules of RequestHeader about copies, views,
-// names and refused values apply here too.
+// The zero value is a 200 response without headers, ready to use. The rules of RequestHeader about copies, returned
+// slices, names and refused values also apply to a ResponseHeader.
 //
 // A server adds Server, Date, Content-Type and the headers that frame the body when it sends the response. The
-// ResponseHeader does not store these headers, and headers that you set take precedence. A response is sent as
-// HTTP/1.1, regardless of the version it was received with, unless SetProtocol changes that.
+// ResponseHeader does not store these headers, and headers that you set take precedence. Unless SetProtocol sets
+// another version, a response is sent as HTTP/1.1, even if it was received with another version.
 type ResponseHeader struct {
 	_ noCopy
 	header
@@ -27,7 +27,7 @@ var defaultContentType = []byte("text/plain; charset=utf-8")
 // Reset makes h the zero value again, but keeps its memory for reuse.
 func (h *ResponseHeader) Reset() { h.reset() }
 
-// CopyTo makes dst a copy of h that shares no memory with it.
+// CopyTo makes dst a copy of h that shares no memory with h.
 func (h *ResponseHeader) CopyTo(dst *ResponseHeader) { h.copyTo(&dst.header) }
 
 // StatusCode returns the status code. The default is 200.
@@ -112,19 +112,19 @@ func (h *ResponseHeader) SetNoDefaultDate(noDefault bool) { h.changeFlag(noDefau
 // one. Set-Cookie is an exception, as in fasthttp: Set adds cookies the same way as Add. To replace the cookies, call
 // Del or DelAllCookies first.
 //
-// Some headers have rules of their own:
+// Some headers have special rules:
 //
 //   - Content-Length must be a number.
 //   - Transfer-Encoding can only be chunked, which has the same effect as SetContentLength(LengthUnknown).
 //   - Connection must be a list of tokens.
 //   - Trailer has the same effect as SetTrailer: the headers named in its value are sent after the body.
 //
-// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the
-// headers in the list above, Set refuses such a value instead. Set also refuses an invalid name. If Set refuses a
-// header, nothing changes. Use TrySet to get an error in that case.
+// Set replaces each control character in a value, such as a line break, with a space. For Host, cookies and the headers
+// in the list above, Set refuses a value with a control character. Set also refuses an invalid name. If Set refuses a
+// header, nothing changes. To get an error for a refused header, use TrySet.
 func (h *ResponseHeader) Set(key, value string) { h.set(UnsafeBytes(key), UnsafeBytes(value)) }
 
-// TrySet does the same as Set, but returns an error that wraps ErrInvalidHeader if it refuses the header. Unlike Set,
+// TrySet does the same as Set, but reports a refused header with an error that wraps ErrInvalidHeader. Unlike Set,
 // TrySet also refuses a value with a control character. Use TrySet for headers that must not be missing, such as
 // security headers. After an error the header is unchanged.
 func (h *ResponseHeader) TrySet(key, value string) error {
@@ -138,8 +138,8 @@ func (h *ResponseHeader) set(name, value []byte) {
 
 // Peek returns the value of the first header with this name, or nil. The case of the name does not matter. For
 // Content-Type, Peek returns the same value as the ContentType method. If there are several Set-Cookie headers, Peek
-// joins them with "; ", as fasthttp does. PeekAll and Cookies return them separately. Peek also finds a trailer that
-// you announced with SetTrailer and then set. It does not find received trailers; see PeekTrailer.
+// joins their values with "; ", as fasthttp does. PeekAll and Cookies return Set-Cookie headers separately. Peek also
+// finds a trailer that you announced with SetTrailer and then set. To find received trailers, use PeekTrailer.
 func (h *ResponseHeader) Peek(key string) []byte { return h.peek(UnsafeBytes(key)) }
 
 func (h *ResponseHeader) peek(name []byte) []byte {

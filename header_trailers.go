@@ -14,16 +14,16 @@ import (
 // strictly.
 
 // SetTrailer announces trailers, which are headers that follow a chunked body. trailer is a comma-separated list of
-// trailer names, and is sent in the Trailer header. Every header with one of these names is sent as a trailer, which
-// means after the body. It does not matter whether the header is set before or after the call to SetTrailer. If the
-// body is not chunked, a header with such a name is not sent at all.
+// trailer names, and is sent in the Trailer header. Every header with a listed name is sent as a trailer, after the
+// body. You may set the header before or after the call to SetTrailer. If the body is not chunked, a header with a
+// listed name is not sent at all.
 //
-// If a name is malformed or must not be a trailer, it is skipped, and the error is ErrBadTrailer. Headers for
+// If a name is malformed or must not be a trailer, SetTrailer skips the name and returns ErrBadTrailer. Headers for
 // framing, routing, request modifiers, authentication and the description of the body must not be trailers (RFC 9110
 // §6.5.1). If all names are skipped, nothing changes.
 func (h *header) SetTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), false) }
 
-// AddTrailer announces more trailers. See [RequestHeader.SetTrailer].
+// AddTrailer announces trailers in addition to those that are already announced. See [RequestHeader.SetTrailer].
 func (h *header) AddTrailer(trailer string) error { return h.announce(UnsafeBytes(trailer), true) }
 
 func (h *header) announce(names []byte, add bool) error {
@@ -130,7 +130,7 @@ func (h *header) PeekTrailerKeys() [][]byte {
 }
 
 // Trailers returns an iterator over the names of the trailers. The names in the Trailer header come first, followed
-// by the names of trailers that were received unannounced. Names have the same spelling as in All. Do not change the
+// by the names of trailers that were received unannounced. Names have the spelling that All yields. Do not change the
 // header in the loop.
 func (h *header) Trailers() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { h.eachTrailerName(yield) }
@@ -156,7 +156,7 @@ func (h *header) eachTrailerName(yield func([]byte) bool) {
 }
 
 // AllTrailers returns an iterator over the names and values of the trailers that were received or set. Names have the
-// same spelling as in All. Do not change the header in the loop.
+// spelling that All yields. Do not change the header in the loop.
 func (h *header) AllTrailers() iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) { h.eachField(&h.trailers, yield) }
 }

@@ -242,7 +242,7 @@ func (h *RequestHeader) WriteTo(w io.Writer) (int64, error) {
 
 // AppendBytes appends the status line and headers to dst as they are sent, followed by an empty line. The bytes
 // include everything that was set or received, except trailers. If there is a body and no Content-Type is set,
-// AppendBytes adds one. AppendBytes omits headers that only a server can add, such as Date.
+// AppendBytes adds a Content-Type. AppendBytes omits headers that only a server can add, such as Date.
 func (h *ResponseHeader) AppendBytes(dst []byte) []byte {
 	o := h.asStored()
 	return h.appendHead(dst, &o)

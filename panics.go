@@ -9,12 +9,12 @@ import (
 // closes its connection. The panic goes on to the caller. The same holds for runtime.Goexit. aside calls the
 // functions that run on a goroutine other than the caller's.
 
-// PanicError is an error that reports a panic in a function of your program. Panics in the following functions are
-// reported as a PanicError:
+// PanicError is an error that reports a panic in a function of your program. A panic in one of the following functions
+// is reported as a PanicError:
 //
-//   - in a Resolver, to every call that waits for the name
-//   - in the Dial function, the Trace or the TLS settings of a PipelineClient, to every call on the connection
-//   - in a handler, to the error handler of package web, if middleware.Recover is in use
+//   - a Resolver: every call that waits for the name gets the error
+//   - the Dial function, the Trace or the TLS settings of a PipelineClient: every call on the connection gets the error
+//   - a handler, if middleware.Recover is in use: the error handler of package web gets the error
 type PanicError struct {
 	// Value is the argument of panic.
 	Value any
@@ -23,10 +23,10 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error returns the text of the value, without the stack.
+// Error returns the panic value as text, without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("gallop: panic: %v", e.Value) }
 
-// Unwrap returns the value if that is an error.
+// Unwrap returns Value if Value is an error, or nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

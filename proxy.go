@@ -70,12 +70,12 @@ type ProxyDialer struct {
 	ConnectHeader func(ctx context.Context, target string, h *RequestHeader) error
 
 	// OnConnectResponse is called with the response to each CONNECT request, including refusals. resp is valid until
-	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse may
-	// be nil.
+	// the function returns. If the function returns an error, the dial fails with that error. OnConnectResponse is
+	// optional.
 	OnConnectResponse func(ctx context.Context, target string, resp *ResponseHeader) error
 
-	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. A negative
-	// value means no limit other than the context. DialTimeout uses its argument instead.
+	// Timeout limits a whole dial, including the handshakes with the proxy. Zero means 10 seconds. With a negative
+	// value, only the context limits a dial. DialTimeout uses its timeout argument instead.
 	Timeout time.Duration
 
 	tls    clientTLS
@@ -91,7 +91,7 @@ type ProxyError struct {
 	// different reason.
 	StatusCode int
 
-	// Err is the reason why there is no tunnel if StatusCode is 0. Otherwise Err is nil.
+	// Err says why there is no tunnel. If StatusCode is not 0, Err is nil.
 	Err error
 }
 

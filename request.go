@@ -18,8 +18,8 @@ import (
 // Request is an HTTP request.
 //
 // The zero value is a GET request for "/", ready to use. Do not copy a Request; use CopyTo. Only one goroutine at a
-// time may use a Request. Slices that its methods return are views, which are valid until the request is changed,
-// reset or released, or until the handler that received the request returns.
+// time may use a Request. The methods of a Request return slices that point into the request's buffers. These slices
+// are valid until the request is changed, reset or released, or until the handler that received the request returns.
 type Request struct {
 	_ noCopy
 
@@ -50,11 +50,11 @@ type Request struct {
 	// UseHostHeader makes Write send the Host header as it is set in Header, even if the URI has a different host.
 	UseHostHeader bool
 
-	// FullDuplex lets a client keep sending a streamed request body while the caller reads a streamed response. The
-	// request stays in use until the response is read to its end or closed.
+	// FullDuplex lets a client keep sending a streamed request body while the caller reads a streamed response. Do not
+	// reuse the request until the response body is read to its end or closed.
 	//
-	// On a server, FullDuplex lets a handler read the rest of the request body while it writes the response. Set the
-	// field before calling StreamResponse. See [RequestCtx.StreamResponse].
+	// On a server, FullDuplex lets a handler read the rest of the request body while it writes the response. Set
+	// FullDuplex before calling StreamResponse. See [RequestCtx.StreamResponse].
 	FullDuplex bool
 
 	// DisableRedirectPathNormalizing makes DoRedirects use the paths in Location unchanged. By default dot segments
@@ -136,7 +136,7 @@ func (req *Request) URI() *URI {
 	return &req.uri
 }
 
-// SetURI sets the URI of the request to a copy of uri. If uri is nil, the request again uses the URI in its header.
+// SetURI sets the URI of the request to a copy of uri. If uri is nil, the request's URI comes from its Header.
 func (req *Request) SetURI(uri *URI) {
 	req.uriParsed, req.uriErr, req.uriProof = uri != nil, nil, uriUnproven
 	if uri == nil {
@@ -339,17 +339,17 @@ func (req *Request) MayContinue() bool {
 	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
 
-// SetTimeout limits how long a client may take for the request, up to the end of the response body. Zero means that
-// only the client's own limits apply.
+// SetTimeout limits the duration of a client call, up to the end of the response body. Zero means that only the
+// client's own limits apply.
 func (req *Request) SetTimeout(t time.Duration) { req.timeout = t }
 
-// Context returns the context that was passed to DoContext for the call that is sending the request. Use it in a
-// RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
+// Context returns the context that was passed to DoContext for the call that is sending the request. Use the context in
+// a RoundTripper, in RetryIfErr and in LBClient.HealthCheck.
 //
 // If DoContext was not used, or if no call is in flight, the result is context.Background(). On a server, the result
 // is always context.Background(), so use the RequestCtx as the context there. The result is never nil.
 //
-// A call may have an earlier deadline than its context, so a RoundTripper must also respect GetTimeOut.
+// A call can have an earlier deadline than its context, so a RoundTripper must also respect GetTimeOut.
 func (req *Request) Context() context.Context {
 	if req.ctx == nil {
 		return context.Background()
@@ -381,7 +381,8 @@ func (req *Request) BodyUncompressed() ([]byte, error) {
 	return req.uncompressed(&req.Header.header, coding.Limits{})
 }
 
-// BodyUncompressedWithLimit does the same as BodyUncompressed, but with a limit of its own. See BodyGunzipWithLimit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed, but limits the result to maxBodySize bytes. See
+// BodyGunzipWithLimit.
 func (req *Request) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return req.uncompressed(&req.Header.header, decodeLimits(maxBodySize))
 }

@@ -16,7 +16,7 @@ func (req *Request) Read(r *bufio.Reader) error { return req.ReadLimitBody(r, 0)
 
 // ReadLimitBody does the same as Read, but limits the body to maxBodySize bytes. If maxBodySize is not positive,
 // there is no limit. If the body is larger, the error is ErrBodyTooLarge. Memory is allocated as data arrives, not
-// according to the announced length. After an error, the rest of the body remains unread in r.
+// according to the announced length. After an error, the unread part of the body remains in r.
 func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 	req.resetContent()
 	if err := req.Header.Read(r); err != nil {
@@ -31,9 +31,10 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody reads the body and the trailers of a request whose header has been read. See
 // [Request.ReadLimitBody] for maxBodySize.
 //
-// If a multipart/form-data body has a known length and is not compressed, it is parsed while it is read. Larger files
-// in the form are written to disk. Afterwards, MultipartForm returns the form, and Reset removes the files. Pass
-// false for preParseMultipartForm to turn this off.
+// If a multipart/form-data body has a known length and is not compressed, ContinueReadBody parses the form as it
+// arrives. At most 2 MiB of the files in the form are kept in memory, and the remaining files are written to disk.
+// Afterwards, MultipartForm returns the form, and Reset removes the files. If preParseMultipartForm is false,
+// ContinueReadBody does not parse forms.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
 	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
@@ -63,8 +64,8 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 }
 
 // ReadBody reads a body from r. If contentLength is -1, ReadBody reads a chunked body with its trailers. If
-// contentLength is less than -1, ReadBody reads up to the end of r. Otherwise ReadBody reads contentLength bytes. See
-// [Request.ReadLimitBody] for maxBodySize.
+// contentLength is less than -1, ReadBody reads up to the end of r. If contentLength is 0 or more, ReadBody reads
+// exactly contentLength bytes. See [Request.ReadLimitBody] for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
 	kind := http1.Fixed
 	switch {

@@ -93,7 +93,7 @@ func (req *Request) isBodiless() bool {
 	return true
 }
 
-// WriteTo writes the request to w. It implements io.WriterTo.
+// WriteTo writes the request to w. WriteTo implements io.WriterTo.
 func (req *Request) WriteTo(w io.Writer) (int64, error) { return writeMessage(req, w) }
 
 // String returns the request as Write would write it. If writing fails, String returns the error's text. String consumes

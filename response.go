@@ -13,8 +13,8 @@ import (
 // Response is an HTTP response.
 //
 // The zero value is an empty 200 response, ready to use. Do not copy a Response; use CopyTo. Only one goroutine at a
-// time may use a Response. Slices that its methods return are views, which are valid until the response is changed,
-// reset or released, or until the handler returns.
+// time may use a Response. The methods of a Response return slices that point into the response's buffers. These slices
+// are valid until the response is changed, reset or released, or until the handler returns.
 type Response struct {
 	_ noCopy
 
@@ -26,8 +26,8 @@ type Response struct {
 	// ImmediateHeaderFlush makes Write send the headers of a streamed response before the stream yields any data.
 	ImmediateHeaderFlush bool
 
-	// StreamBody makes Read and client calls return as soon as the headers have arrived. The body is then a stream,
-	// and you get errors in the body when you read the stream.
+	// StreamBody makes Read and client calls return as soon as the headers have arrived. The body is then a stream. If
+	// receiving the body fails, reading the stream returns the error.
 	StreamBody bool
 
 	// SkipBody marks the response to a HEAD request: Read reads no body, and Write writes none.
@@ -93,8 +93,8 @@ func (resp *Response) SetBodyStreamWriter(sw StreamWriter) {
 	resp.Header.SetContentLength(-1)
 }
 
-// SendFile sets the body to the file at path, and sets Last-Modified. It does not set Content-Type. The path is used
-// unchanged, so never take it from a request.
+// SendFile sets the body to the file at path, and sets Last-Modified. SendFile does not set Content-Type. SendFile uses
+// path unchanged, so never pass a path from a request.
 func (resp *Response) SendFile(path string) error {
 	info, err := os.Stat(path) // first, because opening a pipe would block
 	if err == nil && !info.Mode().IsRegular() {
@@ -130,7 +130,7 @@ func (resp *Response) dropBodyAndCoding() {
 // stream are the body. If size is -1, the whole stream is the body. After the call, the response's body is empty. If
 // the body was not a stream, TakeBodyStream returns nil.
 //
-// Trailers that arrive later are dropped, because the response may be in use for another message by then.
+// Trailers that arrive after the call are dropped, because the response can already hold another message by then.
 func (resp *Response) TakeBodyStream() (r io.Reader, size int) {
 	r = resp.BodyStream()
 	if r == nil {
@@ -180,7 +180,8 @@ func (resp *Response) BodyUncompressed() ([]byte, error) {
 	return resp.uncompressedAnswer(coding.Limits{})
 }
 
-// BodyUncompressedWithLimit does the same as BodyUncompressed, but with a limit of its own. See BodyGunzipWithLimit.
+// BodyUncompressedWithLimit does the same as BodyUncompressed, but limits the result to maxBodySize bytes. See
+// BodyGunzipWithLimit.
 func (resp *Response) BodyUncompressedWithLimit(maxBodySize int) ([]byte, error) {
 	return resp.uncompressedAnswer(decodeLimits(maxBodySize))
 }

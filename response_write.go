@@ -94,7 +94,7 @@ func (resp *Response) writeStream(w *bufio.Writer, out *outgoing) (err error) {
 	return resp.writeChunked(w, &resp.Header.trailers)
 }
 
-// WriteTo writes the response to w. It implements io.WriterTo.
+// WriteTo writes the response to w. WriteTo implements io.WriterTo.
 func (resp *Response) WriteTo(w io.Writer) (int64, error) { return writeMessage(resp, w) }
 
 // String returns the response as Write would write it. If writing fails, String returns the error's text. String
