@@ -19,8 +19,8 @@ import (
 // in the middle of a value that it needs encoding/json, it starts the value over. MarshalJSON and UnmarshalJSON methods
 // can therefore be called twice for the same value.
 //
-// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, short strings share
-// blocks of memory, and so do strings and numbers stored in variables of type any. If a program keeps only one of these
+// Values that Decode and DecodeFrom store never refer to the input. If the input has 16 KB or more, short strings are
+// stored together in shared blocks of memory. So are the strings and numbers in variables of type any. If a program keeps only one of these
 // strings, up to 512 bytes stay in memory. If it keeps only one of these any values, up to 8 KB stay in memory.
 //
 // JSON implements [StreamDecoder] and [Appender]. DecodeFrom keeps at most 64 KiB of the input in memory at a time. The

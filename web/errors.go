@@ -142,8 +142,8 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have a method HTTPStatus, but the error handlers
-// of this package use only the status of an [Error]: see [DefaultErrorHandler].
+// HTTPStatus returns Status. Errors of other packages, such as rest.APIError, also have this method. The error handlers of
+// this package ignore it: they take a status only from an [Error]. See [DefaultErrorHandler].
 func (e *Error) HTTPStatus() int { return e.Status }
 
 // Is makes errors.Is compare errors by status. The method returns true if target and e have the same status and target is
