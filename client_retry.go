@@ -16,8 +16,8 @@ import (
 type RetryIfFunc func(request *Request) bool
 
 // RetryIfErrFunc decides whether a failed request is sent again. attempts is how many times the request has been sent
-// so far, and err is the last attempt's error. If resetTimeout is true, the request's full timeout is available for the
-// next attempts. [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context
+// so far, and err is the last attempt's error. If resetTimeout is true, the request's timeout starts
+// again before the next attempt. [SafeToRetry] reports whether a request can safely be repeated. request.Context() returns the context
 // of the call.
 type RetryIfErrFunc func(request *Request, attempts int, err error) (resetTimeout bool, retry bool)
 

@@ -45,7 +45,7 @@ type Bucket struct {
 	// Left is how many whole tokens the bucket has after Take.
 	Left int64
 
-	// RetryAfter is the time from the call of Take until this bucket has cost tokens, rounded up. It is 0 if the bucket had enough
+	// RetryAfter is the time from the call of Take until this bucket has enough tokens for the cost, rounded up. It is 0 if the bucket had enough
 	// tokens, and negative if cost is higher than Burst.
 	RetryAfter time.Duration
 
