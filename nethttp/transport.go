@@ -17,7 +17,9 @@ import (
 
 // NewTransport returns a new Transport that takes its proxies from the environment, see http.ProxyFromEnvironment. Each
 // Transport has its own connections, so a program should make one and share it.
-func NewTransport() *Transport { return &Transport{Proxy: http.ProxyFromEnvironment} }
+func NewTransport() *Transport {
+	return &Transport{Proxy: http.ProxyFromEnvironment}
+}
 
 // The files of Transport:
 //
