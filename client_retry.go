@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // RetryIfFunc reports whether a failed request is sent again.
@@ -248,7 +248,7 @@ func notProcessed(err error) bool {
 // its method (RFC 9110 §9.2.2), or because it has a key by which the server can tell.
 func isIdempotent(req *Request) bool {
 	switch req.Header.methodID() {
-	case http1.Get, http1.HeadMethod, http1.Put, http1.Delete, http1.Options, http1.Trace:
+	case message.Get, message.HeadMethod, message.Put, message.Delete, message.Options, message.Trace:
 		return true
 	}
 	return req.Header.IsQuery() || len(req.Header.Peek("Idempotency-Key")) > 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // StreamResponse starts the response and returns a ResponseStream. The handler writes the response body to this stream,
@@ -153,9 +154,9 @@ func (c *serverConn) streamedLength(none bool) int64 {
 		return 0
 	case length >= 0 && resp.StatusCode() != StatusNoContent:
 		return length
-	case none && c.method != http1.HeadMethod:
+	case none && c.method != message.HeadMethod:
 		return lengthNone
-	case !c.old && resp.Header.head.Body != http1.UntilClose && resp.Header.sentMinor() > 0:
+	case !c.old && resp.Header.head.Body != message.UntilClose && resp.Header.sentMinor() > 0:
 		return lengthChunked
 	case none:
 		return lengthNone

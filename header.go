@@ -8,7 +8,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/bufpool"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // This file stores the headers of requests and responses. Related files:
@@ -30,7 +30,7 @@ import (
 // head.Flags. A parser fills both. Only the setters of this type change them later, and they keep them in sync.
 // Nothing else is stored twice: Host, Content-Type and Cookie are ordinary fields that are found by their ID.
 type header struct {
-	head      http1.Head
+	head      message.Head
 	trailers  field.List // received after a chunked body, or to be sent there
 	flags     headerFlags
 	compactAt int // the next change compacts the storage if it has more bytes; 0 means minCompact
@@ -404,7 +404,7 @@ var versionBytes = []byte(versions)
 
 // minor returns the minor version that was received or set, or 1.
 func (h *header) minor() uint8 {
-	if h.flags&protocolSet != 0 || h.head.Parsed() {
+	if h.flags&protocolSet != 0 || h.head.Received {
 		return h.head.Minor
 	}
 	return 1

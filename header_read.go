@@ -8,6 +8,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/field"
 	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Limits of Read and ReadTrailer, the same as a server has by default.
@@ -23,8 +24,9 @@ var (
 // io.EOF. If reading the first byte fails, the error is an ErrNothingRead. If the headers do not fit into r's buffer,
 // the error is an *ErrSmallBuffer. If the headers are invalid, the error is a *ParseError. After an error, h is empty.
 func (h *RequestHeader) Read(r *bufio.Reader) error {
+	var parser http1.Parser
 	return h.read(r, errReadingRequest, func(b []byte) (int, error) {
-		return http1.ParseRequest(&h.head, b, &readLimits)
+		return parser.ParseRequest(&h.head, b, &readLimits)
 	})
 }
 
@@ -34,12 +36,13 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 //
 // If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a
 // different reason, the error is io.EOF, as in fasthttp. See [RequestHeader.Read] for the other errors.
-func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, http1.Get) }
+func (h *ResponseHeader) Read(r *bufio.Reader) error { return h.readAnswer(r, message.Get) }
 
 // readAnswer reads the head of a response to a request with this method.
-func (h *ResponseHeader) readAnswer(r *bufio.Reader, request http1.Method) error {
+func (h *ResponseHeader) readAnswer(r *bufio.Reader, request message.Method) error {
+	var parser http1.Parser
 	return h.read(r, ErrReadingResponseHeaders, func(b []byte) (int, error) {
-		n, err := http1.ParseResponse(&h.head, b, &readLimits)
+		n, err := parser.ParseResponse(&h.head, b, &readLimits)
 		if n > 0 {
 			err = http1.FrameResponse(&h.head, request)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // RequestHeader holds the method, target, version and headers of a request.
@@ -56,44 +56,44 @@ func (h *RequestHeader) SetMethodBytes(method []byte) {
 	if len(method) > 0 && !ascii.IsToken(method) || len(method) > maxMethodLen || !h.room(len(method)) {
 		return
 	}
-	h.head.MethodID, h.head.TargetChecked = http1.MethodOf(method), false
+	h.head.MethodID, h.head.TargetChecked = message.MethodOf(method), false
 	h.head.Method = field.Store(&h.head.Fields, method)
 }
 
 // methodID returns the method as the protocol knows it.
-func (h *RequestHeader) methodID() http1.Method {
+func (h *RequestHeader) methodID() message.Method {
 	if h.head.Method.Len == 0 {
-		return http1.Get
+		return message.Get
 	}
 	return h.head.MethodID
 }
 
 // IsGet reports whether the method is GET.
-func (h *RequestHeader) IsGet() bool { return h.methodID() == http1.Get }
+func (h *RequestHeader) IsGet() bool { return h.methodID() == message.Get }
 
 // IsHead reports whether the method is HEAD.
-func (h *RequestHeader) IsHead() bool { return h.methodID() == http1.HeadMethod }
+func (h *RequestHeader) IsHead() bool { return h.methodID() == message.HeadMethod }
 
 // IsPost reports whether the method is POST.
-func (h *RequestHeader) IsPost() bool { return h.methodID() == http1.Post }
+func (h *RequestHeader) IsPost() bool { return h.methodID() == message.Post }
 
 // IsPut reports whether the method is PUT.
-func (h *RequestHeader) IsPut() bool { return h.methodID() == http1.Put }
+func (h *RequestHeader) IsPut() bool { return h.methodID() == message.Put }
 
 // IsDelete reports whether the method is DELETE.
-func (h *RequestHeader) IsDelete() bool { return h.methodID() == http1.Delete }
+func (h *RequestHeader) IsDelete() bool { return h.methodID() == message.Delete }
 
 // IsConnect reports whether the method is CONNECT.
-func (h *RequestHeader) IsConnect() bool { return h.methodID() == http1.Connect }
+func (h *RequestHeader) IsConnect() bool { return h.methodID() == message.Connect }
 
 // IsOptions reports whether the method is OPTIONS.
-func (h *RequestHeader) IsOptions() bool { return h.methodID() == http1.Options }
+func (h *RequestHeader) IsOptions() bool { return h.methodID() == message.Options }
 
 // IsTrace reports whether the method is TRACE.
-func (h *RequestHeader) IsTrace() bool { return h.methodID() == http1.Trace }
+func (h *RequestHeader) IsTrace() bool { return h.methodID() == message.Trace }
 
 // IsPatch reports whether the method is PATCH.
-func (h *RequestHeader) IsPatch() bool { return h.methodID() == http1.Patch }
+func (h *RequestHeader) IsPatch() bool { return h.methodID() == message.Patch }
 
 // IsQuery reports whether the method is QUERY.
 func (h *RequestHeader) IsQuery() bool { return string(h.Method()) == MethodQuery }
@@ -210,9 +210,9 @@ func (h *RequestHeader) ContentLength() int {
 // length is unknown.
 func (h *RequestHeader) SetContentLength(contentLength int) {
 	if contentLength >= 0 {
-		h.frame(http1.Fixed, int64(contentLength))
+		h.frame(message.Fixed, int64(contentLength))
 	} else {
-		h.frame(http1.Chunked, -1)
+		h.frame(message.Chunked, -1)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // ResponseHeader holds the version, status and headers of a response.
@@ -83,11 +83,11 @@ func (h *ResponseHeader) SetProtocol(protocol []byte) { h.setProtocol(protocol) 
 func (h *ResponseHeader) SetContentLength(contentLength int) {
 	switch {
 	case contentLength >= 0:
-		h.frame(http1.Fixed, int64(contentLength))
+		h.frame(message.Fixed, int64(contentLength))
 	case contentLength == -1:
-		h.frame(http1.Chunked, -1)
+		h.frame(message.Chunked, -1)
 	default:
-		h.frame(http1.UntilClose, -1)
+		h.frame(message.UntilClose, -1)
 	}
 }
 
@@ -98,7 +98,7 @@ func (h *ResponseHeader) ContentType() []byte {
 	if v := h.head.Fields.PeekID(field.ContentType); v != nil {
 		return v
 	}
-	if h.flags&noDefaultContentType != 0 || h.head.Parsed() {
+	if h.flags&noDefaultContentType != 0 || h.head.Received {
 		return nil
 	}
 	return defaultContentType

@@ -57,8 +57,8 @@ func ReleaseResponse(resp *Response) {
 	responses.Put(resp)
 }
 
-// message is implemented by Request and Response, for writing.
-type message interface{ Write(w *bufio.Writer) error }
+// writable is implemented by Request and Response, for writing.
+type writable interface{ Write(w *bufio.Writer) error }
 
 // countingWriter counts the bytes that are written to w.
 type countingWriter struct {
@@ -74,7 +74,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 
 var messageBuffers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
 
-func writeMessage(m message, w io.Writer) (int64, error) {
+func writeMessage(m writable, w io.Writer) (int64, error) {
 	counted := countingWriter{w: w}
 	bw := messageBuffers.Get().(*bufio.Writer)
 	bw.Reset(&counted)
@@ -87,7 +87,7 @@ func writeMessage(m message, w io.Writer) (int64, error) {
 	return counted.n, err
 }
 
-func messageText(m message) string {
+func messageText(m writable) string {
 	var text strings.Builder
 	if _, err := writeMessage(m, &text); err != nil {
 		return err.Error()

@@ -11,7 +11,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 	"github.com/gallop-http/gallop/internal/target"
 )
 
@@ -336,7 +336,7 @@ func (req *Request) SetConnectionClose() { req.Header.SetConnectionClose() }
 // §10.1.1). If MayContinue returns true, send a 100 response or a final response, or close the connection. HTTP/1.0
 // has no 100 response, so the result is false for an HTTP/1.0 client.
 func (req *Request) MayContinue() bool {
-	return req.Header.head.Flags&http1.ExpectContinue != 0 && req.Header.IsHTTP11()
+	return req.Header.head.Flags&message.ExpectContinue != 0 && req.Header.IsHTTP11()
 }
 
 // SetTimeout limits the duration of a client call, up to the end of the response body. Zero means that only the

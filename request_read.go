@@ -3,7 +3,7 @@ package gallop
 import (
 	"bufio"
 
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Read reads a whole request from r, without a limit on the body. The request line and headers must fit into r's
@@ -37,7 +37,7 @@ func (req *Request) ReadLimitBody(r *bufio.Reader, maxBodySize int) error {
 // ContinueReadBody does not parse forms.
 func (req *Request) ContinueReadBody(r *bufio.Reader, maxBodySize int, preParseMultipartForm ...bool) error {
 	head := &req.Header.head
-	if head.Body == http1.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
+	if head.Body == message.Fixed && maxBodySize > 0 && head.Length > int64(maxBodySize) {
 		return ErrBodyTooLarge
 	}
 	if req.preParses(preParseMultipartForm) {
@@ -54,7 +54,7 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 	if req.preParses(preParseMultipartForm) {
 		return req.readForm(r)
 	}
-	if head := &req.Header.head; head.Body == http1.NoBody {
+	if head := &req.Header.head; head.Body == message.NoBody {
 		req.ResetBody()
 	} else {
 		from := bodyOn(r, head.Body, head.Length, &req.Header.trailers)
@@ -67,12 +67,12 @@ func (req *Request) ContinueReadBodyStream(r *bufio.Reader, maxBodySize int, pre
 // contentLength is less than -1, ReadBody reads up to the end of r. If contentLength is 0 or more, ReadBody reads
 // exactly contentLength bytes. See [Request.ReadLimitBody] for maxBodySize.
 func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (err error) {
-	kind := http1.Fixed
+	kind := message.Fixed
 	switch {
 	case contentLength == -1:
-		kind = http1.Chunked
+		kind = message.Chunked
 	case contentLength < 0:
-		kind = http1.UntilClose
+		kind = message.UntilClose
 	}
 	from := bodyOn(r, kind, int64(contentLength), &req.Header.trailers)
 	return req.readBody(&from, maxBodySize)
@@ -80,7 +80,7 @@ func (req *Request) ReadBody(r *bufio.Reader, contentLength, maxBodySize int) (e
 
 // preParses reports whether the body is a form that is parsed while it is read.
 func (req *Request) preParses(asked []bool) bool {
-	return (len(asked) == 0 || asked[0]) && req.Header.head.Body == http1.Fixed && req.Header.head.Length > 0 &&
+	return (len(asked) == 0 || asked[0]) && req.Header.head.Body == message.Fixed && req.Header.head.Length > 0 &&
 		len(req.Header.ContentEncoding()) == 0 && req.boundary() != ""
 }
 

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/gallop-http/gallop/internal/coding"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // Response is an HTTP response.
@@ -167,7 +167,7 @@ func (resp *Response) TLSConnectionState() *tls.ConnectionState { return resp.tl
 // but its body must be empty (§15.3.6).
 func (resp *Response) mayHaveBody() bool {
 	status := resp.StatusCode()
-	return !resp.SkipBody && status != StatusResetContent && http1.MayHaveBody(status, http1.OtherMethod)
+	return !resp.SkipBody && status != StatusResetContent && message.MayHaveBody(status, message.OtherMethod)
 }
 
 // BodyUncompressed decompresses the body according to Content-Encoding, and returns the result. The limits are the

@@ -4,7 +4,7 @@ import (
 	"github.com/gallop-http/gallop/internal/ascii"
 	"github.com/gallop-http/gallop/internal/coding"
 	"github.com/gallop-http/gallop/internal/field"
-	"github.com/gallop-http/gallop/internal/http1"
+	"github.com/gallop-http/gallop/internal/message"
 )
 
 // minEncodedSize is the size in bytes from which compressing a body is worthwhile. Below, the headers cost more
@@ -38,7 +38,7 @@ func (resp *Response) isBigEnoughForHead() bool {
 // the uncompressed bytes (RFC 9530 §2 and §3), which would be wrong then.
 func (resp *Response) allowsCoding() bool {
 	fields := &resp.Header.head.Fields
-	if !http1.MayHaveBody(resp.StatusCode(), http1.OtherMethod) || resp.StatusCode() == StatusPartialContent ||
+	if !message.MayHaveBody(resp.StatusCode(), message.OtherMethod) || resp.StatusCode() == StatusPartialContent ||
 		fields.Has(field.ContentRange) || fields.Has(field.ContentEncoding) || !isCompressible(resp.Header.ContentType()) {
 		return false
 	}
