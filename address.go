@@ -26,8 +26,8 @@ func AppendIPv4(dst []byte, ip net.IP) []byte {
 	return dst
 }
 
-// ParseIPv4 parses an IPv4 address in dotted decimal form. It refuses numbers above 255 and leading zeros. It
-// stores the address in dst if that has four bytes, and in new memory otherwise.
+// ParseIPv4 parses an IPv4 address in dotted decimal form. It refuses numbers above 255 and leading zeros. If len(dst)
+// is 4, ParseIPv4 stores the address in dst. Otherwise, ParseIPv4 allocates a new slice.
 func ParseIPv4(dst net.IP, ipStr []byte) (net.IP, error) {
 	if len(dst) != net.IPv4len {
 		dst = make(net.IP, net.IPv4len)

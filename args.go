@@ -19,7 +19,7 @@ import (
 // Has, All and the Get methods at the same time, because these methods only read the list. The other methods are not
 // safe for concurrent use.
 //
-// Its methods return slices that point into the list's memory. The slices are valid until the list is changed or
+// The methods of an Args return slices that point into the list's memory. A slice is valid until the list is changed or
 // released.
 type Args struct {
 	_ noCopy

@@ -14,8 +14,8 @@ import (
 	"github.com/gallop-http/gallop/internal/http1"
 )
 
-// StreamWriter writes a body to w. The data is sent when w's buffer is full and when the StreamWriter calls w.Flush.
-// If a write to w fails, nobody reads the body any more, and the StreamWriter must return.
+// StreamWriter writes a body to w. The data is sent when w's buffer is full and when the StreamWriter calls w.Flush. If
+// a write to w fails, the StreamWriter must return.
 type StreamWriter func(w *bufio.Writer)
 
 // BodyWriterTo is a body stream that can be consumed through WriteTo instead of Read. SupportsBodyWriteTo reports

@@ -9,8 +9,8 @@ import (
 )
 
 // ClientTrace contains functions that are called at certain points of a client call. Use [WithClientTrace] to trace a
-// call. Any function may be nil. The functions may run on any goroutine, and several of them may run concurrently.
-// While a function runs, the call waits.
+// call. Any function may be nil. The functions may run on any goroutine and may run concurrently. While a function
+// runs, the call waits.
 type ClientTrace struct {
 	// GetConn is called when the call starts to look for a connection to addr.
 	GetConn func(addr string)

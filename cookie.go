@@ -11,8 +11,8 @@ import (
 // Cookie holds the name, the value and the attributes of a cookie that a server sets in a Set-Cookie header (RFC 6265).
 //
 // The zero value is an empty cookie, ready to use. Do not copy a Cookie; use CopyTo. Only one goroutine at a time may
-// use a Cookie. Its methods return slices that point into the cookie's memory. The slices are valid until the cookie is
-// changed or released.
+// use a Cookie. The methods of a Cookie return slices that point into the cookie's memory. A slice is valid until the
+// cookie is changed or released.
 //
 // Setters prevent injection, for example by a value such as "x; Domain=evil.example" or by a line break. A setter that
 // refuses its argument leaves the key, value or attribute empty. A cookie with an empty key is not written at all.

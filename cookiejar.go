@@ -127,8 +127,8 @@ func (j *CookieJar) Cookies(u *URI) []*Cookie {
 	return cookies
 }
 
-// Len returns the number of stored cookies. This number can include expired cookies, because the jar removes the
-// expired cookies of a domain only when it next looks up that domain.
+// Len returns the number of stored cookies. The number can include expired cookies. The jar removes a domain's expired
+// cookies when the domain is next looked up.
 func (j *CookieJar) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

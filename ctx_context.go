@@ -34,9 +34,9 @@ type lifetime struct {
 //
 // A client goes away when it closes or resets the connection, or when it stops reading the response. See
 // Server.AllowHalfClose and ServeConn for clients that close only their sending side. To notice a close or a reset, the
-// server must watch the connection. The server starts to watch at the first call of Done. If part of the request body
-// is unread at that time, the server does not watch until the body has been read. If the client has already sent
-// another request, the server notices a reset but not a close.
+// server must watch the connection. The server starts to watch the connection at the first call of Done. If the request
+// body is unread, the server first waits until the body has been read. If the client has already sent another request,
+// the server notices a reset but not a close.
 func (ctx *RequestCtx) Done() <-chan struct{} {
 	l := &ctx.life
 	l.used.Store(true)
@@ -62,11 +62,11 @@ func (ctx *RequestCtx) Done() <-chan struct{} {
 // OnDisconnect registers a function f. If the request ends before the handler returns, the server calls f on a separate
 // goroutine. cause says why the request ended:
 //
-//   - context.Canceled: the client went away. See Done for when the server notices.
+//   - context.Canceled: the client went away. See Done for when the server notices that the client went away.
 //   - context.DeadlineExceeded: the request timed out.
 //   - the error of the parent context: the context from Server.BaseContext or Server.ConnContext is done.
 //
-// The server does not call f because of a shutdown. If the request has already ended for one of the reasons above, the
+// The server does not call f because of a shutdown. If the request has already ended for a cause in this list, the
 // server calls f immediately. f must not use ctx.
 //
 // You may call OnDisconnect several times, for example in several middleware. The server calls each registered function

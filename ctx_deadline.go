@@ -3,8 +3,8 @@ package gallop
 import "time"
 
 // SetReadDeadline sets the deadline for reading the rest of the request. The deadline replaces the server's time
-// limits. From the deadline on, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time
-// means no limit.
+// limits. After the deadline, pending and later reads of the body fail with os.ErrDeadlineExceeded. The zero time means
+// no limit.
 //
 // The deadline applies to this request only, not to later requests on the connection. The deadline has no effect after
 // the handler has returned. Before the handler returns, any goroutine may call SetReadDeadline. If the request is not

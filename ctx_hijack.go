@@ -24,8 +24,8 @@ func (ctx *RequestCtx) InitHijack() { ctx.mayHijack = true }
 
 // HijackErr returns nil if a call of Hijack would work, and an error otherwise. If the protocol does not allow handing
 // over the connection, as with HTTP/2, the error wraps errors.ErrUnsupported. If the request is not served by a Server,
-// the error wraps errors.ErrUnsupported too. Any other error means that the handler has already taken the connection,
-// or that the request has timed out.
+// the error wraps errors.ErrUnsupported too. Any other error means that the handler has already hijacked the
+// connection, or that the request has timed out.
 func (ctx *RequestCtx) HijackErr() error {
 	if ctx.mayHijack {
 		return nil

@@ -32,10 +32,11 @@ func (ctx *RequestCtx) Upgrade() (protocol string, ok bool) {
 	return "", false
 }
 
-// AcceptStream accepts a CONNECT request or an upgrade request. It sends the response and returns a connection, on
-// which client and handler then exchange bytes. AcceptStream sets the status and the headers that accept the request.
-// The other headers come from ctx.Response. If the handler has set an Upgrade header in ctx.Response, the new protocol
-// comes from that header. Otherwise, the new protocol is the one that the method Upgrade returns.
+// AcceptStream accepts a CONNECT request or an upgrade request. AcceptStream sends the response and returns a
+// connection. The client and the handler then exchange bytes over this connection. AcceptStream sets the status and the
+// headers that accept the request. All other response headers come from ctx.Response. If the handler has set an Upgrade
+// header in ctx.Response, the new protocol comes from that header. By default, the new protocol is the one that the
+// method Upgrade returns.
 //
 // AcceptStream needs a connection that HijackConn can take over. Once this module supports HTTP/2, AcceptStream will
 // also work over HTTP/2. Over HTTP/1, the status is 101 (Switching Protocols) for an upgrade and 200 for a CONNECT. The

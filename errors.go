@@ -24,8 +24,7 @@ var (
 	// ErrDecompressedTooLarge is returned if the decompressed body exceeds the size limit.
 	ErrDecompressedTooLarge = coding.ErrTooLarge
 
-	// ErrDecompressionRatio is returned if a body expands so much during decompression that it is treated as a
-	// decompression bomb.
+	// ErrDecompressionRatio is returned for a suspected decompression bomb, that is, a body that expands too much.
 	ErrDecompressionRatio = coding.ErrRatio
 )
 
@@ -98,9 +97,9 @@ var (
 
 // Errors that a ParseError wraps, so that errors.Is finds them.
 var (
-	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp, which compare errors.
-	// If one of these errors describes why a message was refused, the ParseError for the message wraps that error. New
-	// code should check ParseError.StatusCode instead.
+	// ErrMissingRequestMethod and the following errors exist for programs written for fasthttp, which compare errors. A
+	// ParseError wraps the error that describes why the message was refused. New code should check
+	// ParseError.StatusCode instead.
 	ErrMissingRequestMethod          = errors.New("gallop: request method is missing")
 	ErrUnsupportedRequestMethod      = errors.New("gallop: request method is not supported")
 	ErrEmptyRequestURI               = errors.New("gallop: request target is empty")
@@ -121,8 +120,8 @@ type ErrSmallBuffer struct{ error }
 // Unwrap returns the underlying error.
 func (e *ErrSmallBuffer) Unwrap() error { return e.error }
 
-// ErrNothingRead is returned if reading failed before the first byte of a message, for example because of a timeout on
-// an idle keep-alive connection. If the peer closed the connection, io.EOF is returned instead.
+// ErrNothingRead is returned if reading failed before the first byte of a message. For example, an idle keep-alive
+// connection timed out. If the peer closed the connection, the error is io.EOF, not ErrNothingRead.
 type ErrNothingRead struct{ error }
 
 // Unwrap returns the connection's error.
@@ -143,8 +142,8 @@ type ParseError struct {
 func (e *ParseError) Error() string { return "gallop: " + e.Reason }
 
 // HTTPStatus returns StatusCode, the status with which a server refuses the message. If your handler gets a ParseError
-// from a call to another server, do not respond with this status. Such a ParseError describes the other server's
-// response and not the client's request.
+// from a call to another server, do not respond with HTTPStatus. A ParseError from a client call describes the other
+// server's response and not your client's request.
 func (e *ParseError) HTTPStatus() int { return e.StatusCode }
 
 // Unwrap returns the errors that fasthttp returns for the same reason, such as ErrDuplicateContentLength.
@@ -227,12 +226,12 @@ var (
 	// ErrMissingLocation is returned for a redirect without a Location header.
 	ErrMissingLocation = errors.New("gallop: redirect without Location")
 
-	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI, and for a
-	// redirect with two different Location headers.
+	// ErrInvalidLocation is returned for a redirect whose Location header is not an http or https URI. A redirect with
+	// two different Location headers also causes ErrInvalidLocation.
 	ErrInvalidLocation = errors.New("gallop: the Location header is not a single http or https URL (RFC 9110 §10.2.2)")
 
-	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a request body that was a stream.
-	// To follow such redirects, set the request body as bytes.
+	// ErrRedirectBodyStream is returned if a redirect requires the client to resend a streamed request body. To follow
+	// such a redirect, set the request body as bytes.
 	ErrRedirectBodyStream = errors.New("gallop: the redirect needs the body again, but it was a stream; set the body as bytes")
 
 	// ErrRedirectToPlain is returned for a redirect from https to http.
@@ -249,9 +248,9 @@ var (
 
 // Errors of PipelineClient.
 var (
-	// ErrPipelineOverflow is returned by PipelineClient.Do if the number of calls in flight has reached the limit that
-	// MaxConns and MaxPendingRequests define. To avoid the error, raise these limits, or give each call a deadline.
-	// Calls with a deadline wait until the client can send them.
+	// ErrPipelineOverflow is returned by PipelineClient.Do if all MaxConns connections have MaxPendingRequests calls in
+	// flight. To avoid the error, raise one of the limits or give each call a deadline. A call with a deadline waits
+	// until the client can send its request.
 	ErrPipelineOverflow = errors.New("gallop: too many calls in flight; raise MaxConns or MaxPendingRequests, or set a deadline")
 
 	errPipelineUpgrade = errors.New("gallop: CONNECT and upgrades cannot be pipelined; use HostClient")
@@ -335,24 +334,24 @@ func (e *dialTimeout) Is(target error) bool { return target == context.DeadlineE
 
 // Errors of Protocols.
 var (
-	// ErrProtocols is wrapped by the error for a Protocols field that contains an unsupported protocol or lacks HTTP/1.
-	// Such an error is returned by client calls and by the Serve and Listen methods of Server. The text of the returned
-	// error lists the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
+	// ErrProtocols means that a Protocols field contains an unsupported protocol or lacks HTTP/1. Client calls and the
+	// Serve and Listen methods of Server return an error that wraps ErrProtocols. The text of the returned error lists
+	// the protocols in the field. ErrProtocols wraps errors.ErrUnsupported.
 	ErrProtocols = fmt.Errorf("gallop: this version supports HTTP/1 only: %w", errors.ErrUnsupported)
 )
 
 // Errors of Server and RequestCtx.
 var (
-	// ErrConcurrencyLimit is the error for a connection that is refused because the number of open connections has
-	// reached Server.Concurrency.
+	// ErrConcurrencyLimit is the error for a refused connection: the server already has Server.Concurrency open
+	// connections.
 	ErrConcurrencyLimit = errors.New("gallop: too many connections (see Server.Concurrency)")
 
-	// ErrPerIPConnLimit is the error for a connection that is refused because the client's number of open connections
-	// has reached Server.MaxConnsPerIP.
+	// ErrPerIPConnLimit is the error for a refused connection: the client already has Server.MaxConnsPerIP open
+	// connections.
 	ErrPerIPConnLimit = errors.New("gallop: too many connections from this address (see Server.MaxConnsPerIP)")
 
-	// ErrRequestLimit is the error for a request that gets a 503 response because the number of requests in flight has
-	// reached Server.MaxConcurrentRequests.
+	// ErrRequestLimit is the error for a request that gets a 503 response: the server already has
+	// Server.MaxConcurrentRequests requests in flight.
 	ErrRequestLimit = errors.New("gallop: too many requests in flight (see Server.MaxConcurrentRequests)")
 
 	// ErrGetOnly is the error for a request that is refused because Server.GetOnly is set and the method is neither GET
@@ -392,7 +391,7 @@ var (
 	// WriteTimeout. With errors.Is, ErrTimeout also matches context.DeadlineExceeded and os.ErrDeadlineExceeded.
 	ErrTimeout net.Error = &timeoutError{}
 
-	// ErrNoFreeConns is returned if all connections to the host are in use and none of them becomes free within
+	// ErrNoFreeConns is returned if all connections to the host are in use and no connection becomes free within
 	// MaxConnWaitTimeout.
 	ErrNoFreeConns = errors.New("gallop: all connections to the host are in use; raise MaxConnsPerHost or MaxConns, or set MaxConnWaitTimeout")
 
@@ -418,9 +417,9 @@ var (
 // and errors.As also examine the cause.
 //
 // Programs written for fasthttp compare some errors with ==, such as ErrTimeout, ErrConnectionClosed and
-// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns these errors themselves instead of a CallError.
-// Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their types. If
-// fasthttp returns one of these types, a gallop client returns the same type, and the returned error wraps the
+// io.ErrUnexpectedEOF. Unless DetailedErrors is set, a client returns an error such as ErrTimeout unwrapped, not as a
+// CallError. Programs written for fasthttp recognize *ErrSmallBuffer, ErrBrokenChunk and *ErrDialWithUpstream by their
+// types. A gallop client returns an error of one of these types where fasthttp does. The returned error wraps the
 // CallError.
 //
 // ClientTrace.CallFailed gets a CallError for every call that fails.
@@ -468,7 +467,7 @@ func (e *CallError) Temporary() bool { return e.Timeout() }
 //   - A connection of a PipelineClient failed before the responses to earlier calls arrived.
 //
 // If NotProcessed returns false and Reused is true, the server most likely closed the idle connection just as the
-// client reused it.
+// client reused the connection.
 type ClosedError struct {
 	// Method is the method of the request.
 	Method string

@@ -3,7 +3,7 @@ package gallop
 import "github.com/gallop-http/gallop/internal/target"
 
 // AppendHTMLEscape appends s to dst and replaces '&', '<', '>' and both kinds of straight quotes with character
-// references. The result is safe in the text and in quoted attributes of HTML.
+// references. The result is safe in HTML text and in quoted HTML attributes.
 func AppendHTMLEscape(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -41,6 +41,6 @@ func htmlReference(c byte) string {
 // a space becomes '+', and everything else is percent-encoded.
 func AppendQuotedArg(dst, src []byte) []byte { return target.AppendEscapeArgument(dst, src) }
 
-// AppendUnquotedArg decodes src, a key or value of a query, and appends it to dst. It replaces '+' with a space
-// and decodes percent escapes. Malformed escapes stay unchanged. dst may be src[:0].
+// AppendUnquotedArg decodes src, a key or value of a query, and appends the result to dst. AppendUnquotedArg replaces
+// '+' with a space and decodes percent escapes. Malformed escapes stay unchanged. dst may be src[:0].
 func AppendUnquotedArg(dst, src []byte) []byte { return target.AppendUnescapeArgument(dst, src) }

@@ -58,12 +58,12 @@ type FS struct {
 	// Root is the directory to serve. If the field FS is set, Root is a directory in that file system, and an empty
 	// Root means the whole file system. If the field FS is nil, an empty Root means the working directory (see
 	// AllowEmptyRoot). FS opens Root for each request, so you can replace the directory at runtime. If the field FS is
-	// nil, Root may also be a regular file. FS then serves this file for the path "/" and responds with 404 to all
-	// other paths.
+	// nil, Root may also be a regular file. If Root is a regular file, FS serves the file for the path "/" and responds
+	// with 404 to all other paths.
 	Root string
 
-	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, this is the
-	// current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
+	// AllowEmptyRoot makes an empty Root mean the whole file system of the operating system. On Windows, an empty Root
+	// means the current volume. If Root is empty and AllowEmptyRoot is set, FS follows all symlinks.
 	AllowEmptyRoot bool
 
 	// IndexNames are the names of index files, in order of preference. If a request is for a directory, FS serves the
@@ -114,8 +114,8 @@ type FS struct {
 	// CompressZstd works only together with Compress.
 	CompressZstd bool
 
-	// CompressRoot is the directory that contains the precompressed files. A precompressed file must have the same path
-	// below CompressRoot as its original has below Root, apart from the suffix. The default is Root.
+	// CompressRoot is the directory that contains the precompressed files. For example, the precompressed version of
+	// css/a.css in Root is css/a.css.gz in CompressRoot. The default is Root.
 	CompressRoot string
 
 	// CompressedFileSuffix is an additional suffix of files that are precompressed with gzip. FS first looks for a file
@@ -139,12 +139,11 @@ type FS struct {
 	CleanStop chan struct{}
 }
 
-// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. It is the suffix of the compressed files that
-// fasthttp creates.
+// FSCompressedFileSuffix is the default of FS.CompressedFileSuffix. fasthttp creates compressed files with this suffix.
 const FSCompressedFileSuffix = ".fasthttp.gz"
 
 // FSCompressedFileSuffixes is the default of FS.CompressedFileSuffixes. Do not change this map while the program serves
-// files. Set FS.CompressedFileSuffixes instead.
+// files. To use other suffixes, set FS.CompressedFileSuffixes.
 var FSCompressedFileSuffixes = map[string]string{
 	"gzip": FSCompressedFileSuffix,
 	"br":   ".fasthttp.br",

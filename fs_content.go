@@ -18,12 +18,12 @@ import (
 //
 // The handler may set the following before it calls ServeContent:
 //
-//   - Content-Type. If it is not set, ServeContent derives the type from the extension of name, or from the first bytes
-//     of content.
+//   - Content-Type. By default, ServeContent derives the Content-Type from the extension of name, or from the first
+//     bytes of content.
 //   - ETag. ServeContent evaluates If-Match, If-None-Match and If-Range against this ETag.
 //   - Content-Encoding, if content is already compressed. ServeContent does not compress content.
-//   - A status other than 200. ServeContent then ignores the conditions and the Range header, and sends the whole
-//     content.
+//   - A status other than 200. With any status except 200, ServeContent ignores the request's conditions and Range
+//     header, and sends the whole content.
 //
 // ServeContent sends modtime as Last-Modified. If modtime is in the future, ServeContent sends the current time
 // instead. If modtime is zero or the Unix epoch, the response has no Last-Modified header.

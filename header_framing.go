@@ -91,10 +91,11 @@ func (h *header) hasLength() bool {
 		h.head.Body == http1.UntilClose && h.head.Length == 0
 }
 
-// Special values for the length of a body. ContentLength can return these values, and SetContentLength accepts them.
+// Special values for the length of a body. ContentLength can return these special values, and SetContentLength accepts
+// the same values.
 const (
-	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1 such a body is chunked. Over
-	// HTTP/2 such a body ends at the end of the stream.
+	// LengthUnknown means that the body's length is not known in advance. Over HTTP/1.1, a body of unknown length is
+	// chunked. Over HTTP/2, a body of unknown length ends when its stream ends.
 	LengthUnknown = -1
 
 	// LengthUntilClose is the length of a body that ends when the connection is closed (RFC 9112 §6.3). Over HTTP/2,

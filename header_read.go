@@ -29,7 +29,7 @@ func (h *RequestHeader) Read(r *bufio.Reader) error {
 }
 
 // Read reads a status line and headers from r into h, replacing everything in h. Read reads nothing beyond the empty
-// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so it cannot
+// line after the headers. Read also returns interim responses (1xx). Read does not know the request, so Read cannot
 // tell that a response to HEAD or CONNECT has no body.
 //
 // If the connection's deadline passes before any byte arrives, the error is ErrTimeout. If no byte arrives for a

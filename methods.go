@@ -1,6 +1,6 @@
 package gallop
 
-// Request methods. They are defined in RFC 9110 §9.3, and PATCH in RFC 5789.
+// Request methods. RFC 5789 defines PATCH, and RFC 9110 §9.3 defines the other methods.
 const (
 	MethodGet     = "GET"
 	MethodHead    = "HEAD"

@@ -272,7 +272,7 @@ func checkPartHeader(head string) error {
 }
 
 // Part is one part of a multipart body, with headers and content. A Part is an io.Reader for the content. You can read
-// from the Part until you request the next part. You may keep strings that its methods return.
+// from the Part until you request the next part. You may keep strings that the methods of a Part return.
 type Part struct {
 	m        *MultipartReader // nil after the next call of NextPart
 	head     string           // header lines, each with its CRLF

@@ -13,7 +13,7 @@ var (
 	errNotUfloat = errors.New("gallop: not a number of at least zero")
 )
 
-// AppendUint appends n in decimal to dst. It panics if n is negative.
+// AppendUint appends n in decimal to dst. AppendUint panics if n is negative.
 func AppendUint(dst []byte, n int) []byte {
 	if n < 0 {
 		panic("gallop: AppendUint of a negative number")
@@ -21,7 +21,7 @@ func AppendUint(dst []byte, n int) []byte {
 	return ascii.AppendUint(dst, uint64(n))
 }
 
-// ParseUint parses buf as a decimal number that consists of digits only. It returns -1 and an error if buf is
+// ParseUint parses buf as a decimal number that consists of digits only. ParseUint returns -1 and an error if buf is
 // malformed or the number does not fit an int.
 func ParseUint(buf []byte) (int, error) {
 	n, ok := ascii.ParseUint(buf)
@@ -31,8 +31,8 @@ func ParseUint(buf []byte) (int, error) {
 	return int(n), nil
 }
 
-// ParseUfloat parses buf as a non-negative number in the syntax of strconv.ParseFloat. It returns -1 and an error if
-// buf is malformed, negative or NaN.
+// ParseUfloat parses buf as a non-negative number in the syntax of strconv.ParseFloat. ParseUfloat returns -1 and an
+// error if buf is malformed, negative or NaN.
 func ParseUfloat(buf []byte) (float64, error) {
 	f, err := strconv.ParseFloat(UnsafeString(buf), 64)
 	if err != nil || !(f >= 0) || math.Signbit(f) {

@@ -65,10 +65,10 @@ func (c *serverConn) startHijack(h *hijack) {
 // connection first return the rest of the body. The rest of a chunked body is still in chunked form. After the body,
 // reads from the connection return the bytes that follow the request.
 //
-// After HijackConn, the server neither uses nor counts the connection, so the program must close it. ctx still becomes
-// invalid when the handler returns.
+// After HijackConn, the server neither uses nor counts the connection, so the program must close it. After HijackConn,
+// ctx is still valid only until the handler returns.
 //
-// HijackConn fails if the request has timed out, or if the handler has already taken the connection. If the request
+// HijackConn fails if the request has timed out, or if the handler has already hijacked the connection. If the request
 // arrived over HTTP/2 or is not served by a Server, HijackConn returns an error that wraps errors.ErrUnsupported. For
 // HTTP/2, use AcceptStream.
 func (ctx *RequestCtx) HijackConn() (net.Conn, error) {

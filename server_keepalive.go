@@ -15,9 +15,9 @@ type keepAlives struct {
 }
 
 // SetKeepAlivesEnabled turns keep-alive on or off. Keep-alive is on by default. After SetKeepAlivesEnabled(false), each
-// connection is closed after its next response. Connections that are idle after a response are closed, unless a request
-// arrives within a few milliseconds. On connections that have not carried a request yet, the first request is still
-// served. SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
+// connection is closed after its next response. An idle connection that has carried a request is closed unless the next
+// request arrives within a few milliseconds. On a new connection, the server still serves the first request.
+// SetKeepAlivesEnabled has no effect after Shutdown or Close. If DisableKeepalive is set, keep-alive stays off.
 func (s *Server) SetKeepAlivesEnabled(enabled bool) {
 	k := &s.keepAlives
 	k.mu.Lock()
@@ -47,9 +47,9 @@ type onShutdown struct {
 	fs []func()
 }
 
-// RegisterOnShutdown registers f as a function that Shutdown calls after closing the listeners, on a separate
-// goroutine. Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For
-// example, f can ask the code that uses hijacked connections to close them. Shutdown does not wait for f to return.
+// RegisterOnShutdown registers the function f. Shutdown calls f on a separate goroutine after closing the listeners.
+// Use RegisterOnShutdown for connections that Shutdown does not wait for, such as hijacked connections. For example, f
+// can ask the code that uses hijacked connections to close the connections. Shutdown does not wait for f to return.
 // Close does not call f.
 func (s *Server) RegisterOnShutdown(f func()) {
 	o := &s.onShutdown

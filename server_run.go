@@ -6,8 +6,8 @@ import (
 )
 
 // Run serves the connections that ln accepts until ctx is done, and then shuts the server down gracefully. Run calls
-// Serve, and calls ShutdownWithContext when ctx is done. Run returns when both calls have returned. Use Run with
-// signal.NotifyContext or an errgroup.
+// Serve, and calls ShutdownWithContext when ctx is done. Run returns when Serve and ShutdownWithContext have returned.
+// Use Run with signal.NotifyContext or an errgroup.
 //
 // If all in-flight requests finish during the shutdown, Run returns nil. If requests are still in flight when
 // ShutdownTimeout has passed, Run returns context.DeadlineExceeded. If Serve returns before ctx is done, Run returns

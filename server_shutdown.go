@@ -59,8 +59,8 @@ func (s *Server) ShutdownWithContext(ctx context.Context) error {
 
 // Close closes all listeners and connections at once, including connections with requests in flight. The method then
 // waits until all handlers have returned, so a handler must not call Server.Close. If closing a listener or a
-// connection blocks, the server waits at most one second for it. The returned error includes the errors from closing
-// listeners.
+// connection blocks, the server waits at most one second for the close. The returned error includes the errors from
+// closing listeners.
 func (s *Server) Close() error {
 	s.prepare()
 	s.endKeepAlives()

@@ -25,9 +25,9 @@ func (s *Server) NextProto(key string, handler ServeHandler) {
 }
 
 // AppendCert adds a certificate and its private key from PEM files. In each TLS handshake, the server uses a
-// certificate that is valid for the requested host name. If no certificate is valid for that name, the server uses the
-// certificate that was added first. When the files change, the server loads the new certificate. If loading fails, the
-// server continues to use the old certificate.
+// certificate that is valid for the requested host name. If no certificate is valid for the host name, the server uses
+// the certificate that was added first. When the files change, the server loads the new certificate. If loading fails,
+// the server continues to use the old certificate.
 func (s *Server) AppendCert(certFile, keyFile string) error {
 	if certFile == "" && keyFile == "" {
 		return errNoCertOrKey

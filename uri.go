@@ -13,8 +13,8 @@ import (
 // URI holds the parts of an http or https URI (RFC 3986).
 //
 // The zero value is an empty URI, ready to use. Do not copy a URI; use CopyTo. Only one goroutine at a time may use a
-// URI. Its methods return slices that point into the URI's memory. The slices are valid until the URI is changed or
-// released. See docs/design/0002-paths.md for how paths are normalized.
+// URI. The methods of a URI return slices that point into the URI's memory. A slice is valid until the URI is changed
+// or released. See docs/design/0002-paths.md for how paths are normalized.
 //
 // FullURI, RequestURI and the other methods that write the URI never write whitespace or control characters. These
 // methods percent-encode all characters that are not allowed in a path, query or fragment. If you pass an invalid host
@@ -38,8 +38,8 @@ type URI struct {
 
 	fullURI, requestURI []byte // what the methods of these names return
 
-	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. Both
-	// methods then percent-encode only whitespace, control characters, '?' and '#', and keep dot segments.
+	// DisablePathNormalizing makes RequestURI and FullURI write PathOriginal instead of the normalized path. RequestURI
+	// and FullURI then percent-encode only whitespace, control characters, '?' and '#', and keep dot segments.
 	// DisablePathNormalizing also makes Path keep repeated slashes, which Path merges by default.
 	DisablePathNormalizing bool
 }
