@@ -85,9 +85,9 @@ type HostClient struct {
 	// for the schemes of proxies. target contains only a scheme, "http" or "https", and a host with a port. The usual
 	// value is ProxyRulesFromEnvironment().Proxy. If Proxy is nil, no proxy is used.
 	//
-	// Proxy is called when a connection is opened, not when an open connection is reused. A connection that was opened
-	// for one call can be reused by other calls. ctx carries the context values of the call that needs the connection,
-	// and is done when that call ends. Proxy must be safe for concurrent use.
+	// Proxy is called when a connection is opened, not when an open connection is reused. Later calls can reuse a
+	// connection that was opened for another call. ctx carries the context values of the call that needs the
+	// connection, and is done when that call ends. Proxy must be safe for concurrent use.
 	//
 	// If Proxy is set, DialContext connects to the proxy, and DialTimeout and Dial are not used. The client uses
 	// TLSConfig for https proxies too, but without the ServerName.

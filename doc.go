@@ -221,9 +221,9 @@
 // # Ownership of bytes
 //
 // A string that a method returns stays valid forever. A []byte that a method returns points into memory that the
-// package will reuse. In a handler, this []byte is valid until the handler returns. In a client, the []byte is valid
-// until you release or reuse the Request or Response that returned the []byte. To keep the bytes for longer, copy the
-// []byte. A RequestCtx and its Request and Response are valid only until the handler returns.
+// package will reuse. In a handler, a returned []byte is valid until the handler returns. In a client, a returned
+// []byte is valid until you release or reuse its Request or Response. To keep the bytes for longer, copy the []byte. A
+// RequestCtx and its Request and Response are valid only until the handler returns.
 //
 // Builds with the race detector overwrite released memory with 0xDB, so that tests detect the use of a []byte that is
 // no longer valid. In other builds, set Server.PoisonReleased to overwrite the memory of each request after its handler

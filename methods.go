@@ -1,6 +1,6 @@
 package gallop
 
-// Request methods. RFC 5789 defines PATCH, and RFC 9110 §9.3 defines the other methods.
+// Request methods. RFC 9110 §9.3 defines all methods except PATCH (RFC 5789) and QUERY.
 const (
 	MethodGet     = "GET"
 	MethodHead    = "HEAD"
